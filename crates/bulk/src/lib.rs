@@ -1,0 +1,1 @@
+//! Interchange files to documents, streamed, in dependency order.

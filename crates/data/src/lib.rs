@@ -1,0 +1,1 @@
+//! The Ed-Fi data API: every resource from the model.

@@ -1,0 +1,1 @@
+//! The front door: every request passes here.

@@ -1,0 +1,1 @@
+//! What every HTTP part of Homeroom shares: calls, problems, routes, listeners.

@@ -1,0 +1,2 @@
+//! Tasks of the house: `cargo xtask check`.
+fn main() {}
