@@ -1,1 +1,25 @@
-//! m
+//! Homeroom's model of a data standard.
+//!
+//! A model says all that differs between resources: names, properties, types, lengths, keys,
+//! references, key unification, collections, abstract bases, securable subjects, interchanges and
+//! element names. It is a text file ([`format`]) that a person can read and diff; [`link`] turns
+//! what the file says ([`Source`]) into a [`Model`] in which every name is resolved.
+//!
+//! This crate does no I/O and knows neither HTTP nor SQL.
+
+pub mod format;
+mod link;
+mod resource;
+mod source;
+
+pub use format::FormatError;
+pub use link::{LinkError, link};
+pub use resource::{
+    Abstract, AbstractId, Base, ColumnSource, KeyColumn, Model, Place, Project, Property,
+    PropertyKind, QueryField, QuerySource, Reference, ReferencePart, Resource, ResourceId, Scalar,
+    Subject, Target,
+};
+pub use source::{
+    KeyMap, PartSource, Presence, PropertySource, ResourceKind, ResourceSource, Source,
+    SubjectSource, Type,
+};

@@ -1,0 +1,58 @@
+//! Exit codes, the same for every command.
+
+use std::process::ExitCode;
+
+/// How a command ended without a usage error; the number is the process's exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Everything done.
+    Done = 0,
+    /// Finished, but records were rejected.
+    Rejects = 3,
+    /// Differences found.
+    Differences = 6,
+}
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// What was asked cannot be done; the message says what to do instead.
+    #[error("{0}")]
+    Failed(String),
+    /// The arguments contradict each other or name what does not exist.
+    #[error("{0}")]
+    Usage(String),
+    /// The server does not accept the key.
+    #[error("{0}")]
+    NotAuthorized(String),
+    /// Nothing answers there.
+    #[error("{0}")]
+    Unreachable(String),
+}
+
+impl Failure {
+    /// Wraps an error with what was being done.
+    pub fn because(doing: &str, error: impl std::fmt::Display) -> Self {
+        Self::Failed(format!("{doing}: {error}"))
+    }
+
+    fn code(&self) -> u8 {
+        match self {
+            Self::Failed(_) => 1,
+            Self::Usage(_) => 2,
+            Self::NotAuthorized(_) => 4,
+            Self::Unreachable(_) => 5,
+        }
+    }
+}
+
+/// Prints a failure to stderr and gives the process's exit code.
+pub fn report(done: Result<Exit, Failure>) -> ExitCode {
+    match done {
+        Ok(exit) => ExitCode::from(exit as u8),
+        Err(failure) => {
+            eprintln!("homeroom: {failure}");
+            ExitCode::from(failure.code())
+        }
+    }
+}

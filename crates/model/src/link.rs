@@ -1,0 +1,467 @@
+//! From what the files say to a model in which every name is resolved.
+
+use std::collections::HashMap;
+
+use crate::resource::{
+    Abstract, AbstractId, Base, ColumnSource, KeyColumn, Model, Place, Project, Property,
+    PropertyKind, QueryField, Reference, ReferencePart, Resource, ResourceId, Scalar, Subject,
+    Target,
+};
+use crate::source::{Presence, PropertySource, ResourceKind, ResourceSource, Source, Type};
+
+/// Text without a stated length may have this many characters.
+const TEXT_MAX: u32 = 65_536;
+
+/// A model whose files contradict themselves.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{resource}: {message}")]
+pub struct LinkError {
+    /// The resource that says it.
+    pub resource: String,
+    /// What cannot be resolved.
+    pub message: String,
+}
+
+/// Resolves every name of the files, the core first.
+///
+/// # Errors
+///
+/// The first name that nothing has, the first key that goes in a circle, the first reference whose
+/// members are not its target's key.
+pub fn link(sources: &[Source]) -> Result<Model, LinkError> {
+    let mut names = Names::default();
+    for (project, source) in sources.iter().enumerate() {
+        for resource in &source.resources {
+            names.add(project, resource)?;
+        }
+    }
+    let mut keys = Keys { names: &names, done: HashMap::new(), open: vec![] };
+    for target in names.all() {
+        keys.of(target)?;
+    }
+    let keys = keys.done;
+
+    let mut model = Model {
+        projects: sources
+            .iter()
+            .map(|s| Project {
+                name: s.project.clone(),
+                schema: s.schema.clone(),
+                version: s.version.clone(),
+            })
+            .collect(),
+        resources: vec![],
+        abstracts: vec![],
+        school_years: sources.iter().flat_map(|s| s.school_years.iter().copied()).collect(),
+        by_endpoint: HashMap::new(),
+        by_name: names.targets.clone(),
+    };
+    let linker = Linker { names: &names, keys: &keys };
+    for (at, source) in names.abstracts.iter().enumerate() {
+        let id = AbstractId(index(at));
+        model.abstracts.push(Abstract {
+            id,
+            name: source.name.clone(),
+            properties: linker.properties(source, &source.properties)?,
+            key: keys[&Target::Abstract(id)].clone(),
+            subclasses: vec![],
+        });
+    }
+    for (at, (project, source)) in names.resources.iter().enumerate() {
+        let id = ResourceId(index(at));
+        let resource = linker.resource(id, *project, &sources[*project].schema, source)?;
+        if let Some(base) = &resource.base {
+            model.abstracts[usize::from(base.id.0)].subclasses.push(id);
+        }
+        let path = format!("{}/{}", resource.schema, resource.endpoint).to_ascii_lowercase();
+        if model.by_endpoint.insert(path, id).is_some() {
+            return Err(wrong(source, format!("the endpoint `{}` stands twice", source.endpoint)));
+        }
+        model.resources.push(resource);
+    }
+    Ok(model)
+}
+
+#[derive(Default)]
+struct Names<'a> {
+    targets: HashMap<String, Target>,
+    resources: Vec<(usize, &'a ResourceSource)>,
+    abstracts: Vec<&'a ResourceSource>,
+}
+
+impl<'a> Names<'a> {
+    fn add(&mut self, project: usize, source: &'a ResourceSource) -> Result<(), LinkError> {
+        let target = if source.kind == ResourceKind::Abstract {
+            self.abstracts.push(source);
+            Target::Abstract(AbstractId(index(self.abstracts.len() - 1)))
+        } else {
+            self.resources.push((project, source));
+            Target::Resource(ResourceId(index(self.resources.len() - 1)))
+        };
+        match self.targets.insert(source.name.clone(), target) {
+            Some(_) => Err(wrong(source, "the name stands twice")),
+            None => Ok(()),
+        }
+    }
+
+    fn all(&self) -> Vec<Target> {
+        let resources = (0..self.resources.len()).map(|at| Target::Resource(ResourceId(index(at))));
+        let bases = (0..self.abstracts.len()).map(|at| Target::Abstract(AbstractId(index(at))));
+        resources.chain(bases).collect()
+    }
+
+    fn source(&self, target: Target) -> &'a ResourceSource {
+        match target {
+            Target::Resource(id) => self.resources[usize::from(id.0)].1,
+            Target::Abstract(id) => self.abstracts[usize::from(id.0)],
+        }
+    }
+
+    fn target(&self, owner: &ResourceSource, name: &str) -> Result<Target, LinkError> {
+        self.targets
+            .get(name)
+            .copied()
+            .ok_or_else(|| wrong(owner, format!("nothing is named `{name}`")))
+    }
+
+    fn scalar(&self, owner: &ResourceSource, kind: &Type) -> Result<Option<Scalar>, LinkError> {
+        Ok(Some(match kind {
+            Type::Text { min, max } => Scalar::Text { min: *min, max: max.unwrap_or(TEXT_MAX) },
+            Type::Integer { bits, min, max } => {
+                let (least, greatest) = if *bits == 32 {
+                    (i64::from(i32::MIN), i64::from(i32::MAX))
+                } else {
+                    (i64::MIN, i64::MAX)
+                };
+                Scalar::Integer {
+                    bits: *bits,
+                    min: bound(owner, min.as_deref())?.unwrap_or(least),
+                    max: bound(owner, max.as_deref())?.unwrap_or(greatest),
+                }
+            }
+            Type::Decimal { precision, scale, min, max } => Scalar::Decimal {
+                precision: *precision,
+                scale: *scale,
+                min: bound(owner, min.as_deref())?,
+                max: bound(owner, max.as_deref())?,
+            },
+            Type::Boolean => Scalar::Boolean,
+            Type::Date => Scalar::Date,
+            Type::DateTime => Scalar::DateTime,
+            Type::Time => Scalar::Time,
+            Type::Descriptor(name) => match self.target(owner, name)? {
+                Target::Resource(id)
+                    if self.resources[usize::from(id.0)].1.kind == ResourceKind::Descriptor =>
+                {
+                    Scalar::Descriptor(id)
+                }
+                _ => return Err(wrong(owner, format!("`{name}` is no descriptor"))),
+            },
+            Type::Reference { .. } | Type::Object(_) | Type::List(_) => return Ok(None),
+        }))
+    }
+}
+
+/// Works out every identity; a key may run through other resources' keys.
+struct Keys<'a> {
+    names: &'a Names<'a>,
+    done: HashMap<Target, Vec<KeyColumn>>,
+    open: Vec<Target>,
+}
+
+impl Keys<'_> {
+    fn of(&mut self, target: Target) -> Result<Vec<KeyColumn>, LinkError> {
+        if let Some(key) = self.done.get(&target) {
+            return Ok(key.clone());
+        }
+        let source = self.names.source(target);
+        if self.open.contains(&target) {
+            return Err(wrong(source, "its key refers to itself in a circle"));
+        }
+        self.open.push(target);
+        let mut key: Vec<KeyColumn> = vec![];
+        let mut add = |name: &str, scalar, source| {
+            if key.iter().all(|column| column.name != name) {
+                key.push(KeyColumn { name: name.into(), scalar, source });
+            }
+        };
+        for (at, property) in source.properties.iter().enumerate() {
+            if property.presence != Presence::Key {
+                continue;
+            }
+            if let Some(scalar) = self.names.scalar(source, &property.kind)? {
+                add(&property.name, scalar, ColumnSource::Scalar(at));
+            } else if let Type::Reference { target, parts } = &property.kind {
+                let target = self.names.target(source, target)?;
+                let theirs = self.of(target)?;
+                let parts = reference_parts(source, property, parts, &theirs)?;
+                for (part_at, part) in parts.iter().enumerate() {
+                    add(&part.column, part.scalar, ColumnSource::Part(at, part_at));
+                }
+            } else {
+                return Err(wrong(source, format!("`{}` cannot be part of a key", property.name)));
+            }
+        }
+        if key.is_empty() {
+            return Err(wrong(source, "it has no key"));
+        }
+        self.open.pop();
+        self.done.insert(target, key.clone());
+        Ok(key)
+    }
+}
+
+struct Linker<'a> {
+    names: &'a Names<'a>,
+    keys: &'a HashMap<Target, Vec<KeyColumn>>,
+}
+
+impl Linker<'_> {
+    fn resource(
+        &self,
+        id: ResourceId,
+        project: usize,
+        schema: &str,
+        source: &ResourceSource,
+    ) -> Result<Resource, LinkError> {
+        let properties = self.properties(source, &source.properties)?;
+        let key = self.keys[&Target::Resource(id)].clone();
+        let query_fields = query_fields(&properties);
+        let base = source.base.as_ref().map(|(name, map)| {
+            let Target::Abstract(id) = self.names.target(source, name)? else {
+                return Err(wrong(source, format!("`{name}` is no abstract base")));
+            };
+            let columns = self.keys[&Target::Abstract(id)]
+                .iter()
+                .map(|column| {
+                    let own = map
+                        .iter()
+                        .find(|pair| pair.base == column.name)
+                        .map_or(column.name.as_str(), |pair| &pair.own);
+                    key.iter().position(|k| k.name == own).ok_or_else(|| {
+                        wrong(source, format!("its key has no `{own}` for its base"))
+                    })
+                })
+                .collect::<Result<_, _>>()?;
+            Ok(Base { id, columns })
+        });
+        let column_place = |column: &str| {
+            query_fields
+                .iter()
+                .find(|field| field.name == column)
+                .map(|field| match field.sources[0] {
+                    ColumnSource::Scalar(at) => Place { steps: vec![at], part: None },
+                    ColumnSource::Part(at, part) => Place { steps: vec![at], part: Some(part) },
+                })
+                .ok_or_else(|| wrong(source, format!("no root column is named `{column}`")))
+        };
+        Ok(Resource {
+            id,
+            project,
+            schema: schema.to_owned(),
+            name: source.name.clone(),
+            endpoint: source.endpoint.clone(),
+            kind: source.kind,
+            base: base.transpose()?,
+            updatable_key: source.updatable_key,
+            domains: source.domains.clone(),
+            interchanges: source.interchanges.clone(),
+            element: source.element.clone().unwrap_or_else(|| source.name.clone()),
+            subjects: source
+                .subjects
+                .iter()
+                .map(|subject| {
+                    Ok(Subject {
+                        kind: subject.kind.clone(),
+                        column: subject.column.clone(),
+                        place: column_place(&subject.column)?,
+                    })
+                })
+                .collect::<Result<_, LinkError>>()?,
+            unified: source
+                .unified
+                .iter()
+                .map(|group| group.iter().map(|path| place(source, &properties, path)).collect())
+                .collect::<Result<_, _>>()?,
+            query_fields: {
+                let mut fields = query_fields.clone();
+                for field in &mut fields {
+                    field.identity = key.iter().any(|column| column.name == field.name);
+                }
+                fields
+            },
+            properties,
+            key,
+        })
+    }
+
+    fn properties(
+        &self,
+        owner: &ResourceSource,
+        sources: &[PropertySource],
+    ) -> Result<Vec<Property>, LinkError> {
+        sources.iter().map(|source| self.property(owner, source)).collect()
+    }
+
+    fn property(
+        &self,
+        owner: &ResourceSource,
+        source: &PropertySource,
+    ) -> Result<Property, LinkError> {
+        let kind = match &source.kind {
+            Type::Reference { target, parts } => {
+                let target = self.names.target(owner, target)?;
+                let parts = reference_parts(owner, source, parts, &self.keys[&target])?;
+                PropertyKind::Reference(Reference { target, parts })
+            }
+            Type::Object(inner) => PropertyKind::Object(self.properties(owner, inner)?),
+            Type::List(inner) => PropertyKind::List(self.properties(owner, inner)?),
+            scalar => PropertyKind::Scalar(
+                self.names
+                    .scalar(owner, scalar)?
+                    .expect("what is no reference, object or list is a scalar"),
+            ),
+        };
+        let xml = source.xml.clone().unwrap_or_else(|| default_element(&source.name, &source.kind));
+        Ok(Property { name: source.name.clone(), presence: source.presence, kind, xml })
+    }
+}
+
+/// The element name that the general rule gives a property.
+pub(crate) fn default_element(name: &str, kind: &Type) -> String {
+    let name = match kind {
+        Type::Descriptor(_) => name.strip_suffix("Descriptor").unwrap_or(name),
+        Type::List(_) => return capitalized(&singular(name)),
+        _ => name,
+    };
+    capitalized(name)
+}
+
+fn singular(name: &str) -> String {
+    if let Some(stem) = name.strip_suffix("ies") {
+        return format!("{stem}y");
+    }
+    for ending in ["sses", "xes", "ches", "shes"] {
+        if name.ends_with(ending) {
+            return name[..name.len() - 2].to_owned();
+        }
+    }
+    name.strip_suffix('s').unwrap_or(name).to_owned()
+}
+
+fn capitalized(name: &str) -> String {
+    let mut chars = name.chars();
+    chars
+        .next()
+        .map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + chars.as_str())
+}
+
+/// The members of a reference in the order of its target's key.
+fn reference_parts(
+    owner: &ResourceSource,
+    property: &PropertySource,
+    parts: &[crate::source::PartSource],
+    key: &[KeyColumn],
+) -> Result<Vec<ReferencePart>, LinkError> {
+    if parts.len() != key.len() {
+        return Err(wrong(
+            owner,
+            format!(
+                "`{}` has {} members, its target's key has {} ({})",
+                property.name,
+                parts.len(),
+                key.len(),
+                key.iter().map(|k| k.name.as_str()).collect::<Vec<_>>().join(", "),
+            ),
+        ));
+    }
+    key.iter()
+        .map(|column| {
+            let part = parts
+                .iter()
+                .find(|part| part.key.as_deref().unwrap_or(&part.name) == column.name)
+                .ok_or_else(|| {
+                    wrong(
+                        owner,
+                        format!("`{}` lacks the key part `{}`", property.name, column.name),
+                    )
+                })?;
+            Ok(ReferencePart {
+                name: part.name.clone(),
+                column: part.column.clone().unwrap_or_else(|| part.name.clone()),
+                scalar: column.scalar,
+            })
+        })
+        .collect()
+}
+
+fn query_fields(properties: &[Property]) -> Vec<QueryField> {
+    let mut fields: Vec<QueryField> = vec![];
+    let mut add = |name: &str, scalar, source| {
+        if let Some(field) = fields.iter_mut().find(|field| field.name == name) {
+            field.sources.push(source);
+        } else {
+            fields.push(QueryField {
+                name: name.into(),
+                scalar,
+                sources: vec![source],
+                identity: false,
+            });
+        }
+    };
+    for (at, property) in properties.iter().enumerate() {
+        match &property.kind {
+            PropertyKind::Scalar(scalar) => add(&property.name, *scalar, ColumnSource::Scalar(at)),
+            PropertyKind::Reference(reference) => {
+                for (part_at, part) in reference.parts.iter().enumerate() {
+                    add(&part.column, part.scalar, ColumnSource::Part(at, part_at));
+                }
+            }
+            PropertyKind::Object(_) | PropertyKind::List(_) => {}
+        }
+    }
+    fields
+}
+
+fn place(owner: &ResourceSource, root: &[Property], path: &str) -> Result<Place, LinkError> {
+    let unknown = || wrong(owner, format!("`{path}` is no place in it"));
+    let mut steps = vec![];
+    let mut inside = Some(root);
+    let mut reference: Option<&Reference> = None;
+    let mut part = None;
+    for step in path.split('.') {
+        if let Some(found) = reference {
+            part = Some(found.parts.iter().position(|p| p.name == step).ok_or_else(unknown)?);
+            reference = None;
+            continue;
+        }
+        let properties = inside.take().ok_or_else(unknown)?;
+        let at = properties.iter().position(|p| p.name == step).ok_or_else(unknown)?;
+        steps.push(at);
+        match &properties[at].kind {
+            PropertyKind::Object(inner) | PropertyKind::List(inner) => inside = Some(inner),
+            PropertyKind::Reference(found) => reference = Some(found),
+            PropertyKind::Scalar(_) => {}
+        }
+    }
+    if reference.is_some() || inside.is_some() {
+        return Err(unknown());
+    }
+    Ok(Place { steps, part })
+}
+
+fn bound<T: std::str::FromStr>(
+    owner: &ResourceSource,
+    text: Option<&str>,
+) -> Result<Option<T>, LinkError> {
+    text.map(|text| text.parse().map_err(|_| wrong(owner, format!("`{text}` is no bound"))))
+        .transpose()
+}
+
+fn wrong(owner: &ResourceSource, message: impl Into<String>) -> LinkError {
+    LinkError { resource: owner.name.clone(), message: message.into() }
+}
+
+fn index(at: usize) -> u16 {
+    u16::try_from(at).expect("a model has fewer than 65,536 resources")
+}

@@ -1,0 +1,163 @@
+//! What a model file says, name for name, before anything is resolved.
+
+/// One model file: a standard, or an extension of one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Source {
+    /// Project name as tables and schemas write it, `Ed-Fi`.
+    pub project: String,
+    /// Schema segment of a path, `ed-fi`.
+    pub schema: String,
+    /// Version of the data standard, `5.2.0`.
+    pub version: String,
+    /// School years that a new store holds, by their second year.
+    pub school_years: Vec<u16>,
+    /// Descriptors, abstract bases and resources, in the file's order.
+    pub resources: Vec<ResourceSource>,
+}
+
+/// What kind of thing a resource is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ResourceKind {
+    /// A base that only its subclasses have documents of.
+    Abstract,
+    /// A value of a vocabulary, keyed by namespace and code value.
+    Descriptor,
+    /// An ordinary resource: an entity or an association.
+    Entity,
+    /// A resource whose documents the store itself provides, such as school years.
+    Enumeration,
+}
+
+/// One resource as the file states it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResourceSource {
+    /// What kind of thing it is.
+    pub kind: ResourceKind,
+    /// Name in the singular, `Section`; a descriptor's ends in `Descriptor`.
+    pub name: String,
+    /// Endpoint, `sections`; empty for an abstract base.
+    pub endpoint: String,
+    /// The abstract base and how the own key columns are named there.
+    pub base: Option<(String, Vec<KeyMap>)>,
+    /// Whether PUT may change the key.
+    pub updatable_key: bool,
+    /// Domains of the standard that it belongs to.
+    pub domains: Vec<String>,
+    /// Interchanges that may carry it, `MasterSchedule`.
+    pub interchanges: Vec<String>,
+    /// Element name in an interchange; [`None`]: the resource's name.
+    pub element: Option<String>,
+    /// What authorization asks about.
+    pub subjects: Vec<SubjectSource>,
+    /// Groups of places, `classPeriods.classPeriodReference.schoolId`, whose values must agree.
+    pub unified: Vec<Vec<String>>,
+    /// Properties in canonical order.
+    pub properties: Vec<PropertySource>,
+}
+
+/// A key column of a subclass under its base's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyMap {
+    /// Column of the base's key, `educationOrganizationId`.
+    pub base: String,
+    /// Column of the own key, `schoolId`.
+    pub own: String,
+}
+
+/// A subject of authorization: a kind and the column that holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubjectSource {
+    /// `EducationOrganization`, `Student`, `Contact`, `Staff` or `Namespace`.
+    pub kind: String,
+    /// Flat column, `schoolId`.
+    pub column: String,
+}
+
+/// Whether a property must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Presence {
+    /// Part of the identity (of the resource, or of an item in its collection); also required.
+    Key,
+    /// Required.
+    Required,
+    /// May be absent.
+    Optional,
+}
+
+/// One property.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PropertySource {
+    /// JSON name.
+    pub name: String,
+    /// Whether it must be there.
+    pub presence: Presence,
+    /// Its type.
+    pub kind: Type,
+    /// Path of XML elements from the owner's element, `Name/FirstName`, where the general rule
+    /// (`name` with a capital, without `Descriptor`) does not give it.
+    pub xml: Option<String>,
+}
+
+/// A property's type. Lengths are in characters; bounds are decimal text, inclusive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Type {
+    /// Text of `min..=max` characters.
+    Text {
+        /// Fewest characters.
+        min: u32,
+        /// Most characters.
+        max: Option<u32>,
+    },
+    /// A whole number of 32 or 64 bits.
+    Integer {
+        /// 32 or 64.
+        bits: u8,
+        /// Least value.
+        min: Option<String>,
+        /// Greatest value.
+        max: Option<String>,
+    },
+    /// A decimal number.
+    Decimal {
+        /// Digits in all.
+        precision: u8,
+        /// Digits after the point.
+        scale: u8,
+        /// Least value.
+        min: Option<String>,
+        /// Greatest value.
+        max: Option<String>,
+    },
+    /// true or false.
+    Boolean,
+    /// ISO date.
+    Date,
+    /// ISO date and time, UTC.
+    DateTime,
+    /// Time of day.
+    Time,
+    /// A descriptor's URI; the descriptor's resource name with `Descriptor`.
+    Descriptor(String),
+    /// A reference: target resource or abstract base, and the parts.
+    Reference {
+        /// Name of the target.
+        target: String,
+        /// Its members, in the order of the target's key.
+        parts: Vec<PartSource>,
+    },
+    /// An embedded object.
+    Object(Vec<PropertySource>),
+    /// A collection of objects.
+    List(Vec<PropertySource>),
+}
+
+/// A member of a reference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartSource {
+    /// JSON name inside the reference.
+    pub name: String,
+    /// Key column of the target, where it differs from `name`.
+    pub key: Option<String>,
+    /// Flat column name in the owner (the query parameter), where it differs from `name`.
+    pub column: Option<String>,
+}
