@@ -1,1 +1,47 @@
-//! What every HTTP part of Homeroom shares: calls, problems, routes, listeners.
+//! What every HTTP part of Homeroom shares: a [`Call`], the [`Route`] that leads to it, the
+//! [`Problem`] that answers it when it cannot be done.
+//!
+//! This crate knows no client type: [`Call`] is generic in it, and the `access` crate names the one
+//! that all parts use.
+
+mod body;
+mod call;
+mod problem;
+mod query;
+mod route;
+mod time;
+
+pub use body::RequestBody;
+pub use call::{Call, Params};
+pub use problem::{Kind, Problem, ProblemParts, Violations};
+pub use query::{Query, QueryError};
+pub use route::{Access, Handler, Route, handler};
+pub use time::Timestamp;
+
+use bytes::Bytes;
+use http_body_util::Full;
+
+/// An answer with its whole body in memory.
+pub type Response = http::Response<Full<Bytes>>;
+
+/// Builds an answer with a JSON body.
+///
+/// # Panics
+///
+/// Never: status and header are constants.
+pub fn json_response(status: http::StatusCode, body: impl Into<Bytes>) -> Response {
+    let mut response = http::Response::new(Full::new(body.into()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(
+        http::header::CONTENT_TYPE,
+        http::HeaderValue::from_static("application/json; charset=utf-8"),
+    );
+    response
+}
+
+/// Builds an answer without a body.
+pub fn empty_response(status: http::StatusCode) -> Response {
+    let mut response = http::Response::new(Full::default());
+    *response.status_mut() = status;
+    response
+}

@@ -1,1 +1,21 @@
-//! Homeroom's document store: plans, questions, writes, and the engine that runs them.
+//! Homeroom's document store.
+//!
+//! A document is canonical JSON text; its identity, its references and its change version are
+//! narrow rows beside it. A request is a [`Plan`]: what to ask, a pure decision, what to write
+//! (ask, decide, write). [`Store::run`] runs all of it or none, and answers only when it is on disk.
+//!
+//! The store knows no resource, no HTTP and no rights.
+
+mod error;
+mod id;
+mod list;
+mod plan;
+mod row;
+mod sql;
+
+pub use error::StoreError;
+pub use id::{DocumentId, KindId, NaturalKey, Uuid};
+pub use list::{Condition, ListQuery, Page};
+pub use plan::{Answer, Ask, Decide, Decision, NewDocument, Plan, Ran, Refused, Tombstone, Write};
+pub use row::{Link, References, Row};
+pub use sql::{Sql, Value};

@@ -1,0 +1,260 @@
+//! Problem details: what an answer says when the request cannot be done.
+//!
+//! Source: RFC 9457, with the members and types of the Ed-Fi ODS/API 7.3.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use http::{HeaderValue, StatusCode, header};
+use http_body_util::Full;
+use serde::Serialize;
+
+use crate::Response;
+
+/// What went wrong with a document, by JSON path.
+pub type Violations = BTreeMap<String, Vec<String>>;
+
+macro_rules! kinds {
+    ($($kind:ident, $status:literal, $urn:literal, $title:literal, $detail:literal;)*) => {
+        /// Every kind of problem: one row says status, type, title and the usual detail.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Kind {
+            $(#[doc = concat!("`urn:ed-fi:api:", $urn, "`, ", stringify!($status), ".")] $kind,)*
+        }
+
+        impl Kind {
+            /// Every kind, in the table's order.
+            pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
+
+            /// HTTP status.
+            pub fn status(self) -> StatusCode {
+                let code: u16 = match self { $(Self::$kind => $status,)* };
+                StatusCode::from_u16(code).expect("the table holds valid statuses")
+            }
+
+            /// The `type` member.
+            pub fn urn(self) -> &'static str {
+                match self { $(Self::$kind => concat!("urn:ed-fi:api:", $urn),)* }
+            }
+
+            /// The `title` member.
+            pub fn title(self) -> &'static str {
+                match self { $(Self::$kind => $title,)* }
+            }
+
+            /// The `detail` member where the case says nothing better.
+            pub fn detail(self) -> &'static str {
+                match self { $(Self::$kind => $detail,)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    BadRequest, 400, "bad-request", "Bad Request", "The request cannot be understood as it stands; see errors.";
+    DataValidationFailed, 400, "bad-request:data-validation-failed", "Data Validation Failed", "The document breaks rules of its resource; validationErrors lists each with its place.";
+    KeyChangeNotSupported, 400, "bad-request:data-validation-failed:key-change-not-supported", "Key Change Not Supported", "The identifying values of this resource cannot be changed; delete the document and create it anew.";
+    ParameterValidationFailed, 400, "bad-request:parameter-validation-failed", "Parameter Validation Failed", "A query parameter has a value that cannot be used; see errors.";
+    AuthenticationFailed, 401, "security:authentication", "Authentication Failed", "The caller could not be recognized.";
+    AccessDenied, 403, "security:authorization:", "Authorization Denied", "Access to the resource could not be authorized.";
+    AccessDeniedResource, 403, "security:authorization:access-denied:resource", "Authorization Denied", "The claim set of this key grants nothing on this resource.";
+    AccessDeniedAction, 403, "security:authorization:access-denied:action", "Authorization Denied", "The claim set of this key does not grant this action on this resource.";
+    NamespaceMismatch, 403, "security:authorization:namespace:access-denied:namespace-mismatch", "Authorization Denied", "The namespace begins with none of the prefixes of this key.";
+    NamespaceRequired, 403, "security:authorization:namespace:access-denied:namespace-required", "Authorization Denied", "The document needs a namespace, by which this key is authorized.";
+    NamespaceUninitialized, 403, "security:authorization:namespace:invalid-data:namespace-uninitialized", "Authorization Denied", "The stored document has no namespace, by which this key is authorized.";
+    NoNamespaces, 403, "security:authorization:namespace:invalid-client:no-namespaces", "Authorization Denied", "This key has no namespace prefixes, and this resource is authorized by them.";
+    NotFound, 404, "not-found", "Not Found", "Nothing is found at this address.";
+    MethodNotAllowed, 405, "method-not-allowed", "Method Not Allowed", "The method is not allowed at this address; the Allow header names those that are.";
+    RequestTimeout, 408, "request-timeout", "Request Timeout", "The request did not arrive in time.";
+    UnresolvedReference, 409, "data-conflict:unresolved-reference", "Unresolved Reference", "A referenced document does not exist.";
+    DependentItemExists, 409, "data-conflict:dependent-item-exists", "Dependent Item Exists", "The document is still referred to by others.";
+    NonUniqueIdentity, 409, "data-conflict:non-unique-identity", "Identifying Values Are Not Unique", "Another document already has these identifying values.";
+    MultiUserConflict, 409, "data-conflict:multi-user-conflict", "Conflict With Another User", "Another request changed the document at the same moment; try again.";
+    OptimisticLockFailed, 412, "optimistic-lock-failed", "Optimistic Lock Failed", "The document has changed since it was read: its ETag is not the one of If-Match.";
+    PayloadTooLarge, 413, "payload-too-large", "Payload Too Large", "The request body is larger than allowed here.";
+    UnsupportedMediaType, 415, "unsupported-media-type", "Unsupported Media Type", "This address takes application/json.";
+    TooManyRequests, 429, "too-many-requests", "Too Many Requests", "This client sends more than it may; wait as long as Retry-After says.";
+    HeadersTooLarge, 431, "headers-too-large", "Request Header Fields Too Large", "The request's header is larger than allowed.";
+    Internal, 500, "system", "System Error", "The server failed; the log has more under this correlation id.";
+    SecurityConfiguration, 500, "system:configuration:security", "Security Configuration Error", "No authorization strategy is configured for this request.";
+    NotImplemented, 501, "not-implemented", "Not Implemented", "This part of the API is not built yet.";
+    ServiceUnavailable, 503, "service-unavailable", "Service Unavailable", "The server is busier than it can be; try again as Retry-After says.";
+}
+
+/// A problem on its way to the caller: one pointer wide, so that results stay small.
+#[derive(Debug, Clone)]
+pub struct Problem(Box<ProblemParts>);
+
+/// What a [`Problem`] says.
+#[derive(Debug, Clone)]
+pub struct ProblemParts {
+    /// Its kind.
+    pub kind: Kind,
+    /// What happened, in a sentence.
+    pub detail: Option<String>,
+    /// Violations of a document, by JSON path.
+    pub violations: Violations,
+    /// Violations that have no place in the document.
+    pub errors: Vec<String>,
+    /// How to mend it.
+    pub hint: Option<String>,
+    /// Header lines that belong to it.
+    pub headers: Vec<(header::HeaderName, HeaderValue)>,
+    /// What the log says and the caller never sees.
+    pub internal: Option<String>,
+}
+
+impl std::ops::Deref for Problem {
+    type Target = ProblemParts;
+
+    fn deref(&self) -> &ProblemParts {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Problem {
+    fn deref_mut(&mut self) -> &mut ProblemParts {
+        &mut self.0
+    }
+}
+
+#[derive(Serialize)]
+struct Members<'a> {
+    detail: &'a str,
+    r#type: &'a str,
+    title: &'a str,
+    status: u16,
+    #[serde(rename = "correlationId")]
+    correlation_id: &'a str,
+    #[serde(rename = "validationErrors")]
+    validation_errors: &'a Violations,
+    errors: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+}
+
+impl Problem {
+    /// A problem of a kind, with the kind's usual detail.
+    pub fn of(kind: Kind) -> Self {
+        Self(Box::new(ProblemParts {
+            kind,
+            detail: None,
+            violations: Violations::new(),
+            errors: vec![],
+            hint: None,
+            headers: vec![],
+            internal: None,
+        }))
+    }
+
+    /// A failure of the server; `source` goes to the log only.
+    pub fn internal(source: impl std::fmt::Display) -> Self {
+        let mut problem = Self::of(Kind::Internal);
+        problem.internal = Some(source.to_string());
+        problem
+    }
+
+    /// 503 with `Retry-After` in seconds.
+    pub fn busy(retry_after_seconds: u32) -> Self {
+        Self::of(Kind::ServiceUnavailable).header(header::RETRY_AFTER, retry_after_seconds.into())
+    }
+
+    /// Says what happened.
+    #[must_use]
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+
+    /// Says how to mend it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds a violation without a place.
+    #[must_use]
+    pub fn error(mut self, error: impl Into<String>) -> Self {
+        self.errors.push(error.into());
+        self
+    }
+
+    /// Sets the violations of a document.
+    #[must_use]
+    pub fn violations(mut self, violations: Violations) -> Self {
+        self.violations = violations;
+        self
+    }
+
+    /// Adds a header line.
+    #[must_use]
+    pub fn header(mut self, name: header::HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// The body, as the caller reads it.
+    ///
+    /// # Panics
+    ///
+    /// Never: the members are text and numbers.
+    pub fn body(&self, correlation_id: &str) -> Vec<u8> {
+        serde_json::to_vec(&Members {
+            detail: self.detail.as_deref().unwrap_or_else(|| self.kind.detail()),
+            r#type: self.kind.urn(),
+            title: self.kind.title(),
+            status: self.kind.status().as_u16(),
+            correlation_id,
+            validation_errors: &self.violations,
+            errors: &self.errors,
+            hint: self.hint.as_deref(),
+        })
+        .expect("text and numbers can be written as JSON")
+    }
+
+    /// The whole answer.
+    pub fn into_response(self, correlation_id: &str) -> Response {
+        let mut response = http::Response::new(Full::new(Bytes::from(self.body(correlation_id))));
+        *response.status_mut() = self.kind.status();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        for (name, value) in self.0.headers {
+            headers.append(name, value);
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_has_all_members_of_the_contract() {
+        let problem = Problem::of(Kind::UnresolvedReference).error("a").hint("b");
+
+        let body: serde_json::Value = serde_json::from_slice(&problem.body("c-1")).unwrap();
+
+        assert_eq!(
+            body,
+            serde_json::json!({
+                "detail": "A referenced document does not exist.",
+                "type": "urn:ed-fi:api:data-conflict:unresolved-reference",
+                "title": "Unresolved Reference",
+                "status": 409,
+                "correlationId": "c-1",
+                "validationErrors": {},
+                "errors": ["a"],
+                "hint": "b",
+            })
+        );
+    }
+
+    #[test]
+    fn each_type_stands_once() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::ALL.iter().filter(|k| k.urn() == kind.urn()).count(), 1, "{kind:?}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What a part offers the front door: a table of routes.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use http::Method;
+
+use crate::Response;
+use crate::call::Call;
+use crate::problem::Problem;
+
+/// Who may come in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Anybody.
+    Public,
+    /// Whoever carries a token of this scope.
+    Token {
+        /// `data`, `admin`, `learning` or `xapi`.
+        scope: &'static str,
+    },
+}
+
+/// What answers a call.
+pub type Handler<C> = Arc<
+    dyn Fn(Call<C>) -> Pin<Box<dyn Future<Output = Result<Response, Problem>> + Send>>
+        + Send
+        + Sync,
+>;
+
+/// One route: what is matched, who may come in, what answers.
+pub struct Route<C> {
+    /// Method.
+    pub method: Method,
+    /// Path with placeholders, `/data/v3/{schema}/{endpoint}`.
+    pub template: &'static str,
+    /// Who may come in.
+    pub access: Access,
+    /// Most bytes of a body.
+    pub body_limit: usize,
+    /// What answers.
+    pub handler: Handler<C>,
+}
+
+impl<C> Clone for Route<C> {
+    fn clone(&self) -> Self {
+        Self {
+            method: self.method.clone(),
+            template: self.template,
+            access: self.access,
+            body_limit: self.body_limit,
+            handler: Arc::clone(&self.handler),
+        }
+    }
+}
+
+impl<C> std::fmt::Debug for Route<C> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} ({:?})", self.method, self.template, self.access)
+    }
+}
+
+/// Makes a handler of a part's state and an async function.
+pub fn handler<S, C, F, R>(state: &S, answer: F) -> Handler<C>
+where
+    S: Clone + Send + Sync + 'static,
+    F: Fn(S, Call<C>) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<Response, Problem>> + Send + 'static,
+{
+    let state = state.clone();
+    Arc::new(move |call| Box::pin(answer(state.clone(), call)))
+}

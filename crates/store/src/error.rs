@@ -1,0 +1,37 @@
+//! What the store cannot do, in its own words.
+
+use std::time::Duration;
+
+/// Why the store did not do what was asked; no driver's type or text gets past it to a caller.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    /// More requests wait than may; nothing was done.
+    #[error("the store's queue is full")]
+    Busy,
+    /// A read took longer than it may and was interrupted.
+    #[error("the read took longer than {0:?}")]
+    Deadline(Duration),
+    /// The disk is full; nothing was written.
+    #[error("the disk is full")]
+    DiskFull,
+    /// The disk or the database failed; nothing was written.
+    #[error("the database failed: {0}")]
+    Failed(String),
+    /// The store is being shut down.
+    #[error("the store is closed")]
+    Closed,
+    /// Another process has the store open.
+    #[error("another process has {0} open")]
+    InUse(String),
+    /// The store was made by a newer Homeroom.
+    #[error("the store has schema version {found}, this Homeroom knows {known}; upgrade Homeroom")]
+    FromTheFuture {
+        /// Version of the file.
+        found: i64,
+        /// Newest version that is known here.
+        known: i64,
+    },
+    /// The place where the store should be cannot be used.
+    #[error("{0}")]
+    Unusable(String),
+}

@@ -1,0 +1,117 @@
+//! The names of a document inside the store.
+
+use std::fmt;
+
+/// Dense number of a document, in order of creation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DocumentId(pub i64);
+
+/// Number of a kind of document (a resource or an abstract base) in this store.
+///
+/// The store hands them out by name ([`crate::Store::kinds`]) and keeps them for ever, so a model
+/// that gains resources changes no stored row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KindId(pub u16);
+
+/// Public id of a document.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Uuid(pub [u8; 16]);
+
+impl Uuid {
+    /// A new, time-ordered id (version 7).
+    pub fn new() -> Self {
+        Self(*uuid::Uuid::now_v7().as_bytes())
+    }
+
+    /// Reads 32 hex digits, with or without dashes.
+    pub fn read(text: &str) -> Option<Self> {
+        let parsed = uuid::Uuid::try_parse(text).ok()?;
+        matches!(text.len(), 32 | 36).then(|| Self(*parsed.as_bytes()))
+    }
+
+    /// 32 lower-case hex digits, as the API writes ids.
+    pub fn hex(self) -> [u8; 32] {
+        let mut out = [0; 32];
+        for (at, byte) in self.0.iter().enumerate() {
+            out[at * 2] = HEX[usize::from(byte >> 4)];
+            out[at * 2 + 1] = HEX[usize::from(byte & 15)];
+        }
+        out
+    }
+}
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+impl Default for Uuid {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Display for Uuid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hex = self.hex();
+        f.write_str(std::str::from_utf8(&hex).map_err(|_| fmt::Error)?)
+    }
+}
+
+impl fmt::Debug for Uuid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// 128-bit hash of an identity: a kind's name and the ordered, length-prefixed parts of its key.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NaturalKey(pub [u8; 16]);
+
+impl NaturalKey {
+    /// Hashes an identity; `kind` is a name such as `ed-fi/Section`.
+    ///
+    /// BLAKE3 is cryptographic, so no client can make two identities meet.
+    pub fn of<'a>(kind: &str, parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        let mut add = |part: &[u8]| {
+            let length = u32::try_from(part.len()).unwrap_or(u32::MAX);
+            hasher.update(&length.to_le_bytes());
+            hasher.update(part);
+        };
+        add(kind.as_bytes());
+        for part in parts {
+            add(part);
+        }
+        let mut key = [0; 16];
+        key.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        Self(key)
+    }
+}
+
+impl fmt::Debug for NaturalKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&Uuid(self.0), f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_reads_back_with_and_without_dashes() {
+        let id = Uuid::new();
+        let dashed = uuid::Uuid::from_bytes(id.0).to_string();
+
+        assert_eq!(Uuid::read(&id.to_string()), Some(id));
+        assert_eq!(Uuid::read(&dashed), Some(id));
+        assert_eq!(Uuid::read("{urn}"), None);
+        assert_eq!(Uuid::read(&format!("{{{dashed}}}")), None);
+    }
+
+    #[test]
+    fn parts_of_a_key_do_not_run_together() {
+        let key = |parts: &[&str]| NaturalKey::of("k", parts.iter().map(|p| p.as_bytes()));
+
+        assert_ne!(key(&["ab", "c"]), key(&["a", "bc"]));
+        assert_ne!(key(&["a"]), key(&["a", ""]));
+    }
+}

@@ -1,0 +1,79 @@
+//! SQL text and its arguments, kept apart.
+
+/// An argument or a result.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Nothing.
+    Null,
+    /// A whole number.
+    Integer(i64),
+    /// Text.
+    Text(String),
+    /// Bytes.
+    Blob(Vec<u8>),
+}
+
+impl Value {
+    /// The number, if it is one.
+    pub fn as_integer(&self) -> Option<i64> {
+        if let Self::Integer(number) = self { Some(*number) } else { None }
+    }
+
+    /// The text, if it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// The bytes, if they are.
+    pub fn as_blob(&self) -> Option<&[u8]> {
+        if let Self::Blob(bytes) = self { Some(bytes) } else { None }
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::Integer(number)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<Vec<u8>> for Value {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Blob(bytes)
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+/// One SQL statement: constant text with `?1`, `?2` … and its arguments.
+///
+/// The text is `'static`, so no argument can become part of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sql {
+    /// The statement.
+    pub text: &'static str,
+    /// Its arguments.
+    pub arguments: Vec<Value>,
+}
+
+impl Sql {
+    /// A statement and its arguments.
+    pub fn new(text: &'static str, arguments: Vec<Value>) -> Self {
+        Self { text, arguments }
+    }
+}
