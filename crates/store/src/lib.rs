@@ -9,9 +9,12 @@
 mod error;
 mod id;
 mod list;
+mod migration;
 mod plan;
 mod row;
 mod sql;
+mod sqlite;
+mod store;
 
 pub use error::StoreError;
 pub use id::{DocumentId, KindId, NaturalKey, Uuid};
@@ -19,3 +22,4 @@ pub use list::{Condition, ListQuery, Page};
 pub use plan::{Answer, Ask, Decide, Decision, NewDocument, Plan, Ran, Refused, Tombstone, Write};
 pub use row::{Link, References, Row};
 pub use sql::{Sql, Value};
+pub use store::{Health, Options, Store};

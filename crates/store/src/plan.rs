@@ -105,6 +105,8 @@ pub struct NewDocument {
 pub struct Tombstone {
     /// Key values as JSON.
     pub key_values: String,
+    /// Moment of the deletion, microseconds since 1970.
+    pub modified: i64,
 }
 
 /// A write.
@@ -125,6 +127,8 @@ pub enum Write {
     Delete {
         /// The document as it was found.
         row: Box<Row>,
+        /// Hash of its identity under its abstract base, if it has one.
+        alias: Option<NaturalKey>,
         /// What is remembered of it.
         tombstone: Tombstone,
     },

@@ -1,0 +1,24 @@
+//! The store's schema, step by step. A step that has landed stays as it is.
+
+/// One step: its number, its name, its text for SQLite.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Migration {
+    pub(crate) version: i64,
+    pub(crate) name: &'static str,
+    pub(crate) sqlite: &'static str,
+}
+
+/// Every step in order.
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration {
+        version: 1,
+        name: "documents",
+        sqlite: include_str!("../migrations/0001_documents.sqlite.sql"),
+    },
+    Migration { version: 2, name: "access", sqlite: include_str!("../migrations/0002_access.sql") },
+];
+
+/// Version that this Homeroom writes.
+pub(crate) fn newest() -> i64 {
+    MIGRATIONS.last().map_or(0, |migration| migration.version)
+}

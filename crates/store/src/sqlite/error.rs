@@ -1,0 +1,15 @@
+//! From the driver's errors to the store's.
+
+use rusqlite::ErrorCode;
+
+use crate::error::StoreError;
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::DiskFull,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}

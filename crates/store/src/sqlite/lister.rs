@@ -1,0 +1,146 @@
+//! Reads of many rows, on threads of their own: short ones on one set, long ones (a filter without
+//! an index) one at a time on another, each with a deadline, so that neither the workers nor the
+//! other core wait for a scan.
+
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::error::StoreError;
+use crate::sqlite::Shared;
+use crate::sqlite::open::open_reader;
+
+/// Most reads that wait for a thread.
+const QUEUE_MAX: usize = 512;
+/// Virtual-machine steps between two looks at the clock.
+const STEPS: i32 = 20_000;
+
+type Read = Box<dyn FnOnce(Result<&mut Connection, StoreError>) + Send>;
+
+/// The reading threads.
+pub(crate) struct Lister {
+    short: Option<SyncSender<(Instant, Read)>>,
+    long: Option<SyncSender<(Instant, Read)>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Lister {
+    /// Starts `short` threads for bounded reads and `long` for scans.
+    pub(crate) fn start(
+        shared: &Arc<Shared>,
+        short: usize,
+        long: usize,
+    ) -> Result<Self, StoreError> {
+        let mut threads = vec![];
+        let mut start = |name: &str, count: usize| -> Result<_, StoreError> {
+            let (sender, receiver) = sync_channel(QUEUE_MAX);
+            let receiver = Arc::new(Mutex::new(receiver));
+            for _ in 0..count {
+                let (receiver, shared) = (Arc::clone(&receiver), Arc::clone(shared));
+                let thread = std::thread::Builder::new()
+                    .name(name.into())
+                    .spawn(move || work(&receiver, &shared))
+                    .map_err(|error| StoreError::Failed(error.to_string()))?;
+                threads.push(thread);
+            }
+            Ok(Some(sender))
+        };
+        let short = start("store-list", short)?;
+        let long = start("store-scan", long)?;
+        Ok(Self { short, long, threads })
+    }
+
+    /// Reads within `time`, waiting included.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        is_long: bool,
+        time: Duration,
+        read: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.offer(is_long, time, read, move |found| _ = reply.send(found))?;
+        answer.await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    /// As [`Lister::read`], for threads that may wait.
+    pub(crate) fn read_blocking<T: Send + 'static>(
+        &self,
+        is_long: bool,
+        time: Duration,
+        read: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = sync_channel(1);
+        self.offer(is_long, time, read, move |found| _ = reply.send(found))?;
+        answer.recv().unwrap_or(Err(StoreError::Closed))
+    }
+
+    fn offer<T: Send + 'static>(
+        &self,
+        is_long: bool,
+        time: Duration,
+        read: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+        answer: impl FnOnce(Result<T, StoreError>) + Send + 'static,
+    ) -> Result<(), StoreError> {
+        let queue = if is_long { &self.long } else { &self.short };
+        let deadline = Instant::now() + time;
+        let job: Read = Box::new(move |connection| {
+            answer(connection.and_then(|connection| within(connection, deadline, time, read)));
+        });
+        let queue = queue.as_ref().ok_or(StoreError::Closed)?;
+        queue.try_send((deadline, job)).map_err(|error| match error {
+            TrySendError::Full(_) => StoreError::Busy,
+            TrySendError::Disconnected(_) => StoreError::Closed,
+        })
+    }
+}
+
+impl Drop for Lister {
+    fn drop(&mut self) {
+        (self.short, self.long) = (None, None);
+        for thread in self.threads.drain(..) {
+            _ = thread.join();
+        }
+    }
+}
+
+fn work(reads: &Mutex<Receiver<(Instant, Read)>>, shared: &Shared) {
+    let mut connection: Option<Connection> = None;
+    loop {
+        let next = reads.lock().map(|reads| reads.recv());
+        let Ok(Ok((_, read))) = next else { return };
+        if connection.is_none() {
+            match open_reader(&shared.path, shared.cache_kib) {
+                Ok(opened) => connection = Some(opened),
+                Err(error) => {
+                    read(Err(error));
+                    continue;
+                }
+            }
+        }
+        if let Some(connection) = &mut connection {
+            read(Ok(connection));
+        }
+    }
+}
+
+fn within<T>(
+    connection: &mut Connection,
+    deadline: Instant,
+    time: Duration,
+    read: impl FnOnce(&Connection) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    if Instant::now() >= deadline {
+        return Err(StoreError::Deadline(time));
+    }
+    connection.progress_handler(STEPS, Some(move || Instant::now() >= deadline))?;
+    let found = read(connection);
+    connection.progress_handler(0, None::<fn() -> bool>)?;
+    match found {
+        Err(StoreError::Failed(_)) if Instant::now() >= deadline => Err(StoreError::Deadline(time)),
+        found => found,
+    }
+}

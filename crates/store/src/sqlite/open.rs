@@ -1,0 +1,185 @@
+//! Opening, migrating, checking and copying the file.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
+
+use crate::error::StoreError;
+use crate::migration::{MIGRATIONS, newest};
+
+/// Marks a file as Homeroom's in its header (`PRAGMA application_id`): "HMRM".
+const APPLICATION_ID: i64 = 0x484d_524d;
+
+/// Opens the file for writing: takes the lock, creates and migrates as needed.
+pub(crate) fn open_file(path: &Path, page_bytes: u32) -> Result<(Connection, File), StoreError> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            StoreError::Unusable(format!("cannot create {}: {error}", folder.display()))
+        })?;
+    }
+    let lock = lock(path)?;
+    let connection = Connection::open(path).map_err(|error| {
+        StoreError::Unusable(format!("cannot open {}: {error}", path.display()))
+    })?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.pragma_update(None, "page_size", page_bytes)?;
+    let version = version(&connection, path)?;
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    connection.pragma_update(None, "temp_store", "memory")?;
+    connection.set_prepared_statement_cache_capacity(64);
+    migrate(&connection, version)?;
+    Ok((connection, lock))
+}
+
+/// Opens a second, read-only connection.
+pub(crate) fn open_reader(path: &Path, cache_kib: u32) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.pragma_update(None, "cache_size", -i64::from(cache_kib))?;
+    connection.pragma_update(None, "temp_store", "memory")?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+fn lock(path: &Path) -> Result<File, StoreError> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let name = PathBuf::from(name);
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&name).map_err(
+        |error| StoreError::Unusable(format!("cannot open {}: {error}", name.display())),
+    )?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::InUse(path.display().to_string())),
+        Err(TryLockError::Error(error)) => Err(StoreError::Unusable(format!(
+            "cannot lock {}: {error}; network file systems are not supported",
+            name.display()
+        ))),
+    }
+}
+
+fn version(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
+    let not_ours =
+        |_| StoreError::Unusable(format!("{} is no Homeroom store (not SQLite)", path.display()));
+    let application: i64 =
+        connection.query_row("PRAGMA application_id", [], |row| row.get(0)).map_err(not_ours)?;
+    let found: i64 =
+        connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(not_ours)?;
+    let tables: i64 = connection
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+        .map_err(not_ours)?;
+    if application != APPLICATION_ID && tables > 0 {
+        return Err(StoreError::Unusable(format!(
+            "{} is another program's SQLite file",
+            path.display()
+        )));
+    }
+    if found > newest() {
+        return Err(StoreError::FromTheFuture { found, known: newest() });
+    }
+    Ok(found)
+}
+
+fn migrate(connection: &Connection, from: i64) -> Result<(), StoreError> {
+    for migration in MIGRATIONS.iter().filter(|migration| migration.version > from) {
+        tracing::info!(version = migration.version, name = migration.name, "migrates the store");
+        connection.execute_batch("BEGIN IMMEDIATE")?;
+        let done = connection.execute_batch(migration.sqlite).and_then(|()| {
+            connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+            connection.pragma_update(None, "user_version", migration.version)?;
+            connection.execute_batch("COMMIT")
+        });
+        if let Err(error) = done {
+            _ = connection.execute_batch("ROLLBACK");
+            return Err(error.into());
+        }
+    }
+    Ok(())
+}
+
+/// Copies the store to `to` while it is in use; the copy is checked before it gets its name.
+pub(crate) fn backup(from: &Path, to: &Path) -> Result<(), StoreError> {
+    if to.exists() {
+        return Err(StoreError::Unusable(format!("{} exists already", to.display())));
+    }
+    let mut part = to.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    _ = std::fs::remove_file(&part);
+    let source = open_reader(from, 4_096)?;
+    let text = part
+        .to_str()
+        .ok_or_else(|| StoreError::Unusable(format!("{} is not UTF-8", part.display())))?;
+    source.execute("VACUUM INTO ?1", [text])?;
+    let problems = check(&part)?;
+    if let Some(first) = problems.first() {
+        return Err(StoreError::Failed(format!("the copy is damaged: {first}")));
+    }
+    File::open(&part)
+        .and_then(|file| file.sync_all())
+        .and_then(|()| std::fs::rename(&part, to))
+        .map_err(|error| {
+            StoreError::Unusable(format!("cannot finish {}: {error}", to.display()))
+        })?;
+    if let Some(folder) = to.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        _ = File::open(folder).and_then(|folder| folder.sync_all());
+    }
+    Ok(())
+}
+
+/// Looks for damage: the file's own structure, then edges, counts and aliases against documents.
+pub(crate) fn check(path: &Path) -> Result<Vec<String>, StoreError> {
+    let connection = open_reader(path, 65_536)?;
+    let found = version(&connection, path)?;
+    let mut problems = vec![];
+    if found == 0 {
+        return Err(StoreError::Unusable(format!("{} is no Homeroom store", path.display())));
+    }
+    let integrity: String =
+        connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+    if integrity != "ok" {
+        problems.push(integrity);
+        return Ok(problems);
+    }
+    for (what, sql) in CHECKS {
+        let hit: Option<String> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
+        if let Some(hit) = hit {
+            problems.push(format!("{what} (for example {hit})"));
+        }
+    }
+    Ok(problems)
+}
+
+const CHECKS: &[(&str, &str)] = &[
+    (
+        "an edge begins at a document that does not exist",
+        "SELECT 'document ' || source FROM ref r WHERE NOT EXISTS (SELECT 1 FROM doc WHERE id = r.source) LIMIT 1",
+    ),
+    (
+        "an edge ends at a document that does not exist",
+        "SELECT 'document ' || target FROM ref r WHERE NOT EXISTS (SELECT 1 FROM doc WHERE id = r.target) LIMIT 1",
+    ),
+    (
+        "an identity under an abstract base has no document",
+        "SELECT 'document ' || id FROM alias a WHERE NOT EXISTS (SELECT 1 FROM doc WHERE id = a.id) LIMIT 1",
+    ),
+    (
+        "the kept counts differ from the documents",
+        "SELECT 'kind ' || kind FROM (SELECT kind, sum(n) AS n FROM tally GROUP BY kind) t WHERE n <> (SELECT count(*) FROM doc WHERE doc.kind = t.kind) LIMIT 1",
+    ),
+    (
+        "documents of a kind are not counted",
+        "SELECT 'kind ' || kind FROM doc WHERE kind NOT IN (SELECT kind FROM tally) LIMIT 1",
+    ),
+    (
+        "a document is no JSON",
+        "SELECT 'document ' || id FROM doc WHERE NOT json_valid(body) LIMIT 1",
+    ),
+];

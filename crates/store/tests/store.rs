@@ -1,0 +1,288 @@
+//! What the store promises, on the embedded engine.
+
+use homeroom_store::{
+    Answer, Ask, Condition, Decision, DocumentId, KindId, ListQuery, NaturalKey, NewDocument,
+    Options, Plan, References, Refused, Sql, Store, StoreError, Tombstone, Uuid, Value, Write,
+};
+
+type Done = Decision<(), String>;
+
+fn key(name: &str) -> NaturalKey {
+    NaturalKey::of("k", [name.as_bytes()])
+}
+
+fn document(kind: KindId, name: &str, others: Vec<DocumentId>) -> NewDocument {
+    NewDocument {
+        uuid: Uuid::new(),
+        kind,
+        key: key(name),
+        alias: None,
+        body: format!("{{\"name\":\"{name}\"}}"),
+        references: References { links: vec![], others },
+        modified: 7,
+    }
+}
+
+fn create(store: &Store, new: NewDocument) -> i64 {
+    let mut new = Some(new);
+    let plan = Plan {
+        ask: vec![],
+        decide: move |_| -> Done {
+            Decision::Write(vec![Write::Create(new.take().expect("once"))], ())
+        },
+    };
+    store.run_blocking(plan).unwrap().change_version
+}
+
+fn delete(store: &Store, name: &str) {
+    let plan = Plan {
+        ask: vec![Ask::Document(key(name))],
+        decide: |found: Vec<Answer>| -> Done {
+            let Some(Answer::Document(Some(row))) = found.into_iter().next() else {
+                return Decision::Refuse("missing".into());
+            };
+            let tombstone = Tombstone { key_values: "{}".into(), modified: 9 };
+            Decision::Write(vec![Write::Delete { row: Box::new(row), alias: None, tombstone }], ())
+        },
+    };
+    store.run_blocking(plan).unwrap();
+}
+
+fn names(rows: &[homeroom_store::Row]) -> Vec<String> {
+    rows.iter()
+        .map(|row| row.body.trim_start_matches("{\"name\":\"").trim_end_matches("\"}").to_owned())
+        .collect()
+}
+
+fn store() -> (Store, KindId, KindId) {
+    let kinds = ["a".to_owned(), "b".to_owned()];
+    let store = Store::temporary(&kinds).unwrap();
+    let numbers = store.kinds(&kinds).unwrap();
+    (store, numbers[0], numbers[1])
+}
+
+#[test]
+fn a_document_is_found_by_id_and_by_identity() {
+    let (store, a, _) = store();
+    let new = document(a, "x", vec![]);
+
+    let version = create(&store, new.clone());
+
+    let row = store.document(new.uuid).unwrap().unwrap();
+    assert_eq!(
+        (row.body.as_str(), row.change_version, row.modified),
+        (new.body.as_str(), version, 7)
+    );
+    assert_eq!(store.document_by_key(key("x")).unwrap(), Some(row));
+    assert_eq!(store.newest_change_version(), version);
+    assert_eq!(store.document(Uuid::new()).unwrap(), None);
+}
+
+#[test]
+fn a_refused_plan_writes_nothing_and_takes_no_other_with_it() {
+    let (store, a, _) = store();
+    create(&store, document(a, "x", vec![]));
+    let twice = document(a, "x", vec![]);
+    let plans = [document(a, "y", vec![]), twice, document(a, "z", vec![])]
+        .into_iter()
+        .map(|new| {
+            let mut new = Some(new);
+            Plan {
+                ask: vec![],
+                decide: move |_| -> Done {
+                    let extra = Write::Sql(Sql::new(
+                        "INSERT INTO kind (id, name) VALUES (?1, ?2)",
+                        vec![Value::Integer(900), "extra".into()],
+                    ));
+                    let new = new.take().expect("once");
+                    let writes = if new.key == key("x") {
+                        vec![extra, Write::Create(new)]
+                    } else {
+                        vec![Write::Create(new)]
+                    };
+                    Decision::Write(writes, ())
+                },
+            }
+        })
+        .collect();
+
+    let outcomes = store.run_all_blocking(plans);
+
+    assert!(outcomes[0].is_ok() && outcomes[2].is_ok());
+    assert!(matches!(outcomes[1], Err(Refused::Store(StoreError::Failed(_)))));
+    assert!(store.document_by_key(key("z")).unwrap().is_some());
+    let extra =
+        store.query_blocking(Sql::new("SELECT 1 FROM kind WHERE id = 900", vec![])).unwrap();
+    assert!(extra.is_empty());
+}
+
+#[tokio::test]
+async fn lists_come_in_order_of_creation_and_count_exactly_at_any_depth() {
+    let (store, a, b) = store();
+    for at in 0..9_000 {
+        let kind = if at % 3 == 0 { b } else { a };
+        create(&store, document(kind, &format!("n{at}"), vec![]));
+    }
+    for at in [1, 4_000, 8_999] {
+        delete(&store, &format!("n{at}"));
+    }
+    let expected: Vec<String> = (0..9_000)
+        .filter(|at| at % 3 != 0 && ![1, 4_000].contains(at))
+        .filter(|at| *at != 8_999)
+        .map(|at| format!("n{at}"))
+        .collect();
+
+    for skip in [0, 1, 2_731, 4_096, 5_990, expected.len() - 1, expected.len(), 10_000] {
+        let page = store
+            .list(ListQuery { skip: skip as u64, limit: 5, ..ListQuery::all(a) })
+            .await
+            .unwrap();
+        let want: Vec<String> = expected.iter().skip(skip).take(5).cloned().collect();
+        assert_eq!(names(&page.rows), want, "skip {skip}");
+    }
+    assert_eq!(store.count(ListQuery::all(a)).await.unwrap(), expected.len() as u64);
+    let cuts = store.cuts(a, 4, 100).await.unwrap();
+    assert_eq!(cuts.len(), 3);
+}
+
+#[tokio::test]
+async fn filters_windows_and_targets_agree_with_a_plain_walk() {
+    let (store, a, b) = store();
+    create(&store, document(b, "t1", vec![]));
+    create(&store, document(b, "t2", vec![]));
+    let target = |name: &str| store.target(key(name)).unwrap().unwrap().0;
+    let (t1, t2) = (target("t1"), target("t2"));
+    for at in 0..60 {
+        let mut others = vec![];
+        if at % 2 == 0 {
+            others.push(t1);
+        }
+        if at % 3 == 0 {
+            others.push(t2);
+        }
+        create(&store, document(a, &format!("n{at}"), others));
+    }
+
+    let list = |query: ListQuery| {
+        let store = store.clone();
+        async move { names(&store.list(query).await.unwrap().rows) }
+    };
+    let both =
+        list(ListQuery { targets: vec![t1, t2], limit: 4, skip: 1, ..ListQuery::all(a) }).await;
+    assert_eq!(both, ["n6", "n12", "n18", "n24"]);
+    let window = list(ListQuery { changed: Some((10, 12)), ..ListQuery::all(a) }).await;
+    assert_eq!(window, ["n7", "n8", "n9"]);
+    let text = Condition::Text { paths: vec!["$.name".into()], value: "N8".into(), fold: true };
+    assert_eq!(list(ListQuery { conditions: vec![text], ..ListQuery::all(a) }).await, ["n8"]);
+    let by_key = ListQuery { conditions: vec![Condition::Key(key("n5"))], ..ListQuery::all(a) };
+    assert_eq!(list(by_key.clone()).await, ["n5"]);
+    assert!(list(ListQuery { kind: b, ..by_key }).await.is_empty());
+    let prefix = Condition::StartsWith { path: "$.name".into(), prefixes: vec!["n5".into()] };
+    let query = ListQuery { conditions: vec![prefix], ..ListQuery::all(a) };
+    assert_eq!(store.count(query).await.unwrap(), 11);
+}
+
+#[test]
+fn edges_follow_a_replaced_document() {
+    let (store, a, b) = store();
+    for name in ["t1", "t2"] {
+        create(&store, document(b, name, vec![]));
+    }
+    let target = |name: &str| store.target(key(name)).unwrap().unwrap().0;
+    let (t1, t2) = (target("t1"), target("t2"));
+    create(&store, document(a, "x", vec![t1]));
+    let referrers = |id| {
+        let plan = Plan {
+            ask: vec![Ask::Referrers(id)],
+            decide: |found: Vec<Answer>| -> Decision<Vec<Answer>, ()> {
+                Decision::Write(vec![], found)
+            },
+        };
+        match store.run_blocking(plan).unwrap().value.remove(0) {
+            Answer::Referrers(kinds) => kinds,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!((referrers(t1), referrers(t2)), (vec![a], vec![]));
+    let old = store.document_by_key(key("x")).unwrap().unwrap();
+
+    let mut new = Some(document(a, "x", vec![t2]));
+    let plan = Plan {
+        ask: vec![],
+        decide: move |_| -> Done {
+            Decision::Write(
+                vec![Write::Replace {
+                    old: old.id,
+                    old_references: old.references.clone(),
+                    new: new.take().expect("once"),
+                }],
+                (),
+            )
+        },
+    };
+    store.run_blocking(plan).unwrap();
+
+    assert_eq!((referrers(t1), referrers(t2)), (vec![], vec![a]));
+    delete(&store, "x");
+    assert_eq!(referrers(t2), vec![]);
+}
+
+#[test]
+fn a_store_reopens_where_it_was_and_lets_nobody_else_in() {
+    let folder = std::env::temp_dir().join(format!("homeroom-reopen-{}", Uuid::new()));
+    let options = Options::for_file(folder.join("homeroom.db"));
+    let store = Store::open(&options).unwrap();
+    let kinds = store.kinds(&["a".to_owned()]).unwrap();
+    let version = create(&store, document(kinds[0], "x", vec![]));
+
+    let second = Store::open(&options);
+    assert!(matches!(second, Err(StoreError::InUse(_))), "{second:?}");
+    drop(store);
+    let store = Store::open(&options).unwrap();
+
+    assert_eq!(store.newest_change_version(), version);
+    assert_eq!(store.kinds(&["b".to_owned(), "a".to_owned()]).unwrap(), [KindId(2), KindId(1)]);
+    assert!(create(&store, document(kinds[0], "y", vec![])) > version);
+    let copy = folder.join("copy.db");
+    store.backup(&copy).unwrap();
+    assert!(Store::check(&copy).unwrap().problems.is_empty());
+    drop(store);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn another_programs_file_and_a_store_from_the_future_are_refused() {
+    let folder = std::env::temp_dir().join(format!("homeroom-foreign-{}", Uuid::new()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("text.db"), "this is no database, it is a text of some length")
+        .unwrap();
+    let text = Store::open(&Options::for_file(folder.join("text.db")));
+    assert!(matches!(text, Err(StoreError::Unusable(_))), "{text:?}");
+    let path = folder.join("future.db");
+    drop(Store::open(&Options::for_file(&path)).unwrap());
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.pragma_update(None, "user_version", 10_000).unwrap();
+    drop(connection);
+
+    let future = Store::open(&Options::for_file(&path));
+
+    assert!(matches!(future, Err(StoreError::FromTheFuture { found: 10_000, .. })), "{future:?}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_read_that_takes_too_long_is_interrupted() {
+    let folder = std::env::temp_dir().join(format!("homeroom-slow-{}", Uuid::new()));
+    let mut options = Options::for_file(folder.join("homeroom.db"));
+    options.list_deadline = std::time::Duration::from_millis(100);
+    let store = Store::open(&options).unwrap();
+
+    let endless =
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+    let found = store.query(Sql::new(endless, vec![])).await;
+
+    assert!(matches!(found, Err(StoreError::Deadline(_))), "{found:?}");
+    assert_eq!(store.query(Sql::new("SELECT 5", vec![])).await.unwrap(), [[Value::Integer(5)]]);
+    drop(store);
+    std::fs::remove_dir_all(folder).unwrap();
+}
