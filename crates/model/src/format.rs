@@ -4,11 +4,16 @@
 //! standard Ed-Fi ed-fi 5.2.0
 //! school-years 1991..2051
 //!
+//! descriptors
+//!   interchanges Descriptors
+//!   subject Namespace namespace
+//!   @ codeValue text(1..50)
+//!   @ namespace text(1..255)
+//!
 //! abstract EducationOrganization
 //!   @ educationOrganizationId int64
 //!
 //! descriptor AbsenceEventCategoryDescriptor absenceEventCategoryDescriptors
-//!   interchanges Descriptors
 //!
 //! resource Section sections
 //!   interchanges MasterSchedule
@@ -23,7 +28,7 @@
 //!   ? locationSchoolReference -> School(schoolId as locationSchoolId)
 //! ```
 //! A property line begins with `@` (key), `!` (required) or `?` (optional); all other lines begin
-//! with a word. `name=key` in a reference says that the member `name` is the target's key column
+//! with a word. `descriptors` says once what every descriptor of the file has. `name=key` in a reference says that the member `name` is the target's key column
 //! `key`; `as column` names the owner's flat column. `<A/B>` is the path of XML elements. A `#`
 //! begins a comment at the start of a line.
 
@@ -74,6 +79,7 @@ pub fn read(text: &str) -> Result<Source, FormatError> {
                     (project.into(), schema.into(), version.into());
             }
             "school-years" => source.school_years = years(line, rest)?,
+            "descriptors" => source.descriptor = Some(reader.resource(line, word, rest)?),
             "abstract" | "descriptor" | "resource" | "enumeration" => {
                 let resource = reader.resource(line, word, rest)?;
                 source.resources.push(resource);
@@ -96,14 +102,40 @@ pub fn write(source: &Source) -> String {
     if let (Some(first), Some(last)) = (source.school_years.first(), source.school_years.last()) {
         _ = writeln!(out, "school-years {first}..{last}");
     }
+    if let Some(common) = &source.descriptor {
+        out.push_str("\ndescriptors\n");
+        write_body(&mut out, common);
+    }
+    let mut after_plain = false;
     for resource in &source.resources {
-        out.push('\n');
-        write_resource(&mut out, resource);
+        let plain = is_plain(resource);
+        if !(plain && after_plain) {
+            out.push('\n');
+        }
+        put_resource(&mut out, resource);
+        after_plain = plain;
     }
     out
 }
 
-fn write_resource(out: &mut String, resource: &ResourceSource) {
+/// Whether a resource says nothing beyond its name: such ones stand line under line.
+fn is_plain(resource: &ResourceSource) -> bool {
+    resource.kind == ResourceKind::Descriptor
+        && resource.properties.is_empty()
+        && resource.domains.is_empty()
+        && resource.interchanges.is_empty()
+        && resource.element.is_none()
+        && resource.subjects.is_empty()
+}
+
+/// Writes one resource as it stands in a model file.
+pub fn write_resource(resource: &ResourceSource) -> String {
+    let mut out = String::new();
+    put_resource(&mut out, resource);
+    out
+}
+
+fn put_resource(out: &mut String, resource: &ResourceSource) {
     let word = match resource.kind {
         ResourceKind::Abstract => "abstract",
         ResourceKind::Descriptor => "descriptor",
@@ -112,6 +144,10 @@ fn write_resource(out: &mut String, resource: &ResourceSource) {
     };
     out.push_str([word, " ", &resource.name, " ", &resource.endpoint].concat().trim_end());
     out.push('\n');
+    write_body(out, resource);
+}
+
+fn write_body(out: &mut String, resource: &ResourceSource) {
     let mut line = |text: String| {
         out.push_str("  ");
         out.push_str(&text);
@@ -249,11 +285,12 @@ impl<'a> Reader<'a> {
     ) -> Result<ResourceSource, FormatError> {
         let kind = match word {
             "abstract" => ResourceKind::Abstract,
-            "descriptor" => ResourceKind::Descriptor,
+            "descriptor" | "descriptors" => ResourceKind::Descriptor,
             "enumeration" => ResourceKind::Enumeration,
             _ => ResourceKind::Entity,
         };
         let (name, endpoint) = match (kind, &words(rest)[..]) {
+            (_, []) if word == "descriptors" => ("", ""),
             (ResourceKind::Abstract, [name]) => (*name, ""),
             (ResourceKind::Abstract, _) => return Err(header.wrong("expected `abstract NAME`")),
             (_, [name, endpoint]) => (*name, *endpoint),
@@ -447,11 +484,14 @@ mod tests {
 standard Ed-Fi ed-fi 5.2.0
 school-years 2024..2026
 
+descriptors
+  interchanges Descriptors
+  @ codeValue text(1..50)
+
 abstract EducationOrganization
   @ educationOrganizationId int64
 
 descriptor SectionCharacteristicDescriptor sectionCharacteristicDescriptors
-  interchanges Descriptors
 
 resource Section sections
   key-updatable

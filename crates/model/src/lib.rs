@@ -8,6 +8,7 @@
 //! This crate does no I/O and knows neither HTTP nor SQL.
 
 pub mod format;
+pub mod import;
 mod link;
 mod resource;
 mod source;
@@ -23,3 +24,11 @@ pub use source::{
     KeyMap, PartSource, Presence, PropertySource, ResourceKind, ResourceSource, Source,
     SubjectSource, Type,
 };
+
+/// The model file of the core standard that is shipped for a version, `5.2.0`.
+pub fn shipped(version: &str) -> Option<&'static str> {
+    match version {
+        "5.2.0" => Some(include_str!("../../../models/ed-fi/5.2.0/ed-fi.model")),
+        _ => None,
+    }
+}

@@ -29,6 +29,7 @@ pub struct LinkError {
 /// The first name that nothing has, the first key that goes in a circle, the first reference whose
 /// members are not its target's key.
 pub fn link(sources: &[Source]) -> Result<Model, LinkError> {
+    let sources = &with_common(sources);
     let mut names = Names::default();
     for (project, source) in sources.iter().enumerate() {
         for resource in &source.resources {
@@ -80,6 +81,36 @@ pub fn link(sources: &[Source]) -> Result<Model, LinkError> {
         model.resources.push(resource);
     }
     Ok(model)
+}
+
+/// The sources with what all descriptors have in common given to each of them; a file that does
+/// not say it takes it from the file before.
+fn with_common(sources: &[Source]) -> Vec<Source> {
+    let mut common: Option<&ResourceSource> = None;
+    let mut all = vec![];
+    for source in sources {
+        let mut whole = source.clone();
+        common = source.descriptor.as_ref().or(common);
+        let descriptors = whole.resources.iter_mut().filter(|r| r.kind == ResourceKind::Descriptor);
+        for resource in descriptors {
+            let Some(common) = common else { break };
+            let mut properties = common.properties.clone();
+            properties.retain(|p| resource.properties.iter().all(|own| own.name != p.name));
+            properties.append(&mut resource.properties);
+            resource.properties = properties;
+            if resource.interchanges.is_empty() {
+                resource.interchanges.clone_from(&common.interchanges);
+            }
+            if resource.subjects.is_empty() {
+                resource.subjects.clone_from(&common.subjects);
+            }
+            if resource.domains.is_empty() {
+                resource.domains.clone_from(&common.domains);
+            }
+        }
+        all.push(whole);
+    }
+    all
 }
 
 #[derive(Default)]

@@ -11,6 +11,9 @@ pub struct Source {
     pub version: String,
     /// School years that a new store holds, by their second year.
     pub school_years: Vec<u16>,
+    /// What every descriptor of this file has, without a name and an endpoint; its properties come
+    /// before a descriptor's own, its lists stand for a descriptor's empty ones.
+    pub descriptor: Option<ResourceSource>,
     /// Descriptors, abstract bases and resources, in the file's order.
     pub resources: Vec<ResourceSource>,
 }

@@ -1,24 +1,166 @@
-//! `homeroom model import | check | show`.
+//! `homeroom model import | show`.
 
-use clap::Subcommand;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use homeroom_model::format;
+use homeroom_model::import::{self, Inputs, Rules, Text};
 
 use crate::exit::{Exit, Failure};
 
 /// What to do with a model.
 #[derive(Debug, Subcommand)]
 pub enum ModelCommand {
+    /// Makes a model file from the artefacts that a data standard is published in.
+    Import(Box<ImportArgs>),
     /// Shows one resource as the model file states it.
     Show {
         /// Endpoint or name, `sections` or `Section`.
         resource: String,
+        /// A model file; the shipped one unless given.
+        #[arg(long, value_name = "FILE")]
+        model: Option<PathBuf>,
     },
+}
+
+/// Where the artefacts are.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  homeroom model import --openapi resources.json --openapi-descriptors descriptors.json \\
+    --tables 0020-Tables.sql --foreign-keys 0030-ForeignKeys.sql --xsd Schemas/Bulk \\
+    --rules models/ed-fi/import.toml --out models/ed-fi/5.2.0/ed-fi.model")]
+pub struct ImportArgs {
+    /// OpenAPI document of the resources (JSON).
+    #[arg(long, value_name = "FILE")]
+    openapi: PathBuf,
+    /// OpenAPI document of the descriptors (JSON).
+    #[arg(long, value_name = "FILE")]
+    openapi_descriptors: PathBuf,
+    /// OpenAPI document whose tags state domains; may be of a later version, may be repeated.
+    #[arg(long, value_name = "FILE")]
+    openapi_domains: Vec<PathBuf>,
+    /// SQL that makes the tables.
+    #[arg(long, value_name = "FILE")]
+    tables: PathBuf,
+    /// SQL that makes the foreign keys.
+    #[arg(long, value_name = "FILE")]
+    foreign_keys: PathBuf,
+    /// Folder with the XML schemas: the core and the interchanges.
+    #[arg(long, value_name = "DIR")]
+    xsd: PathBuf,
+    /// Rows for what follows no rule (TOML).
+    #[arg(long, value_name = "FILE")]
+    rules: PathBuf,
+    /// The model file to write.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Project name.
+    #[arg(long, default_value = "Ed-Fi")]
+    project: String,
+    /// Schema segment of the project's paths.
+    #[arg(long, default_value = "ed-fi")]
+    schema: String,
 }
 
 /// Runs the command.
 pub fn run(command: ModelCommand) -> Result<Exit, Failure> {
     match command {
-        ModelCommand::Show { resource } => {
-            Err(Failure::Failed(format!("no model to show {resource} from")))
-        }
+        ModelCommand::Import(args) => make(&args),
+        ModelCommand::Show { resource, model } => show(&resource, model.as_deref()),
     }
+}
+
+fn make(args: &ImportArgs) -> Result<Exit, Failure> {
+    let rules_text = read(&args.rules)?;
+    let rules = Rules::read(&rules_text)
+        .map_err(|error| Failure::because(&args.rules.display().to_string(), error))?;
+    let resources = File::read(&args.openapi)?;
+    let descriptors = File::read(&args.openapi_descriptors)?;
+    let domains =
+        args.openapi_domains.iter().map(|p| File::read(p)).collect::<Result<Vec<_>, _>>()?;
+    let tables = File::read(&args.tables)?;
+    let foreign_keys = File::read(&args.foreign_keys)?;
+    let xsd = schema_files(&args.xsd)?;
+    let imported = import::import(&Inputs {
+        project: &args.project,
+        schema: &args.schema,
+        resources: resources.text(),
+        descriptors: descriptors.text(),
+        domains: domains.iter().map(File::text).collect(),
+        tables: tables.text(),
+        foreign_keys: foreign_keys.text(),
+        xsd: xsd.iter().map(File::text).collect(),
+        rules: &rules,
+    })
+    .map_err(|problems| {
+        let lines: Vec<String> = problems.iter().map(|problem| format!("\n  {problem}")).collect();
+        Failure::Failed(format!("the artefacts do not fit together:{}", lines.concat()))
+    })?;
+    for row in &imported.unused {
+        eprintln!("homeroom: {}: nothing uses the row: {row}", args.rules.display());
+    }
+    homeroom_model::link(std::slice::from_ref(&imported.source))
+        .map_err(|error| Failure::because("the model does not link", error))?;
+    if let Some(folder) = args.out.parent() {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Failure::because(&folder.display().to_string(), error))?;
+    }
+    std::fs::write(&args.out, format::write(&imported.source))
+        .map_err(|error| Failure::because(&args.out.display().to_string(), error))?;
+    eprintln!("{}: {} resources", args.out.display(), imported.source.resources.len());
+    Ok(Exit::Done)
+}
+
+fn show(resource: &str, model: Option<&Path>) -> Result<Exit, Failure> {
+    let Some(path) = model else {
+        return Err(Failure::Usage("--model FILE is needed".into()));
+    };
+    let text = read(path)?;
+    let source = format::read(&text)
+        .map_err(|error| Failure::because(&path.display().to_string(), error))?;
+    let found = source.resources.iter().find(|found| {
+        found.name.eq_ignore_ascii_case(resource) || found.endpoint.eq_ignore_ascii_case(resource)
+    });
+    match found {
+        Some(found) => {
+            print!("{}", format::write_resource(found));
+            Ok(Exit::Done)
+        }
+        None => Err(Failure::Usage(format!("the model has no resource `{resource}`"))),
+    }
+}
+
+struct File {
+    name: String,
+    content: String,
+}
+
+impl File {
+    fn read(path: &Path) -> Result<Self, Failure> {
+        Ok(Self { name: path.display().to_string(), content: read(path)? })
+    }
+
+    fn text(&self) -> Text<'_> {
+        Text { file: &self.name, text: &self.content }
+    }
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path)
+        .map_err(|error| Failure::because(&path.display().to_string(), error))
+}
+
+fn schema_files(folder: &Path) -> Result<Vec<File>, Failure> {
+    let wrong = |error| Failure::because(&folder.display().to_string(), error);
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
+        .map_err(wrong)?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()
+        .map_err(wrong)?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "xsd"));
+    paths.sort();
+    if paths.is_empty() {
+        return Err(Failure::Failed(format!("{}: no .xsd file in it", folder.display())));
+    }
+    paths.iter().map(|path| File::read(path)).collect()
 }

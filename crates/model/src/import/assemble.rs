@@ -1,0 +1,215 @@
+//! Puts the artefacts together: endpoint by endpoint, schema beside table.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::draft::Draft;
+use super::names::camel;
+use super::openapi::{Api, Endpoint, segments};
+use super::sql::{Table, Tables};
+use super::walk::Walk;
+use super::{Imported, Problem, Rules, keys, xsd};
+use crate::source::{Presence, PropertySource, ResourceKind, ResourceSource, Source};
+
+/// The artefacts, read.
+pub struct Published<'a> {
+    pub project: &'a str,
+    pub schema: &'a str,
+    pub resources: Api,
+    pub descriptors: Api,
+    pub tables: Tables,
+    pub schemas: xsd::Schemas,
+    pub domains: HashMap<String, Vec<String>>,
+    pub rules: &'a Rules,
+}
+
+impl Published<'_> {
+    /// The model file's content.
+    pub fn source(&self) -> Result<Imported, Vec<Problem>> {
+        let mut problems = vec![];
+        let mut rules_used = HashSet::new();
+        let mut drafts = vec![];
+        let owned = self.tables_of_endpoints();
+        let enumerations = self.enumerations_without_endpoint(&owned);
+        let implied = enumerations.iter().map(|endpoint| (&self.resources, endpoint));
+        for (api, endpoint) in self.endpoints().chain(implied) {
+            let Some(table) = self.table_of(endpoint) else {
+                let message = format!("no table goes with its schema `{}`", endpoint.schema);
+                problems.push(Problem::new(&endpoint.name, message));
+                continue;
+            };
+            let mut walk = Walk {
+                published: self,
+                api,
+                owned: &owned,
+                places: vec![],
+                problems: &mut problems,
+                resource: &table.name,
+            };
+            drafts.push(walk.resource(endpoint, table));
+        }
+        let mut resources = abstracts(&drafts, &mut problems);
+        for draft in &mut drafts {
+            draft.source.unified = keys::unified(&draft.places);
+            if draft.source.kind != ResourceKind::Descriptor {
+                match keys::subjects(&draft.source, &self.tables, self.rules, &mut rules_used) {
+                    Ok(subjects) => draft.source.subjects = subjects,
+                    Err(problem) => problems.push(problem),
+                }
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        resources.extend(drafts.into_iter().map(|draft| draft.source));
+        resources.sort_by_key(|resource| {
+            let group = match resource.kind {
+                ResourceKind::Abstract => 0,
+                ResourceKind::Enumeration => 1,
+                ResourceKind::Descriptor => 2,
+                ResourceKind::Entity => 3,
+            };
+            (group, resource.name.clone())
+        });
+        let descriptor = take_common(&mut resources);
+        let source = Source {
+            project: self.project.to_owned(),
+            schema: self.schema.to_owned(),
+            version: self.schemas.version.clone(),
+            school_years: self.school_years(),
+            descriptor,
+            resources,
+        };
+        let unused = self
+            .rules
+            .subject
+            .iter()
+            .filter(|rule| !rules_used.contains(&rule.resource))
+            .map(|rule| format!("subject of {}", rule.resource))
+            .collect();
+        Ok(Imported { source, unused })
+    }
+
+    fn endpoints(&self) -> impl Iterator<Item = (&Api, &Endpoint)> {
+        self.resources
+            .endpoints
+            .iter()
+            .map(|endpoint| (&self.resources, endpoint))
+            .chain(self.descriptors.endpoints.iter().map(|e| (&self.descriptors, e)))
+    }
+
+    /// The table of an endpoint: named like its schema, or else like the endpoint in the singular.
+    fn table_of(&self, endpoint: &Endpoint) -> Option<&Table> {
+        let singular = endpoint.name.strip_suffix('s').unwrap_or(&endpoint.name);
+        self.tables.get(&segments(&endpoint.schema).concat()).or_else(|| self.tables.get(singular))
+    }
+
+    fn tables_of_endpoints(&self) -> HashSet<String> {
+        self.endpoints()
+            .filter_map(|(_, endpoint)| self.table_of(endpoint))
+            .map(|table| table.name.to_ascii_lowercase())
+            .collect()
+    }
+
+    /// Enumerations that have a table but that the document forgets: every version serves them.
+    fn enumerations_without_endpoint(&self, owned: &HashSet<String>) -> Vec<Endpoint> {
+        let enumerations = self.schemas.simple.iter().filter(|(_, kind)| kind.is_enumeration());
+        enumerations
+            .filter_map(|(name, _)| self.tables.get(name))
+            .filter(|table| !owned.contains(&table.name.to_ascii_lowercase()))
+            .map(|table| Endpoint {
+                name: format!("{}s", camel(&table.name)),
+                schema: format!("edFi_{}", camel(&table.name)),
+                updatable_key: false,
+            })
+            .collect()
+    }
+
+    /// The school years of the enumeration, by their second year.
+    fn school_years(&self) -> Vec<u16> {
+        let Some(found) = self.schemas.simple.get("SchoolYearType") else { return vec![] };
+        found.values.iter().filter_map(|value| value.rsplit('-').next()?.parse().ok()).collect()
+    }
+
+    /// The interchanges that may carry a type's elements.
+    pub fn interchanges(&self, name: &str) -> Vec<String> {
+        self.schemas
+            .interchanges
+            .iter()
+            .filter(|(_, elements)| elements.iter().any(|element| element.kind == name))
+            .map(|(interchange, _)| interchange.clone())
+            .collect()
+    }
+}
+
+/// The bases that subclasses name, their keys as a subclass states them.
+fn abstracts(drafts: &[Draft], problems: &mut Vec<Problem>) -> Vec<ResourceSource> {
+    let mut found: BTreeMap<&str, ResourceSource> = BTreeMap::new();
+    for draft in drafts {
+        let Some((name, map)) = &draft.source.base else { continue };
+        let own_name = |property: &PropertySource| {
+            map.iter()
+                .find(|pair| pair.own == property.name)
+                .map_or(property.name.clone(), |pair| pair.base.clone())
+        };
+        let properties: Vec<PropertySource> = draft
+            .source
+            .properties
+            .iter()
+            .filter(|property| property.presence == Presence::Key)
+            .map(|property| PropertySource { name: own_name(property), ..property.clone() })
+            .collect();
+        match found.get(name.as_str()) {
+            None => {
+                let mut base = empty(ResourceKind::Abstract, name, "");
+                base.properties = properties;
+                found.insert(name, base);
+            }
+            Some(base) if base.properties == properties => {}
+            Some(_) => problems.push(Problem::new(
+                &draft.source.name,
+                format!("its key is not that of the other subclasses of {name}"),
+            )),
+        }
+    }
+    found.into_values().collect()
+}
+
+/// What all descriptors have in common, taken out of each of them.
+fn take_common(resources: &mut [ResourceSource]) -> Option<ResourceSource> {
+    let first = resources.iter().find(|resource| resource.kind == ResourceKind::Descriptor)?;
+    let mut common =
+        ResourceSource { name: String::new(), endpoint: String::new(), ..first.clone() };
+    let descriptors = || resources.iter().filter(|r| r.kind == ResourceKind::Descriptor);
+    common.properties.retain(|property| descriptors().all(|d| d.properties.contains(property)));
+    if !descriptors().all(|d| d.interchanges == common.interchanges) {
+        common.interchanges.clear();
+    }
+    if !descriptors().all(|d| d.domains == common.domains) {
+        common.domains.clear();
+    }
+    common.subjects = keys::namespace_subject(&common.properties);
+    for resource in resources.iter_mut().filter(|r| r.kind == ResourceKind::Descriptor) {
+        resource.properties.retain(|property| !common.properties.contains(property));
+        if resource.interchanges == common.interchanges {
+            resource.interchanges.clear();
+        }
+    }
+    Some(common)
+}
+
+/// A resource that says nothing yet.
+pub fn empty(kind: ResourceKind, name: &str, endpoint: &str) -> ResourceSource {
+    ResourceSource {
+        kind,
+        name: name.to_owned(),
+        endpoint: endpoint.to_owned(),
+        base: None,
+        updatable_key: false,
+        domains: vec![],
+        interchanges: vec![],
+        element: None,
+        subjects: vec![],
+        unified: vec![],
+        properties: vec![],
+    }
+}

@@ -1,0 +1,53 @@
+//! How the artefacts spell one and the same name.
+
+/// A column as JSON spells it: a surrogate by the value that stands for it.
+///
+/// `StudentUSI` is `studentUniqueId`, `TermDescriptorId` is `termDescriptor`.
+pub fn flat(column: &str) -> String {
+    camel(&external(column))
+}
+
+/// A column's name with capitals, a surrogate by the value that stands for it.
+pub fn external(column: &str) -> String {
+    if let Some(stem) = column.strip_suffix("USI") {
+        return format!("{stem}UniqueId");
+    }
+    match column.strip_suffix("DescriptorId") {
+        Some(stem) => format!("{stem}Descriptor"),
+        None => column.to_owned(),
+    }
+}
+
+/// `SchoolId` as `schoolId`, `CTEProgram` as `cteProgram`, `URI` as `uri`.
+pub fn camel(name: &str) -> String {
+    let capitals = name.chars().take_while(char::is_ascii_uppercase).count();
+    let lowered = match capitals {
+        0 | 1 => capitals,
+        _ if capitals == name.len() => capitals,
+        _ => capitals - 1,
+    };
+    name[..lowered].to_ascii_lowercase() + &name[lowered..]
+}
+
+/// Whether two names differ at most in case.
+pub fn same(one: &str, other: &str) -> bool {
+    one.eq_ignore_ascii_case(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_spelled_as_json_spells_it() {
+        for (column, json) in [
+            ("LocationSchoolId", "locationSchoolId"),
+            ("StudentUSI", "studentUniqueId"),
+            ("TermDescriptorId", "termDescriptor"),
+            ("URI", "uri"),
+            ("CTEProgramCompletionIndicator", "cteProgramCompletionIndicator"),
+        ] {
+            assert_eq!(flat(column), json);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The model file that is shipped: it links, and it says what Data Standard 5.2 says.
+
+use homeroom_model::{Model, PropertyKind, Resource, ResourceKind, format, link, shipped};
+
+fn model() -> Model {
+    let source = format::read(shipped("5.2.0").unwrap()).unwrap();
+    link(&[source]).unwrap()
+}
+
+fn resource<'a>(model: &'a Model, endpoint: &str) -> &'a Resource {
+    model.by_endpoint("ed-fi", endpoint).unwrap()
+}
+
+fn key(resource: &Resource) -> Vec<&str> {
+    resource.key.iter().map(|column| column.name.as_str()).collect()
+}
+
+#[test]
+fn the_file_is_written_as_it_is_read() {
+    let text = shipped("5.2.0").unwrap();
+
+    let source = format::read(text).unwrap();
+
+    assert_eq!(format::write(&source), text);
+}
+
+#[test]
+fn all_resources_of_the_standard_are_there() {
+    let model = model();
+
+    let of = |kind| model.resources.iter().filter(|found| found.kind == kind).count();
+    assert_eq!(model.resources.len(), 349);
+    assert_eq!(of(ResourceKind::Descriptor), 211);
+    assert_eq!(of(ResourceKind::Enumeration), 1);
+    assert_eq!(of(ResourceKind::Entity), 137);
+    let bases: Vec<(&str, usize)> =
+        model.abstracts.iter().map(|base| (base.name.as_str(), base.subclasses.len())).collect();
+    assert_eq!(bases, [("EducationOrganization", 9), ("GeneralStudentProgramAssociation", 10)]);
+    assert_eq!((model.school_years[0], model.school_years.len()), (1991, 60));
+}
+
+#[test]
+fn a_section_has_the_key_of_its_course_offering_and_its_own() {
+    let model = model();
+    let sections = resource(&model, "sections");
+
+    assert_eq!(
+        key(sections),
+        ["localCourseCode", "schoolId", "schoolYear", "sessionName", "sectionIdentifier"]
+    );
+    assert!(sections.updatable_key);
+    assert_eq!(sections.unified.len(), 2);
+}
+
+#[test]
+fn a_subclass_renames_its_base_key() {
+    let model = model();
+    let schools = resource(&model, "schools");
+
+    assert_eq!(key(schools), ["schoolId"]);
+    let base = schools.base.as_ref().unwrap();
+    assert_eq!(model.base(base.id).key[base.columns[0]].name, "educationOrganizationId");
+}
+
+#[test]
+fn a_grade_keeps_the_year_of_its_grading_period_apart() {
+    let model = model();
+    let grades = resource(&model, "grades");
+
+    assert!(key(grades).contains(&"gradingPeriodSchoolYear"));
+    assert!(key(grades).contains(&"schoolYear"));
+}
+
+#[test]
+fn eight_kinds_let_their_key_be_changed() {
+    let model = model();
+
+    let found: Vec<&str> = model
+        .resources
+        .iter()
+        .filter(|found| found.updatable_key)
+        .map(|found| found.endpoint.as_str())
+        .collect();
+
+    assert_eq!(
+        found,
+        [
+            "classPeriods",
+            "grades",
+            "gradebookEntries",
+            "locations",
+            "sections",
+            "sessions",
+            "studentSchoolAssociations",
+            "studentSectionAssociations"
+        ]
+    );
+}
+
+#[test]
+fn every_collection_has_an_identity() {
+    fn check(owner: &str, properties: &[homeroom_model::Property]) {
+        for property in properties {
+            let place = format!("{owner}.{}", property.name);
+            match &property.kind {
+                PropertyKind::List(inner) => {
+                    let key =
+                        |p: &homeroom_model::Property| p.presence == homeroom_model::Presence::Key;
+                    assert!(inner.iter().any(key), "{place}");
+                    check(&place, inner);
+                }
+                PropertyKind::Object(inner) => check(&place, inner),
+                PropertyKind::Scalar(_) | PropertyKind::Reference(_) => {}
+            }
+        }
+    }
+    for resource in &model().resources {
+        check(&resource.name, &resource.properties);
+    }
+}
