@@ -172,6 +172,9 @@ fn write_body(out: &mut String, resource: &ResourceSource) {
     for subject in &resource.subjects {
         line(format!("subject {} {}", subject.kind, subject.column));
     }
+    if !resource.access_through.is_empty() {
+        line(format!("access-through {}", resource.access_through.join(" ")));
+    }
     for group in &resource.unified {
         line(format!("unified {}", group.join(" ")));
     }
@@ -306,6 +309,7 @@ impl<'a> Reader<'a> {
             interchanges: vec![],
             element: None,
             subjects: vec![],
+            access_through: vec![],
             unified: vec![],
             properties: vec![],
         };
@@ -322,6 +326,7 @@ impl<'a> Reader<'a> {
                 "domains" => resource.domains = list(),
                 "interchanges" => resource.interchanges = list(),
                 "element" => resource.element = Some(rest.into()),
+                "access-through" => resource.access_through = list(),
                 "unified" => resource.unified.push(list()),
                 "subject" => match words(rest)[..] {
                     [kind, column] => resource

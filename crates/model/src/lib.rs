@@ -7,12 +7,16 @@
 //!
 //! This crate does no I/O and knows neither HTTP nor SQL.
 
+mod dependencies;
 pub mod format;
 pub mod import;
 mod link;
 mod resource;
 mod source;
 
+pub use dependencies::{
+    Dependency, DependencyGraph, Node, Operations, dependency_graph, dependency_order,
+};
 pub use format::FormatError;
 pub use link::{LinkError, link};
 pub use resource::{

@@ -309,6 +309,14 @@ impl Linker<'_> {
                     })
                 })
                 .collect::<Result<_, LinkError>>()?,
+            access_through: source
+                .access_through
+                .iter()
+                .map(|name| match self.names.target(source, name)? {
+                    Target::Resource(id) => Ok(id),
+                    Target::Abstract(_) => Err(wrong(source, format!("`{name}` is abstract"))),
+                })
+                .collect::<Result<_, _>>()?,
             unified: source
                 .unified
                 .iter()

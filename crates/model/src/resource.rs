@@ -89,7 +89,9 @@ pub struct Resource {
     pub element: String,
     /// Subjects of authorization: kind and key column.
     pub subjects: Vec<Subject>,
-    /// Places whose values must agree.
+    /// For a person: the associations through which clients gain access to it.
+    pub access_through: Vec<ResourceId>,
+    /// Groups of places whose values must agree.
     pub unified: Vec<Vec<Place>>,
     /// Properties in canonical order.
     pub properties: Vec<Property>,
@@ -305,6 +307,11 @@ impl Model {
 }
 
 impl Resource {
+    /// Its path below the API's root, `/ed-fi/sections`.
+    pub fn path(&self) -> String {
+        format!("/{}/{}", self.schema, self.endpoint)
+    }
+
     /// The JSON path of a root column, `$.schoolReference.schoolId`.
     pub fn column_path(&self, source: ColumnSource) -> String {
         match source {

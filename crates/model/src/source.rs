@@ -52,6 +52,8 @@ pub struct ResourceSource {
     pub element: Option<String>,
     /// What authorization asks about.
     pub subjects: Vec<SubjectSource>,
+    /// For a person: the associations through which clients gain access to it.
+    pub access_through: Vec<String>,
     /// Groups of places, `classPeriods.classPeriodReference.schoolId`, whose values must agree.
     pub unified: Vec<Vec<String>>,
     /// Properties in canonical order.

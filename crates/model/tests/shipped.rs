@@ -1,6 +1,9 @@
 //! The model file that is shipped: it links, and it says what Data Standard 5.2 says.
 
-use homeroom_model::{Model, PropertyKind, Resource, ResourceKind, format, link, shipped};
+use homeroom_model::{
+    Model, Operations, PropertyKind, Resource, ResourceKind, dependency_graph, dependency_order,
+    format, link, shipped,
+};
 
 fn model() -> Model {
     let source = format::read(shipped("5.2.0").unwrap()).unwrap();
@@ -117,4 +120,26 @@ fn every_collection_has_an_identity() {
     for resource in &model().resources {
         check(&resource.name, &resource.properties);
     }
+}
+
+#[test]
+fn what_refers_comes_after_what_it_refers_to() {
+    let model = model();
+
+    let order = dependency_order(&model);
+
+    let level = |endpoint: &str, operations: Operations| {
+        let path = format!("/ed-fi/{endpoint}");
+        let found = order.iter().find(|d| d.path(&model) == path && d.operations == operations);
+        found.unwrap_or_else(|| panic!("{path}")).order
+    };
+    let both = Operations::CreateAndUpdate;
+    assert_eq!(order.len(), 351);
+    assert_eq!(level("absenceEventCategoryDescriptors", both), 1);
+    assert!(level("localEducationAgencies", both) < level("schools", both));
+    assert!(level("schools", both) < level("courses", both));
+    assert!(level("students", Operations::Create) < level("studentSchoolAssociations", both));
+    assert!(level("studentSchoolAssociations", both) < level("students", Operations::Update));
+    assert!(level("students", Operations::Update) < level("studentProgramAssociations", both));
+    assert!(dependency_graph(&model).given_up.is_empty());
 }

@@ -56,6 +56,10 @@ impl Published<'_> {
                     Err(problem) => problems.push(problem),
                 }
             }
+            if let Some(rule) = self.rules.access.iter().find(|r| r.resource == draft.source.name) {
+                draft.source.access_through.clone_from(&rule.through);
+                rules_used.insert(format!("access to {}", rule.resource));
+            }
         }
         if !problems.is_empty() {
             return Err(problems);
@@ -79,13 +83,8 @@ impl Published<'_> {
             descriptor,
             resources,
         };
-        let unused = self
-            .rules
-            .subject
-            .iter()
-            .filter(|rule| !rules_used.contains(&rule.resource))
-            .map(|rule| format!("subject of {}", rule.resource))
-            .collect();
+        let rows = self.rules.rows();
+        let unused = rows.into_iter().filter(|row| !rules_used.contains(row)).collect();
         Ok(Imported { source, unused })
     }
 
@@ -209,6 +208,7 @@ pub fn empty(kind: ResourceKind, name: &str, endpoint: &str) -> ResourceSource {
         interchanges: vec![],
         element: None,
         subjects: vec![],
+        access_through: vec![],
         unified: vec![],
         properties: vec![],
     }

@@ -60,7 +60,7 @@ pub fn subjects(
     let Some(table) = tables.get(&source.name) else { return Ok(vec![]) };
     let namespace = namespace_column(table);
     if let Some(rule) = rules.subject.iter().find(|rule| rule.resource == source.name) {
-        used.insert(rule.resource.clone());
+        used.insert(format!("subject of {}", rule.resource));
         let by_hand = rule.subjects.iter().map(|text| match text.split_once(' ') {
             Some((kind, column)) => Ok(subject(kind, column)),
             None => Err(Problem::new(&source.name, format!("`{text}` is no `KIND column`"))),

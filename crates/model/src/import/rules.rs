@@ -8,6 +8,8 @@ use serde::Deserialize;
 pub struct Rules {
     /// Subjects of authorization that were chosen by hand.
     pub subject: Vec<SubjectRule>,
+    /// Persons that clients gain access to through associations.
+    pub access: Vec<AccessRule>,
 }
 
 /// A resource whose subjects do not follow from its key.
@@ -22,7 +24,26 @@ pub struct SubjectRule {
     pub reason: String,
 }
 
+/// A person that clients gain access to through associations.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccessRule {
+    /// The person.
+    pub resource: String,
+    /// The associations.
+    pub through: Vec<String>,
+    /// Why.
+    pub reason: String,
+}
+
 impl Rules {
+    /// What each row is about, for messages.
+    pub fn rows(&self) -> Vec<String> {
+        let subjects = self.subject.iter().map(|rule| format!("subject of {}", rule.resource));
+        let access = self.access.iter().map(|rule| format!("access to {}", rule.resource));
+        subjects.chain(access).collect()
+    }
+
     /// Reads a data file.
     ///
     /// # Errors
