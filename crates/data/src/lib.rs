@@ -1,1 +1,3 @@
 //! The Ed-Fi data API: every resource from the model.
+
+pub mod metadata;

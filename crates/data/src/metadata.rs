@@ -1,0 +1,184 @@
+//! Everything that a client reads before it sends data: discovery, OpenAPI documents, the order of
+//! dependency, XML schemas.
+//!
+//! All of it is derived from the model by pure functions. The big documents are written once, when
+//! somebody first asks, away from the workers that answer requests.
+
+mod dependencies;
+mod discovery;
+mod media;
+mod openapi;
+mod page;
+mod shelf;
+
+use std::sync::Arc;
+
+use homeroom_http::{Access, Call, Handler, Problem, Response, Route, empty_response, handler};
+use homeroom_model::Model;
+use http::{HeaderValue, Method, StatusCode, header};
+use http_body_util::Full;
+use serde_json::Value;
+
+pub use dependencies::{graph as dependency_graph, order as dependency_order};
+pub use discovery::{CONTRACT_VERSION, discovery, listing};
+pub use openapi::{Section, change_queries, document};
+pub use page::{CONTENT_SECURITY_POLICY, Credentials, render as browser_page};
+pub use shelf::BASE_URL;
+
+use shelf::{Copy, Document, Shelf};
+
+/// Most bytes of a body that these routes read: none.
+const BODY_MAX: usize = 0;
+
+const JSON: &str = "application/json; charset=utf-8";
+const GRAPHML: &str = "application/graphml; charset=utf-8";
+const HTML: &str = "text/html; charset=utf-8";
+
+/// Writes the page that a browser gets at `/`, from the base URL.
+pub type BrowserPage = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
+/// The metadata of a model, and what of it has been written so far.
+#[derive(Clone)]
+pub struct Metadata {
+    model: Arc<Model>,
+    shelf: Arc<Shelf>,
+    page: BrowserPage,
+}
+
+impl std::fmt::Debug for Metadata {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Metadata").field("shelf", &self.shelf).finish_non_exhaustive()
+    }
+}
+
+impl Metadata {
+    /// The metadata of a model, with the usual page for browsers.
+    pub fn new(model: Arc<Model>) -> Self {
+        let page = {
+            let model = Arc::clone(&model);
+            Arc::new(move |base_url: &str| browser_page(&model, base_url, None))
+        };
+        Self { model, shelf: Arc::default(), page }
+    }
+
+    /// The same with another page for browsers.
+    #[must_use]
+    pub fn with_browser_page(mut self, page: BrowserPage) -> Self {
+        self.page = page;
+        self
+    }
+}
+
+/// The routes of this part; all are public.
+pub fn routes<C: Send + Sync + 'static>(state: &Metadata) -> Vec<Route<C>> {
+    let route = |template, handler: Handler<C>| Route {
+        method: Method::GET,
+        template,
+        access: Access::Public,
+        body_limit: BODY_MAX,
+        handler,
+    };
+    let kept = |template, document| {
+        route(
+            template,
+            handler(state, move |state: Metadata, call: Call<C>| async move {
+                state.kept(document, &call).await
+            }),
+        )
+    };
+    vec![
+        route("/", handler(state, root)),
+        route("/metadata", handler(state, list)),
+        route("/metadata/", handler(state, list)),
+        kept("/metadata/data/v3/resources/swagger.json", Document::Resources),
+        kept("/metadata/data/v3/descriptors/swagger.json", Document::Descriptors),
+        route("/metadata/data/v3/dependencies", handler(state, dependencies)),
+        kept("/metadata/changequeries/v1/swagger.json", Document::ChangeQueries),
+        kept("/metadata/changeQueries/v1/swagger.json", Document::ChangeQueries),
+    ]
+}
+
+async fn root<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
+    let mut response = if media::prefers(call.header("accept"), "text/html", "application/json") {
+        let mut response = answer(&call, &Copy::of((state.page)(&call.base_url)), HTML);
+        response.headers_mut().insert(
+            header::CONTENT_SECURITY_POLICY,
+            HeaderValue::from_static(CONTENT_SECURITY_POLICY),
+        );
+        response
+    } else {
+        small(&call, &discovery(&state.model, &call.base_url))
+    };
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
+    Ok(response)
+}
+
+async fn dependencies<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
+    let graph = media::prefers(call.header("accept"), "application/graphml", "application/json");
+    let document = if graph { Document::DependencyGraph } else { Document::Dependencies };
+    let mut response = state.kept(document, &call).await?;
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
+    Ok(response)
+}
+
+async fn list<C>(_: Metadata, call: Call<C>) -> Result<Response, Problem> {
+    Ok(small(&call, &listing(&call.base_url)))
+}
+
+impl Metadata {
+    /// Answers with a document that is kept; whoever asks first waits until it is written.
+    async fn kept<C>(&self, document: Document, call: &Call<C>) -> Result<Response, Problem> {
+        let copy = if let Some(copy) = self.shelf.peek(document, &call.base_url) {
+            copy
+        } else {
+            let (state, base_url) = (self.clone(), call.base_url.clone());
+            tokio::task::spawn_blocking(move || {
+                state.shelf.get(document, &base_url, || state.write(document))
+            })
+            .await
+            .map_err(Problem::internal)?
+        };
+        let media = if document == Document::DependencyGraph { GRAPHML } else { JSON };
+        Ok(answer(call, &copy, media))
+    }
+
+    fn write(&self, document: Document) -> String {
+        match document {
+            Document::Resources => openapi::document(&self.model, Section::Resources).to_string(),
+            Document::Descriptors => {
+                openapi::document(&self.model, Section::Descriptors).to_string()
+            }
+            Document::ChangeQueries => change_queries().to_string(),
+            Document::Dependencies => dependency_order(&self.model).to_string(),
+            Document::DependencyGraph => dependency_graph(&self.model),
+        }
+    }
+}
+
+/// Answers with a document that is small enough to be written anew.
+fn small<C>(call: &Call<C>, document: &Value) -> Response {
+    answer(call, &Copy::of(document.to_string()), JSON)
+}
+
+/// Answers with a copy, or with 304 where the caller has it already.
+fn answer<C>(call: &Call<C>, copy: &Copy, media: &'static str) -> Response {
+    let known = call.header("if-none-match").is_some_and(|tags| {
+        tags.split(',')
+            .map(str::trim)
+            .any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == copy.etag)
+    });
+    let mut response = if known {
+        empty_response(StatusCode::NOT_MODIFIED)
+    } else {
+        let mut response = http::Response::new(Full::new(copy.bytes.clone()));
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
+        response
+    };
+    let headers = response.headers_mut();
+    headers.insert(
+        header::ETAG,
+        HeaderValue::from_str(&copy.etag).expect("a tag is hexadecimal digits in quotes"),
+    );
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
+}

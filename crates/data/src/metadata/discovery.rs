@@ -1,0 +1,56 @@
+//! The discovery document and the list of OpenAPI documents.
+
+use homeroom_model::Model;
+use serde_json::{Value, json};
+
+/// The wire contract that this server speaks; clients page by cursor from 7.3 on.
+pub const CONTRACT_VERSION: &str = "7.3";
+
+/// What `GET /` answers: versions, data models and where everything is.
+pub fn discovery(model: &Model, base_url: &str) -> Value {
+    let data_models: Vec<Value> = model
+        .projects
+        .iter()
+        .map(|project| {
+            json!({
+                "name": project.name,
+                "version": project.version,
+                "informationalVersion":
+                    format!("The {} Data Model {}", project.name, project.version),
+            })
+        })
+        .collect();
+    json!({
+        "version": CONTRACT_VERSION,
+        "applicationName": "Homeroom",
+        "informationalVersion": CONTRACT_VERSION,
+        "suite": "3",
+        "build": env!("CARGO_PKG_VERSION"),
+        "dataModels": data_models,
+        "urls": {
+            "dependencies": format!("{base_url}/metadata/data/v3/dependencies"),
+            "openApiMetadata": format!("{base_url}/metadata/"),
+            "oauth": format!("{base_url}/oauth/token"),
+            "oauthTokenIntrospection": format!("{base_url}/oauth/token_info"),
+            "dataManagementApi": format!("{base_url}/data/v3/"),
+            "xsdMetadata": format!("{base_url}/metadata/xsd"),
+            "changeQueries": format!("{base_url}/changeQueries/v1/"),
+        },
+    })
+}
+
+/// What `GET /metadata` answers: the OpenAPI documents by name.
+pub fn listing(base_url: &str) -> Value {
+    let entry = |name: &str, path: &str, prefix: &str| {
+        json!({
+            "name": name,
+            "endpointUri": format!("{base_url}/metadata/{path}/swagger.json"),
+            "prefix": prefix,
+        })
+    };
+    json!([
+        entry("Change-Queries", "changequeries/v1", "Other"),
+        entry("Descriptors", "data/v3/descriptors", ""),
+        entry("Resources", "data/v3/resources", ""),
+    ])
+}

@@ -1,0 +1,145 @@
+//! OpenAPI 3.0 documents derived from the model, in the shape that Ed-Fi clients know.
+//!
+//! Schemas are named `edFi_section`, `edFi_sectionReference`, `edFi_sectionCharacteristic`; every
+//! array's items and every reference are a `$ref`, since clients follow those to find identities
+//! and required properties. The documents describe what the server does and nothing else.
+//!
+//! Source: OpenAPI 3.0.3; the marks `x-Ed-Fi-…` of the Ed-Fi ODS/API 7.
+
+mod names;
+mod paths;
+mod schemas;
+mod shared;
+mod words;
+
+use homeroom_model::{Model, Resource, ResourceKind};
+use serde_json::{Map, Value, json};
+
+use super::shelf::BASE_URL;
+
+pub(super) use words::words;
+
+/// Which of the two documents of the data API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    /// Entities, associations and enumerations.
+    Resources,
+    /// The vocabularies.
+    Descriptors,
+}
+
+impl Section {
+    /// The section's resources, by schema and endpoint.
+    pub fn resources(self, model: &Model) -> Vec<&Resource> {
+        let mut all: Vec<&Resource> = model
+            .resources
+            .iter()
+            .filter(|r| (r.kind == ResourceKind::Descriptor) == (self == Self::Descriptors))
+            .collect();
+        all.sort_by_key(|resource| (resource.project, resource.endpoint.to_ascii_lowercase()));
+        all
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Resources => "Homeroom: Ed-Fi resources",
+            Self::Descriptors => "Homeroom: Ed-Fi descriptors",
+        }
+    }
+}
+
+/// The OpenAPI document of a section; [`BASE_URL`] stands where the base URL belongs.
+pub fn document(model: &Model, section: Section) -> Value {
+    let resources = section.resources(model);
+    let mut all_paths = Map::new();
+    for resource in &resources {
+        paths::of(resource, model, &mut all_paths);
+    }
+    let tags: Vec<Value> = resources
+        .iter()
+        .map(|resource| {
+            json!({
+                "name": resource.endpoint,
+                "description": words::about(resource),
+                "x-Ed-Fi-domains": resource.domains,
+            })
+        })
+        .collect();
+    let standards: Vec<String> =
+        model.projects.iter().map(|p| format!("{} {}", p.name, p.version)).collect();
+    json!({
+        "openapi": "3.0.1",
+        "info": {
+            "title": section.title(),
+            "description": format!(
+                "Read and write the documents of {}; every operation needs a bearer token.",
+                standards.join(", "),
+            ),
+            "version": "3",
+        },
+        "servers": [{ "url": format!("{BASE_URL}/data/v3") }],
+        "security": [{ "oauth2_client_credentials": [] }],
+        "tags": tags,
+        "paths": all_paths,
+        "components": {
+            "schemas": schemas::all(model, &resources),
+            "responses": shared::responses(),
+            "parameters": shared::parameters(),
+            "headers": shared::headers(),
+            "securitySchemes": shared::security_schemes(),
+        },
+    })
+}
+
+/// The OpenAPI document of the change queries.
+pub fn change_queries() -> Value {
+    let version = |description: &str| json!({ "type": "integer", "format": "int64", "minimum": 0, "description": description });
+    json!({
+        "openapi": "3.0.1",
+        "info": {
+            "title": "Homeroom: Ed-Fi change queries",
+            "description": "The range of change versions that lists can be asked for.",
+            "version": "1",
+        },
+        "servers": [{ "url": format!("{BASE_URL}/changeQueries/v1") }],
+        "security": [{ "oauth2_client_credentials": [] }],
+        "tags": [{
+            "name": "availableChangeVersions",
+            "description": "The oldest and the newest change version of this server.",
+        }],
+        "paths": { "/availableChangeVersions": { "get": {
+            "tags": ["availableChangeVersions"],
+            "summary": "Gets the oldest and the newest change version.",
+            "operationId": "getAvailableChangeVersions",
+            "responses": {
+                "200": {
+                    "description": "The change versions.",
+                    "content": { "application/json": { "schema": {
+                        "$ref": "#/components/schemas/availableChangeVersion"
+                    } } },
+                },
+                "401": { "$ref": "#/components/responses/Unauthorized" },
+                "403": { "$ref": "#/components/responses/Forbidden" },
+                "429": { "$ref": "#/components/responses/TooManyRequests" },
+                "500": { "$ref": "#/components/responses/Error" },
+                "503": { "$ref": "#/components/responses/Unavailable" },
+            },
+        } } },
+        "components": {
+            "schemas": {
+                "availableChangeVersion": {
+                    "type": "object",
+                    "required": ["oldestChangeVersion", "newestChangeVersion"],
+                    "properties": {
+                        "oldestChangeVersion": version("Before every change."),
+                        "newestChangeVersion": version("The latest change."),
+                    },
+                },
+                "problemDetails": shared::problem_details(),
+            },
+            "responses": shared::responses(),
+            "headers": shared::headers(),
+            "securitySchemes": shared::security_schemes(),
+        },
+    })
+}

@@ -1,0 +1,388 @@
+//! Schemas of documents, references and items.
+
+use std::collections::BTreeMap;
+
+use homeroom_model::{
+    Abstract, KeyColumn, Model, Presence, Property, PropertyKind, Reference, Resource,
+    ResourceKind, Scalar,
+};
+use serde_json::{Map, Value, json};
+
+use super::{names, shared, words};
+
+/// Longest URI of a descriptor: namespace, `#`, code value.
+const DESCRIPTOR_URI_MAX: u32 = 306;
+
+/// Text as a body may hold it: no control characters but line ends and tabs, and not blank.
+const TEXT: &str = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$";
+/// The same, or nothing at all.
+const TEXT_OR_NOTHING: &str = r"^([^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*)?$";
+/// Text of a key: it neither begins nor ends with white space.
+const KEY_TEXT: &str =
+    r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$";
+/// A descriptor's URI: namespace, `#`, code value.
+const DESCRIPTOR_URI: &str = r"^\S.*#.*\S$";
+
+/// Every schema that the resources need, by name.
+pub fn all(model: &Model, resources: &[&Resource]) -> Map<String, Value> {
+    let mut writer = Writer { model, schemas: BTreeMap::new() };
+    for resource in resources {
+        writer.resource(resource);
+    }
+    let mut schemas = writer.schemas;
+    schemas.insert("problemDetails".into(), shared::problem_details());
+    schemas.into_iter().collect()
+}
+
+/// The schema of a single value.
+pub fn scalar(kind: Scalar) -> Map<String, Value> {
+    let value = match kind {
+        Scalar::Text { min: 0, max } => json!({ "type": "string", "maxLength": max }),
+        Scalar::Text { min, max } => {
+            json!({ "type": "string", "minLength": min, "maxLength": max })
+        }
+        Scalar::Integer { bits, min, max } => json!({
+            "type": "integer", "format": format!("int{bits}"), "minimum": min, "maximum": max,
+        }),
+        Scalar::Decimal { precision, scale, min, max } => {
+            let widest = widest(precision, scale);
+            json!({
+                "type": "number",
+                "format": "double",
+                "minimum": number(min.map_or(-widest, |min| min.max(-widest))),
+                "maximum": number(max.map_or(widest, |max| max.min(widest))),
+            })
+        }
+        Scalar::Boolean => json!({ "type": "boolean" }),
+        Scalar::Date => json!({ "type": "string", "format": "date" }),
+        Scalar::DateTime => json!({ "type": "string", "format": "date-time" }),
+        Scalar::Time => json!({ "type": "string", "format": "time" }),
+        Scalar::Descriptor(_) => json!({ "type": "string", "maxLength": DESCRIPTOR_URI_MAX }),
+    };
+    match value {
+        Value::Object(members) => members,
+        _ => unreachable!("each arm writes an object"),
+    }
+}
+
+/// The schema of a single value in a body; `key` says whether it is part of an identity.
+fn in_body(kind: Scalar, key: bool) -> Map<String, Value> {
+    let mut schema = scalar(kind);
+    let pattern = match kind {
+        Scalar::Text { .. } if key => KEY_TEXT,
+        Scalar::Text { min: 0, .. } => TEXT_OR_NOTHING,
+        Scalar::Text { .. } => TEXT,
+        Scalar::Descriptor(_) => DESCRIPTOR_URI,
+        _ => return schema,
+    };
+    schema.insert("pattern".into(), pattern.into());
+    schema
+}
+
+/// The schema of a single value in a query string: it may ask for what no document can hold.
+pub fn in_query(kind: Scalar) -> Map<String, Value> {
+    match kind {
+        Scalar::Text { .. } => Map::from_iter([("type".into(), "string".into())]),
+        Scalar::Integer { .. } => {
+            scalar(Scalar::Integer { bits: 64, min: i64::MIN, max: i64::MAX })
+        }
+        Scalar::Decimal { .. } => {
+            Map::from_iter([("type".into(), "number".into()), ("format".into(), "double".into())])
+        }
+        Scalar::Boolean
+        | Scalar::Date
+        | Scalar::DateTime
+        | Scalar::Time
+        | Scalar::Descriptor(_) => in_body(kind, false),
+    }
+}
+
+/// The endpoint of a descriptor, for a sentence about one of its values.
+pub fn vocabulary(model: &Model) -> impl Fn(Scalar) -> Option<String> + '_ {
+    |kind| match kind {
+        Scalar::Descriptor(id) => Some(model.resource(id).endpoint.clone()),
+        _ => None,
+    }
+}
+
+/// Greatest number with so many digits: `(9, 2)` is 9999999.99.
+fn widest(precision: u8, scale: u8) -> f64 {
+    let whole = usize::from(precision.saturating_sub(scale));
+    let text = format!("{:9<whole$}.{:9<scale$}", "", "", scale = usize::from(scale));
+    format!("0{text}0").parse().unwrap_or(f64::MAX)
+}
+
+/// A number as JSON writes it best: whole where it is whole.
+#[expect(clippy::cast_possible_truncation, reason = "only whole numbers of at most 53 bits")]
+fn number(value: f64) -> Value {
+    if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 {
+        Value::from(value as i64)
+    } else {
+        Value::from(value)
+    }
+}
+
+struct Writer<'m> {
+    model: &'m Model,
+    schemas: BTreeMap<String, Value>,
+}
+
+impl Writer<'_> {
+    fn resource(&mut self, resource: &Resource) {
+        let name = names::schema(resource);
+        let mut members = Map::new();
+        members.insert(
+            "id".into(),
+            json!({
+                "type": "string",
+                "description": "The id of the document, given by the server.",
+                "readOnly": true,
+            }),
+        );
+        let base = resource.base.as_ref().map(|base| self.model.base(base.id));
+        self.members(&name, &resource.properties, base, &mut members);
+        members.insert(
+            "_etag".into(),
+            json!({
+                "type": "string",
+                "description": "The version of the document, as the ETag header has it.",
+                "readOnly": true,
+            }),
+        );
+        members.insert(
+            "_lastModifiedDate".into(),
+            json!({
+                "type": "string",
+                "format": "date-time",
+                "description": "When the document last changed.",
+                "readOnly": true,
+            }),
+        );
+        let mut schema = object(&resource.properties, members);
+        schema["x-Ed-Fi-domains"] = json!(resource.domains);
+        self.schemas.insert(name.clone(), schema);
+        if resource.kind != ResourceKind::Enumeration {
+            self.tracked_changes(&name, resource);
+        }
+    }
+
+    fn members(
+        &mut self,
+        owner: &str,
+        properties: &[Property],
+        base: Option<&Abstract>,
+        members: &mut Map<String, Value>,
+    ) {
+        for property in properties {
+            let member = match &property.kind {
+                PropertyKind::Scalar(kind) => self.scalar(property, *kind),
+                PropertyKind::Reference(reference) => {
+                    to(&self.reference(owner, &property.name, reference))
+                }
+                PropertyKind::Object(inner) => to(&self.item(owner, property, inner, base)),
+                PropertyKind::List(inner) => {
+                    let mut list = json!({
+                        "type": "array",
+                        "items": to(&self.item(owner, property, inner, base)),
+                        "description": words::property(property, vocabulary(self.model)),
+                    });
+                    if property.presence != Presence::Optional {
+                        list["minItems"] = 1.into();
+                    }
+                    list["uniqueItems"] = true.into();
+                    list
+                }
+            };
+            members.insert(property.name.clone(), member);
+        }
+    }
+
+    fn scalar(&self, property: &Property, kind: Scalar) -> Value {
+        let mut schema = in_body(kind, property.presence == Presence::Key);
+        schema
+            .insert("description".into(), words::property(property, vocabulary(self.model)).into());
+        match property.presence {
+            Presence::Key => _ = schema.insert("x-Ed-Fi-isIdentity".into(), true.into()),
+            Presence::Required => {}
+            Presence::Optional => {
+                schema.insert("nullable".into(), true.into());
+                schema.insert("x-nullable".into(), true.into());
+            }
+        }
+        schema.into()
+    }
+
+    /// Writes the schema of a reference and gives its name.
+    fn reference(&mut self, owner: &str, property: &str, reference: &Reference) -> String {
+        let name = names::reference(self.model, owner, property, reference);
+        if self.schemas.contains_key(&name) {
+            return name;
+        }
+        let target = words::words(self.model.target_name(reference.target));
+        let mut members = Map::new();
+        for part in &reference.parts {
+            let mut schema = in_body(part.scalar, true);
+            let description = words::scalar(&part.name, part.scalar, vocabulary(self.model));
+            schema.insert("description".into(), description.into());
+            schema.insert("x-Ed-Fi-isIdentity".into(), true.into());
+            members.insert(part.name.clone(), schema.into());
+        }
+        members.insert("link".into(), to("link"));
+        let required: Vec<&str> = reference.parts.iter().map(|part| part.name.as_str()).collect();
+        self.schemas.insert(
+            name.clone(),
+            json!({
+                "required": required,
+                "type": "object",
+                "description": format!("Names one {target} by what identifies it."),
+                "properties": members,
+            }),
+        );
+        self.schemas.entry("link".into()).or_insert_with(link);
+        name
+    }
+
+    /// Writes the schema of a collection's item or an embedded object and gives its name.
+    fn item(
+        &mut self,
+        owner: &str,
+        property: &Property,
+        inner: &[Property],
+        base: Option<&Abstract>,
+    ) -> String {
+        let shared = base.filter(|base| self.is_common(base, property));
+        let stem = match shared {
+            Some(base) => names::target(self.model, homeroom_model::Target::Abstract(base.id)),
+            None => owner.to_owned(),
+        };
+        let single = match &property.kind {
+            PropertyKind::List(_) => words::singular(&property.name),
+            _ => property.name.clone(),
+        };
+        let mut name = stem + &words::capitalized(&single);
+        if shared.is_some() && self.schemas.contains_key(&name) {
+            return name;
+        }
+        while self.is_taken(&name) {
+            name.push_str("Item");
+        }
+        let mut members = Map::new();
+        self.members(&name, inner, None, &mut members);
+        self.schemas.insert(name.clone(), object(inner, members));
+        name
+    }
+
+    /// Whether every subclass of the base has a property of this name and shape.
+    fn is_common(&self, base: &Abstract, property: &Property) -> bool {
+        base.subclasses.iter().all(|id| {
+            let properties = &self.model.resource(*id).properties;
+            properties.iter().any(|other| same_shape(other, property))
+        })
+    }
+
+    fn is_taken(&self, name: &str) -> bool {
+        self.schemas.contains_key(name)
+            || self.model.resources.iter().any(|resource| names::schema(resource) == name)
+    }
+
+    /// The schemas of `/deletes` and `/keyChanges`.
+    fn tracked_changes(&mut self, name: &str, resource: &Resource) {
+        let key = format!("trackedChanges_{name}Key");
+        let members: Map<String, Value> = resource
+            .key
+            .iter()
+            .map(|KeyColumn { name, scalar: kind, .. }| (name.clone(), scalar(*kind).into()))
+            .collect();
+        let required: Vec<&String> = members.keys().collect();
+        let schema = json!({ "required": required, "type": "object", "properties": members });
+        self.schemas.insert(key.clone(), schema);
+        let id = json!({ "type": "string", "description": "The id of the document." });
+        let version = json!({
+            "type": "integer",
+            "format": "int64",
+            "description": "The change version of the event.",
+        });
+        self.schemas.insert(
+            format!("trackedChanges_{name}Delete"),
+            json!({
+                "required": ["id", "changeVersion", "keyValues"],
+                "type": "object",
+                "properties": { "id": id, "changeVersion": version, "keyValues": to(&key) },
+            }),
+        );
+        self.schemas.insert(
+            format!("trackedChanges_{name}KeyChange"),
+            json!({
+                "required": ["id", "changeVersion", "oldKeyValues", "newKeyValues"],
+                "type": "object",
+                "properties": {
+                    "id": id,
+                    "changeVersion": version,
+                    "oldKeyValues": to(&key),
+                    "newKeyValues": to(&key),
+                },
+            }),
+        );
+    }
+}
+
+fn object(properties: &[Property], members: Map<String, Value>) -> Value {
+    let required: Vec<&str> = properties
+        .iter()
+        .filter(|property| property.presence != Presence::Optional)
+        .map(|property| property.name.as_str())
+        .collect();
+    let mut schema = Map::new();
+    if !required.is_empty() {
+        schema.insert("required".into(), json!(required));
+    }
+    schema.insert("type".into(), "object".into());
+    schema.insert("properties".into(), members.into());
+    schema.into()
+}
+
+fn link() -> Value {
+    json!({
+        "type": "object",
+        "description": "Leads to the referenced document; written by the server only.",
+        "readOnly": true,
+        "properties": {
+            "rel": { "type": "string", "description": "The kind of the referenced document." },
+            "href": { "type": "string", "description": "Its path below the data API." },
+        },
+    })
+}
+
+fn to(schema: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{schema}") })
+}
+
+fn same_shape(one: &Property, other: &Property) -> bool {
+    let same = |one: &[Property], other: &[Property]| {
+        one.len() == other.len() && one.iter().zip(other).all(|(a, b)| same_shape(a, b))
+    };
+    one.name == other.name
+        && match (&one.kind, &other.kind) {
+            (PropertyKind::Scalar(one), PropertyKind::Scalar(other)) => one == other,
+            (PropertyKind::Reference(one), PropertyKind::Reference(other)) => {
+                one.target == other.target
+            }
+            (PropertyKind::Object(one), PropertyKind::Object(other))
+            | (PropertyKind::List(one), PropertyKind::List(other)) => same(one, other),
+            _ => false,
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decimal_is_bounded_by_its_digits() {
+        for (precision, scale, expected) in
+            [(9, 2, "9999999.99"), (3, 0, "999"), (2, 2, "0.99"), (6, 3, "999.999")]
+        {
+            assert_eq!(number(widest(precision, scale)).to_string(), expected);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Parameters, responses, headers and security that all operations share.
+
+use serde_json::{Value, json};
+
+use super::super::shelf::BASE_URL;
+
+/// Most items of a page.
+const PAGE_MAX: u32 = 500;
+
+/// Parameters by name.
+pub fn parameters() -> Value {
+    json!({
+        "offset": query(
+            "offset",
+            "How many items to skip before the first one that is returned.",
+            &json!({
+                "type": "integer",
+                "format": "int64",
+                "minimum": 0,
+                "maximum": i64::MAX,
+                "default": 0,
+            }),
+        ),
+        "limit": query(
+            "limit",
+            "The most items to return.",
+            &json!({ "type": "integer", "format": "int32", "minimum": 0, "maximum": PAGE_MAX, "default": PAGE_MAX }),
+        ),
+        "pageToken": query(
+            "pageToken",
+            "The page to return: the Next-Page-Token of the page before, or a token of /partitions. \
+             It goes with pageSize, and not with offset or limit.",
+            &json!({ "type": "string" }),
+        ),
+        "pageSize": query(
+            "pageSize",
+            "The most items of a page that is asked for by pageToken.",
+            &json!({ "type": "integer", "format": "int32", "minimum": 0, "maximum": PAGE_MAX, "default": PAGE_MAX }),
+        ),
+        "totalCount": query(
+            "totalCount",
+            "Whether the Total-Count header says how many items there are in all.",
+            &json!({ "type": "boolean", "default": false }),
+        ),
+        "MinChangeVersion": query(
+            "minChangeVersion",
+            "Returns only what changed at this change version or later.",
+            &json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": i64::MAX }),
+        ),
+        "MaxChangeVersion": query(
+            "maxChangeVersion",
+            "Returns only what changed at this change version or earlier.",
+            &json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": i64::MAX }),
+        ),
+        "numberOfPartitions": query(
+            "number",
+            "How many partitions to make; as many as are useful, if it is left out.",
+            &json!({ "type": "integer", "format": "int32", "minimum": 1, "maximum": 200 }),
+        ),
+        "id": {
+            "name": "id",
+            "in": "path",
+            "required": true,
+            "description": "The id of the document: 32 hexadecimal digits, with or without dashes.",
+            "schema": id_schema(),
+        },
+        "If-None-Match": header(
+            "If-None-Match",
+            "An ETag that the caller has; if it is still the document's, the answer is 304.",
+        ),
+        "If-Match": header(
+            "If-Match",
+            "The ETag that the document must still have, so that nobody's change is lost.",
+        ),
+    })
+}
+
+/// An id as a path or a query takes it.
+pub fn id_schema() -> Value {
+    json!({
+        "type": "string",
+        "pattern": "^([0-9a-fA-F]{32}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$",
+    })
+}
+
+/// Responses by name.
+pub fn responses() -> Value {
+    json!({
+        "Created": {
+            "description": "The document was created.",
+            "headers": { "ETag": to_header("ETag"), "Location": to_header("Location") },
+        },
+        "Updated": {
+            "description": "The document was updated, or was the same already.",
+            "headers": { "ETag": to_header("ETag"), "Location": to_header("Location") },
+        },
+        "Deleted": { "description": "The document was deleted." },
+        "NotModified": { "description": "The document still has the ETag of If-None-Match." },
+        "BadRequest": problem("The request breaks a rule; validationErrors and errors say which."),
+        "Unauthorized": problem("The bearer token is missing, wrong or expired."),
+        "Forbidden": problem("The key behind the token may not do this."),
+        "NotFound": problem("There is no such document."),
+        "Conflict": problem("A referenced document is missing, or others still refer to this one."),
+        "PreconditionFailed": problem("The document no longer has the ETag of If-Match."),
+        "PayloadTooLarge": problem("The body is larger than the server takes."),
+        "UnsupportedMediaType": problem("The body is not application/json."),
+        "TooManyRequests": problem("Too many requests; Retry-After says how long to wait."),
+        "Error": problem("The server failed."),
+        "Unavailable": problem("The server is too busy; Retry-After says how long to wait."),
+    })
+}
+
+/// Response headers by name.
+pub fn headers() -> Value {
+    let text =
+        |description: &str| json!({ "description": description, "schema": { "type": "string" } });
+    json!({
+        "ETag": text("The version of the document."),
+        "Location": text("The address of the document."),
+        "Next-Page-Token": text("The pageToken of the next page; absent on the last one."),
+        "Total-Count": {
+            "description": "How many items there are in all, if totalCount was true.",
+            "schema": { "type": "integer", "format": "int64", "minimum": 0 },
+        },
+    })
+}
+
+/// Reference to a header.
+pub fn to_header(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/headers/{name}") })
+}
+
+/// How a caller proves who it is.
+pub fn security_schemes() -> Value {
+    json!({
+        "oauth2_client_credentials": {
+            "type": "oauth2",
+            "description": "A bearer token for a key and its secret.",
+            "flows": { "clientCredentials": {
+                "tokenUrl": format!("{BASE_URL}/oauth/token"),
+                "scopes": {},
+            } },
+        },
+    })
+}
+
+/// The schema of a problem.
+pub fn problem_details() -> Value {
+    let text = |description: &str| json!({ "type": "string", "description": description });
+    json!({
+        "type": "object",
+        "description": "What went wrong (RFC 9457).",
+        "required": [
+            "detail", "type", "title", "status", "correlationId", "validationErrors", "errors"
+        ],
+        "properties": {
+            "detail": text("What happened."),
+            "type": text("The kind of problem, a URN."),
+            "title": text("The kind of problem, for people."),
+            "status": { "type": "integer", "description": "The HTTP status." },
+            "correlationId": text("What the server's log calls this request."),
+            "validationErrors": {
+                "type": "object",
+                "description": "Violations of the document by JSON path.",
+                "additionalProperties": { "type": "array", "items": { "type": "string" } },
+            },
+            "errors": {
+                "type": "array",
+                "description": "Violations that have no place in the document.",
+                "items": { "type": "string" },
+            },
+            "hint": text("How to mend it."),
+        },
+    })
+}
+
+fn query(name: &str, description: &str, schema: &Value) -> Value {
+    json!({ "name": name, "in": "query", "description": description, "schema": schema })
+}
+
+fn header(name: &str, description: &str) -> Value {
+    json!({
+        "name": name,
+        "in": "header",
+        "description": description,
+        "schema": { "type": "string" },
+    })
+}
+
+fn problem(description: &str) -> Value {
+    json!({
+        "description": description,
+        "content": { "application/problem+json": {
+            "schema": { "$ref": "#/components/schemas/problemDetails" }
+        } },
+    })
+}

@@ -1,0 +1,131 @@
+//! The one page that a browser gets at `/`.
+
+use std::collections::HashMap;
+
+use homeroom_model::{Model, PropertyKind, ResourceId, ResourceKind, Target};
+
+use super::discovery::CONTRACT_VERSION;
+
+/// The page; `{{name}}` stands for a value, which is escaped.
+const PAGE: &str = include_str!("page.html");
+
+/// What the page's answer allows a browser to load: nothing but the style inside it.
+pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
+    base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// Credentials that the page may show: those of a demonstration, never of a real client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credentials {
+    /// The key.
+    pub key: String,
+    /// The secret.
+    pub secret: String,
+}
+
+/// Writes the page: what runs, how to call it, where to go next.
+pub fn render(model: &Model, base_url: &str, credentials: Option<&Credentials>) -> String {
+    let standards: Vec<String> = model
+        .projects
+        .iter()
+        .map(|project| format!("{} Data Standard {}", project.name, project.version))
+        .collect();
+    let (key, secret) = credentials.map_or(("KEY", "SECRET"), |c| (&c.key, &c.secret));
+    let credentials = if credentials.is_some() {
+        "The key and secret below are this demonstration's own."
+    } else {
+        "Put the key and secret that you were given in place of KEY and SECRET."
+    };
+    let token = format!(
+        "TOKEN=$(curl -s -u {key}:{secret} -d grant_type=client_credentials \
+         {base_url}/oauth/token | sed 's/.*\"access_token\" *: *\"\\([^\"]*\\)\".*/\\1/')"
+    );
+    let data = format!("{base_url}/data/v3");
+    let read = most_referenced(model).map_or_else(String::new, |path| {
+        format!("curl -s -H \"Authorization: Bearer $TOKEN\" \"{data}{path}?limit=5\"")
+    });
+    let write = first_descriptor(model).map_or_else(String::new, |path| {
+        format!(
+            "curl -i -H \"Authorization: Bearer $TOKEN\" -H \"Content-Type: application/json\" \
+             -d '{{\"namespace\":\"uri://example.org/Try\",\"codeValue\":\"First\",\
+             \"shortDescription\":\"First\"}}' {data}{path}"
+        )
+    });
+    fill(&HashMap::from([
+        ("contract", CONTRACT_VERSION),
+        ("standards", &standards.join(", ")),
+        ("resources", &model.resources.len().to_string()),
+        ("base_url", base_url),
+        ("credentials", credentials),
+        ("token", &token),
+        ("read", &read),
+        ("write", &write),
+    ]))
+}
+
+/// Puts each value, escaped, in its place.
+fn fill(values: &HashMap<&str, &str>) -> String {
+    let mut out = String::with_capacity(PAGE.len() + 1024);
+    let mut rest = PAGE;
+    while let Some((before, after)) = rest.split_once("{{") {
+        out.push_str(before);
+        let (name, after) = after.split_once("}}").unwrap_or((after, ""));
+        out.push_str(&escaped(values.get(name).copied().unwrap_or_default()));
+        rest = after;
+    }
+    out + rest
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            _ => out.push(letter),
+        }
+    }
+    out
+}
+
+/// The path of the entity that most references point to: the likeliest to hold documents.
+fn most_referenced(model: &Model) -> Option<String> {
+    let mut counts: HashMap<ResourceId, usize> = HashMap::new();
+    for property in model.resources.iter().flat_map(|resource| &resource.properties) {
+        if let PropertyKind::Reference(reference) = &property.kind
+            && let Target::Resource(id) = reference.target
+        {
+            *counts.entry(id).or_default() += 1;
+        }
+    }
+    let entities = model.resources.iter().filter(|r| r.kind == ResourceKind::Entity);
+    let found = entities.rev().max_by_key(|r| counts.get(&r.id).copied().unwrap_or_default())?;
+    Some(found.path())
+}
+
+/// The path of a vocabulary: all of them take the same document.
+fn first_descriptor(model: &Model) -> Option<String> {
+    let found = model.resources.iter().find(|r| r.kind == ResourceKind::Descriptor)?;
+    Some(found.path())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looks_like_markup_is_shown_as_text() {
+        assert_eq!(escaped("<a href='x'>\"&"), "&lt;a href=&#39;x&#39;&gt;&quot;&amp;");
+    }
+
+    #[test]
+    fn every_place_of_the_page_has_a_value() {
+        let model = homeroom_model::link(&[]).unwrap();
+
+        let page = render(&model, "http://h", None);
+
+        assert!(!page.contains("{{") && !page.contains("}}"));
+    }
+}

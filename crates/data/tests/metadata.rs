@@ -1,0 +1,133 @@
+//! What a client reads before it sends data, from the first byte to the last `$ref`.
+
+#[path = "metadata/support.rs"]
+mod support;
+
+use homeroom_data::metadata::{
+    Credentials, Metadata, Section, browser_page, change_queries, document,
+};
+use serde_json::json;
+use support::{ask, shipped, small, text};
+
+const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+fn snapshot(name: &str, value: &impl serde::Serialize) {
+    insta::with_settings!({ snapshot_path => "metadata/snapshots", prepend_module_to_snapshot => false }, {
+        insta::assert_snapshot!(name, serde_json::to_string_pretty(value).unwrap());
+    });
+}
+
+#[tokio::test]
+async fn the_root_says_where_everything_is() {
+    let (status, _, body) = ask(&Metadata::new(small()), "/", &[("accept", "*/*")]).await;
+
+    assert_eq!(status, 200);
+    snapshot("discovery", &serde_json::from_slice::<serde_json::Value>(&body).unwrap());
+}
+
+#[tokio::test]
+async fn a_browser_gets_a_page_that_loads_nothing_else() {
+    let (status, headers, body) = ask(&Metadata::new(small()), "/", &[("accept", BROWSER)]).await;
+
+    assert_eq!(status, 200);
+    assert_eq!(headers["content-type"], "text/html; charset=utf-8");
+    assert!(headers["content-security-policy"].to_str().unwrap().contains("default-src 'none'"));
+    assert_eq!(headers["vary"], "Accept");
+    let page = text(&body);
+    for part in ["<script", "src=", "@import", "url("] {
+        assert!(!page.contains(part), "{part}");
+    }
+    assert!(page.contains("curl -s -u KEY:SECRET"));
+}
+
+#[test]
+fn the_page_shows_a_demonstrations_key_and_escapes_what_it_is_given() {
+    let credentials = Credentials { key: "demo-key".into(), secret: "<demo>".into() };
+
+    let page = browser_page(&small(), "http://h/\"<", Some(&credentials));
+
+    assert!(page.contains("curl -s -u demo-key:&lt;demo&gt;"));
+    assert!(page.contains("http://h/&quot;&lt;/oauth/token"));
+    assert!(page.contains("/data/v3/ed-fi/schools?limit=5"));
+    assert!(page.contains("/data/v3/ed-fi/gradeLevelDescriptors"));
+}
+
+#[tokio::test]
+async fn another_page_can_take_its_place() {
+    let state = Metadata::new(small())
+        .with_browser_page(std::sync::Arc::new(|base_url| format!("<p>{base_url}")));
+
+    let (_, _, body) = ask(&state, "/", &[("accept", BROWSER)]).await;
+
+    assert_eq!(text(&body), "<p>http://127.0.0.1:8080");
+}
+
+#[tokio::test]
+async fn the_list_of_documents_leads_to_documents() {
+    let state = Metadata::new(small());
+    let (_, _, body) = ask(&state, "/metadata/", &[]).await;
+    let list: serde_json::Value = serde_json::from_slice(&body).unwrap();
+
+    for entry in list.as_array().unwrap() {
+        let url = entry["endpointUri"].as_str().unwrap();
+        let path = url.strip_prefix("http://127.0.0.1:8080").unwrap();
+
+        let (status, _, body) = ask(&state, path, &[]).await;
+
+        assert_eq!(status, 200, "{path}");
+        let document: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(document["openapi"], "3.0.1", "{path}");
+        let server = document["servers"][0]["url"].as_str().unwrap();
+        assert!(server.starts_with("http://127.0.0.1:8080/"), "{server}");
+    }
+    snapshot("listing", &list);
+}
+
+#[tokio::test]
+async fn a_document_that_the_caller_has_is_not_sent_again() {
+    let state = Metadata::new(small());
+    let path = "/metadata/data/v3/resources/swagger.json";
+    let (_, headers, _) = ask(&state, path, &[]).await;
+    let etag = headers["etag"].to_str().unwrap();
+
+    let (status, again, body) = ask(&state, path, &[("if-none-match", etag)]).await;
+
+    assert_eq!((status, body.len()), (304, 0));
+    assert_eq!(again["etag"], etag);
+    let (status, _, _) = ask(&state, path, &[("if-none-match", "\"other\"")]).await;
+    assert_eq!(status, 200);
+}
+
+#[test]
+fn a_small_model_is_described() {
+    let mut resources = document(&small(), Section::Resources);
+    let mut descriptors = document(&small(), Section::Descriptors);
+
+    // One resource's paths stand for all.
+    let paths = resources["paths"].as_object_mut().unwrap();
+    paths.retain(|path, _| path.starts_with("/ed-fi/sessions"));
+    for shared in ["parameters", "responses", "headers", "securitySchemes"] {
+        assert_eq!(descriptors["components"][shared], resources["components"][shared]);
+    }
+    descriptors["components"].as_object_mut().unwrap().retain(|name, _| name == "schemas");
+    descriptors["paths"].as_object_mut().unwrap().retain(|path, _| path.ends_with("Descriptors"));
+    snapshot("resources", &resources);
+    snapshot("descriptors", &descriptors);
+    snapshot("change_queries", &change_queries());
+}
+
+#[tokio::test]
+async fn the_shipped_model_has_its_versions_in_the_discovery_document() {
+    let (_, _, body) = ask(&Metadata::new(shipped()), "/", &[]).await;
+
+    let discovery: serde_json::Value = serde_json::from_slice(&body).unwrap();
+
+    assert_eq!(
+        discovery["dataModels"],
+        json!([{
+            "name": "Ed-Fi",
+            "version": "5.2.0",
+            "informationalVersion": "The Ed-Fi Data Model 5.2.0",
+        }])
+    );
+}
