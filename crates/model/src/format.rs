@@ -169,6 +169,9 @@ fn write_body(out: &mut String, resource: &ResourceSource) {
     if let Some(element) = &resource.element {
         line(format!("element {element}"));
     }
+    if !resource.ignored_elements.is_empty() {
+        line(format!("ignored-elements {}", resource.ignored_elements.join(" ")));
+    }
     for subject in &resource.subjects {
         line(format!("subject {} {}", subject.kind, subject.column));
     }
@@ -308,6 +311,7 @@ impl<'a> Reader<'a> {
             domains: vec![],
             interchanges: vec![],
             element: None,
+            ignored_elements: vec![],
             subjects: vec![],
             access_through: vec![],
             unified: vec![],
@@ -326,6 +330,7 @@ impl<'a> Reader<'a> {
                 "domains" => resource.domains = list(),
                 "interchanges" => resource.interchanges = list(),
                 "element" => resource.element = Some(rest.into()),
+                "ignored-elements" => resource.ignored_elements = list(),
                 "access-through" => resource.access_through = list(),
                 "unified" => resource.unified.push(list()),
                 "subject" => match words(rest)[..] {

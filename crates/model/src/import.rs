@@ -7,6 +7,7 @@
 
 mod assemble;
 mod draft;
+mod elements;
 mod keys;
 mod names;
 mod openapi;
@@ -60,6 +61,8 @@ pub struct Imported {
     pub source: Source,
     /// Rows of the rules that nothing used.
     pub unused: Vec<String>,
+    /// How many elements of the XML schemas have a property.
+    pub elements: usize,
 }
 
 /// Something in an input that cannot be read or does not fit the rest.

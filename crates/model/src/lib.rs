@@ -13,6 +13,8 @@ pub mod import;
 mod link;
 mod resource;
 mod source;
+mod words;
+pub mod xml;
 
 pub use dependencies::{
     Dependency, DependencyGraph, Node, Operations, dependency_graph, dependency_order,

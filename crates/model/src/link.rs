@@ -8,6 +8,7 @@ use crate::resource::{
     Target,
 };
 use crate::source::{Presence, PropertySource, ResourceKind, ResourceSource, Source, Type};
+use crate::words::default_path;
 
 /// Text without a stated length may have this many characters.
 const TEXT_MAX: u32 = 65_536;
@@ -101,6 +102,7 @@ fn with_common(sources: &[Source]) -> Vec<Source> {
             if resource.interchanges.is_empty() {
                 resource.interchanges.clone_from(&common.interchanges);
             }
+            resource.ignored_elements.extend(common.ignored_elements.iter().cloned());
             if resource.subjects.is_empty() {
                 resource.subjects.clone_from(&common.subjects);
             }
@@ -298,6 +300,7 @@ impl Linker<'_> {
             domains: source.domains.clone(),
             interchanges: source.interchanges.clone(),
             element: source.element.clone().unwrap_or_else(|| source.name.clone()),
+            ignored_elements: source.ignored_elements.clone(),
             subjects: source
                 .subjects
                 .iter()
@@ -339,13 +342,23 @@ impl Linker<'_> {
         owner: &ResourceSource,
         sources: &[PropertySource],
     ) -> Result<Vec<Property>, LinkError> {
-        sources.iter().map(|source| self.property(owner, source)).collect()
+        sources.iter().map(|source| self.property(owner, source, false)).collect()
+    }
+
+    fn items(
+        &self,
+        owner: &ResourceSource,
+        sources: &[PropertySource],
+    ) -> Result<Vec<Property>, LinkError> {
+        let only = sources.len() == 1;
+        sources.iter().map(|source| self.property(owner, source, only)).collect()
     }
 
     fn property(
         &self,
         owner: &ResourceSource,
         source: &PropertySource,
+        only: bool,
     ) -> Result<Property, LinkError> {
         let kind = match &source.kind {
             Type::Reference { target, parts } => {
@@ -354,45 +367,16 @@ impl Linker<'_> {
                 PropertyKind::Reference(Reference { target, parts })
             }
             Type::Object(inner) => PropertyKind::Object(self.properties(owner, inner)?),
-            Type::List(inner) => PropertyKind::List(self.properties(owner, inner)?),
+            Type::List(inner) => PropertyKind::List(self.items(owner, inner)?),
             scalar => PropertyKind::Scalar(
                 self.names
                     .scalar(owner, scalar)?
                     .expect("what is no reference, object or list is a scalar"),
             ),
         };
-        let xml = source.xml.clone().unwrap_or_else(|| default_element(&source.name, &source.kind));
+        let xml = source.xml.clone().unwrap_or_else(|| default_path(source, only));
         Ok(Property { name: source.name.clone(), presence: source.presence, kind, xml })
     }
-}
-
-/// The element name that the general rule gives a property.
-pub(crate) fn default_element(name: &str, kind: &Type) -> String {
-    let name = match kind {
-        Type::Descriptor(_) => name.strip_suffix("Descriptor").unwrap_or(name),
-        Type::List(_) => return capitalized(&singular(name)),
-        _ => name,
-    };
-    capitalized(name)
-}
-
-fn singular(name: &str) -> String {
-    if let Some(stem) = name.strip_suffix("ies") {
-        return format!("{stem}y");
-    }
-    for ending in ["sses", "xes", "ches", "shes"] {
-        if name.ends_with(ending) {
-            return name[..name.len() - 2].to_owned();
-        }
-    }
-    name.strip_suffix('s').unwrap_or(name).to_owned()
-}
-
-fn capitalized(name: &str) -> String {
-    let mut chars = name.chars();
-    chars
-        .next()
-        .map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + chars.as_str())
 }
 
 /// The members of a reference in the order of its target's key.

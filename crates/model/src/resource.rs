@@ -87,6 +87,8 @@ pub struct Resource {
     pub interchanges: Vec<String>,
     /// Element name in an interchange.
     pub element: String,
+    /// Paths of elements inside a record that no property takes.
+    pub ignored_elements: Vec<String>,
     /// Subjects of authorization: kind and key column.
     pub subjects: Vec<Subject>,
     /// For a person: the associations through which clients gain access to it.

@@ -50,6 +50,8 @@ pub struct ResourceSource {
     pub interchanges: Vec<String>,
     /// Element name in an interchange; [`None`]: the resource's name.
     pub element: Option<String>,
+    /// Paths of elements inside a record that no property takes.
+    pub ignored_elements: Vec<String>,
     /// What authorization asks about.
     pub subjects: Vec<SubjectSource>,
     /// For a person: the associations through which clients gain access to it.

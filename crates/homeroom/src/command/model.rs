@@ -14,6 +14,7 @@ pub enum ModelCommand {
     /// Makes a model file from the artefacts that a data standard is published in.
     Import(Box<ImportArgs>),
     /// Shows one resource as the model file states it.
+    #[command(after_help = "Example:\n  homeroom model show sections")]
     Show {
         /// Endpoint or name, `sections` or `Section`.
         resource: String,
@@ -62,6 +63,14 @@ pub struct ImportArgs {
     schema: String,
 }
 
+/// The version whose model is meant unless another one is named.
+const SHIPPED: &str = "5.2.0";
+
+fn shipped() -> Result<&'static str, Failure> {
+    homeroom_model::shipped(SHIPPED)
+        .ok_or_else(|| Failure::Failed(format!("no model of {SHIPPED} is shipped")))
+}
+
 /// Runs the command.
 pub fn run(command: ModelCommand) -> Result<Exit, Failure> {
     match command {
@@ -107,17 +116,21 @@ fn make(args: &ImportArgs) -> Result<Exit, Failure> {
     }
     std::fs::write(&args.out, format::write(&imported.source))
         .map_err(|error| Failure::because(&args.out.display().to_string(), error))?;
-    eprintln!("{}: {} resources", args.out.display(), imported.source.resources.len());
+    eprintln!(
+        "{}: {} resources and bases, {} XML elements placed",
+        args.out.display(),
+        imported.source.resources.len(),
+        imported.elements
+    );
     Ok(Exit::Done)
 }
 
 fn show(resource: &str, model: Option<&Path>) -> Result<Exit, Failure> {
-    let Some(path) = model else {
-        return Err(Failure::Usage("--model FILE is needed".into()));
+    let (name, text) = match model {
+        Some(path) => (path.display().to_string(), read(path)?),
+        None => (format!("the shipped model {SHIPPED}"), shipped()?.to_owned()),
     };
-    let text = read(path)?;
-    let source = format::read(&text)
-        .map_err(|error| Failure::because(&path.display().to_string(), error))?;
+    let source = format::read(&text).map_err(|error| Failure::because(&name, error))?;
     let found = source.resources.iter().find(|found| {
         found.name.eq_ignore_ascii_case(resource) || found.endpoint.eq_ignore_ascii_case(resource)
     });

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::draft::Draft;
+use super::elements::{self, Placement};
 use super::names::camel;
 use super::openapi::{Api, Endpoint, segments};
 use super::sql::{Table, Tables};
@@ -47,6 +48,17 @@ impl Published<'_> {
             };
             drafts.push(walk.resource(endpoint, table));
         }
+        let mut placement = Placement::default();
+        for draft in &mut drafts {
+            elements::place(&mut draft.source, &self.schemas, self.rules, &mut placement);
+        }
+        rules_used.extend(placement.rules_used.drain());
+        for path in &placement.bare {
+            problems.push(Problem::new(path, "no element goes with this property"));
+        }
+        for path in &placement.unplaced {
+            problems.push(Problem::new(path, "no property takes this element"));
+        }
         let mut resources = abstracts(&drafts, &mut problems);
         for draft in &mut drafts {
             draft.source.unified = keys::unified(&draft.places);
@@ -85,7 +97,7 @@ impl Published<'_> {
         };
         let rows = self.rules.rows();
         let unused = rows.into_iter().filter(|row| !rules_used.contains(row)).collect();
-        Ok(Imported { source, unused })
+        Ok(Imported { source, unused, elements: placement.placed })
     }
 
     fn endpoints(&self) -> impl Iterator<Item = (&Api, &Endpoint)> {
@@ -145,17 +157,20 @@ fn abstracts(drafts: &[Draft], problems: &mut Vec<Problem>) -> Vec<ResourceSourc
     let mut found: BTreeMap<&str, ResourceSource> = BTreeMap::new();
     for draft in drafts {
         let Some((name, map)) = &draft.source.base else { continue };
-        let own_name = |property: &PropertySource| {
-            map.iter()
-                .find(|pair| pair.own == property.name)
-                .map_or(property.name.clone(), |pair| pair.base.clone())
+        let in_base = |property: &PropertySource| {
+            let mut property = property.clone();
+            if let Some(pair) = map.iter().find(|pair| pair.own == property.name) {
+                property.name.clone_from(&pair.base);
+                property.xml = None;
+            }
+            property
         };
         let properties: Vec<PropertySource> = draft
             .source
             .properties
             .iter()
             .filter(|property| property.presence == Presence::Key)
-            .map(|property| PropertySource { name: own_name(property), ..property.clone() })
+            .map(in_base)
             .collect();
         match found.get(name.as_str()) {
             None => {
@@ -186,11 +201,17 @@ fn take_common(resources: &mut [ResourceSource]) -> Option<ResourceSource> {
     if !descriptors().all(|d| d.domains == common.domains) {
         common.domains.clear();
     }
+    if !descriptors().all(|d| d.ignored_elements == common.ignored_elements) {
+        common.ignored_elements.clear();
+    }
     common.subjects = keys::namespace_subject(&common.properties);
     for resource in resources.iter_mut().filter(|r| r.kind == ResourceKind::Descriptor) {
         resource.properties.retain(|property| !common.properties.contains(property));
         if resource.interchanges == common.interchanges {
             resource.interchanges.clear();
+        }
+        if resource.ignored_elements == common.ignored_elements {
+            resource.ignored_elements.clear();
         }
     }
     Some(common)
@@ -207,6 +228,7 @@ pub fn empty(kind: ResourceKind, name: &str, endpoint: &str) -> ResourceSource {
         domains: vec![],
         interchanges: vec![],
         element: None,
+        ignored_elements: vec![],
         subjects: vec![],
         access_through: vec![],
         unified: vec![],

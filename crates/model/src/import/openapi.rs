@@ -60,8 +60,6 @@ pub enum MemberKind {
 pub struct Limits {
     /// Fewest characters.
     pub min_length: Option<u32>,
-    /// Most characters.
-    pub max_length: Option<u32>,
     /// Least value.
     pub min: Option<String>,
     /// Greatest value.
@@ -173,7 +171,6 @@ fn member_kind(property: &Value) -> MemberKind {
     let bound = |name: &str| property[name].is_number().then(|| property[name].to_string());
     MemberKind::Scalar(Limits {
         min_length: length("minLength"),
-        max_length: length("maxLength"),
         min: bound("minimum"),
         max: bound("maximum"),
     })

@@ -10,6 +10,12 @@ pub struct Rules {
     pub subject: Vec<SubjectRule>,
     /// Persons that clients gain access to through associations.
     pub access: Vec<AccessRule>,
+    /// Elements whose property has another name than the rules give.
+    pub element: Vec<ElementRule>,
+    /// Elements that no property takes.
+    pub ignored: Vec<IgnoredRule>,
+    /// Properties that no element goes with.
+    pub bare: Vec<BareRule>,
 }
 
 /// A resource whose subjects do not follow from its key.
@@ -36,12 +42,47 @@ pub struct AccessRule {
     pub reason: String,
 }
 
+/// An element whose property has another name than the rules give.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ElementRule {
+    /// Path of elements from the record, `StudentHealth/Immunization`.
+    pub element: String,
+    /// The property's name in its object.
+    pub property: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// An element that no property takes.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IgnoredRule {
+    /// Path of elements; begins with the complex type that has the first of them.
+    pub element: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A property that no element goes with.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BareRule {
+    /// The property, `Section.programs`.
+    pub property: String,
+    /// Why.
+    pub reason: String,
+}
+
 impl Rules {
     /// What each row is about, for messages.
     pub fn rows(&self) -> Vec<String> {
         let subjects = self.subject.iter().map(|rule| format!("subject of {}", rule.resource));
         let access = self.access.iter().map(|rule| format!("access to {}", rule.resource));
-        subjects.chain(access).collect()
+        let elements = self.element.iter().map(|rule| format!("element {}", rule.element));
+        let ignored = self.ignored.iter().map(|rule| format!("ignored {}", rule.element));
+        let bare = self.bare.iter().map(|rule| format!("bare {}", rule.property));
+        subjects.chain(access).chain(elements).chain(ignored).chain(bare).collect()
     }
 
     /// Reads a data file.

@@ -178,11 +178,11 @@ impl Schemas {
         }
     }
 
-    /// The elements of a complex type, those of its bases first.
-    pub fn elements_of(&self, name: &str) -> Vec<&Element> {
+    /// The elements of a complex type, those of its bases first, each with the type that has it.
+    pub fn elements_of(&self, name: &str) -> Vec<(String, &Element)> {
         let Some(found) = self.complex.get(name) else { return vec![] };
         let mut all = found.base.as_deref().map_or(vec![], |base| self.elements_of(base));
-        all.extend(&found.elements);
+        all.extend(found.elements.iter().map(|element| (name.to_owned(), element)));
         all
     }
 

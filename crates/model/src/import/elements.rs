@@ -1,0 +1,319 @@
+//! Finds the XML elements behind the properties: complex types walked beside JSON objects.
+//!
+//! An element goes with the property of its kind and name. Names differ in known ways: a descriptor
+//! gains `Descriptor`, what repeats stands in the plural, the owner's name (or its end) in front is
+//! left out, a role equal to the target's beginning is said once, and a common type that JSON does not nest
+//! lends its elements to the object around it, its role in front of their names.
+
+use std::collections::HashSet;
+
+use super::names::same;
+use super::rules::{IgnoredRule, Rules};
+use super::xsd::{Element, Schemas};
+use crate::source::{PropertySource, ResourceSource, Type};
+use crate::words::{default_path, singulars};
+
+/// Deepest nesting of common types that is followed.
+const DEPTH_MAX: usize = 8;
+
+/// What could not be placed, and how much could.
+#[derive(Debug, Default)]
+pub struct Placement {
+    /// Elements that have a property.
+    pub placed: usize,
+    /// Elements without one, `Section/Lookup`.
+    pub unplaced: Vec<String>,
+    /// Properties without an element, `Section.programs`.
+    pub bare: Vec<String>,
+    /// Rows of the rules that were used.
+    pub rules_used: HashSet<String>,
+}
+
+/// Gives every property of a resource its path of elements and the bounds of their types.
+pub fn place(source: &mut ResourceSource, schemas: &Schemas, rules: &Rules, out: &mut Placement) {
+    let name = source.name.clone();
+    if !schemas.complex.contains_key(&name) {
+        return;
+    }
+    let mut owners = vec![name.clone()];
+    owners.extend(source.base.iter().map(|(base, _)| base.clone()));
+    let mut placer = Placer { schemas, rules, out, ignored: vec![] };
+    let mut objects = Objects { properties: &mut source.properties, claimed: vec![] };
+    let at = At { type_name: &name, path: String::new(), whole: name.clone(), owners, role: None };
+    placer.walk(&at, &mut objects, 0);
+    placer.note_bare(&name, &objects);
+    source.ignored_elements = placer.ignored;
+    leave_out_defaults(&mut source.properties, false);
+}
+
+/// Takes away the paths that the general rule gives.
+fn leave_out_defaults(properties: &mut [PropertySource], items: bool) {
+    let only = items && properties.len() == 1;
+    for property in properties {
+        if property.xml.as_deref() == Some(&default_path(property, only)) {
+            property.xml = None;
+        }
+        match &mut property.kind {
+            Type::List(inner) => leave_out_defaults(inner, true),
+            Type::Object(inner) => leave_out_defaults(inner, false),
+            _ => {}
+        }
+    }
+}
+
+struct Placer<'a> {
+    schemas: &'a Schemas,
+    rules: &'a Rules,
+    out: &'a mut Placement,
+    ignored: Vec<String>,
+}
+
+/// The properties of one JSON object, and which of them have an element.
+struct Objects<'a> {
+    properties: &'a mut Vec<PropertySource>,
+    claimed: Vec<usize>,
+}
+
+/// Where in the XML schema the walk stands.
+struct At<'a> {
+    type_name: &'a str,
+    /// Elements between the JSON object's own element and here, each followed by `/`.
+    path: String,
+    /// Elements from the record, for messages and rules.
+    whole: String,
+    /// Names that an element may have in front.
+    owners: Vec<String>,
+    /// Role of the common type whose elements these are.
+    role: Option<String>,
+}
+
+/// What an element holds.
+enum Content<'a> {
+    Descriptor(&'a str),
+    Reference(&'a str),
+    SchoolYear,
+    Common(&'a str),
+    Simple(&'a str),
+}
+
+impl Placer<'_> {
+    fn walk(&mut self, at: &At<'_>, objects: &mut Objects<'_>, depth: usize) {
+        let schemas = self.schemas;
+        for (owner, element) in schemas.elements_of(at.type_name) {
+            let whole = format!("{}/{}", at.whole, element.name);
+            let declared = format!("{owner}/{}", element.name);
+            let ignored = |rule: &&IgnoredRule| rule.element == whole || rule.element == declared;
+            if let Some(rule) = self.rules.ignored.iter().find(ignored) {
+                self.out.rules_used.insert(format!("ignored {}", rule.element));
+                self.ignored.extend(whole.split_once('/').map(|(_, path)| path.to_owned()));
+            } else {
+                self.element(element, whole, at, objects, depth);
+            }
+        }
+    }
+
+    fn element(
+        &mut self,
+        element: &Element,
+        whole: String,
+        at: &At<'_>,
+        objects: &mut Objects<'_>,
+        depth: usize,
+    ) {
+        let path = format!("{}{}", at.path, element.name);
+        let content = self.content(&element.kind);
+        let names = self.names(element, &content, at, &whole);
+        let found = objects.find(&names, &content, element.many);
+        let Some(index) = found else {
+            match content {
+                Content::Common(kind) if !element.many && depth < DEPTH_MAX => {
+                    let mut owners = at.owners.clone();
+                    owners.extend([kind.to_owned(), element.name.clone()]);
+                    let role = element.name.strip_suffix(kind).map(String::from);
+                    let role = role.filter(|role| !role.is_empty());
+                    let inner = At {
+                        type_name: kind,
+                        path: format!("{path}/"),
+                        whole,
+                        owners,
+                        role: role.or_else(|| at.role.clone()),
+                    };
+                    self.walk(&inner, objects, depth + 1);
+                }
+                _ => self.out.unplaced.push(whole),
+            }
+            return;
+        };
+        self.out.placed += 1;
+        objects.claimed.push(index);
+        let property = &mut objects.properties[index];
+        property.xml = Some(path);
+        let inner = match &mut property.kind {
+            Type::Object(inner) | Type::List(inner) => inner,
+            kind => {
+                if let Content::Simple(name) = content {
+                    self.bounds(name, kind);
+                }
+                return;
+            }
+        };
+        if let Content::Common(kind) = content {
+            let at = At {
+                type_name: kind,
+                path: String::new(),
+                whole: whole.clone(),
+                owners: vec![kind.to_owned(), element.name.clone()],
+                role: None,
+            };
+            let mut objects = Objects { properties: inner, claimed: vec![] };
+            self.walk(&at, &mut objects, depth + 1);
+            self.note_bare(&whole, &objects);
+        } else if let [single] = inner.as_mut_slice() {
+            single.xml = Some(".".into());
+            if let Content::Simple(name) = content {
+                self.bounds(name, &mut single.kind);
+            }
+        }
+    }
+
+    fn content<'e>(&self, kind: &'e str) -> Content<'e> {
+        if kind == "SchoolYearType" {
+            return Content::SchoolYear;
+        }
+        match kind.strip_suffix("ReferenceType") {
+            Some(name) if name.ends_with("Descriptor") => Content::Descriptor(name),
+            Some(name) => Content::Reference(name),
+            None if self.schemas.complex.contains_key(kind) => Content::Common(kind),
+            None => Content::Simple(kind),
+        }
+    }
+
+    /// The JSON names that an element may have, the likeliest first; for what repeats, in the
+    /// singular.
+    fn names(
+        &mut self,
+        element: &Element,
+        content: &Content<'_>,
+        at: &At<'_>,
+        whole: &str,
+    ) -> Vec<String> {
+        if let Some(rule) = self.rules.element.iter().find(|rule| rule.element == whole) {
+            self.out.rules_used.insert(format!("element {whole}"));
+            return vec![rule.property.clone()];
+        }
+        let name = element.name.as_str();
+        let mut stems = vec![];
+        if let Some(role) = &at.role {
+            stems.push(format!("{role}{name}"));
+        }
+        stems.push(name.to_owned());
+        for ending in at.owners.iter().flat_map(|owner| endings(owner)) {
+            if let Some(rest) = name.strip_prefix(ending).filter(|rest| !rest.is_empty()) {
+                stems.push(rest.to_owned());
+            }
+        }
+        if let Content::Reference(target) = content {
+            let role = name.strip_suffix(&format!("{target}Reference"));
+            if role.is_some_and(|role| target.starts_with(role)) {
+                stems.push(format!("{target}Reference"));
+            }
+        }
+        let ending = match content {
+            Content::Descriptor(_) if !element.many => "Descriptor",
+            Content::SchoolYear => "TypeReference",
+            _ => "",
+        };
+        let cut = if element.many { "Reference" } else { "" };
+        let mut names: Vec<String> = stems
+            .iter()
+            .map(|stem| format!("{}{ending}", stem.strip_suffix(cut).unwrap_or(stem)))
+            .collect();
+        if matches!(content, Content::SchoolYear) {
+            names.extend(stems);
+        }
+        names
+    }
+
+    /// Takes over the bounds of a simple type.
+    fn bounds(&self, name: &str, kind: &mut Type) {
+        let restrictions = || self.schemas.restrictions(name);
+        match kind {
+            Type::Text { min, .. } => {
+                let least = restrictions().find_map(|found| found.min_length).unwrap_or(0);
+                *min = least.max(*min);
+            }
+            Type::Integer { min, max, .. } | Type::Decimal { min, max, .. } => {
+                if let Some(least) = restrictions().find_map(|found| found.min.clone()) {
+                    *min = Some(least);
+                }
+                if let Some(most) = restrictions().find_map(|found| found.max.clone()) {
+                    *max = Some(most);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn note_bare(&mut self, owner: &str, objects: &Objects<'_>) {
+        for (at, property) in objects.properties.iter().enumerate() {
+            let place = format!("{owner}.{}", property.name);
+            if objects.claimed.contains(&at) {
+                continue;
+            }
+            if self.rules.bare.iter().any(|rule| rule.property == place) {
+                self.out.rules_used.insert(format!("bare {place}"));
+            } else {
+                self.out.bare.push(place);
+            }
+        }
+    }
+}
+
+impl Objects<'_> {
+    fn find(&self, names: &[String], content: &Content<'_>, many: bool) -> Option<usize> {
+        names.iter().find_map(|name| {
+            (0..self.properties.len())
+                .filter(|at| !self.claimed.contains(at))
+                .find(|at| fits(&self.properties[*at], name, content, many))
+        })
+    }
+}
+
+/// A name and what is left of it when words in front are taken away: `StudentAssessment`,
+/// `Assessment`.
+fn endings(name: &str) -> impl Iterator<Item = &str> {
+    name.char_indices()
+        .filter(|(_, letter)| letter.is_ascii_uppercase())
+        .map(move |(at, _)| &name[at..])
+}
+
+fn fits(property: &PropertySource, name: &str, content: &Content<'_>, many: bool) -> bool {
+    if many {
+        let Type::List(inner) = &property.kind else { return false };
+        let named = same(&property.name, name)
+            || singulars(&property.name).iter().any(|singular| same(singular, name));
+        return named
+            && match content {
+                Content::Common(_) => true,
+                _ => matches!(inner.as_slice(), [single] if holds(&single.kind, content)),
+            };
+    }
+    same(&property.name, name)
+        && match content {
+            Content::Common(_) => matches!(property.kind, Type::Object(_)),
+            _ => holds(&property.kind, content),
+        }
+}
+
+fn holds(kind: &Type, content: &Content<'_>) -> bool {
+    match (kind, content) {
+        (Type::Descriptor(name), Content::Descriptor(wanted)) => name == wanted,
+        (Type::Reference { target, .. }, Content::Reference(wanted)) => target == wanted,
+        (Type::Reference { target, .. }, Content::SchoolYear) => target == "SchoolYearType",
+        (Type::Descriptor(_) | Type::Reference { .. } | Type::Object(_) | Type::List(_), _) => {
+            false
+        }
+        (Type::Integer { .. }, Content::SchoolYear) | (_, Content::Simple(_)) => true,
+        _ => false,
+    }
+}

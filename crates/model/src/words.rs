@@ -1,0 +1,79 @@
+//! How a name in the plural, in capitals and in XML become each other.
+
+use crate::source::{PropertySource, Type};
+
+/// The path of elements that the general rule gives a property.
+///
+/// The name with a capital, without `Descriptor`; a school year's reference without
+/// `TypeReference`; a collection in the singular, or, where the only property of its items ends
+/// in that, by the name of this property. The only property of an item is the element itself, `.`.
+pub fn default_path(property: &PropertySource, only_of_item: bool) -> String {
+    if only_of_item && !matches!(property.kind, Type::Object(_) | Type::List(_)) {
+        return ".".into();
+    }
+    let name = capitalized(&property.name);
+    let stripped = |ending: &str| name.strip_suffix(ending).unwrap_or(&name).to_owned();
+    match &property.kind {
+        Type::Descriptor(_) => stripped("Descriptor"),
+        Type::Reference { target, .. } if target.ends_with("Type") => stripped("TypeReference"),
+        Type::List(items) => {
+            let singular = singulars(&name).into_iter().next().unwrap_or_else(|| name.clone());
+            match items.as_slice() {
+                [only] if !matches!(only.kind, Type::Object(_) | Type::List(_)) => {
+                    let item = default_path(only, false);
+                    let stem = item.strip_suffix("Reference").unwrap_or(&item);
+                    let reference = if stem.len() < item.len() { "Reference" } else { "" };
+                    if stem.ends_with(&singular) { item } else { singular + reference }
+                }
+                _ => singular,
+            }
+        }
+        _ => name,
+    }
+}
+
+/// The singulars that a plural may have, the likeliest first.
+pub fn singulars(plural: &str) -> Vec<String> {
+    let mut found = vec![];
+    for (ending, instead) in [
+        ("ies", "y"),
+        ("trices", "trix"),
+        ("noses", "nosis"),
+        ("uses", "us"),
+        ("sses", "ss"),
+        ("xes", "x"),
+        ("ches", "ch"),
+        ("shes", "sh"),
+        ("s", ""),
+    ] {
+        found.extend(plural.strip_suffix(ending).map(|stem| format!("{stem}{instead}")));
+    }
+    found
+}
+
+/// The name with its first letter in upper case.
+pub fn capitalized(name: &str) -> String {
+    let mut chars = name.chars();
+    chars
+        .next()
+        .map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + chars.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_likeliest_singular_comes_first() {
+        for (plural, singular) in [
+            ("addresses", "address"),
+            ("categories", "category"),
+            ("classPeriods", "classPeriod"),
+            ("diagnoses", "diagnosis"),
+            ("matrices", "matrix"),
+            ("statuses", "status"),
+        ] {
+            assert_eq!(singulars(plural)[0], singular);
+        }
+    }
+}

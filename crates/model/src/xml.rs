@@ -1,0 +1,190 @@
+//! How a resource looks in interchange XML, as a tree that a streaming reader walks.
+//!
+//! Every property states its path of elements ([`Property::xml`]); the tree joins these paths and
+//! adds what can be derived from the keys. A reader keeps the tree's node and a place in the JSON
+//! document for every open element:
+//!
+//! - On an element's start it looks the name up among the open node's [`XmlElement::children`]
+//!   (an element may hold a child of its own name, so the depth decides), and moves its place along
+//!   [`XmlElement::into`], from the place of the element around it: [`Step::Member`] opens the
+//!   embedded object or reference of that name, [`Step::Item`] appends an item to the collection.
+//! - On its end the text is written as [`XmlElement::content`] says.
+//!
+//! References. `SchoolReference` opens the reference object; inside it `SchoolIdentity` leads
+//! nowhere by itself, and the elements in it, those of nested references included, fill the
+//! members: `CourseOfferingReference/CourseOfferingIdentity/SessionReference/SessionIdentity/
+//! SessionName` is `sessionName`. Two elements may fill one member, as the school of a course
+//! offering and that of its session do; then they must agree. Instead of an identity a reference
+//! may carry the attribute `ref`, which names the attribute `id` of a record or of another
+//! reference in the same file, before or after; the key of what it names fills
+//! [`Content::Reference::members`], in order. `SchoolLookup` holds elements of the target's own
+//! record ([`Content::Lookup`]).
+//!
+//! Text. A school year `2021-2022` is 2022 ([`Content::SchoolYear`]). A descriptor is its URI. A
+//! `dateTime` without a zone is UTC. An interchange may also hold references as records of their
+//! own, `SectionReference`, to give other references an `id` to name: see [`reference_shape`].
+
+use crate::resource::{Model, Property, PropertyKind, Resource, Scalar, Target};
+use crate::source::{Presence, ResourceKind};
+
+/// An element and what is inside it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct XmlElement {
+    /// Element name.
+    pub name: String,
+    /// Where it leads in the document, from the place of the element around it.
+    pub into: Vec<Step>,
+    /// What becomes of its text.
+    pub content: Content,
+    /// The elements that may stand in it.
+    pub children: Vec<XmlElement>,
+}
+
+/// One step into a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// The object of this name, an embedded one or a reference; made when it is not there.
+    Member(String),
+    /// A new item of the collection of this name.
+    Item(String),
+}
+
+/// What becomes of an element's text.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// It has none of its own; its children are all there is.
+    Children,
+    /// It becomes the member of this name.
+    Value(String, Scalar),
+    /// It is two years, `2021-2022`, and becomes the member of this name as the second.
+    SchoolYear(String),
+    /// It refers: by an identity inside or by `ref`.
+    Reference {
+        /// What it refers to.
+        target: Target,
+        /// The members of the reference object that the target's key fills, in key order.
+        members: Vec<String>,
+    },
+    /// It describes a document of the target by elements of its record, which may say less than
+    /// the key; they are those of [`xml_shape`], the children of this node are empty.
+    Lookup(Target),
+    /// No property takes it.
+    Ignored,
+}
+
+impl XmlElement {
+    fn new(name: &str, content: Content) -> Self {
+        Self { name: name.to_owned(), into: vec![], content, children: vec![] }
+    }
+
+    /// The child element of this name.
+    pub fn child(&self, name: &str) -> Option<&Self> {
+        self.children.iter().find(|child| child.name == name)
+    }
+}
+
+/// The tree of elements of a resource's record.
+pub fn xml_shape(model: &Model, resource: &Resource) -> XmlElement {
+    let mut root = XmlElement::new(&resource.element, Content::Children);
+    add_properties(model, &mut root, &resource.properties);
+    for path in &resource.ignored_elements {
+        insert(&mut root, path, |name| XmlElement::new(name, Content::Ignored));
+    }
+    root
+}
+
+/// The tree of elements of a reference that stands as a record of its own; its place is an object
+/// with the members of the target's key.
+pub fn reference_shape(model: &Model, target: Target) -> XmlElement {
+    let members = model.target_key(target).iter().map(|column| column.name.clone()).collect();
+    reference(model, &format!("{}Reference", model.target_name(target)), target, members)
+}
+
+fn add_properties(model: &Model, owner: &mut XmlElement, properties: &[Property]) {
+    for property in properties {
+        insert(owner, &property.xml, |name| element(model, name, property));
+    }
+}
+
+/// Puts an element at the end of a path, the elements on the way made as needed.
+fn insert(owner: &mut XmlElement, path: &str, make: impl FnOnce(&str) -> XmlElement) {
+    match path.split_once('/') {
+        None => owner.children.push(make(path)),
+        Some((first, rest)) => {
+            let way =
+                |child: &XmlElement| child.name == first && child.content == Content::Children;
+            let at = owner.children.iter().position(way).unwrap_or_else(|| {
+                owner.children.push(XmlElement::new(first, Content::Children));
+                owner.children.len() - 1
+            });
+            insert(&mut owner.children[at], rest, make);
+        }
+    }
+}
+
+fn element(model: &Model, name: &str, property: &Property) -> XmlElement {
+    let member = || property.name.clone();
+    match &property.kind {
+        PropertyKind::Scalar(scalar) => XmlElement::new(name, Content::Value(member(), *scalar)),
+        PropertyKind::Reference(found) => {
+            let members = found.parts.iter().map(|part| part.name.clone()).collect();
+            let mut element = reference(model, name, found.target, members);
+            element.into.push(Step::Member(member()));
+            element
+        }
+        PropertyKind::Object(inner) => {
+            let mut element = XmlElement::new(name, Content::Children);
+            element.into.push(Step::Member(member()));
+            add_properties(model, &mut element, inner);
+            element
+        }
+        PropertyKind::List(inner) => {
+            let mut element = match inner.as_slice() {
+                [only] if only.xml == "." => self::element(model, name, only),
+                _ => {
+                    let mut element = XmlElement::new(name, Content::Children);
+                    add_properties(model, &mut element, inner);
+                    element
+                }
+            };
+            element.into.insert(0, Step::Item(member()));
+            element
+        }
+    }
+}
+
+/// The element of a reference whose target's key fills `members`, in order.
+fn reference(model: &Model, name: &str, target: Target, members: Vec<String>) -> XmlElement {
+    if let (Target::Resource(id), [member]) = (target, members.as_slice())
+        && model.resource(id).kind == ResourceKind::Enumeration
+    {
+        return XmlElement::new(name, Content::SchoolYear(member.clone()));
+    }
+    let target_name = model.target_name(target);
+    let mut identity = XmlElement::new(&format!("{target_name}Identity"), Content::Children);
+    let (properties, key) = match target {
+        Target::Resource(id) => (&model.resource(id).properties, model.target_key(target)),
+        Target::Abstract(id) => (&model.base(id).properties, model.target_key(target)),
+    };
+    for property in properties.iter().filter(|property| property.presence == Presence::Key) {
+        let member = |column: &str| {
+            key.iter().position(|found| found.name == column).map(|at| members[at].clone())
+        };
+        let last = property.xml.rsplit('/').next().unwrap_or(&property.xml);
+        match &property.kind {
+            PropertyKind::Scalar(scalar) => identity.children.extend(
+                member(&property.name)
+                    .map(|member| XmlElement::new(last, Content::Value(member, *scalar))),
+            ),
+            PropertyKind::Reference(found) => {
+                let inner = found.parts.iter().filter_map(|part| member(&part.column)).collect();
+                identity.children.push(reference(model, last, found.target, inner));
+            }
+            PropertyKind::Object(_) | PropertyKind::List(_) => {}
+        }
+    }
+    let lookup = XmlElement::new(&format!("{target_name}Lookup"), Content::Lookup(target));
+    let mut element = XmlElement::new(name, Content::Reference { target, members });
+    element.children = vec![identity, lookup];
+    element
+}

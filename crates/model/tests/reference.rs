@@ -1,0 +1,162 @@
+//! Laws about the published artefacts; they need these, in the folder that the environment
+//! variable `HOMEROOM_REFERENCE` names.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use homeroom_model::import::{self, Inputs, Rules, Text};
+use homeroom_model::xml::{Content, XmlElement, reference_shape, xml_shape};
+use homeroom_model::{Model, format, link, shipped};
+use quick_xml::events::Event;
+use quick_xml::reader::Reader;
+
+fn reference() -> Option<PathBuf> {
+    let folder = std::env::var_os("HOMEROOM_REFERENCE").map(PathBuf::from);
+    if folder.is_none() {
+        println!("skipped: HOMEROOM_REFERENCE names no folder");
+    }
+    folder
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = vec![];
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path, extension));
+        } else if path.extension().is_some_and(|found| found == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// What the importer makes of a version's artefacts.
+fn imported(folder: &Path, version: &str, openapi: &str) -> import::Imported {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/ed-fi/import.toml");
+    let rules = Rules::read(&read(&root)).unwrap();
+    let resources = read(&folder.join(format!("openapi/resources-{openapi}.json")));
+    let descriptors = read(&folder.join(format!("openapi/descriptors-{openapi}.json")));
+    let domains = read(&folder.join("openapi/resources-ds-6.0.json"));
+    let tables = read(&folder.join(format!("sql/{version}/0020-Tables.sql")));
+    let foreign_keys = read(&folder.join(format!("sql/{version}/0030-ForeignKeys.sql")));
+    let xsd: Vec<String> =
+        files(&folder.join("xsd").join(version), "xsd").iter().map(|path| read(path)).collect();
+    fn text<'a>(file: &'a str, text: &'a str) -> Text<'a> {
+        Text { file, text }
+    }
+    let inputs = Inputs {
+        project: "Ed-Fi",
+        schema: "ed-fi",
+        resources: text("resources", &resources),
+        descriptors: text("descriptors", &descriptors),
+        domains: vec![text("domains", &domains)],
+        tables: text("tables", &tables),
+        foreign_keys: text("foreign keys", &foreign_keys),
+        xsd: xsd.iter().map(|schema| text("xsd", schema)).collect(),
+        rules: &rules,
+    };
+    import::import(&inputs).unwrap_or_else(|problems| panic!("{problems:#?}"))
+}
+
+#[test]
+fn importing_again_gives_the_shipped_file() {
+    let Some(folder) = reference() else { return };
+
+    let again = imported(&folder, "5.2.0", "ds-5.2-with-tpdm-dms");
+
+    assert!(format::write(&again.source) == shipped("5.2.0").unwrap(), "the shipped file is stale");
+}
+
+#[test]
+fn an_older_standard_is_imported_by_the_same_rules() {
+    let Some(folder) = reference() else { return };
+
+    let older = imported(&folder, "4.0.0", "ds-4.0");
+
+    let model = link(&[older.source]).unwrap();
+    assert_eq!(model.resources.len(), 314);
+    assert_eq!(model.projects[0].version, "4.0.0");
+}
+
+#[test]
+fn every_element_of_the_published_samples_has_its_place() {
+    let Some(folder) = reference() else { return };
+    let model = link(&[format::read(shipped("5.2.0").unwrap()).unwrap()]).unwrap();
+    let shapes = shapes(&model);
+    let (mut records, mut unknown) = (0, vec![]);
+
+    let samples = files(&folder.join("samples/5.2.0"), "xml");
+    let descriptors = files(&folder.join("descriptors/5.2.0"), "xml");
+    for path in samples.iter().chain(&descriptors) {
+        records += walk(&read(path), &shapes, &mut unknown);
+    }
+
+    assert!(records > 17_000, "{records} records");
+    assert!(unknown.is_empty(), "{unknown:?}");
+}
+
+/// The shape of every record that an interchange may hold, by element name.
+fn shapes(model: &Model) -> HashMap<String, XmlElement> {
+    let mut shapes = HashMap::new();
+    for resource in &model.resources {
+        let shape = xml_shape(model, resource);
+        let target = model.by_name(&resource.name).unwrap();
+        let reference = reference_shape(model, target);
+        shapes.insert(reference.name.clone(), reference);
+        shapes.insert(shape.name.clone(), shape);
+    }
+    shapes
+}
+
+/// Follows a file's elements through the shapes; counts records, notes elements without a place.
+fn walk(text: &str, shapes: &HashMap<String, XmlElement>, unknown: &mut Vec<String>) -> usize {
+    let mut reader = Reader::from_str(text);
+    let mut open: Vec<Option<&XmlElement>> = vec![];
+    let mut records = 0;
+    loop {
+        let (tag, empty) = match reader.read_event().unwrap() {
+            Event::Start(tag) => (tag, false),
+            Event::Empty(tag) => (tag, true),
+            Event::End(_) => {
+                open.pop();
+                continue;
+            }
+            Event::Text(text) => {
+                if let Some(Some(element)) = open.last()
+                    && matches!(element.content, Content::Children | Content::Reference { .. })
+                    && !text.trim().is_empty()
+                {
+                    unknown.push(format!("text in {}", element.name));
+                }
+                continue;
+            }
+            Event::Eof => return records,
+            _ => continue,
+        };
+        let name = tag.local_name().as_ref().to_owned();
+        let element = match open.len() {
+            0 => None,
+            1 => {
+                records += 1;
+                shapes.get(&name)
+            }
+            _ => open.last().unwrap().and_then(|parent| parent.child(&name)),
+        };
+        if !open.is_empty()
+            && element.is_none()
+            && (open.len() == 1 || open.last().unwrap().is_some())
+        {
+            let parent = open.last().unwrap().map_or("", |parent| &parent.name);
+            unknown.push(format!("{parent}/{name}"));
+        }
+        if !empty {
+            open.push(element);
+        }
+    }
+}
