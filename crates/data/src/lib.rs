@@ -1,3 +1,122 @@
 //! The Ed-Fi data API: every resource from the model.
+//!
+//! A request becomes a [`validate::Document`], the document a plan, the plan's outcome an answer.
+//! No resource is named here: the model says what differs between them.
 
+pub mod catalog;
+mod filter;
+pub mod json;
 pub mod metadata;
+mod paging;
+pub mod plan;
+mod request;
+pub mod respond;
+pub mod scalar;
+mod seed;
+pub mod validate;
+
+use std::sync::Arc;
+
+use homeroom_access::{ApiClient, Call};
+use homeroom_http::{Access, Kind, Problem, Route, handler};
+use homeroom_model::Resource;
+use homeroom_store::{Store, StoreError};
+use http::Method;
+
+pub use catalog::Catalog;
+pub use seed::{SeedError, seed};
+
+/// Most bytes of one document.
+pub const DOCUMENT_BYTES_MAX: usize = 10 << 20;
+
+/// The scope that a token needs here.
+pub const SCOPE: &str = "data";
+
+/// The data API's state.
+#[derive(Debug, Clone)]
+pub struct DataApi {
+    /// The model, bound to the store.
+    pub catalog: Arc<Catalog>,
+    /// The store.
+    pub store: Store,
+}
+
+impl DataApi {
+    /// An API for a bound model.
+    pub fn new(catalog: Arc<Catalog>, store: Store) -> Self {
+        Self { catalog, store }
+    }
+
+    fn resource(&self, call: &Call) -> Result<&Resource, Problem> {
+        let (schema, endpoint) = (call.params.get("schema"), call.params.get("endpoint"));
+        self.catalog.model.by_endpoint(schema, endpoint).ok_or_else(|| {
+            Problem::of(Kind::NotFound)
+                .detail("There is no such resource.")
+                .hint("/metadata/data/v3/resources/swagger.json lists the resources.")
+        })
+    }
+}
+
+/// The routes of the data API.
+pub fn routes(api: &DataApi) -> Vec<Route<ApiClient>> {
+    const MANY: &str = "/data/v3/{schema}/{endpoint}";
+    const ONE: &str = "/data/v3/{schema}/{endpoint}/{id}";
+    let route = |method: Method, template, body_limit, handler| Route {
+        method,
+        template,
+        access: Access::Token { scope: SCOPE },
+        body_limit,
+        handler,
+    };
+    vec![
+        route(Method::GET, MANY, 0, handler(api, request::list)),
+        route(Method::POST, MANY, DOCUMENT_BYTES_MAX, handler(api, request::upsert)),
+        route(Method::GET, ONE, 0, handler(api, request::get)),
+        route(Method::PUT, ONE, DOCUMENT_BYTES_MAX, handler(api, request::replace)),
+        route(Method::DELETE, ONE, 0, handler(api, request::delete)),
+        route(
+            Method::GET,
+            "/data/v3/{schema}/{endpoint}/partitions",
+            0,
+            handler(api, request::partitions),
+        ),
+        route(
+            Method::GET,
+            "/data/v3/{schema}/{endpoint}/deletes",
+            0,
+            handler(api, request::deletes),
+        ),
+        route(
+            Method::GET,
+            "/data/v3/{schema}/{endpoint}/keyChanges",
+            0,
+            handler(api, request::key_changes),
+        ),
+        route(
+            Method::GET,
+            "/changeQueries/v1/availableChangeVersions",
+            0,
+            handler(api, request::available_change_versions),
+        ),
+    ]
+}
+
+/// What a caller is told when the store cannot.
+pub fn problem_of(error: StoreError) -> Problem {
+    match error {
+        StoreError::Busy => Problem::busy(1),
+        StoreError::Deadline(time) => Problem::busy(5)
+            .detail(format!("The read took longer than {} s and was stopped.", time.as_secs()))
+            .hint(
+                "Filter by a whole reference or key, leave totalCount out, or page with pageToken.",
+            ),
+        StoreError::DiskFull => {
+            Problem::busy(30).detail("The server's disk is full; nothing was written.")
+        }
+        StoreError::Closed => Problem::busy(5).detail("The server is being shut down."),
+        StoreError::Failed(_)
+        | StoreError::InUse(_)
+        | StoreError::FromTheFuture { .. }
+        | StoreError::Unusable(_) => Problem::internal(error),
+    }
+}

@@ -1,1 +1,15 @@
-//! The front door: every request passes here.
+//! The front door: every request passes here, whatever answers it.
+//!
+//! listen → request id, `traceparent`, `now` → route → client → target. Every part is a target in
+//! this process, offered as a table of [`homeroom_http::Route`]s; nothing else listens.
+
+mod forwarded;
+mod front_door;
+mod listen;
+mod metrics;
+mod router;
+
+pub use front_door::{FrontDoor, Limits};
+pub use listen::{ListenError, Listener};
+pub use metrics::Metrics;
+pub use router::{RouteError, Router};

@@ -6,6 +6,11 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DocumentId(pub i64);
 
+impl DocumentId {
+    /// Stands for the document itself in its own references, before it has a number.
+    pub const ITSELF: Self = Self(0);
+}
+
 /// Number of a kind of document (a resource or an abstract base) in this store.
 ///
 /// The store hands them out by name ([`crate::Store::kinds`]) and keeps them for ever, so a model

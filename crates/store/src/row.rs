@@ -80,12 +80,13 @@ impl References {
         })
     }
 
-    /// Every document referred to, each once, in order.
+    /// Every other document referred to, each once, in order.
     pub fn targets(packed: &[u8]) -> Vec<DocumentId> {
         let (_, others) = halves(packed);
         let mut targets: Vec<DocumentId> = Self::links(packed)
             .map(|link| link.target)
             .chain(others.chunks_exact(8).map(|c| DocumentId(i64::from_le_bytes(array(c)))))
+            .filter(|target| *target != DocumentId::ITSELF)
             .collect();
         targets.sort_unstable();
         targets.dedup();

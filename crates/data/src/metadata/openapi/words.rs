@@ -64,7 +64,7 @@ pub fn about(resource: &Resource) -> String {
     let key = listed(&names);
     match resource.kind {
         ResourceKind::Descriptor => format!(
-            "The vocabulary of the {}; {key} identify a value.",
+            "Values of {}; {key} identify one.",
             words(resource.name.strip_suffix("Descriptor").unwrap_or(&resource.name)),
         ),
         ResourceKind::Enumeration => format!(

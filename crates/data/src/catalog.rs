@@ -1,0 +1,107 @@
+//! The model beside the store: which number a resource has there, what its identities hash to.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use homeroom_model::{Model, PropertyKind, Resource, ResourceId, ResourceKind, Scalar, Target};
+use homeroom_store::{KindId, NaturalKey, Store, StoreError};
+
+/// A model bound to a store.
+#[derive(Debug)]
+pub struct Catalog {
+    /// The model.
+    pub model: Arc<Model>,
+    kinds: Vec<KindId>,
+    resources: HashMap<KindId, ResourceId>,
+    names: Vec<String>,
+    base_names: Vec<String>,
+    /// How many places of a resource's documents may refer to documents of another.
+    sites: HashMap<(ResourceId, ResourceId), u32>,
+}
+
+impl Catalog {
+    /// Binds a model to a store: every resource gets its number.
+    ///
+    /// # Errors
+    ///
+    /// The store's own.
+    pub fn bind(model: Arc<Model>, store: &Store) -> Result<Self, StoreError> {
+        let names: Vec<String> =
+            model.resources.iter().map(|r| format!("{}/{}", r.schema, r.name)).collect();
+        let kinds = store.kinds(&names)?;
+        let resources = kinds.iter().copied().zip(model.resources.iter().map(|r| r.id)).collect();
+        let core = model.projects.first().map_or("", |project| &project.schema);
+        let base_names = model.abstracts.iter().map(|a| format!("{core}/{}", a.name)).collect();
+        let mut sites = HashMap::new();
+        for resource in &model.resources {
+            count_sites(&model, resource.id, &resource.properties, &mut sites);
+        }
+        Ok(Self { model, kinds, resources, names, base_names, sites })
+    }
+
+    /// Number of a resource in the store.
+    pub fn kind(&self, resource: ResourceId) -> KindId {
+        self.kinds[usize::from(resource.0)]
+    }
+
+    /// The resource of a number; [`None`] for one that an older model had.
+    pub fn resource(&self, kind: KindId) -> Option<&Resource> {
+        self.resources.get(&kind).map(|id| self.model.resource(*id))
+    }
+
+    /// Whether exactly one place of `from`'s documents may refer to documents of `to`.
+    pub fn refers_at_one_place(&self, from: ResourceId, to: ResourceId) -> bool {
+        self.sites.get(&(from, to)) == Some(&1)
+    }
+
+    /// Hash of an identity: canonical JSON texts of the key's columns, in key order.
+    pub fn key<'a>(
+        &self,
+        target: Target,
+        columns: impl IntoIterator<Item = &'a [u8]>,
+    ) -> NaturalKey {
+        let name = match target {
+            Target::Resource(id) => &self.names[usize::from(id.0)],
+            Target::Abstract(id) => &self.base_names[usize::from(id.0)],
+        };
+        NaturalKey::of(name, columns)
+    }
+
+    /// Hash of a descriptor's identity, from its URI in any case.
+    pub fn descriptor_key(&self, descriptor: ResourceId, uri: &str) -> NaturalKey {
+        NaturalKey::of(
+            &self.names[usize::from(descriptor.0)],
+            [uri.to_ascii_lowercase().as_bytes()],
+        )
+    }
+}
+
+fn count_sites(
+    model: &Model,
+    from: ResourceId,
+    properties: &[homeroom_model::Property],
+    sites: &mut HashMap<(ResourceId, ResourceId), u32>,
+) {
+    for property in properties {
+        let targets = match &property.kind {
+            PropertyKind::Scalar(Scalar::Descriptor(to)) => std::slice::from_ref(to),
+            PropertyKind::Scalar(_) => &[],
+            PropertyKind::Reference(reference) => match &reference.target {
+                Target::Resource(to) => std::slice::from_ref(to),
+                Target::Abstract(base) => &model.base(*base).subclasses,
+            },
+            PropertyKind::Object(inner) | PropertyKind::List(inner) => {
+                count_sites(model, from, inner, sites);
+                &[]
+            }
+        };
+        for to in targets {
+            *sites.entry((from, *to)).or_default() += 1;
+        }
+    }
+}
+
+/// Whether a resource is a vocabulary whose identity is a URI.
+pub fn is_descriptor(resource: &Resource) -> bool {
+    resource.kind == ResourceKind::Descriptor
+}

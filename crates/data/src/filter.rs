@@ -1,0 +1,198 @@
+//! From a query string's field filters to what the store can be asked.
+
+use homeroom_http::{Kind, Problem, Query};
+use homeroom_model::{ColumnSource, PropertyKind, QueryField, Reference, Resource, Scalar, Target};
+use homeroom_store::{Condition, DocumentId, NaturalKey, Store, StoreError, Uuid};
+
+use crate::catalog::{Catalog, is_descriptor};
+use crate::json::{Json, write_text};
+use crate::scalar;
+use crate::validate::key_bytes;
+
+/// What a list is restricted to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Filter {
+    /// Documents that refer to all of these.
+    pub targets: Vec<DocumentId>,
+    /// Documents that meet all of these.
+    pub conditions: Vec<Condition>,
+}
+
+/// A filter of the query string, its value in canonical JSON.
+struct Given<'a> {
+    field: &'a QueryField,
+    text: String,
+}
+
+/// Reads all field filters; names that the resource does not have are ignored.
+///
+/// A whole natural key is looked up; a whole reference or a descriptor becomes a walk over those
+/// who refer to it; the rest is compared with the documents.
+///
+/// # Errors
+///
+/// 400 `parameter-validation-failed` for values of the wrong type; the store's own.
+pub fn read(
+    catalog: &Catalog,
+    store: &Store,
+    resource: &Resource,
+    query: &Query,
+) -> Result<Filter, Problem> {
+    let mut errors = vec![];
+    let mut given: Vec<Given<'_>> = vec![];
+    for field in &resource.query_fields {
+        let Some(sent) = query.get(&field.name) else { continue };
+        match canonical(field.scalar, sent) {
+            Ok(text) => given.push(Given { field, text }),
+            Err(message) => errors.push(format!("{}: {message}", field.name)),
+        }
+    }
+    let mut filter = Filter::default();
+    if let Some(id) = query.get("id") {
+        match Uuid::read(id) {
+            Some(id) => filter.conditions.push(Condition::Uuid(id)),
+            None => errors.push("id must be 32 hex digits.".into()),
+        }
+    }
+    if !errors.is_empty() {
+        let mut problem = Problem::of(Kind::ParameterValidationFailed);
+        problem.errors = errors;
+        return Err(problem);
+    }
+    if let Some(key) = whole_key(catalog, resource, &given) {
+        filter.conditions.push(Condition::Key(key));
+        given.retain(|given| !given.field.identity);
+    }
+    restrict(catalog, store, resource, &given, &mut filter).map_err(crate::problem_of)?;
+    Ok(filter)
+}
+
+/// The canonical JSON text of a parameter's value.
+fn canonical(scalar: Scalar, sent: &str) -> Result<String, String> {
+    let mut out = String::new();
+    if let Scalar::Text { .. } = scalar {
+        write_text(&mut out, sent);
+        return Ok(out);
+    }
+    // A filter may ask for any number, also one that no document can hold.
+    let wide = match scalar {
+        Scalar::Integer { bits, .. } => Scalar::Integer { bits, min: i64::MIN, max: i64::MAX },
+        Scalar::Decimal { .. } => {
+            Scalar::Decimal { precision: 38, scale: 18, min: None, max: None }
+        }
+        other => other,
+    };
+    scalar::write(&mut out, wide, &Json::Text(sent.into()))?;
+    Ok(out)
+}
+
+fn whole_key(catalog: &Catalog, resource: &Resource, given: &[Given<'_>]) -> Option<NaturalKey> {
+    let texts = resource
+        .key
+        .iter()
+        .map(|column| given.iter().find(|g| g.field.name == column.name).map(|g| g.text.as_str()))
+        .collect::<Option<Vec<&str>>>()?;
+    if is_descriptor(resource) {
+        let value = |name: &str| {
+            let at = resource.key.iter().position(|column| column.name == name)?;
+            match Json::read(texts[at].as_bytes()) {
+                Ok(Json::Text(text)) => Some(text.into_owned()),
+                _ => None,
+            }
+        };
+        let uri = format!("{}#{}", value("namespace")?, value("codeValue")?);
+        return Some(catalog.descriptor_key(resource.id, &uri));
+    }
+    let columns: Vec<_> =
+        resource.key.iter().zip(texts).map(|(c, text)| key_bytes(c.scalar, text)).collect();
+    Some(catalog.key(Target::Resource(resource.id), columns.iter().map(AsRef::as_ref)))
+}
+
+fn restrict(
+    catalog: &Catalog,
+    store: &Store,
+    resource: &Resource,
+    given: &[Given<'_>],
+    filter: &mut Filter,
+) -> Result<(), StoreError> {
+    let mut done = vec![false; given.len()];
+    for (at, property) in resource.properties.iter().enumerate() {
+        match &property.kind {
+            PropertyKind::Reference(reference) => {
+                let Some(parts) = whole_reference(reference, at, given) else { continue };
+                let columns: Vec<_> = parts
+                    .iter()
+                    .zip(&reference.parts)
+                    .map(|(g, part)| key_bytes(part.scalar, &given[*g].text))
+                    .collect();
+                let key = catalog.key(reference.target, columns.iter().map(AsRef::as_ref));
+                let covered = narrow(catalog, store, resource, key, filter)?;
+                for g in parts {
+                    done[g] |= covered && given[g].field.sources.len() == 1;
+                }
+            }
+            PropertyKind::Scalar(Scalar::Descriptor(descriptor)) => {
+                let Some(g) = given.iter().position(|g| g.field.name == property.name) else {
+                    continue;
+                };
+                let Ok(Json::Text(uri)) = Json::read(given[g].text.as_bytes()) else { continue };
+                let key = catalog.descriptor_key(*descriptor, &uri);
+                done[g] |= narrow(catalog, store, resource, key, filter)?;
+            }
+            _ => {}
+        }
+    }
+    for (given, _) in given.iter().zip(done).filter(|(_, done)| !done) {
+        filter.conditions.push(condition(resource, given));
+    }
+    Ok(())
+}
+
+/// Restricts to those who refer to an identity. True when that says all: no other place of the
+/// document may refer to it.
+fn narrow(
+    catalog: &Catalog,
+    store: &Store,
+    resource: &Resource,
+    key: NaturalKey,
+    filter: &mut Filter,
+) -> Result<bool, StoreError> {
+    let Some((target, _, kind)) = store.target(key)? else {
+        filter.conditions.push(Condition::Never);
+        return Ok(true);
+    };
+    if !filter.targets.contains(&target) {
+        filter.targets.push(target);
+    }
+    Ok(catalog.resource(kind).is_some_and(|to| catalog.refers_at_one_place(resource.id, to.id)))
+}
+
+/// For each member of a reference the filter that gives it, if all are given.
+fn whole_reference(reference: &Reference, at: usize, given: &[Given<'_>]) -> Option<Vec<usize>> {
+    (0..reference.parts.len())
+        .map(|part| {
+            given.iter().position(|g| g.field.sources.contains(&ColumnSource::Part(at, part)))
+        })
+        .collect()
+}
+
+fn condition(resource: &Resource, given: &Given<'_>) -> Condition {
+    let paths = given.field.sources.iter().map(|source| resource.column_path(*source)).collect();
+    let plain = || match Json::read(given.text.as_bytes()) {
+        Ok(Json::Text(text)) => text.into_owned(),
+        _ => given.text.clone(),
+    };
+    match given.field.scalar {
+        Scalar::Integer { .. } => {
+            Condition::Integer { paths, value: given.text.parse().unwrap_or_default() }
+        }
+        Scalar::Decimal { .. } => {
+            Condition::Number { paths, value: given.text.parse().unwrap_or_default() }
+        }
+        Scalar::Boolean => Condition::Boolean { paths, value: given.text == "true" },
+        Scalar::Descriptor(_) => Condition::Text { paths, value: plain(), fold: true },
+        Scalar::Text { .. } | Scalar::Date | Scalar::DateTime | Scalar::Time => {
+            Condition::Text { paths, value: plain(), fold: false }
+        }
+    }
+}

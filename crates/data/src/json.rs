@@ -1,0 +1,365 @@
+//! JSON read without copying: numbers keep their text, strings are borrowed where they can be.
+//!
+//! A document's numbers must come out as they came in (a tree of `f64` would lose them), and every
+//! violation needs its place, so the API reads JSON itself. The grammar is RFC 8259's; nesting is
+//! bounded.
+
+use std::borrow::Cow;
+
+/// Deepest nesting that is read.
+pub const DEPTH_MAX: usize = 32;
+
+/// A JSON value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Json<'a> {
+    /// null
+    Null,
+    /// true, false
+    Boolean(bool),
+    /// A number, as written.
+    Number(&'a str),
+    /// A string, unescaped.
+    Text(Cow<'a, str>),
+    /// An array.
+    Array(Vec<Json<'a>>),
+    /// An object's members, in order.
+    Object(Vec<(Cow<'a, str>, Json<'a>)>),
+}
+
+/// Why a text is no JSON, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {message}")]
+pub struct JsonError {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in bytes, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub message: &'static str,
+}
+
+impl<'a> Json<'a> {
+    /// Reads one value; nothing but white space may follow.
+    ///
+    /// # Errors
+    ///
+    /// [`JsonError`] with the place of the first byte that does not fit.
+    ///
+    /// Source: RFC 8259.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, JsonError> {
+        let text = std::str::from_utf8(bytes)
+            .map_err(|error| place(bytes, error.valid_up_to(), "the text is not UTF-8"))?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut reader = Reader { text, bytes: text.as_bytes(), at: 0 };
+        let value = reader.value(0).and_then(|value| {
+            reader.blanks();
+            if reader.at == reader.bytes.len() {
+                Ok(value)
+            } else {
+                Err("more follows after the value")
+            }
+        });
+        value.map_err(|message| place(text.as_bytes(), reader.at, message))
+    }
+
+    /// The member of this name: the exact one, or one that differs in case only. Of several the
+    /// last counts.
+    pub fn member(members: &'a [(Cow<'a, str>, Json<'a>)], name: &str) -> Option<&'a Json<'a>> {
+        let exact = members.iter().rev().find(|(n, _)| n == name);
+        exact
+            .or_else(|| members.iter().rev().find(|(n, _)| n.eq_ignore_ascii_case(name)))
+            .map(|(_, value)| value)
+    }
+}
+
+fn place(bytes: &[u8], at: usize, message: &'static str) -> JsonError {
+    let before = &bytes[..at.min(bytes.len())];
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
+    JsonError { line, column, message }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn blanks(&mut self) {
+        while matches!(self.bytes.get(self.at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Json<'a>, &'static str> {
+        if depth > DEPTH_MAX {
+            return Err("nested too deep");
+        }
+        self.blanks();
+        match self.bytes.get(self.at) {
+            Some(b'{') => self.object(depth),
+            Some(b'[') => self.array(depth),
+            Some(b'"') => Ok(Json::Text(self.string()?)),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') => self.word("true", Json::Boolean(true)),
+            Some(b'f') => self.word("false", Json::Boolean(false)),
+            Some(b'n') => self.word("null", Json::Null),
+            Some(_) => Err("expected a value"),
+            None => Err("the text ends before the value does"),
+        }
+    }
+
+    fn word(&mut self, word: &str, value: Json<'a>) -> Result<Json<'a>, &'static str> {
+        if self.bytes[self.at..].starts_with(word.as_bytes()) {
+            self.at += word.len();
+            Ok(value)
+        } else {
+            Err("expected true, false or null")
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Result<Json<'a>, &'static str> {
+        self.at += 1;
+        let mut members = Vec::with_capacity(8);
+        self.blanks();
+        if self.take(b'}') {
+            return Ok(Json::Object(members));
+        }
+        loop {
+            self.blanks();
+            if self.bytes.get(self.at) != Some(&b'"') {
+                return Err("expected a member's name in quotes");
+            }
+            let name = self.string()?;
+            self.blanks();
+            if !self.take(b':') {
+                return Err("expected a colon after the member's name");
+            }
+            members.push((name, self.value(depth + 1)?));
+            self.blanks();
+            if self.take(b'}') {
+                return Ok(Json::Object(members));
+            }
+            if !self.take(b',') {
+                return Err("expected a comma or the object's end");
+            }
+        }
+    }
+
+    fn array(&mut self, depth: usize) -> Result<Json<'a>, &'static str> {
+        self.at += 1;
+        let mut items = vec![];
+        self.blanks();
+        if self.take(b']') {
+            return Ok(Json::Array(items));
+        }
+        loop {
+            items.push(self.value(depth + 1)?);
+            self.blanks();
+            if self.take(b']') {
+                return Ok(Json::Array(items));
+            }
+            if !self.take(b',') {
+                return Err("expected a comma or the array's end");
+            }
+        }
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let found = self.bytes.get(self.at) == Some(&byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn number(&mut self) -> Result<Json<'a>, &'static str> {
+        let start = self.at;
+        self.take(b'-');
+        if !self.take(b'0') && self.digits() == 0 {
+            return Err("expected a digit");
+        }
+        if self.take(b'.') && self.digits() == 0 {
+            return Err("expected a digit after the point");
+        }
+        if self.take(b'e') || self.take(b'E') {
+            _ = self.take(b'+') || self.take(b'-');
+            if self.digits() == 0 {
+                return Err("expected a digit in the exponent");
+            }
+        }
+        Ok(Json::Number(&self.text[start..self.at]))
+    }
+
+    fn digits(&mut self) -> usize {
+        let start = self.at;
+        while matches!(self.bytes.get(self.at), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        self.at - start
+    }
+
+    fn string(&mut self) -> Result<Cow<'a, str>, &'static str> {
+        self.at += 1;
+        let start = self.at;
+        loop {
+            match self.bytes.get(self.at) {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(Cow::Borrowed(&self.text[start..self.at - 1]));
+                }
+                Some(b'\\') => break,
+                Some(0..0x20) => return Err("a control character in a string must be escaped"),
+                Some(_) => self.at += 1,
+                None => return Err("the text ends inside a string"),
+            }
+        }
+        let mut out = self.text[start..self.at].to_owned();
+        let mut run = self.at;
+        loop {
+            match self.bytes.get(self.at) {
+                Some(b'"') => {
+                    out.push_str(&self.text[run..self.at]);
+                    self.at += 1;
+                    return Ok(Cow::Owned(out));
+                }
+                Some(b'\\') => {
+                    out.push_str(&self.text[run..self.at]);
+                    out.push(self.escape()?);
+                    run = self.at;
+                }
+                Some(0..0x20) => return Err("a control character in a string must be escaped"),
+                Some(_) => self.at += 1,
+                None => return Err("the text ends inside a string"),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<char, &'static str> {
+        let letter = self.bytes.get(self.at + 1).ok_or("the text ends inside a string")?;
+        self.at += 2;
+        Ok(match letter {
+            b'"' => '"',
+            b'\\' => '\\',
+            b'/' => '/',
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                let first = self.hex()?;
+                let code = match first {
+                    0xd800..0xdc00 => {
+                        if !(self.take(b'\\') && self.take(b'u')) {
+                            return Err("half of a surrogate pair");
+                        }
+                        let second = self.hex()?;
+                        if !(0xdc00..0xe000).contains(&second) {
+                            return Err("half of a surrogate pair");
+                        }
+                        0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00)
+                    }
+                    other => other,
+                };
+                char::from_u32(code).ok_or("half of a surrogate pair")?
+            }
+            _ => return Err("no such escape"),
+        })
+    }
+
+    fn hex(&mut self) -> Result<u32, &'static str> {
+        let digits = self.bytes.get(self.at..self.at + 4).ok_or("expected four hex digits")?;
+        let mut code = 0;
+        for digit in digits {
+            let value = (*digit as char).to_digit(16).ok_or("expected four hex digits")?;
+            code = code * 16 + value;
+        }
+        self.at += 4;
+        Ok(code)
+    }
+}
+
+/// Writes a string as JSON, with as few escapes as the grammar allows.
+pub fn write_text(out: &mut String, text: &str) {
+    out.push('"');
+    let mut run = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let escape = match byte {
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
+            b'\n' => "\\n",
+            b'\r' => "\\r",
+            b'\t' => "\\t",
+            0..0x20 => "",
+            _ => continue,
+        };
+        out.push_str(&text[run..at]);
+        if escape.is_empty() {
+            out.push_str(&format!("\\u{byte:04x}"));
+        } else {
+            out.push_str(escape);
+        }
+        run = at + 1;
+    }
+    out.push_str(&text[run..]);
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn to_serde(json: &Json<'_>) -> serde_json::Value {
+        match json {
+            Json::Null => serde_json::Value::Null,
+            Json::Boolean(value) => (*value).into(),
+            Json::Number(text) => serde_json::from_str(text).unwrap(),
+            Json::Text(text) => text.as_ref().into(),
+            Json::Array(items) => items.iter().map(to_serde).collect(),
+            Json::Object(members) => {
+                members.iter().map(|(n, v)| (n.to_string(), to_serde(v))).collect()
+            }
+        }
+    }
+
+    #[test]
+    fn an_error_has_its_place() {
+        for (text, line, column) in [
+            ("", 1, 1),
+            ("{\n \"a\": x}", 2, 7),
+            ("[1,]", 1, 4),
+            ("{} 1", 1, 4),
+            ("\"a", 1, 3),
+            ("01", 1, 2),
+        ] {
+            let error = Json::read(text.as_bytes()).unwrap_err();
+            assert_eq!((error.line, error.column), (line, column), "{text}: {error}");
+        }
+        assert!(Json::read("[".repeat(100).as_bytes()).is_err());
+        assert!(Json::read(b"\"\\ud800\"").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn reads_what_serde_json_reads(text in "[\\[\\]{}:,\"a-c0-9eE.+\\-\\\\ntrufalse \n]{0,40}") {
+            let ours = Json::read(text.as_bytes());
+            let theirs: Result<serde_json::Value, _> = serde_json::from_str(&text);
+            // Numbers beyond f64 are fine here and an error there.
+            if let Ok(theirs) = theirs {
+                prop_assert_eq!(to_serde(&ours.unwrap()), theirs);
+            } else if let Ok(ours) = ours {
+                prop_assert!(format!("{ours:?}").contains("Number"), "{}", text);
+            }
+        }
+
+        #[test]
+        fn a_string_survives_writing_and_reading(text in any::<String>()) {
+            let mut out = String::new();
+            write_text(&mut out, &text);
+            prop_assert_eq!(Json::read(out.as_bytes()).unwrap(), Json::Text(text.clone().into()));
+            prop_assert_eq!(serde_json::from_str::<String>(&out).unwrap(), text);
+        }
+    }
+}

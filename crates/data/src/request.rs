@@ -1,0 +1,309 @@
+//! The handlers: each a sentence of a few verbs, the same for every resource.
+
+use homeroom_access::{Action, Call, authorize, authorize_upsert};
+use homeroom_http::{Kind, Problem, Query, Response, json_response};
+use homeroom_model::Resource;
+use homeroom_store::{Condition, DocumentId, ListQuery, Refused, Sql, Uuid, Value};
+use http::StatusCode;
+
+use crate::json::Json;
+use crate::paging::{PAGE_MAX, PARTITIONS_MAX, PageToken, Paging};
+use crate::plan::{self, Precondition};
+use crate::validate::{Document, validate};
+use crate::{DataApi, filter, problem_of, respond};
+
+/// Gives one document.
+pub async fn get(api: DataApi, call: Call) -> Result<Response, Problem> {
+    let resource = api.resource(&call)?;
+    let grant = authorize(call.client(), resource, Action::Read)?;
+    let id = id_of(&call)?;
+    let row = api
+        .store
+        .document(id)
+        .map_err(problem_of)?
+        .filter(|row| row.kind == api.catalog.kind(resource.id))
+        .ok_or_else(|| Problem::of(Kind::NotFound))?;
+    plan::check_stored(&grant, resource, &row.body)?;
+    if call.header("if-none-match").is_some_and(|tags| names_version(tags, row.change_version)) {
+        return Ok(respond::not_modified(row.change_version));
+    }
+    Ok(respond::document(&api.catalog, &row))
+}
+
+/// Gives a page of documents.
+pub async fn list(api: DataApi, call: Call) -> Result<Response, Problem> {
+    let resource = api.resource(&call)?;
+    let grant = authorize(call.client(), resource, Action::Read)?;
+    let query = call.query()?;
+    let paging = Paging::read(&query)?;
+    let mut filter = filter::read(&api.catalog, &api.store, resource, &query)?;
+    if let Some(prefixes) = &grant.namespace_prefixes {
+        filter.conditions.push(namespace_condition(resource, prefixes));
+    }
+    let list = ListQuery {
+        kind: api.catalog.kind(resource.id),
+        after: paging.after,
+        upto: paging.upto,
+        changed: paging.changed,
+        targets: filter.targets,
+        conditions: filter.conditions,
+        skip: paging.skip,
+        limit: paging.limit,
+    };
+    let total = if paging.total_count {
+        let whole = ListQuery { after: DocumentId(0), upto: DocumentId(i64::MAX), ..list.clone() };
+        Some(api.store.count(whole).await.map_err(problem_of)?)
+    } else {
+        None
+    };
+    let page = api.store.list(list).await.map_err(problem_of)?;
+    let next = page.rows.last().map(|row| PageToken { after: row.id, upto: paging.upto }.write());
+    Ok(respond::page(&api.catalog, &page.rows, next, total))
+}
+
+/// Creates the document, or replaces the one that has the same identity.
+pub async fn upsert(api: DataApi, mut call: Call) -> Result<Response, Problem> {
+    let resource = api.resource(&call)?;
+    let grant = authorize_upsert(call.client(), resource)?;
+    let precondition = precondition(&call);
+    let document = read_document(&api, resource, &mut call, None).await?;
+    let plan = plan::upsert(&api.catalog, document, grant, precondition, call.now);
+    let ran = api.store.run(plan).await.map_err(refused)?;
+    Ok(respond::written(&call.base_url, resource, ran.value, ran.change_version, false))
+}
+
+/// Replaces the document that has this id.
+pub async fn replace(api: DataApi, mut call: Call) -> Result<Response, Problem> {
+    let resource = api.resource(&call)?;
+    let grant = authorize(call.client(), resource, Action::Update)?;
+    let id = id_of(&call)?;
+    let precondition = precondition(&call);
+    let document = read_document(&api, resource, &mut call, Some(id)).await?;
+    let plan = plan::replace(&api.catalog, id, document, grant, precondition, call.now);
+    let ran = api.store.run(plan).await.map_err(refused)?;
+    Ok(respond::written(&call.base_url, resource, ran.value, ran.change_version, true))
+}
+
+/// Deletes the document that has this id, unless others refer to it.
+pub async fn delete(api: DataApi, call: Call) -> Result<Response, Problem> {
+    let resource = api.resource(&call)?;
+    let grant = authorize(call.client(), resource, Action::Delete)?;
+    let id = id_of(&call)?;
+    let plan = plan::delete(&api.catalog, resource, id, grant, precondition(&call), call.now);
+    api.store.run(plan).await.map_err(refused)?;
+    Ok(homeroom_http::empty_response(StatusCode::NO_CONTENT))
+}
+
+/// Cuts a resource into runs that can be paged side by side.
+pub async fn partitions(api: DataApi, call: Call) -> Result<Response, Problem> {
+    let resource = api.resource(&call)?;
+    authorize(call.client(), resource, Action::Read)?;
+    let query = call.query()?;
+    let parts = match query.get("number").map(str::parse::<u64>) {
+        None => 5,
+        Some(Ok(number @ 1..=PARTITIONS_MAX)) => number,
+        Some(_) => {
+            return Err(Problem::of(Kind::ParameterValidationFailed)
+                .error(format!("number must be a whole number from 1 to {PARTITIONS_MAX}.")));
+        }
+    };
+    let kind = api.catalog.kind(resource.id);
+    let cuts = api.store.cuts(kind, parts, u64::from(PAGE_MAX) * 5).await.map_err(problem_of)?;
+    let mut after = DocumentId(0);
+    let mut tokens = vec![];
+    for upto in cuts.into_iter().chain([DocumentId(i64::MAX)]) {
+        tokens.push(PageToken { after, upto }.write());
+        after = upto;
+    }
+    let body = serde_json::json!({ "pageTokens": tokens });
+    Ok(json_response(StatusCode::OK, body.to_string()))
+}
+
+/// Lists what was deleted and not created anew.
+pub async fn deletes(api: DataApi, call: Call) -> Result<Response, Problem> {
+    let resource = api.resource(&call)?;
+    let grant = authorize(call.client(), resource, Action::ReadChanges)?;
+    if grant.namespace_prefixes.is_some() {
+        return Err(Problem::of(Kind::NotImplemented)
+            .detail("Deletions are not yet listed for a key that is authorized by namespace."));
+    }
+    let query = call.query()?;
+    let paging = change_paging(&query)?;
+    let (min, max) = paging.changed.unwrap_or((0, i64::MAX));
+    let kind = i64::from(api.catalog.kind(resource.id).0);
+    let rows = api
+        .store
+        .query(Sql::new(
+            DELETES,
+            vec![
+                kind.into(),
+                min.into(),
+                max.into(),
+                i64::from(paging.limit).into(),
+                i64::try_from(paging.skip).unwrap_or(i64::MAX).into(),
+            ],
+        ))
+        .await
+        .map_err(problem_of)?;
+    let mut out = String::from("[");
+    for row in &rows {
+        let [Value::Blob(id), Value::Integer(version), Value::Text(keys)] = &row[..] else {
+            return Err(Problem::internal("a tombstone has another shape"));
+        };
+        let Ok(id) = <[u8; 16]>::try_from(id.as_slice()) else {
+            return Err(Problem::internal("a tombstone's id has another length"));
+        };
+        if out.len() > 1 {
+            out.push(',');
+        }
+        out.push_str(&format!(
+            "{{\"id\":\"{}\",\"changeVersion\":{version},\"keyValues\":{keys}}}",
+            Uuid(id)
+        ));
+    }
+    out.push(']');
+    let mut response = json_response(StatusCode::OK, out);
+    if paging.total_count {
+        let arguments = vec![kind.into(), min.into(), max.into()];
+        let counted =
+            api.store.query(Sql::new(DELETES_COUNT, arguments)).await.map_err(problem_of)?;
+        let total = counted.first().and_then(|row| row[0].as_integer()).unwrap_or(0);
+        response.headers_mut().insert("total-count", total.into());
+    }
+    Ok(response)
+}
+
+const DELETES: &str = "SELECT t.uuid, t.cv, t.key_values FROM tomb t
+     WHERE t.kind = ?1 AND t.cv BETWEEN ?2 AND ?3
+       AND NOT EXISTS (SELECT 1 FROM doc d WHERE d.key = t.key)
+     ORDER BY t.cv LIMIT ?4 OFFSET ?5";
+const DELETES_COUNT: &str = "SELECT count(*) FROM tomb t
+     WHERE t.kind = ?1 AND t.cv BETWEEN ?2 AND ?3
+       AND NOT EXISTS (SELECT 1 FROM doc d WHERE d.key = t.key)";
+
+/// Lists changes of identities: none, as long as identities cannot be changed.
+pub async fn key_changes(api: DataApi, call: Call) -> Result<Response, Problem> {
+    let resource = api.resource(&call)?;
+    authorize(call.client(), resource, Action::ReadChanges)?;
+    let paging = change_paging(&call.query()?)?;
+    let mut response = json_response(StatusCode::OK, "[]");
+    if paging.total_count {
+        response.headers_mut().insert("total-count", 0.into());
+    }
+    Ok(response)
+}
+
+/// Says which change versions there are.
+pub async fn available_change_versions(api: DataApi, _: Call) -> Result<Response, Problem> {
+    let newest = api.store.newest_change_version();
+    let body = format!("{{\"oldestChangeVersion\":0,\"newestChangeVersion\":{newest}}}");
+    Ok(json_response(StatusCode::OK, body))
+}
+
+fn change_paging(query: &Query) -> Result<Paging, Problem> {
+    if query.get("pageToken").is_some() {
+        return Err(Problem::of(Kind::ParameterValidationFailed)
+            .error("pageToken is not for deletes and keyChanges; use offset and limit."));
+    }
+    Paging::read(query)
+}
+
+async fn read_document(
+    api: &DataApi,
+    resource: &Resource,
+    call: &mut Call,
+    id: Option<Uuid>,
+) -> Result<Document, Problem> {
+    let is_json = call.header("content-type").is_some_and(|value| {
+        let media = value.split(';').next().unwrap_or("").trim();
+        media.eq_ignore_ascii_case("application/json")
+    });
+    if !is_json {
+        return Err(Problem::of(Kind::UnsupportedMediaType)
+            .hint("Send the header Content-Type: application/json."));
+    }
+    let bytes = call.read_body().await?;
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(Problem::of(Kind::BadRequest).error("A non-empty request body is required."));
+    }
+    let json = Json::read(&bytes).map_err(|error| {
+        Problem::of(Kind::BadRequest)
+            .detail("The request body is no JSON.")
+            .error(format!("The body is no JSON at {error}."))
+    })?;
+    if let Json::Object(members) = &json
+        && let Some(sent) = Json::member(members, "id").filter(|sent| **sent != Json::Null)
+    {
+        check_sent_id(sent, id)?;
+    }
+    validate(&api.catalog, resource, &json)
+        .map_err(|found| Problem::of(Kind::DataValidationFailed).violations(found))
+}
+
+/// POST takes no id in the body; PUT takes the URL's.
+fn check_sent_id(sent: &Json<'_>, id: Option<Uuid>) -> Result<(), Problem> {
+    let Some(id) = id else {
+        return Err(Problem::of(Kind::DataValidationFailed).error(
+            "A document that is sent with POST must not have an id; the server gives it one.",
+        ));
+    };
+    let same = matches!(sent, Json::Text(text) if Uuid::read(text) == Some(id));
+    if same {
+        Ok(())
+    } else {
+        Err(Problem::of(Kind::BadRequest).error("The id in the body is not the id of the URL."))
+    }
+}
+
+fn id_of(call: &Call) -> Result<Uuid, Problem> {
+    Uuid::read(call.params.get("id")).ok_or_else(|| {
+        let violation = "The id in the URL must be 32 hex digits.".to_owned();
+        Problem::of(Kind::DataValidationFailed)
+            .violations([("$.id".into(), vec![violation])].into())
+    })
+}
+
+fn precondition(call: &Call) -> Precondition {
+    if let Some(tags) = call.header("if-match") {
+        let tags = versions(tags);
+        return if tags.iter().any(|tag| tag == "*") {
+            Precondition::Exists
+        } else {
+            Precondition::Is(tags)
+        };
+    }
+    match call.header("if-none-match") {
+        Some(tag) if tag.trim() == "*" => Precondition::IsNew,
+        _ => Precondition::None,
+    }
+}
+
+fn names_version(tags: &str, version: i64) -> bool {
+    let version = version.to_string();
+    versions(tags).iter().any(|tag| *tag == version || tag == "*")
+}
+
+/// The tags of a header, without quotes and weakness marks.
+fn versions(tags: &str) -> Vec<String> {
+    tags.split(',')
+        .map(|tag| tag.trim().trim_start_matches("W/").trim_matches('"').to_owned())
+        .collect()
+}
+
+fn namespace_condition(resource: &Resource, prefixes: &[String]) -> Condition {
+    homeroom_access::namespace_subject(resource).map_or(Condition::Never, |subject| {
+        let at = subject.place.steps[0];
+        let source = match subject.place.part {
+            Some(part) => homeroom_model::ColumnSource::Part(at, part),
+            None => homeroom_model::ColumnSource::Scalar(at),
+        };
+        Condition::StartsWith { path: resource.column_path(source), prefixes: prefixes.to_vec() }
+    })
+}
+
+fn refused(refused: Refused<Problem>) -> Problem {
+    match refused {
+        Refused::Decision(problem) => problem,
+        Refused::Store(error) => problem_of(error),
+    }
+}

@@ -1,0 +1,441 @@
+//! One value: from what was sent to its canonical text, or what is wrong with it.
+
+use std::fmt::Write as _;
+
+use homeroom_model::Scalar;
+
+use crate::json::{Json, write_text};
+
+/// Longest URI of a descriptor: a namespace of 255, `#`, a code value of 50 characters.
+pub const DESCRIPTOR_MAX: usize = 306;
+/// Most digits of a number that are looked at.
+const DIGITS_MAX: usize = 40;
+
+/// Writes the canonical JSON text of `json` as a `scalar`.
+///
+/// Strings that hold a number, a truth value or a date are taken as such; dates become ISO, moments
+/// UTC, decimals are rounded to their scale.
+///
+/// # Errors
+///
+/// What is wrong, as a sentence without the property's name; nothing is written then.
+pub fn write(out: &mut String, scalar: Scalar, json: &Json<'_>) -> Result<(), String> {
+    match scalar {
+        Scalar::Text { min, max } => text(out, json, min, max),
+        Scalar::Integer { min, max, .. } => {
+            let number = integer(json).ok_or("The value must be a whole number.")?;
+            if !(min..=max).contains(&number) {
+                return Err(format!("The value must be between {min} and {max}."));
+            }
+            _ = write!(out, "{number}");
+            Ok(())
+        }
+        Scalar::Decimal { precision, scale, min, max } => {
+            let text = number_text(json).ok_or("The value must be a number.")?;
+            let decimal = decimal(text, precision, scale)?;
+            let value: f64 = decimal.parse().unwrap_or(f64::NAN);
+            if min.is_some_and(|min| value < min) || max.is_some_and(|max| value > max) {
+                return Err(match (min, max) {
+                    (Some(min), Some(max)) => format!("The value must be between {min} and {max}."),
+                    (Some(min), None) => format!("The value must be at least {min}."),
+                    (None, max) => {
+                        format!("The value must be at most {}.", max.unwrap_or(f64::MAX))
+                    }
+                });
+            }
+            out.push_str(&decimal);
+            Ok(())
+        }
+        Scalar::Boolean => {
+            let value = boolean(json).ok_or("The value must be true or false.")?;
+            out.push_str(if value { "true" } else { "false" });
+            Ok(())
+        }
+        Scalar::Date => {
+            let date = string(json)
+                .and_then(date)
+                .ok_or("The value must be a date such as 2026-08-31.")?;
+            _ = write!(out, "\"{date}\"");
+            Ok(())
+        }
+        Scalar::DateTime => {
+            let moment = string(json)
+                .and_then(moment)
+                .ok_or("The value must be a date and time such as 2026-08-31T08:30:00Z.")?;
+            _ = write!(out, "\"{moment}\"");
+            Ok(())
+        }
+        Scalar::Time => {
+            let time =
+                string(json).and_then(time).ok_or("The value must be a time such as 08:30:00.")?;
+            _ = write!(out, "\"{time}\"");
+            Ok(())
+        }
+        Scalar::Descriptor(_) => {
+            let uri = string(json).ok_or("The value must be a descriptor's URI in quotes.")?;
+            descriptor(out, uri)
+        }
+    }
+}
+
+fn text(out: &mut String, json: &Json<'_>, min: u32, max: u32) -> Result<(), String> {
+    let text = string(json).ok_or("The value must be text in quotes.")?;
+    if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
+        return Err("The value holds control characters; remove them.".into());
+    }
+    let length = if text.len() <= max as usize { text.len() } else { text.chars().count() };
+    if length > max as usize {
+        return Err(format!("The value has {length} characters; at most {max} are allowed."));
+    }
+    if min > 0 && text.chars().take(min as usize).count() < min as usize {
+        return Err(if min == 1 {
+            "The value must not be empty.".into()
+        } else {
+            format!("The value must have at least {min} characters.")
+        });
+    }
+    if !text.is_empty() && text.chars().all(char::is_whitespace) {
+        return Err("The value must not consist of white space only.".into());
+    }
+    write_text(out, text);
+    Ok(())
+}
+
+fn descriptor(out: &mut String, uri: &str) -> Result<(), String> {
+    let shaped = uri
+        .rsplit_once('#')
+        .is_some_and(|(namespace, code)| !namespace.is_empty() && !code.trim().is_empty());
+    if !shaped {
+        return Err("The value must be a descriptor's URI: namespace#codeValue.".into());
+    }
+    if uri.chars().count() > DESCRIPTOR_MAX {
+        return Err(format!("The value must have at most {DESCRIPTOR_MAX} characters."));
+    }
+    if uri.trim() != uri {
+        return Err("The value must not begin or end with white space.".into());
+    }
+    if uri.chars().any(char::is_control) {
+        return Err("The value holds control characters; remove them.".into());
+    }
+    write_text(out, uri);
+    Ok(())
+}
+
+fn string<'j>(json: &'j Json<'_>) -> Option<&'j str> {
+    if let Json::Text(text) = json { Some(text) } else { None }
+}
+
+fn number_text<'j>(json: &'j Json<'_>) -> Option<&'j str> {
+    match json {
+        Json::Number(text) => Some(text),
+        Json::Text(text) => {
+            let text = text.trim();
+            matches!(Json::read(text.as_bytes()), Ok(Json::Number(_))).then_some(text)
+        }
+        _ => None,
+    }
+}
+
+/// Reads a truth value, also from text in any case.
+pub fn boolean(json: &Json<'_>) -> Option<bool> {
+    match json {
+        Json::Boolean(value) => Some(*value),
+        Json::Text(text) if text.eq_ignore_ascii_case("true") => Some(true),
+        Json::Text(text) if text.eq_ignore_ascii_case("false") => Some(false),
+        _ => None,
+    }
+}
+
+/// Reads a whole number; `1.0` and `1e2` are whole.
+pub fn integer(json: &Json<'_>) -> Option<i64> {
+    let text = number_text(json)?;
+    if let Ok(number) = text.parse() {
+        return Some(number);
+    }
+    decimal(text, 19, 0)
+        .ok()
+        .filter(|rounded| {
+            let exact = decimal(text, 38, 18);
+            exact.is_ok_and(|exact| exact == *rounded)
+        })?
+        .parse()
+        .ok()
+}
+
+/// Rounds a number's text to `scale` digits after the point, half away from zero; gives it without
+/// needless zeros.
+fn decimal(text: &str, precision: u8, scale: u8) -> Result<String, String> {
+    let too_large = || {
+        format!(
+            "The value must have at most {} digits before the point.",
+            precision.saturating_sub(scale)
+        )
+    };
+    let (mantissa, exponent) = match text.find(['e', 'E']) {
+        Some(at) => (&text[..at], text[at + 1..].parse::<i32>().map_err(|_| too_large())?),
+        None => (text, 0),
+    };
+    let negative = mantissa.starts_with('-');
+    let mantissa = mantissa.trim_start_matches('-');
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).map(|byte| byte - b'0').collect();
+    // The digits are those of 0.d1d2d3… × 10^point.
+    let leading = digits.iter().take_while(|digit| **digit == 0).count();
+    let digits = &digits[leading..];
+    let point = i64::try_from(whole.len()).unwrap_or(i64::MAX) + i64::from(exponent)
+        - i64::try_from(leading).unwrap_or(i64::MAX);
+    if digits.is_empty() {
+        return Ok("0".into());
+    }
+    let whole_max = i64::from(precision) - i64::from(scale);
+    if point > whole_max {
+        return Err(too_large());
+    }
+    let keep = point + i64::from(scale);
+    if keep < 0 {
+        return Ok("0".into());
+    }
+    let keep = usize::try_from(keep).unwrap_or(DIGITS_MAX).min(DIGITS_MAX);
+    let mut kept: Vec<u8> = digits.iter().copied().take(keep).collect();
+    kept.resize(keep, 0);
+    let mut carry = digits.get(keep).is_some_and(|digit| *digit >= 5);
+    for digit in kept.iter_mut().rev() {
+        if !carry {
+            break;
+        }
+        carry = *digit == 9;
+        *digit = if carry { 0 } else { *digit + 1 };
+    }
+    let mut point = point;
+    if carry {
+        kept.insert(0, 1);
+        point += 1;
+        if point > whole_max {
+            return Err(too_large());
+        }
+    }
+    let mut out = String::with_capacity(kept.len() + 3);
+    if negative {
+        out.push('-');
+    }
+    let split = usize::try_from(point.max(0)).unwrap_or(0);
+    if split == 0 {
+        out.push('0');
+    }
+    out.extend(kept[..split.min(kept.len())].iter().map(|digit| char::from(b'0' + digit)));
+    let zeros = usize::try_from((-point).max(0)).unwrap_or(0);
+    let fraction: String = std::iter::repeat_n('0', zeros)
+        .chain(kept[split.min(kept.len())..].iter().map(|digit| char::from(b'0' + digit)))
+        .collect();
+    let fraction = fraction.trim_end_matches('0');
+    if !fraction.is_empty() {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    Ok(if out == "-0" { "0".into() } else { out })
+}
+
+fn split_date(text: &str) -> Option<(u32, u32, u32)> {
+    let mut slashes = text.split('/');
+    let parts: Vec<&str> = if text.contains('/') {
+        let (month, day, year) = (slashes.next()?, slashes.next()?, slashes.next()?);
+        if slashes.next().is_some() || month.len() > 2 || day.len() > 2 {
+            return None;
+        }
+        vec![year, month, day]
+    } else {
+        let parts: Vec<&str> = text.split('-').collect();
+        if parts.len() != 3 || parts[1].len() != 2 || parts[2].len() != 2 {
+            return None;
+        }
+        parts
+    };
+    if parts[0].len() != 4 || parts.iter().any(|part| !part.bytes().all(|b| b.is_ascii_digit())) {
+        return None;
+    }
+    let (year, month, day) =
+        (parts[0].parse().ok()?, parts[1].parse().ok()?, parts[2].parse().ok()?);
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if leap => 29,
+        2 => 28,
+        _ => return None,
+    };
+    ((1..=days).contains(&day) && year > 0).then_some((year, month, day))
+}
+
+/// ISO date of a date, or of the day of a moment.
+fn date(text: &str) -> Option<String> {
+    let day = match text.split_once(['T', ' ']) {
+        Some((day, rest)) => {
+            split_time(rest)?;
+            day
+        }
+        None => text,
+    };
+    let (year, month, day) = split_date(day)?;
+    Some(format!("{year:04}-{month:02}-{day:02}"))
+}
+
+struct Time {
+    hour: i64,
+    minute: i64,
+    second: i64,
+    /// Digits of the fraction, without needless zeros.
+    fraction: String,
+    /// Minutes east of UTC.
+    offset: i64,
+}
+
+fn split_time(text: &str) -> Option<Time> {
+    let (clock, offset) = if let Some(clock) = text.strip_suffix(['Z', 'z']) {
+        (clock, 0)
+    } else if let Some(at) = text.rfind(['+', '-']) {
+        let zone = &text[at + 1..];
+        let (hours, minutes) = match zone.split_once(':') {
+            Some(pair) => pair,
+            None if zone.len() == 4 && zone.is_ascii() => zone.split_at(2),
+            None => (zone, "00"),
+        };
+        let (hours, minutes) = (two_digits(hours)?, two_digits(minutes)?);
+        if hours > 14 || minutes > 59 {
+            return None;
+        }
+        let offset = hours * 60 + minutes;
+        (&text[..at], if text.as_bytes()[at] == b'-' { -offset } else { offset })
+    } else {
+        (text, 0)
+    };
+    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, ""));
+    if fraction.len() > 9 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let mut parts = clock.split(':');
+    let (hour, minute) = (two_digits(parts.next()?)?, two_digits(parts.next()?)?);
+    let second = parts.next().map_or(Some(0), two_digits)?;
+    if parts.next().is_some() || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let fraction = fraction.trim_end_matches('0').to_owned();
+    Some(Time { hour, minute, second, fraction, offset })
+}
+
+fn two_digits(text: &str) -> Option<i64> {
+    (text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit()))
+        .then(|| text.parse().ok())?
+}
+
+fn time(text: &str) -> Option<String> {
+    let time = split_time(text)?;
+    let mut out = format!("{:02}:{:02}:{:02}", time.hour, time.minute, time.second);
+    if !time.fraction.is_empty() {
+        _ = write!(out, ".{}", time.fraction);
+    }
+    Some(out)
+}
+
+fn moment(text: &str) -> Option<String> {
+    let (day, clock) = text.split_once(['T', 't', ' ']).unwrap_or((text, "00:00:00"));
+    let (year, month, day) = split_date(day)?;
+    let time = split_time(clock)?;
+    let civil = jiff::civil::date(
+        i16::try_from(year).ok()?,
+        i8::try_from(month).ok()?,
+        i8::try_from(day).ok()?,
+    )
+    .at(
+        i8::try_from(time.hour).ok()?,
+        i8::try_from(time.minute).ok()?,
+        i8::try_from(time.second).ok()?,
+        0,
+    );
+    let utc = civil.checked_sub(jiff::Span::new().minutes(time.offset)).ok()?;
+    let mut out = format!(
+        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
+        utc.year(),
+        utc.month(),
+        utc.day(),
+        utc.hour(),
+        utc.minute(),
+        utc.second()
+    );
+    if !time.fraction.is_empty() {
+        _ = write!(out, ".{}", time.fraction);
+    }
+    out.push('Z');
+    (utc.year() > 0).then_some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn canonical(scalar: Scalar, sent: &str) -> Result<String, String> {
+        let mut out = String::new();
+        write(&mut out, scalar, &Json::read(sent.as_bytes()).unwrap()).map(|()| out)
+    }
+
+    #[test]
+    fn values_become_canonical() {
+        let int = Scalar::Integer { bits: 32, min: -5, max: 4_000_000_000 };
+        let decimal = Scalar::Decimal { precision: 5, scale: 2, min: None, max: None };
+        let text = Scalar::Text { min: 1, max: 5 };
+        for (scalar, sent, expected) in [
+            (int, "12", "12"),
+            (int, "\"12\"", "12"),
+            (int, "12.0", "12"),
+            (int, "1.2e1", "12"),
+            (int, "-0", "0"),
+            (decimal, "1.005", "1.01"),
+            (decimal, "999.994", "999.99"),
+            (decimal, "\"-1.50\"", "-1.5"),
+            (decimal, "1e2", "100"),
+            (decimal, "0.001", "0"),
+            (decimal, "0.05", "0.05"),
+            (decimal, "-0.0", "0"),
+            (Scalar::Boolean, "\"True\"", "true"),
+            (Scalar::Date, "\"8/1/2026\"", "\"2026-08-01\""),
+            (Scalar::Date, "\"2024-02-29\"", "\"2024-02-29\""),
+            (Scalar::Date, "\"2026-08-01T00:00:00Z\"", "\"2026-08-01\""),
+            (Scalar::DateTime, "\"2026-08-01\"", "\"2026-08-01T00:00:00Z\""),
+            (Scalar::DateTime, "\"2026-08-01T23:30:00-05:00\"", "\"2026-08-02T04:30:00Z\""),
+            (Scalar::DateTime, "\"2026-08-01 08:30:15.1200\"", "\"2026-08-01T08:30:15.12Z\""),
+            (Scalar::Time, "\"08:30\"", "\"08:30:00\""),
+            (text, "\"ä\\u00e4bcd\"", "\"ääbcd\""),
+        ] {
+            assert_eq!(canonical(scalar, sent).as_deref(), Ok(expected), "{sent}");
+        }
+    }
+
+    #[test]
+    fn values_out_of_bounds_are_refused() {
+        let int = Scalar::Integer { bits: 32, min: 1, max: 8 };
+        let decimal = Scalar::Decimal { precision: 5, scale: 2, min: Some(0.0), max: None };
+        let text = Scalar::Text { min: 1, max: 5 };
+        for (scalar, sent) in [
+            (int, "9"),
+            (int, "1.5"),
+            (int, "\"x\""),
+            (int, "1e400"),
+            (int, "true"),
+            (decimal, "1000"),
+            (decimal, "999.995"),
+            (decimal, "-1"),
+            (Scalar::Boolean, "1"),
+            (Scalar::Date, "\"2026-02-29\""),
+            (Scalar::Date, "\"2026-13-01\""),
+            (Scalar::Date, "\"01.02.2026\""),
+            (Scalar::DateTime, "\"2026-08-01T25:00:00\""),
+            (Scalar::Time, "\"8:30\""),
+            (text, "\"abcdef\""),
+            (text, "\"\""),
+            (text, "\"  \""),
+            (text, "\"a\\u0000\""),
+            (text, "5"),
+        ] {
+            assert!(canonical(scalar, sent).is_err(), "{sent}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Documents that a new store holds from the start, such as the standard's school years.
+
+use std::sync::Arc;
+
+use homeroom_access::{Grant, UpsertGrant};
+use homeroom_http::Timestamp;
+use homeroom_store::{Refused, Store, StoreError};
+
+use crate::catalog::Catalog;
+use crate::json::Json;
+use crate::plan::{self, Precondition};
+use crate::validate::validate;
+
+/// A seed file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SeedError {
+    /// A line that is no document of the model.
+    #[error("line {line} of the seed file: {message}")]
+    Line {
+        /// Line, from 1.
+        line: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// The store's own.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Puts the documents of a seed file into the store: JSON lines of `resource` (`ed-fi/…`) and
+/// `document`. A document that is there already stays as it is.
+///
+/// # Errors
+///
+/// [`SeedError`] with the line.
+pub fn seed(
+    catalog: &Arc<Catalog>,
+    store: &Store,
+    text: &str,
+    now: Timestamp,
+) -> Result<(), SeedError> {
+    let mut plans = vec![];
+    for (at, line) in text.lines().enumerate() {
+        let wrong = |message: String| SeedError::Line { line: at + 1, message };
+        let json = Json::read(line.as_bytes()).map_err(|error| wrong(error.to_string()))?;
+        let Json::Object(members) = &json else { return Err(wrong("expected an object".into())) };
+        let (Some(Json::Text(path)), Some(document)) =
+            (Json::member(members, "resource"), Json::member(members, "document"))
+        else {
+            return Err(wrong("expected the members resource and document".into()));
+        };
+        let (schema, endpoint) = path.split_once('/').unwrap_or(("", path));
+        let resource = catalog
+            .model
+            .by_endpoint(schema, endpoint)
+            .ok_or_else(|| wrong(format!("there is no resource {path}")))?;
+        let document =
+            validate(catalog, resource, document).map_err(|found| wrong(format!("{found:?}")))?;
+        let all = || Ok(Grant { namespace_prefixes: None });
+        let grant = UpsertGrant { create: all(), update: all() };
+        plans.push(plan::upsert(catalog, document, grant, Precondition::IsNew, now));
+    }
+    for outcome in store.run_all_blocking(plans) {
+        match outcome {
+            // Refused: it is there already.
+            Ok(_) | Err(Refused::Decision(_)) => {}
+            Err(Refused::Store(error)) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! Key unification: places whose values must agree, because they are one column of the standard's
+//! tables.
+//!
+//! Two places are compared where their items are the same: root with root, root with each item,
+//! within one item. Items of different collections are not compared: neither is the other's owner.
+
+use homeroom_model::{Place, PropertyKind, Resource, Scalar};
+
+use crate::json::Json;
+use crate::scalar;
+
+/// A value at a place, with the indices of the items that it stands in.
+struct Found {
+    items: Vec<usize>,
+    path: String,
+    text: String,
+}
+
+/// Checks every group of places; `note` gets each path concerned.
+pub(super) fn check(resource: &Resource, json: &Json<'_>, mut note: impl FnMut(String, String)) {
+    for group in &resource.unified {
+        let found: Vec<Vec<Found>> =
+            group.iter().map(|place| values(resource, json, place)).collect();
+        if found.iter().filter(|values| !values.is_empty()).count() < 2 {
+            continue;
+        }
+        for (at, a) in group.iter().enumerate() {
+            for (later, b) in group.iter().enumerate().skip(at + 1) {
+                let Some(shared) = shared_lists(resource, a, b) else { continue };
+                for x in &found[at] {
+                    for y in &found[later] {
+                        if x.items[..shared] == y.items[..shared] && x.text != y.text {
+                            let message = format!(
+                                "The values of {} and {} must be the same.",
+                                x.path, y.path
+                            );
+                            note(x.path.clone(), message.clone());
+                            note(y.path.clone(), message);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How many lists two places go through together; [`None`] where both go through others besides.
+fn shared_lists(resource: &Resource, a: &Place, b: &Place) -> Option<usize> {
+    let common = a.steps.iter().zip(&b.steps).take_while(|(x, y)| x == y).count();
+    let lists = |place: &Place, upto: usize| {
+        let mut properties = resource.properties.as_slice();
+        let mut lists = 0;
+        for step in &place.steps[..upto] {
+            match &properties[*step].kind {
+                PropertyKind::List(inner) => {
+                    lists += 1;
+                    properties = inner;
+                }
+                PropertyKind::Object(inner) => properties = inner,
+                PropertyKind::Scalar(_) | PropertyKind::Reference(_) => {}
+            }
+        }
+        lists
+    };
+    let shared = lists(a, common);
+    let (own_a, own_b) = (lists(a, a.steps.len()) > shared, lists(b, b.steps.len()) > shared);
+    (!(own_a && own_b)).then_some(shared)
+}
+
+fn values(resource: &Resource, json: &Json<'_>, place: &Place) -> Vec<Found> {
+    let mut out = vec![];
+    collect(&resource.properties, json, place, 0, &mut vec![], "$", &mut out);
+    out
+}
+
+fn collect(
+    properties: &[homeroom_model::Property],
+    json: &Json<'_>,
+    place: &Place,
+    depth: usize,
+    items: &mut Vec<usize>,
+    path: &str,
+    out: &mut Vec<Found>,
+) {
+    let Json::Object(members) = json else { return };
+    let property = &properties[place.steps[depth]];
+    let Some(value) = Json::member(members, &property.name) else { return };
+    let path = format!("{path}.{}", property.name);
+    match (&property.kind, value) {
+        (PropertyKind::Scalar(scalar), value) => add(*scalar, value, items, path, out),
+        (PropertyKind::Reference(reference), Json::Object(parts)) => {
+            let Some(part) = place.part.map(|part| &reference.parts[part]) else { return };
+            let Some(value) = Json::member(parts, &part.name) else { return };
+            add(part.scalar, value, items, format!("{path}.{}", part.name), out);
+        }
+        (PropertyKind::Object(inner), value) => {
+            collect(inner, value, place, depth + 1, items, &path, out);
+        }
+        (PropertyKind::List(inner), Json::Array(values)) => {
+            for (at, value) in values.iter().enumerate() {
+                items.push(at);
+                collect(inner, value, place, depth + 1, items, &format!("{path}[{at}]"), out);
+                items.pop();
+            }
+        }
+        _ => {}
+    }
+}
+
+fn add(scalar: Scalar, value: &Json<'_>, items: &[usize], path: String, out: &mut Vec<Found>) {
+    let mut text = String::new();
+    if scalar::write(&mut text, scalar, value).is_ok() {
+        if matches!(scalar, Scalar::Descriptor(_)) {
+            text.make_ascii_lowercase();
+        }
+        out.push(Found { items: items.to_vec(), path, text });
+    }
+}

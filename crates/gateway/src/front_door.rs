@@ -1,0 +1,211 @@
+//! One request's way: id and moment, route, client, target, answer.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use homeroom_access::{Access as AccessPart, ApiClient, Call};
+use homeroom_http::{Access, Kind, Problem, RequestBody, Response, Route, Timestamp};
+use http::header::{HeaderName, HeaderValue};
+use http::{HeaderMap, Method, request};
+use http_body_util::Full;
+
+use crate::forwarded::base_url;
+use crate::metrics::Metrics;
+use crate::router::{RouteError, Router};
+
+/// Header by which clients correlate; it comes back in body and header.
+const CORRELATION_ID: HeaderName = HeaderName::from_static("correlationid");
+/// Own id of a request.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// What the front door lets in.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Most requests that are answered at the same time; more are told 503 at once.
+    pub in_flight: i64,
+    /// Whether `X-Forwarded-…` of a reverse proxy is believed.
+    pub trust_forwarded: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { in_flight: 4_096, trust_forwarded: false }
+    }
+}
+
+/// The front door of a server.
+pub struct FrontDoor {
+    router: Router<ApiClient>,
+    access: Arc<AccessPart>,
+    metrics: Arc<Metrics>,
+    limits: Limits,
+}
+
+impl FrontDoor {
+    /// Builds the front door over all parts' routes.
+    ///
+    /// # Errors
+    ///
+    /// [`RouteError`] when two routes contradict each other.
+    pub fn new(
+        routes: Vec<Route<ApiClient>>,
+        access: Arc<AccessPart>,
+        metrics: Arc<Metrics>,
+        limits: Limits,
+    ) -> Result<Self, RouteError> {
+        Ok(Self { router: Router::new(routes)?, access, metrics, limits })
+    }
+
+    /// All routes; a test walks them.
+    pub fn routes(&self) -> &[Route<ApiClient>] {
+        self.router.routes()
+    }
+
+    /// Answers a request.
+    pub async fn answer(&self, head: request::Parts, body: RequestBody) -> Response {
+        let begun = Instant::now();
+        let request_id = request_id(&head.headers);
+        let correlation_id = correlation_id(&head.headers).unwrap_or_else(|| request_id.clone());
+        let method = known_method(&head.method);
+        let is_head = head.method == Method::HEAD;
+        if self.metrics.begin() > self.limits.in_flight {
+            self.metrics.refuse();
+            let problem = Problem::busy(1)
+                .detail("The server answers as many requests as it can at this moment.");
+            return finish(problem.into_response(&correlation_id), &request_id, &correlation_id);
+        }
+        let mut route = "";
+        let mut client = None;
+        let answered =
+            self.pass(head, body, &request_id, &correlation_id, &mut route, &mut client).await;
+        let mut response = answered.unwrap_or_else(|problem| {
+            if let Some(internal) = &problem.internal {
+                tracing::error!(request_id, correlation_id, route, error = internal, "failed");
+            }
+            problem.into_response(&correlation_id)
+        });
+        if is_head {
+            drop_body(&mut response);
+        }
+        let time = begun.elapsed();
+        let status = response.status().as_u16();
+        self.metrics.end(method, route, status, time);
+        tracing::debug!(
+            method,
+            route,
+            status,
+            client = client.as_deref(),
+            micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX),
+            request_id,
+            correlation_id,
+            "answered"
+        );
+        finish(response, &request_id, &correlation_id)
+    }
+
+    async fn pass(
+        &self,
+        head: request::Parts,
+        body: RequestBody,
+        request_id: &str,
+        correlation_id: &str,
+        template: &mut &'static str,
+        key: &mut Option<String>,
+    ) -> Result<Response, Problem> {
+        let now = Timestamp::now();
+        let (route, params) = self.router.find(&head.method, head.uri.path())?;
+        *template = route.template;
+        let client = match route.access {
+            Access::Public => None,
+            Access::Token { scope } => {
+                let authorization =
+                    head.headers.get(http::header::AUTHORIZATION).map(HeaderValue::to_str);
+                let authorization = authorization.map(|value| value.unwrap_or(""));
+                Some(self.access.recognize(authorization, scope, now)?)
+            }
+        };
+        if let Some(client) = &client {
+            *key = Some(client.key.clone());
+        }
+        refuse_long_body(&head.headers, route.body_limit)?;
+        let base_url = base_url(&head.headers, &head.uri, self.limits.trust_forwarded);
+        let call = Call {
+            path: head.uri.path().to_owned(),
+            query: head.uri.query().unwrap_or("").to_owned(),
+            method: head.method,
+            headers: head.headers,
+            params,
+            client,
+            request_id: request_id.to_owned(),
+            correlation_id: correlation_id.to_owned(),
+            base_url,
+            now,
+            body,
+            body_limit: route.body_limit,
+        };
+        (route.handler)(call).await
+    }
+}
+
+/// Refuses a body that says of itself that it is too long, before any of it is read.
+fn refuse_long_body(headers: &HeaderMap, limit: usize) -> Result<(), Problem> {
+    let length = headers
+        .get(http::header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.parse::<u64>().ok());
+    if limit > 0 && length.is_some_and(|length| length > limit as u64) {
+        return Err(Problem::of(Kind::PayloadTooLarge)
+            .detail(format!("The request body is larger than the {limit} bytes allowed here.")));
+    }
+    Ok(())
+}
+
+/// The trace id of a `traceparent`, or a new id.
+fn request_id(headers: &HeaderMap) -> String {
+    headers
+        .get("traceparent")
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split('-').nth(1))
+        .filter(|id| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        .map_or_else(|| uuid::Uuid::new_v4().simple().to_string(), str::to_owned)
+}
+
+/// The caller's correlation id: at most 128 printable characters.
+fn correlation_id(headers: &HeaderMap) -> Option<String> {
+    let id = headers.get(CORRELATION_ID)?.to_str().ok()?;
+    let fits = !id.is_empty() && id.len() <= 128 && id.bytes().all(|byte| byte.is_ascii_graphic());
+    fits.then(|| id.to_owned())
+}
+
+fn known_method(method: &Method) -> &'static str {
+    match method.as_str() {
+        "GET" => "GET",
+        "HEAD" => "HEAD",
+        "POST" => "POST",
+        "PUT" => "PUT",
+        "DELETE" => "DELETE",
+        "PATCH" => "PATCH",
+        "OPTIONS" => "OPTIONS",
+        _ => "_OTHER",
+    }
+}
+
+fn drop_body(response: &mut Response) {
+    use hyper::body::Body as _;
+    let length = response.body().size_hint().exact().unwrap_or(0);
+    response.headers_mut().insert(http::header::CONTENT_LENGTH, HeaderValue::from(length));
+    *response.body_mut() = Full::default();
+}
+
+fn finish(mut response: Response, request_id: &str, correlation_id: &str) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.entry(http::header::REFERRER_POLICY).or_insert(HeaderValue::from_static("no-referrer"));
+    if let Ok(id) = HeaderValue::from_str(request_id) {
+        headers.insert(REQUEST_ID, id);
+    }
+    if let Ok(id) = HeaderValue::from_str(correlation_id) {
+        headers.insert(CORRELATION_ID, id);
+    }
+    response
+}

@@ -1,0 +1,179 @@
+//! Configuration: defaults, then `homeroom.toml`, then `HOMEROOM_SECTION__KEY`, then flags.
+//!
+//! Only this file reads them, once, into types; every value knows where it came from.
+
+mod duration;
+mod layers;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use duration::HumanDuration;
+pub use layers::{ConfigError, Layers, Origin};
+
+/// All that can be configured.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Where and how the server listens.
+    pub server: ServerConfig,
+    /// Where documents are kept.
+    pub store: StoreConfig,
+    /// Which data standard is served.
+    pub standard: StandardConfig,
+    /// What is logged.
+    pub log: LogConfig,
+}
+
+/// Where and how the server listens.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServerConfig {
+    /// Address of the API. Default: `127.0.0.1:8080`.
+    pub listen: SocketAddr,
+    /// Address of metrics and probes. Default: `127.0.0.1:9090`.
+    pub admin_listen: SocketAddr,
+    /// Longest wait for open requests when the server is stopped. Default: `25s`.
+    pub drain: HumanDuration,
+    /// Most requests that are answered at the same time. Default: 4096.
+    pub in_flight_max: u32,
+    /// Whether `X-Forwarded-Proto`, `-Host` and `-Port` are believed. Default: false.
+    pub trust_forwarded: bool,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            admin_listen: SocketAddr::from(([127, 0, 0, 1], 9090)),
+            drain: HumanDuration::from_secs(25),
+            in_flight_max: 4_096,
+            trust_forwarded: false,
+        }
+    }
+}
+
+/// Where documents are kept.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StoreConfig {
+    /// Folder of the store and the control socket. Default: `homeroom-data`.
+    pub data_dir: PathBuf,
+    /// Page size of a new store's file in bytes; fixed when it is made. Default: 4096.
+    pub page_bytes: u32,
+    /// Most writes that wait; more are told 503. Default: 1024.
+    pub queue: u32,
+    /// Longest time of a list or count. Default: `5s`.
+    pub list_deadline: HumanDuration,
+    /// Page cache of each reading connection in KiB. Default: 16384.
+    pub cache_kib: u32,
+}
+
+impl Default for StoreConfig {
+    fn default() -> Self {
+        Self {
+            data_dir: PathBuf::from("homeroom-data"),
+            page_bytes: 4_096,
+            queue: 1_024,
+            list_deadline: HumanDuration::from_secs(5),
+            cache_kib: 16_384,
+        }
+    }
+}
+
+impl StoreConfig {
+    /// The store's file.
+    pub fn file(&self) -> PathBuf {
+        self.data_dir.join("homeroom.db")
+    }
+
+    /// The socket over which commands reach a running server.
+    pub fn control_socket(&self) -> PathBuf {
+        self.data_dir.join("control.sock")
+    }
+}
+
+/// Which data standard is served.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StandardConfig {
+    /// Version of the shipped model. Default: `5.2.0`.
+    pub version: String,
+    /// A model file instead of the shipped one. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<PathBuf>,
+}
+
+impl Default for StandardConfig {
+    fn default() -> Self {
+        Self { version: crate::standard::DEFAULT_VERSION.into(), model: None }
+    }
+}
+
+/// What is logged.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LogConfig {
+    /// `error`, `warn`, `info`, `debug` or `trace`, also by module (`info,homeroom_gateway=debug`).
+    /// Default: `info`.
+    pub level: String,
+    /// `text`, `json`, or `auto`: text on a terminal, JSON otherwise. Default: `auto`.
+    pub format: LogFormat,
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        Self { level: "info".into(), format: LogFormat::Auto }
+    }
+}
+
+/// Form of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// Text on a terminal, JSON otherwise.
+    Auto,
+    /// Text.
+    Text,
+    /// JSON, a line an event.
+    Json,
+}
+
+/// What the command line says of the configuration; every value given wins.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct ConfigArgs {
+    /// Configuration file [default: homeroom.toml, where it exists]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+    /// Folder of the store [default: homeroom-data]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub data_dir: Option<PathBuf>,
+}
+
+impl ConfigArgs {
+    /// Reads the configuration; `flags` are further values of the command line by dotted name.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] with the place and what would be right.
+    pub fn read(&self, flags: &[(&str, Option<String>)]) -> Result<(Config, Layers), ConfigError> {
+        let mut layers = Layers::default();
+        let usual = Path::new("homeroom.toml");
+        match &self.config {
+            Some(path) => layers.add_file(path)?,
+            None if usual.is_file() => layers.add_file(usual)?,
+            None => {}
+        }
+        layers.add_environment(std::env::vars())?;
+        let folder = self.data_dir.as_ref().map(|path| path.display().to_string());
+        for (name, value) in flags.iter().cloned().chain([("store.data_dir", folder)]) {
+            if let Some(value) = value {
+                layers.add_flag(name, &value)?;
+            }
+        }
+        let config = layers.resolve()?;
+        Ok((config, layers))
+    }
+}

@@ -1,0 +1,288 @@
+//! Layers of configuration, and where each value came from.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+
+use super::Config;
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read {0}: {1}")]
+    Unreadable(PathBuf, std::io::Error),
+    /// The file is no TOML.
+    #[error("{0}: {1}")]
+    NotToml(PathBuf, String),
+    /// Nothing has this name.
+    #[error("{origin}: `{name}` is no setting{}", nearest.as_ref().map_or(String::new(), |n| format!("; did you mean `{n}`?")))]
+    Unknown {
+        /// Where it stands.
+        origin: Origin,
+        /// The name given.
+        name: String,
+        /// The nearest name that there is.
+        nearest: Option<String>,
+    },
+    /// A value does not fit.
+    #[error("{origin}: {name}: {message}")]
+    Value {
+        /// Where it stands.
+        origin: Origin,
+        /// The setting.
+        name: String,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// Built in.
+    Default,
+    /// A file.
+    File(PathBuf),
+    /// An environment variable.
+    Environment(String),
+    /// The command line.
+    Flag,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Environment(name) => write!(f, "{name}"),
+            Self::Flag => f.write_str("command line"),
+        }
+    }
+}
+
+/// Values by dotted name, each with its origin; a later layer wins.
+#[derive(Debug, Clone, Default)]
+pub struct Layers {
+    values: BTreeMap<String, (Value, Origin)>,
+}
+
+impl Layers {
+    /// Adds a TOML file.
+    ///
+    /// # Errors
+    ///
+    /// Unreadable files, unknown names.
+    pub fn add_file(&mut self, path: &Path) -> Result<(), ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ConfigError::Unreadable(path.to_owned(), error))?;
+        let table: Table = text.parse().map_err(|error: toml::de::Error| {
+            ConfigError::NotToml(path.to_owned(), error.to_string())
+        })?;
+        let mut flat = vec![];
+        flatten("", table, &mut flat);
+        for (name, value) in flat {
+            self.add(&name, value, Origin::File(path.to_owned()))?;
+        }
+        Ok(())
+    }
+
+    /// Adds environment variables `HOMEROOM_SECTION__KEY`; other names are passed over.
+    ///
+    /// # Errors
+    ///
+    /// Unknown settings.
+    pub fn add_environment(
+        &mut self,
+        variables: impl Iterator<Item = (String, String)>,
+    ) -> Result<(), ConfigError> {
+        for (variable, value) in variables {
+            let Some(name) = variable.strip_prefix("HOMEROOM_") else { continue };
+            if !name.contains("__") {
+                continue;
+            }
+            let name = name.replace("__", ".").to_lowercase();
+            self.add(&name, read(&value), Origin::Environment(variable))?;
+        }
+        Ok(())
+    }
+
+    /// Adds a value of the command line.
+    ///
+    /// # Errors
+    ///
+    /// Unknown settings.
+    pub fn add_flag(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
+        self.add(name, read(value), Origin::Flag)
+    }
+
+    fn add(&mut self, name: &str, value: Value, origin: Origin) -> Result<(), ConfigError> {
+        let known = names();
+        if !known.iter().any(|(n, _)| n == name) {
+            let nearest = known
+                .iter()
+                .map(|(n, _)| (distance(n, name), n))
+                .min()
+                .filter(|(d, _)| *d <= 6)
+                .map(|(_, n)| n.clone());
+            return Err(ConfigError::Unknown { origin, name: name.into(), nearest });
+        }
+        self.values.insert(name.into(), (value, origin));
+        Ok(())
+    }
+
+    /// The configuration that results.
+    ///
+    /// # Errors
+    ///
+    /// The first value that does not fit its setting.
+    pub fn resolve(&self) -> Result<Config, ConfigError> {
+        let mut whole = Config::default();
+        for (name, (value, origin)) in &self.values {
+            let mut table = Table::try_from(&whole).unwrap_or_default();
+            let fits = [value.clone(), Value::String(plain(value))].into_iter().map(|value| {
+                set(&mut table, name, value);
+                table.clone().try_into::<Config>()
+            });
+            let mut error = None;
+            let mut done = false;
+            for attempt in fits {
+                match attempt {
+                    Ok(config) => {
+                        whole = config;
+                        done = true;
+                        break;
+                    }
+                    Err(found) => _ = error.get_or_insert(found.message().to_owned()),
+                }
+            }
+            if !done {
+                return Err(ConfigError::Value {
+                    origin: origin.clone(),
+                    name: name.clone(),
+                    message: error.unwrap_or_default(),
+                });
+            }
+        }
+        Ok(whole)
+    }
+
+    /// Every setting: name, value in force, origin.
+    pub fn explain(&self, config: &Config) -> Vec<(String, String, Origin)> {
+        let mut flat = vec![];
+        flatten("", Table::try_from(config).unwrap_or_default(), &mut flat);
+        flat.into_iter()
+            .map(|(name, value)| {
+                let origin =
+                    self.values.get(&name).map_or(Origin::Default, |(_, origin)| origin.clone());
+                (name, value.to_string(), origin)
+            })
+            .collect()
+    }
+}
+
+/// Every setting that there is; those without a default too.
+fn names() -> Vec<(String, Value)> {
+    let mut config = Config::default();
+    config.standard.model = Some(PathBuf::new());
+    let mut flat = vec![];
+    flatten("", Table::try_from(config).unwrap_or_default(), &mut flat);
+    flat
+}
+
+fn flatten(prefix: &str, table: Table, out: &mut Vec<(String, Value)>) {
+    for (name, value) in table {
+        let name = if prefix.is_empty() { name } else { format!("{prefix}.{name}") };
+        match value {
+            Value::Table(inner) => flatten(&name, inner, out),
+            value => out.push((name, value)),
+        }
+    }
+}
+
+fn set(table: &mut Table, name: &str, value: Value) {
+    match name.split_once('.') {
+        Some((section, rest)) => {
+            let inner = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
+            if let Value::Table(inner) = inner {
+                set(inner, rest, value);
+            }
+        }
+        None => _ = table.insert(name.into(), value),
+    }
+}
+
+/// A value as an environment variable or flag gives it: a number, a truth value, or text.
+fn read(text: &str) -> Value {
+    if let Ok(number) = text.parse() {
+        Value::Integer(number)
+    } else if let Ok(truth) = text.parse() {
+        Value::Boolean(truth)
+    } else {
+        Value::String(text.into())
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// How many letters two names differ by (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut before = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let change = before + usize::from(x != *y);
+            before = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(before + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_layer_wins_and_every_value_knows_its_origin() {
+        let mut layers = Layers::default();
+        layers
+            .add_environment([("HOMEROOM_STORE__QUEUE".into(), "7".into())].into_iter())
+            .unwrap();
+        layers.add_flag("server.listen", "127.0.0.1:1").unwrap();
+        layers.add_flag("server.drain", "3s").unwrap();
+
+        let config = layers.resolve().unwrap();
+
+        assert_eq!(config.store.queue, 7);
+        assert_eq!(config.server.drain, super::super::HumanDuration::from_secs(3));
+        let explained = layers.explain(&config);
+        let origin = |name: &str| &explained.iter().find(|(n, ..)| n == name).unwrap().2;
+        assert_eq!(*origin("store.queue"), Origin::Environment("HOMEROOM_STORE__QUEUE".into()));
+        assert_eq!(*origin("server.listen"), Origin::Flag);
+        assert_eq!(*origin("log.level"), Origin::Default);
+    }
+
+    #[test]
+    fn an_unknown_setting_names_the_nearest() {
+        let error = Layers::default().add_flag("store.queu", "1").unwrap_err();
+
+        assert!(error.to_string().contains("did you mean `store.queue`"), "{error}");
+    }
+
+    #[test]
+    fn a_value_that_does_not_fit_names_its_place() {
+        let mut layers = Layers::default();
+        layers.add_flag("server.listen", "nowhere").unwrap();
+
+        let error = layers.resolve().unwrap_err().to_string();
+
+        assert!(error.starts_with("command line: server.listen:"), "{error}");
+    }
+}
