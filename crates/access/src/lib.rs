@@ -1,1 +1,53 @@
-//! Who may do what: applications, keys, tokens, claim sets.
+//! Who may do what: the client registry, keys and tokens, claim sets and what they grant.
+//!
+//! [`Access`] is opened on a store. The front door asks it to [recognize](Access::recognize) the
+//! caller of each request; a part asks [`authorize`] what the [`ApiClient`] may do to a resource, and
+//! keeps within the [`Grant`] that it gets; commands [manage](Access::manage) keys and claim sets with
+//! [`Manage`] values. [`routes`] are `/oauth/token`, `/oauth/token_info` and the public keys.
+//!
+//! Rights are data: the [`Claims`] hierarchy and the shipped claim sets stand in a file, sets of the
+//! operator's own in the store, and a set is compiled over the model so that a decision is two
+//! indices away.
+
+mod access;
+mod action;
+mod authorize;
+mod cache;
+mod claim_name;
+mod claim_set;
+mod claims;
+mod claims_file;
+mod client;
+mod explain;
+pub mod import;
+mod manage;
+mod nearest;
+mod oauth;
+mod recognize;
+mod records;
+mod registry;
+mod rights;
+mod routes;
+mod secret;
+mod server_keys;
+mod sql;
+mod strategy;
+mod token;
+mod token_info;
+
+pub use access::{Access, AccessConfig, AccessError};
+pub use action::{Action, PerAction};
+pub use authorize::{Grant, UpsertGrant, authorize, authorize_upsert, namespace_subject};
+pub use claim_name::ClaimName;
+pub use claim_set::ClaimSet;
+pub use claims::{Claims, SHIPPED};
+pub use claims_file::ClaimsError;
+pub use client::{ApiClient, Call, Scope, Status};
+pub use manage::{Manage, ManageError};
+pub use recognize::ANY_SCOPE;
+pub use rights::{Permission, Rights};
+pub use routes::routes;
+pub use secret::RandomError;
+pub use strategy::Strategy;
+pub use token::TOKEN_SECONDS;
+pub use token_info::{EducationOrganization, EducationOrganizations};

@@ -1,0 +1,244 @@
+//! The part itself: opened on a store, asked by every request.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+
+use homeroom_http::Timestamp;
+use homeroom_model::Model;
+use homeroom_store::{Sql, Store, StoreError, Value};
+use serde::{Deserialize, Serialize};
+
+use crate::cache::TokenCache;
+use crate::claim_name::ClaimName;
+use crate::claim_set::{ClaimSet, Vocabulary as _};
+use crate::claims::{self, Claims};
+use crate::claims_file::ClaimsError;
+use crate::records::{ClientRecord, SecretRecord};
+use crate::registry::Registry;
+use crate::secret::{RandomError, SecretHasher};
+use crate::server_keys::server_keys;
+use crate::sql;
+use crate::token::TokenKeys;
+use crate::token_info::EducationOrganizations;
+
+/// How clients are recognized.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AccessConfig {
+    /// Verified tokens that are remembered; of more, some are verified again. Default: `100000`.
+    pub token_cache_entries: usize,
+    /// Tokens of one client that may be live at once in this process; beyond it the answer is 429.
+    /// Default: no limit, since a token costs the server nothing until it is used, and then one
+    /// entry of the bounded cache. (The Ed-Fi ODS/API stores tokens and allows 15.)
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub live_tokens_max: Option<usize>,
+}
+
+impl Default for AccessConfig {
+    fn default() -> Self {
+        Self { token_cache_entries: 100_000, live_tokens_max: None }
+    }
+}
+
+/// What keeps the part from being opened or read anew.
+#[derive(Debug, thiserror::Error)]
+pub enum AccessError {
+    /// The claims file contradicts itself or the model.
+    #[error("the claims file cannot be used")]
+    Claims(#[from] ClaimsError),
+    /// The store could not.
+    #[error("the store could not be read")]
+    Store(#[from] StoreError),
+    /// The system gives no random bytes.
+    #[error(transparent)]
+    Random(#[from] RandomError),
+    /// A stored row cannot be understood.
+    #[error("a stored {0} cannot be understood")]
+    Damaged(&'static str),
+}
+
+/// Who may do what: the client registry, tokens, claim sets.
+pub struct Access {
+    pub(crate) store: Store,
+    pub(crate) model: Arc<Model>,
+    pub(crate) claims: Claims,
+    pub(crate) hasher: SecretHasher,
+    pub(crate) tokens: TokenKeys,
+    registry: RwLock<Registry>,
+    /// Counted up after every change of the registry.
+    pub(crate) generation: AtomicU64,
+    /// Version of the stored tables that the registry shows.
+    version: AtomicI64,
+    pub(crate) cache: TokenCache,
+    pub(crate) config: AccessConfig,
+    /// Ends of live tokens by key; used only with a limit.
+    pub(crate) live: Mutex<HashMap<String, VecDeque<i64>>>,
+    /// One change at a time.
+    pub(crate) managing: tokio::sync::Mutex<()>,
+    organizations: OnceLock<Arc<dyn EducationOrganizations>>,
+}
+
+impl std::fmt::Debug for Access {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Access({:?})", self.store)
+    }
+}
+
+impl Access {
+    /// Opens the part on a store: makes the server's keys where there are none, reads all clients
+    /// and claim sets.
+    ///
+    /// # Errors
+    ///
+    /// [`AccessError`]; nothing was changed but the server's keys.
+    pub async fn open(
+        store: Store,
+        model: Arc<Model>,
+        config: AccessConfig,
+        now: Timestamp,
+    ) -> Result<Arc<Self>, AccessError> {
+        let claims = Claims::read(claims::SHIPPED, &model)?;
+        Self::open_with(store, model, claims, config, now).await
+    }
+
+    /// As [`Access::open`], with claims of the caller's own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Access::open`].
+    pub async fn open_with(
+        store: Store,
+        model: Arc<Model>,
+        claims: Claims,
+        config: AccessConfig,
+        now: Timestamp,
+    ) -> Result<Arc<Self>, AccessError> {
+        let (hashing, signing) = server_keys(&store, now).await?;
+        let access = Self {
+            registry: RwLock::new(Registry::new(&claims)),
+            store,
+            model,
+            claims,
+            hasher: SecretHasher::new(hashing),
+            tokens: TokenKeys::new(signing),
+            generation: AtomicU64::new(0),
+            version: AtomicI64::new(-1),
+            cache: TokenCache::new(config.token_cache_entries),
+            config,
+            live: Mutex::default(),
+            managing: tokio::sync::Mutex::new(()),
+            organizations: OnceLock::new(),
+        };
+        access.refresh().await?;
+        Ok(Arc::new(access))
+    }
+
+    /// Says who knows the names of education organizations; `/oauth/token_info` shows them. The
+    /// first one stays.
+    pub fn set_education_organizations(&self, known: Arc<dyn EducationOrganizations>) {
+        _ = self.organizations.set(known);
+    }
+
+    pub(crate) fn education_organizations(&self) -> Option<&Arc<dyn EducationOrganizations>> {
+        self.organizations.get()
+    }
+
+    /// Reads the registry anew where another process has changed it. Cheap where none has: one row.
+    ///
+    /// # Errors
+    ///
+    /// [`AccessError`]; the registry stays as it was.
+    pub async fn refresh(&self) -> Result<(), AccessError> {
+        let _managing = self.managing.lock().await;
+        self.refresh_managing().await
+    }
+
+    /// As [`Access::refresh`], for whoever holds `managing`.
+    pub(crate) async fn refresh_managing(&self) -> Result<(), AccessError> {
+        let version = self.stored_version().await?;
+        if version == self.version.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let mut registry = Registry::new(&self.claims);
+        for row in self.store.query(Sql::new(sql::CLAIM_SETS, vec![])).await? {
+            registry.put_set(self.stored_set(&row)?, &self.claims);
+        }
+        let mut secrets: HashMap<String, Vec<SecretRecord>> = HashMap::new();
+        for row in self.store.query(Sql::new(sql::SECRETS, vec![])).await? {
+            let (key, secret) = SecretRecord::read(&row).ok_or(AccessError::Damaged("secret"))?;
+            secrets.entry(key).or_default().push(secret);
+        }
+        for row in self.store.query(Sql::new(sql::CLIENTS, vec![])).await? {
+            let record = ClientRecord::read(&row).ok_or(AccessError::Damaged("client"))?;
+            let secrets = secrets.remove(&record.key).unwrap_or_default();
+            registry.put_client(record, secrets, &self.claims);
+        }
+        self.change(version, |current| *current = registry);
+        Ok(())
+    }
+
+    /// Applies a change that is stored under `version`; it holds from the next request on.
+    pub(crate) fn change(&self, version: i64, change: impl FnOnce(&mut Registry)) {
+        change(&mut self.registry.write().unwrap_or_else(PoisonError::into_inner));
+        self.version.store(version, Ordering::Release);
+        self.generation.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Looks something up in the registry.
+    pub(crate) fn look_up<T>(&self, ask: impl FnOnce(&Registry) -> T) -> T {
+        ask(&self.registry.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads a client anew after it was changed in the store under `version`.
+    pub(crate) async fn reload_client(&self, key: &str, version: i64) -> Result<(), AccessError> {
+        let rows = self.store.query(Sql::new(sql::CLIENT, vec![key.into()])).await?;
+        let row = rows.first().ok_or(AccessError::Damaged("client"))?;
+        let record = ClientRecord::read(row).ok_or(AccessError::Damaged("client"))?;
+        let mut secrets = vec![];
+        for row in self.store.query(Sql::new(sql::SECRETS_OF, vec![key.into()])).await? {
+            secrets.push(SecretRecord::read(&row).ok_or(AccessError::Damaged("secret"))?.1);
+        }
+        self.change(version, |registry| registry.put_client(record, secrets, &self.claims));
+        Ok(())
+    }
+
+    /// The version that the registry shows.
+    pub(crate) fn version(&self) -> i64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    async fn stored_version(&self) -> Result<i64, AccessError> {
+        let rows = self.store.query(Sql::new(sql::VERSION, vec![])).await?;
+        let version = rows.first().and_then(|row| row.first()?.as_integer());
+        version.ok_or(AccessError::Damaged("version"))
+    }
+
+    /// A stored claim set; what does not fit the model grants nothing.
+    fn stored_set(&self, row: &[Value]) -> Result<ClaimSet, AccessError> {
+        let damaged = || AccessError::Damaged("claim set");
+        let [_, name, definition, _] = row else { return Err(damaged()) };
+        let name = name.as_text().ok_or_else(damaged)?;
+        let definition = definition.as_text().and_then(|text| serde_json::from_str(text).ok());
+        let mut definition: serde_json::Value = definition.ok_or_else(damaged)?;
+        if let Some(claims) = definition["resourceClaims"].as_array_mut() {
+            let before = claims.len();
+            claims.retain(|item| {
+                let claim = item["claim"].as_str().and_then(ClaimName::read);
+                claim.is_some_and(|claim| self.claims.knows_claim(&claim))
+            });
+            if claims.len() < before {
+                let dropped = before - claims.len();
+                tracing::warn!(
+                    claim_set = name,
+                    dropped,
+                    "claims on kinds that the model has no more"
+                );
+            }
+        }
+        Ok(ClaimSet::read(name, &definition, &self.claims).unwrap_or_else(|faults| {
+            tracing::error!(claim_set = name, ?faults, "a stored claim set does not fit the model");
+            ClaimSet { name: name.to_owned(), grants: BTreeMap::new() }
+        }))
+    }
+}

@@ -1,0 +1,171 @@
+//! Tokens that were verified once.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use homeroom_http::Timestamp;
+
+use crate::client::ApiClient;
+
+/// Locks that the tokens are spread over, so that readers on many cores do not meet.
+const SHARDS: usize = 16;
+
+/// How often a shard is searched for tokens that have ended.
+const SWEEP_SECONDS: i64 = 60;
+
+/// Clients by the hash of a verified token, up to a number of them.
+///
+/// An entry holds for one generation of the client registry: with the next one (a key was revoked, a
+/// claim set changed) all tokens are verified anew, each once.
+pub(crate) struct TokenCache {
+    shards: [RwLock<Shard>; SHARDS],
+    entries_max: usize,
+}
+
+#[derive(Default)]
+struct Shard {
+    entries: HashMap<[u8; 32], Entry, BuildHasherDefault<FirstBytes>>,
+    swept: i64,
+}
+
+pub(crate) struct Entry {
+    pub(crate) client: Arc<ApiClient>,
+    pub(crate) expires: Timestamp,
+    pub(crate) generation: u64,
+}
+
+impl TokenCache {
+    /// An empty cache for about `entries_max` tokens.
+    pub(crate) fn new(entries_max: usize) -> Self {
+        Self {
+            shards: std::array::from_fn(|_| RwLock::default()),
+            entries_max: entries_max.div_ceil(SHARDS).max(1),
+        }
+    }
+
+    /// The client of a token, if it was verified in this generation and has not ended.
+    pub(crate) fn get(
+        &self,
+        token: &blake3::Hash,
+        generation: u64,
+        now: Timestamp,
+    ) -> Option<Arc<ApiClient>> {
+        let shard = self.shard(token).read().unwrap_or_else(PoisonError::into_inner);
+        let entry = shard.entries.get(token.as_bytes())?;
+        (entry.generation == generation && now < entry.expires).then(|| Arc::clone(&entry.client))
+    }
+
+    /// Remembers a verified token; where there is no room, others are forgotten.
+    pub(crate) fn insert(&self, token: &blake3::Hash, entry: Entry, now: Timestamp) {
+        let mut shard = self.shard(token).write().unwrap_or_else(PoisonError::into_inner);
+        let full = shard.entries.len() >= self.entries_max;
+        if full || shard.swept + SWEEP_SECONDS <= now.seconds() {
+            let generation = entry.generation;
+            shard.entries.retain(|_, old| old.generation >= generation && now < old.expires);
+            shard.swept = now.seconds();
+        }
+        if shard.entries.len() >= self.entries_max {
+            // All are live: an eighth goes, whichever comes first. They are verified again when used.
+            let mut kept = self.entries_max - (self.entries_max / 8).max(1);
+            shard.entries.retain(|_, _| {
+                let keep = kept > 0;
+                kept = kept.saturating_sub(1);
+                keep
+            });
+        }
+        shard.entries.insert(*token.as_bytes(), entry);
+    }
+
+    fn shard(&self, token: &blake3::Hash) -> &RwLock<Shard> {
+        &self.shards[usize::from(token.as_bytes()[31]) % SHARDS]
+    }
+
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.shards.iter().map(|shard| shard.read().unwrap().entries.len()).sum()
+    }
+}
+
+/// Takes the first bytes of a cryptographic hash as they are.
+#[derive(Default)]
+struct FirstBytes(u64);
+
+impl Hasher for FirstBytes {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let mut first = [0; 8];
+        let length = bytes.len().min(8);
+        first[..length].copy_from_slice(&bytes[..length]);
+        // Of the length and the bytes of an array, the bytes come last and count.
+        self.0 = u64::from_le_bytes(first);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::Status;
+    use crate::rights::Rights;
+
+    fn entry(generation: u64, expires: i64) -> Entry {
+        let client = ApiClient {
+            key: "key".into(),
+            application: "test".into(),
+            claim_set: None,
+            rights: Arc::new(Rights::none()),
+            education_organizations: [].into(),
+            namespace_prefixes: [].into(),
+            scopes: vec![],
+            status: Status::Active,
+            created: Timestamp(0),
+        };
+        Entry { client: Arc::new(client), expires: Timestamp(expires), generation }
+    }
+
+    fn token(number: u64) -> blake3::Hash {
+        blake3::hash(&number.to_le_bytes())
+    }
+
+    #[test]
+    fn a_token_is_found_until_it_ends_and_within_its_generation() {
+        let cache = TokenCache::new(100);
+
+        cache.insert(&token(1), entry(4, 50), Timestamp(0));
+
+        assert!(cache.get(&token(1), 4, Timestamp(49)).is_some());
+        assert!(cache.get(&token(1), 4, Timestamp(50)).is_none());
+        assert!(cache.get(&token(1), 5, Timestamp(49)).is_none());
+        assert!(cache.get(&token(2), 4, Timestamp(0)).is_none());
+    }
+
+    #[test]
+    fn however_many_tokens_come_the_cache_keeps_no_more_than_its_limit() {
+        let cache = TokenCache::new(160);
+
+        for number in 0..5_000 {
+            cache.insert(&token(number), entry(0, i64::MAX), Timestamp(0));
+            assert!(cache.get(&token(number), 0, Timestamp(0)).is_some());
+        }
+
+        assert!(cache.len() <= 160, "{}", cache.len());
+        assert!(cache.len() > 100, "{}", cache.len());
+    }
+
+    #[test]
+    fn ended_tokens_make_room_before_live_ones_do() {
+        let cache = TokenCache::new(16);
+        let live = (0..1_000).map(token).find(|t| t.as_bytes()[31].is_multiple_of(16)).unwrap();
+        cache.insert(&live, entry(0, 1_000), Timestamp(0));
+        let now = Timestamp(2_000);
+        let next = (1_000..2_000).map(token).find(|t| t.as_bytes()[31].is_multiple_of(16)).unwrap();
+
+        cache.insert(&next, entry(0, 3_000), now);
+
+        assert_eq!(cache.len(), 1);
+        assert!(cache.get(&next, 0, now).is_some());
+    }
+}

@@ -1,0 +1,307 @@
+//! Claim sets: what an application may do, claim by claim.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use serde_json::{Map, Value, json};
+
+use crate::action::{Action, PerAction};
+use crate::claim_name::ClaimName;
+use crate::claims_file::Rule;
+use crate::nearest::did_you_mean;
+use crate::strategy::Strategy;
+
+/// Most claims in a set.
+const CLAIMS_MAX: usize = 10_000;
+
+/// Most characters of a set's name.
+const NAME_MAX: usize = 255;
+
+/// A claim set.
+#[derive(Debug, Clone)]
+pub struct ClaimSet {
+    /// Name, as it was given.
+    pub name: String,
+    /// By claim, in small letters.
+    pub(crate) grants: BTreeMap<String, Grants>,
+}
+
+/// What a set says about one claim.
+#[derive(Debug, Clone)]
+pub(crate) struct Grants {
+    pub(crate) claim: ClaimName,
+    /// Granted actions; strategies, where there are any, take the place of the defaults.
+    pub(crate) actions: Rule,
+}
+
+/// What a definition of a claim set may name.
+pub(crate) trait Vocabulary {
+    /// Whether a claim has a place in the hierarchy.
+    fn knows_claim(&self, claim: &ClaimName) -> bool;
+    /// Paths of all claims.
+    fn claims(&self) -> Vec<String>;
+    /// Whether a custom view can be named after this resource.
+    fn is_basis(&self, name: &str) -> bool;
+}
+
+impl ClaimSet {
+    /// Reads the definition of a set, as `claim-sets put` takes it: an object with `resourceClaims`.
+    ///
+    /// # Errors
+    ///
+    /// Every fault that was found, one sentence each, with its place.
+    pub(crate) fn read(
+        name: &str,
+        definition: &Value,
+        vocabulary: &impl Vocabulary,
+    ) -> Result<Self, Vec<String>> {
+        let mut reader = Reader { faults: vec![], vocabulary };
+        if name.trim().is_empty() || name.chars().count() > NAME_MAX {
+            reader
+                .fault("name", &format!("a claim set needs a name of 1 to {NAME_MAX} characters"));
+        }
+        if name.chars().any(char::is_control) {
+            reader.fault("name", "control characters are not allowed");
+        }
+        let set = Self { name: name.trim().to_owned(), grants: reader.set(definition) };
+        if reader.faults.is_empty() { Ok(set) } else { Err(reader.faults) }
+    }
+
+    /// The definition in the form that [`ClaimSet::read`] takes, with every URI as it is written.
+    pub fn to_json(&self) -> Value {
+        let claims: Vec<Value> = self
+            .grants
+            .values()
+            .map(|grants| {
+                let actions: Vec<Value> = grants
+                    .actions
+                    .iter()
+                    .filter_map(|(action, strategies)| Some((action, strategies.as_ref()?)))
+                    .map(|(action, strategies)| {
+                        let mut members = Map::new();
+                        members.insert("name".into(), action.name().into());
+                        if !strategies.is_empty() {
+                            let names: Vec<&str> = strategies.iter().map(Strategy::name).collect();
+                            members.insert("authorizationStrategies".into(), names.into());
+                        }
+                        Value::Object(members)
+                    })
+                    .collect();
+                json!({"claim": grants.claim.to_string(), "actions": actions})
+            })
+            .collect();
+        json!({"name": self.name, "resourceClaims": claims})
+    }
+}
+
+/// A set's name without blanks, hyphens and case: names that fold alike are one name.
+pub(crate) fn fold_name(name: &str) -> String {
+    name.chars()
+        .filter(|letter| !letter.is_whitespace() && *letter != '-')
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+struct Reader<'a, V> {
+    faults: Vec<String>,
+    vocabulary: &'a V,
+}
+
+impl<V: Vocabulary> Reader<'_, V> {
+    fn fault(&mut self, place: &str, message: &str) {
+        self.faults.push(format!("{place}: {message}"));
+    }
+
+    fn set(&mut self, definition: &Value) -> BTreeMap<String, Grants> {
+        let mut grants = BTreeMap::new();
+        let Some(claims) = definition.get("resourceClaims").and_then(Value::as_array) else {
+            self.fault("resourceClaims", "expected a list of `{\"claim\": URI, \"actions\": […]}`");
+            return grants;
+        };
+        if claims.len() > CLAIMS_MAX {
+            self.fault("resourceClaims", &format!("more than {CLAIMS_MAX} claims"));
+            return grants;
+        }
+        for (at, item) in claims.iter().enumerate() {
+            let place = format!("resourceClaims[{at}]");
+            let Some(claim) = self.claim(&place, item) else { continue };
+            let actions = self.actions(&place, item);
+            match grants.entry(claim.key()) {
+                Entry::Vacant(free) => _ = free.insert(Grants { claim, actions }),
+                Entry::Occupied(_) => {
+                    self.fault(&place, &format!("the claim {claim} stands twice"));
+                }
+            }
+        }
+        grants
+    }
+
+    fn claim(&mut self, place: &str, item: &Value) -> Option<ClaimName> {
+        for member in item.as_object().into_iter().flat_map(Map::keys) {
+            if !["claim", "actions"].contains(&member.as_str()) {
+                let known = did_you_mean(member, ["claim", "actions"]);
+                self.fault(place, &format!("`{member}` is no member of a claim{known}"));
+            }
+        }
+        let Some(uri) = item.get("claim").and_then(Value::as_str) else {
+            self.fault(place, "expected a text `claim`, the claim's URI");
+            return None;
+        };
+        let name = ClaimName::read(uri);
+        if let Some(name) = name.filter(|name| self.vocabulary.knows_claim(name)) {
+            return Some(name);
+        }
+        let path = uri.rsplit("claims/").next().unwrap_or(uri);
+        let claims = self.vocabulary.claims();
+        let mut known = did_you_mean(path, claims.iter().map(String::as_str));
+        if known.is_empty() {
+            let last = path.rsplit('/').next().unwrap_or(path);
+            let ending = |claim: &&str| claim.rsplit('/').next() == Some(last);
+            known = did_you_mean(path, claims.iter().map(String::as_str).filter(ending));
+        }
+        self.fault(place, &format!("`{uri}` is no claim of the hierarchy{known}"));
+        None
+    }
+
+    fn actions(&mut self, place: &str, item: &Value) -> Rule {
+        let mut rule: Rule = PerAction::default();
+        let actions = item.get("actions").and_then(Value::as_array);
+        let Some(actions) = actions.filter(|actions| !actions.is_empty()) else {
+            self.fault(place, "expected `actions`, a list of at least one `{\"name\": ACTION}`");
+            return rule;
+        };
+        for (at, item) in actions.iter().enumerate() {
+            let place = format!("{place}.actions[{at}]");
+            for member in item.as_object().into_iter().flat_map(Map::keys) {
+                if !["name", "authorizationStrategies"].contains(&member.as_str()) {
+                    let known = did_you_mean(member, ["name", "authorizationStrategies"]);
+                    self.fault(&place, &format!("`{member}` is no member of an action{known}"));
+                }
+            }
+            let name = item.get("name").and_then(Value::as_str).unwrap_or_default();
+            let Some(action) = Action::read(name) else {
+                let names = Action::ALL.map(Action::name).join(", ");
+                let known = did_you_mean(name, Action::ALL.map(Action::name));
+                self.fault(&place, &format!("`{name}` is no action ({names}){known}"));
+                continue;
+            };
+            let strategies = self.strategies(&place, item.get("authorizationStrategies"));
+            if rule.get_mut(action).replace(strategies).is_some() {
+                self.fault(&place, &format!("the action {name} stands twice"));
+            }
+        }
+        rule
+    }
+
+    fn strategies(&mut self, place: &str, list: Option<&Value>) -> Vec<Strategy> {
+        let items = match list {
+            None | Some(Value::Null) => return vec![],
+            Some(Value::Array(items)) => items,
+            Some(_) => {
+                self.fault(place, "expected `authorizationStrategies` to be a list of names");
+                return vec![];
+            }
+        };
+        let mut strategies = vec![];
+        for item in items {
+            // Exports of other servers write `{"name": …}`.
+            let name = item.as_str().or_else(|| item.get("name")?.as_str()).unwrap_or_default();
+            let known = |basis: &str| self.vocabulary.is_basis(basis);
+            if let Some(strategy) = Strategy::read(name, known) {
+                strategies.push(strategy);
+                continue;
+            }
+            let known = did_you_mean(name, Strategy::PUBLISHED.iter().map(Strategy::name));
+            self.fault(place, &format!("`{name}` is no authorization strategy{known}"));
+        }
+        strategies
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Known;
+
+    impl Vocabulary for Known {
+        fn knows_claim(&self, claim: &ClaimName) -> bool {
+            self.claims().iter().any(|known| known.to_lowercase() == claim.key())
+        }
+
+        fn claims(&self) -> Vec<String> {
+            ["*", "domains/people", "ed-fi/student"].map(String::from).into()
+        }
+
+        fn is_basis(&self, name: &str) -> bool {
+            name == "Student"
+        }
+    }
+
+    #[test]
+    fn a_definition_is_read_in_both_uri_forms_and_written_in_the_first() {
+        let definition = json!({"name": "Readers", "resourceClaims": [
+            {"claim": "http://ed-fi.org/ods/identity/claims/student", "actions": [
+                {"name": "read", "authorizationStrategies": ["NamespaceBased"]},
+                {"name": "ReadChanges"},
+            ]},
+        ]});
+
+        let set = ClaimSet::read("Readers", &definition, &Known).unwrap();
+
+        assert_eq!(
+            set.to_json(),
+            json!({"name": "Readers", "resourceClaims": [
+                {"claim": "http://ed-fi.org/identity/claims/ed-fi/student", "actions": [
+                    {"name": "Read", "authorizationStrategies": ["NamespaceBased"]},
+                    {"name": "ReadChanges"},
+                ]},
+            ]})
+        );
+        assert!(ClaimSet::read("Readers", &set.to_json(), &Known).is_ok());
+    }
+
+    #[test]
+    fn every_fault_is_named_with_its_place_and_what_may_have_been_meant() {
+        let definition = json!({"resourceClaims": [
+            {"claim": "http://ed-fi.org/identity/claims/ed-fi/studnet", "actions": [{"name": "Read"}]},
+            {"claim": "ed-fi/student", "actions": [
+                {"name": "Reed"},
+                {"name": "Read", "authorizationStrategies": ["NamespacedBased"]},
+                {"name": "Read"},
+            ]},
+            {"claim": "domains/people", "actions": []},
+            {"claim": "ed-fi/Student", "actions": [{"name": "Read", "strategies": []}]},
+            {},
+        ]});
+
+        let faults = ClaimSet::read(" ", &definition, &Known).unwrap_err();
+
+        for (at, expected) in [
+            "name: a claim set needs a name",
+            "resourceClaims[0]: `http://ed-fi.org/identity/claims/ed-fi/studnet` is no claim of the \
+             hierarchy; did you mean ed-fi/student?",
+            "resourceClaims[1].actions[0]: `Reed` is no action (Create, Read, Update, Delete, \
+             ReadChanges); did you mean Read",
+            "resourceClaims[1].actions[1]: `NamespacedBased` is no authorization strategy; did you \
+             mean NamespaceBased",
+            "resourceClaims[1].actions[2]: the action Read stands twice",
+            "resourceClaims[2]: expected `actions`",
+            "resourceClaims[3].actions[0]: `strategies` is no member of an action",
+            "resourceClaims[3]: the claim http://ed-fi.org/identity/claims/ed-fi/Student stands twice",
+            "resourceClaims[4]: expected a text `claim`",
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            assert!(faults[at].starts_with(expected), "{at}: {faults:#?}");
+        }
+        assert_eq!(faults.len(), 9);
+    }
+
+    #[test]
+    fn blanks_hyphens_and_case_make_no_other_name() {
+        assert_eq!(fold_name("SIS-Vendor"), fold_name("sis vendor"));
+        assert_ne!(fold_name("SISVendor"), fold_name("SIS_Vendor"));
+    }
+}

@@ -1,0 +1,207 @@
+//! The hierarchy of resource claims over a model, and the claim sets that are shipped with it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use homeroom_model::{Model, Resource};
+
+use crate::action::PerAction;
+use crate::claim_name::{ClaimName, ROOT};
+use crate::claim_set::{ClaimSet, Grants, Vocabulary};
+use crate::claims_file::{self, ClaimsError, ClaimsFile};
+use crate::strategy::Strategy;
+
+/// The claims file that is shipped.
+pub const SHIPPED: &str = include_str!("../../../models/ed-fi/claims.toml");
+
+/// Index of a claim in the hierarchy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ClaimId(usize);
+
+/// A claim at its place.
+#[derive(Debug, Clone)]
+pub(crate) struct Claim {
+    pub(crate) name: ClaimName,
+    parent: Option<ClaimId>,
+    /// Default strategies; none where the parent decides.
+    pub(crate) defaults: PerAction<Vec<Strategy>>,
+}
+
+/// The hierarchy of resource claims over one model, with the shipped claim sets.
+#[derive(Debug, Clone)]
+pub struct Claims {
+    nodes: Vec<Claim>,
+    by_key: HashMap<String, ClaimId>,
+    /// The claim of each resource, by its index in the model.
+    resources: Vec<ClaimId>,
+    /// Names that a custom view can be named after.
+    bases: Vec<String>,
+    /// The shipped claim sets, by name.
+    shipped: Vec<ClaimSet>,
+}
+
+impl Claims {
+    /// Reads a claims file and gives every resource of the model its place.
+    ///
+    /// A resource that the tree does not have stands below its successor where one is named, else
+    /// directly below `*`: then only a set that grants `*` or the resource itself reaches it.
+    ///
+    /// # Errors
+    ///
+    /// The first line that names no claim, a claim that stands twice or hangs in the air.
+    pub fn read(text: &str, model: &Model) -> Result<Self, ClaimsError> {
+        let file = claims_file::read(text)?;
+        let mut claims = Self {
+            nodes: vec![],
+            by_key: HashMap::new(),
+            resources: vec![],
+            bases: model
+                .resources
+                .iter()
+                .map(|resource| resource.name.clone())
+                .chain(model.abstracts.iter().map(|base| base.name.clone()))
+                .collect(),
+            shipped: vec![],
+        };
+        claims.grow(&file)?;
+        claims.set_defaults(&file)?;
+        for resource in &model.resources {
+            let id = claims.place(resource, &file)?;
+            claims.resources.push(id);
+        }
+        claims.add_sets(&file)?;
+        Ok(claims)
+    }
+
+    /// The shipped claim sets.
+    pub fn shipped(&self) -> &[ClaimSet] {
+        &self.shipped
+    }
+
+    /// The claim of a resource.
+    pub(crate) fn of_resource(&self, resource: &Resource) -> ClaimId {
+        self.resources[usize::from(resource.id.0)]
+    }
+
+    /// The claims of resources, in the model's order.
+    pub(crate) fn of_resources(&self) -> &[ClaimId] {
+        &self.resources
+    }
+
+    /// The claims of services.
+    pub(crate) fn of_services(&self) -> impl Iterator<Item = (&str, ClaimId)> {
+        self.nodes
+            .iter()
+            .enumerate()
+            .filter_map(|(at, claim)| Some((claim.name.service()?, ClaimId(at))))
+    }
+
+    /// A claim and its ancestors, from the leaf up.
+    pub(crate) fn lineage(&self, leaf: ClaimId) -> impl Iterator<Item = &Claim> {
+        std::iter::successors(Some(&self.nodes[leaf.0]), |claim| {
+            claim.parent.map(|parent| &self.nodes[parent.0])
+        })
+    }
+
+    fn grow(&mut self, file: &ClaimsFile) -> Result<(), ClaimsError> {
+        let mut open = vec![(ROOT, None)];
+        while let Some((path, parent)) = open.pop() {
+            let id = self.add(path, parent)?;
+            for child in file.tree.get(path).into_iter().flatten() {
+                open.push((child, Some(id)));
+            }
+        }
+        for parent in file.tree.keys() {
+            if self.find(parent).is_none() {
+                return Err(ClaimsError::at(
+                    format!("tree \"{parent}\""),
+                    "no claim above has it as a child; only `*` stands alone",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, path: &str, parent: Option<ClaimId>) -> Result<ClaimId, ClaimsError> {
+        let place = || format!("tree \"{path}\"");
+        let name = ClaimName::read(path)
+            .ok_or_else(|| ClaimsError::at(place(), "is no claim, such as `ed-fi/student`"))?;
+        let id = ClaimId(self.nodes.len());
+        if self.by_key.insert(name.key(), id).is_some() {
+            return Err(ClaimsError::at(place(), "the claim stands twice"));
+        }
+        self.nodes.push(Claim { name, parent, defaults: PerAction::default() });
+        Ok(id)
+    }
+
+    fn set_defaults(&mut self, file: &ClaimsFile) -> Result<(), ClaimsError> {
+        for (path, rule) in &file.defaults {
+            let place = || format!("defaults \"{path}\"");
+            let id = self
+                .find(path)
+                .ok_or_else(|| ClaimsError::at(place(), "is no claim of the tree"))?;
+            for (action, strategies) in rule.iter() {
+                let Some(strategies) = strategies else { continue };
+                if strategies.is_empty() {
+                    return Err(ClaimsError::at(place(), "a default needs a strategy"));
+                }
+                self.nodes[id.0].defaults.get_mut(action).clone_from(strategies);
+            }
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, resource: &Resource, file: &ClaimsFile) -> Result<ClaimId, ClaimsError> {
+        let name = ClaimName::of_resource(&resource.schema, &resource.name);
+        if let Some(id) = self.by_key.get(&name.key()) {
+            return Ok(*id);
+        }
+        let successor =
+            file.successors.iter().find(|(path, _)| path.to_ascii_lowercase() == name.key());
+        let parent = match successor {
+            Some((path, successor)) => self.find(successor).ok_or_else(|| {
+                ClaimsError::at(
+                    format!("successors \"{path}\""),
+                    format!("`{successor}` is no claim of the tree"),
+                )
+            })?,
+            None => self.find(ROOT).expect("the tree grows from the root"),
+        };
+        self.add(name.path(), Some(parent))
+    }
+
+    fn add_sets(&mut self, file: &ClaimsFile) -> Result<(), ClaimsError> {
+        for (name, grants) in &file.sets {
+            let mut set = ClaimSet { name: name.clone(), grants: BTreeMap::new() };
+            for (path, actions) in grants {
+                let claim = ClaimName::read(path).filter(|claim| self.knows_claim(claim));
+                let claim = claim.ok_or_else(|| {
+                    ClaimsError::at(
+                        format!("claim-sets.{name} \"{path}\""),
+                        "is no claim of the tree and no resource of the model",
+                    )
+                })?;
+                set.grants.insert(claim.key(), Grants { claim, actions: actions.clone() });
+            }
+            self.shipped.push(set);
+        }
+        Ok(())
+    }
+
+    fn find(&self, path: &str) -> Option<ClaimId> {
+        self.by_key.get(&path.to_ascii_lowercase()).copied()
+    }
+}
+
+impl Vocabulary for Claims {
+    fn knows_claim(&self, claim: &ClaimName) -> bool {
+        self.by_key.contains_key(&claim.key())
+    }
+
+    fn claims(&self) -> Vec<String> {
+        self.nodes.iter().map(|claim| claim.name.path().to_owned()).collect()
+    }
+
+    fn is_basis(&self, name: &str) -> bool {
+        self.bases.iter().any(|basis| basis == name)
+    }
+}

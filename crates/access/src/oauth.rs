@@ -1,0 +1,292 @@
+//! The token request and its errors.
+//!
+//! Source: RFC 6749 §2.3.1 (client password), §4.4 (client credentials), §5 (answers).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use homeroom_http::{Query, Response, json_response};
+use http::{HeaderValue, StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::recognize::IssuedToken;
+use crate::secret::Secret;
+
+/// What a client asks of the token endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TokenRequest {
+    pub(crate) key: String,
+    pub(crate) secret: Secret,
+    /// An education organization that the token shall be confined to.
+    pub(crate) scope: Option<String>,
+}
+
+/// Why no token is given, in the words of RFC 6749 §5.2.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OAuthError {
+    pub(crate) status: StatusCode,
+    pub(crate) error: &'static str,
+    pub(crate) description: String,
+}
+
+impl OAuthError {
+    pub(crate) fn new(status: StatusCode, error: &'static str, description: &str) -> Self {
+        Self { status, error, description: description.to_owned() }
+    }
+
+    /// 400 `invalid_request`.
+    pub(crate) fn invalid_request(description: &str) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid_request", description)
+    }
+
+    /// 401 `invalid_client`, the same for an unknown key, a wrong secret and a revoked key.
+    pub(crate) fn invalid_client() -> Self {
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "invalid_client",
+            "Key and secret are not known here together.",
+        )
+    }
+
+    pub(crate) fn into_response(self) -> Response {
+        let body = json!({"error": self.error, "error_description": self.description});
+        let mut response = uncached(self.status, &body);
+        if self.status == StatusCode::UNAUTHORIZED {
+            let challenge = HeaderValue::from_static(r#"Basic realm="homeroom""#);
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        response
+    }
+}
+
+/// The answer with a new token.
+pub(crate) fn issued(issued: &IssuedToken) -> Response {
+    let body = json!({
+        "access_token": issued.token.expose(),
+        "expires_in": issued.expires_in,
+        "token_type": "bearer",
+    });
+    uncached(StatusCode::OK, &body)
+}
+
+/// An answer that no cache may keep.
+pub(crate) fn uncached(status: StatusCode, body: &Value) -> Response {
+    let mut response = json_response(status, body.to_string());
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::PRAGMA, HeaderValue::from_static("no-cache"));
+    response
+}
+
+impl TokenRequest {
+    /// Reads a request: credentials in a Basic header or in the body, not both; the body a form or
+    /// JSON.
+    ///
+    /// # Errors
+    ///
+    /// As the Ed-Fi ODS/API answers, in its order: the header first, then the grant type, then what
+    /// is missing.
+    pub(crate) fn read(
+        authorization: Option<&str>,
+        content_type: Option<&str>,
+        body: &[u8],
+    ) -> Result<Self, OAuthError> {
+        let fields =
+            Fields::read(content_type, body).map_err(|e| OAuthError::invalid_request(&e))?;
+        let basic = authorization.map(basic_credentials).transpose()?;
+        let in_body = (fields.get("client_id"), fields.get("client_secret"));
+        if basic.is_some() && in_body != (None, None) {
+            return Err(OAuthError::new(
+                StatusCode::BAD_REQUEST,
+                "invalid_client",
+                "Send the credentials in the Authorization header or in the body, not in both.",
+            ));
+        }
+        if fields.get("grant_type") != Some("client_credentials") {
+            return Err(OAuthError::new(
+                StatusCode::BAD_REQUEST,
+                "unsupported_grant_type",
+                "Send grant_type=client_credentials; no other grant is offered here.",
+            ));
+        }
+        let (key, secret) = match (basic, in_body) {
+            (Some(credentials), _) => credentials,
+            (None, (Some(key), Some(secret))) => (key.to_owned(), secret.to_owned()),
+            _ => {
+                return Err(OAuthError::new(
+                    StatusCode::UNAUTHORIZED,
+                    "invalid_request",
+                    "Send key and secret, as a Basic Authorization header or as client_id and \
+                     client_secret in the body.",
+                ));
+            }
+        };
+        let scope = fields.get("scope").map(String::from);
+        Ok(Self { key, secret: Secret::new(secret), scope })
+    }
+}
+
+fn basic_credentials(header: &str) -> Result<(String, String), OAuthError> {
+    let (scheme, encoded) = header.trim().split_once(' ').unwrap_or((header.trim(), ""));
+    if !scheme.eq_ignore_ascii_case("Basic") {
+        return Err(OAuthError::new(
+            StatusCode::UNAUTHORIZED,
+            "invalid_client",
+            "The Authorization header of a token request must say Basic.",
+        ));
+    }
+    let decoded =
+        BASE64.decode(encoded.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let pair = decoded.as_deref().and_then(|text| text.split_once(':'));
+    match pair {
+        Some((key, secret)) if !key.is_empty() && !secret.is_empty() => {
+            Ok((key.to_owned(), secret.to_owned()))
+        }
+        _ => Err(OAuthError::invalid_request(
+            "The Basic Authorization header must be the base64 of KEY:SECRET.",
+        )),
+    }
+}
+
+/// Members of a body, a form or a flat JSON object; empty ones count as absent.
+#[derive(Debug)]
+pub(crate) struct Fields(Vec<(String, String)>);
+
+impl Fields {
+    /// Reads a body by its media type; without one, a body that begins with `{` is JSON.
+    pub(crate) fn read(content_type: Option<&str>, body: &[u8]) -> Result<Self, String> {
+        let text = std::str::from_utf8(body).map_err(|_| "The body is not UTF-8.")?;
+        let media = content_type.and_then(|media| media.split(';').next()).map(str::trim);
+        let is_json = match media.map(str::to_ascii_lowercase).as_deref() {
+            Some("application/json") => true,
+            Some("application/x-www-form-urlencoded") => false,
+            None | Some("") => text.trim_start().starts_with('{'),
+            Some(other) => {
+                return Err(format!(
+                    "The body is {other}; send application/x-www-form-urlencoded or \
+                     application/json."
+                ));
+            }
+        };
+        let pairs = if is_json { json_pairs(text)? } else { form_pairs(text)? };
+        for (at, (name, _)) in pairs.iter().enumerate() {
+            if pairs[..at].iter().any(|(earlier, _)| earlier.eq_ignore_ascii_case(name)) {
+                return Err(format!("The parameter {name} stands twice."));
+            }
+        }
+        Ok(Self(pairs))
+    }
+
+    /// A member, by its name in any case.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(found, _)| found.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+    }
+}
+
+fn form_pairs(text: &str) -> Result<Vec<(String, String)>, String> {
+    let form =
+        Query::read(text.trim()).map_err(|error| format!("The form cannot be read: {error}."))?;
+    Ok(form.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+}
+
+fn json_pairs(text: &str) -> Result<Vec<(String, String)>, String> {
+    let body: Value = serde_json::from_str(text)
+        .map_err(|error| format!("The body is no JSON at line {}.", error.line()))?;
+    let Value::Object(members) = body else { return Err("The body is no JSON object.".into()) };
+    let mut pairs = vec![];
+    for (name, value) in members {
+        match value {
+            Value::Null => {}
+            Value::String(text) => pairs.push((name, text)),
+            Value::Number(number) => pairs.push((name, number.to_string())),
+            Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+                return Err(format!("The member {name} must be a text."));
+            }
+        }
+    }
+    Ok(pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FORM: Option<&str> = Some("application/x-www-form-urlencoded");
+    const JSON: Option<&str> = Some("application/json; charset=utf-8");
+
+    fn basic(pair: &str) -> String {
+        format!("Basic {}", BASE64.encode(pair))
+    }
+
+    #[test]
+    fn credentials_are_read_from_the_header_or_from_either_body() {
+        let expected = TokenRequest { key: "k".into(), secret: Secret::new("s:1"), scope: None };
+        let header = basic("k:s:1");
+        for (authorization, media, body) in [
+            (Some(header.as_str()), FORM, "grant_type=client_credentials"),
+            (Some(&header), JSON, r#"{"grant_type": "client_credentials"}"#),
+            (Some(&header), None, r#" {"Grant_type": "client_credentials", "scope": null}"#),
+            (Some(&header), None, "grant_type=client_credentials&client_id=&scope="),
+            (None, FORM, "client_id=k&client_secret=s%3A1&grant_type=client_credentials"),
+            (
+                None,
+                JSON,
+                r#"{"client_id":"k","client_secret":"s:1","grant_type":"client_credentials"}"#,
+            ),
+        ] {
+            let request = TokenRequest::read(authorization, media, body.as_bytes());
+
+            assert_eq!(request.as_ref(), Ok(&expected), "{body}");
+        }
+    }
+
+    #[test]
+    fn each_fault_has_the_status_and_error_of_the_contract() {
+        const GRANT: &str = "grant_type=client_credentials";
+        let header = basic("k:s");
+        let wrong_pairs = [basic("ks"), basic(":s"), basic("k:"), "Basic ?".into(), "Basic".into()];
+        for wrong in &wrong_pairs {
+            let error = TokenRequest::read(Some(wrong), FORM, GRANT.as_bytes()).unwrap_err();
+            assert_eq!((error.status.as_u16(), error.error), (400, "invalid_request"), "{wrong}");
+        }
+        for (authorization, media, body, status, expected) in [
+            (Some("Bearer x"), FORM, GRANT, 401, "invalid_client"),
+            (None, FORM, GRANT, 401, "invalid_request"),
+            (None, FORM, "grant_type=client_credentials&client_id=k", 401, "invalid_request"),
+            (
+                Some(&header),
+                FORM,
+                "grant_type=client_credentials&client_id=k",
+                400,
+                "invalid_client",
+            ),
+            (Some(&header), FORM, "grant_type=password", 400, "unsupported_grant_type"),
+            (Some(&header), FORM, "", 400, "unsupported_grant_type"),
+            (Some(&header), JSON, "{", 400, "invalid_request"),
+            (Some(&header), JSON, "[]", 400, "invalid_request"),
+            (
+                Some(&header),
+                JSON,
+                r#"{"grant_type": ["client_credentials"]}"#,
+                400,
+                "invalid_request",
+            ),
+            (Some(&header), FORM, "grant_type=a&grant_type=b", 400, "invalid_request"),
+            (Some(&header), FORM, "grant_type=%ff", 400, "invalid_request"),
+            (Some(&header), Some("text/xml"), GRANT, 400, "invalid_request"),
+        ] {
+            let error = TokenRequest::read(authorization, media, body.as_bytes()).unwrap_err();
+
+            assert_eq!((error.status.as_u16(), error.error), (status, expected), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_401_says_how_to_authenticate_and_nothing_is_cached() {
+        let response = OAuthError::invalid_client().into_response();
+
+        assert_eq!(response.status(), 401);
+        assert!(response.headers()["www-authenticate"].to_str().unwrap().starts_with("Basic"));
+        assert_eq!(response.headers()["cache-control"], "no-store");
+    }
+}

@@ -1,0 +1,231 @@
+//! From a header to a client, and from a secret to a token.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+use homeroom_http::{Kind, Problem, Timestamp};
+use http::HeaderValue;
+use http::header::{CACHE_CONTROL, WWW_AUTHENTICATE};
+
+use crate::access::Access;
+use crate::cache::Entry;
+use crate::client::{ApiClient, Scope, Status};
+use crate::records::SecretRecord;
+use crate::registry::Registered;
+use crate::secret::{Secret, new_secret_id};
+use crate::token::{TOKEN_SECONDS, TokenClaims, TokenError};
+
+/// The scope of a route that any recognized client may call.
+pub const ANY_SCOPE: &str = "*";
+
+/// Live secrets that a client may have: the one in use and the one before it.
+pub(crate) const SECRETS_MAX: usize = 2;
+
+/// Longest `Authorization` header that is looked at.
+const AUTHORIZATION_BYTES_MAX: usize = 4_096;
+
+/// Why no token is issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TokenRefusal {
+    /// Unknown key, wrong secret, revoked.
+    Client,
+    /// The scope is none of the client's education organizations.
+    Scope,
+    /// As many tokens as allowed are live; the first ends after these seconds.
+    TooMany(i64),
+    /// The system gives no random bytes.
+    NoRandom,
+}
+
+/// A new token.
+#[derive(Debug, Clone)]
+pub(crate) struct IssuedToken {
+    pub(crate) token: Secret,
+    pub(crate) expires_in: i64,
+}
+
+impl Access {
+    /// Recognizes the caller by its `Authorization` header and lets it into `scope` (`data`,
+    /// `admin`, `learning`, `xapi`, or [`ANY_SCOPE`]).
+    ///
+    /// A token is verified once and then found by its hash; a revoked key, secret or a changed claim
+    /// set holds from the next call on.
+    ///
+    /// # Errors
+    ///
+    /// 401 with `WWW-Authenticate` for a caller that is not recognized, 403 for one whose key is
+    /// not for this scope.
+    pub fn recognize(
+        &self,
+        authorization: Option<&str>,
+        scope: &str,
+        now: Timestamp,
+    ) -> Result<Arc<ApiClient>, Problem> {
+        let token = bearer_token(authorization)?;
+        let hash = blake3::hash(token.as_bytes());
+        let generation = self.generation.load(Ordering::Acquire);
+        let client = match self.cache.get(&hash, generation, now) {
+            Some(client) => client,
+            None => self.verify(token, &hash, generation, now)?,
+        };
+        let allowed =
+            scope == ANY_SCOPE || Scope::read(scope).is_some_and(|scope| client.has_scope(scope));
+        if allowed { Ok(client) } else { Err(out_of_scope(&client, scope)) }
+    }
+
+    /// Issues a token for a key and its secret.
+    ///
+    /// An unknown key costs the same work as a wrong secret: one hash, and as many comparisons as a
+    /// client can have secrets.
+    pub(crate) fn issue(
+        &self,
+        key: &str,
+        secret: &Secret,
+        scope: Option<&str>,
+        now: Timestamp,
+    ) -> Result<IssuedToken, TokenRefusal> {
+        let hash = self.hasher.hash(key, secret);
+        let (client, secret_id, until) = self
+            .look_up(|registry| {
+                let registered = registry.clients.get(key);
+                let matching = matching_secret(registered, &hash, now);
+                let client = Arc::clone(&registered?.client);
+                let secret = matching?;
+                Some((client, secret.id.clone(), secret.valid_until))
+            })
+            .ok_or(TokenRefusal::Client)?;
+        if client.status != Status::Active {
+            return Err(TokenRefusal::Client);
+        }
+        let scope = match scope.map(str::trim).filter(|scope| !scope.is_empty()) {
+            None => None,
+            Some(scope) => {
+                let id: i64 = scope.parse().map_err(|_| TokenRefusal::Scope)?;
+                let own = client.education_organizations.contains(&id);
+                Some(own.then_some(id).ok_or(TokenRefusal::Scope)?)
+            }
+        };
+        let issued = now.seconds();
+        // A token does not outlive its secret.
+        let expires = (issued + TOKEN_SECONDS).min(until.map_or(i64::MAX, Timestamp::seconds));
+        self.count_token(key, expires, issued)?;
+        let id: String = new_secret_id().map_err(|_| TokenRefusal::NoRandom)?;
+        let token = self.tokens.sign(&TokenClaims {
+            sub: key.to_owned(),
+            sid: secret_id,
+            iat: issued,
+            exp: expires,
+            jti: id,
+            scope,
+        });
+        Ok(IssuedToken { token: Secret::new(token), expires_in: expires - issued })
+    }
+
+    fn verify(
+        &self,
+        token: &str,
+        hash: &blake3::Hash,
+        generation: u64,
+        now: Timestamp,
+    ) -> Result<Arc<ApiClient>, Problem> {
+        let claims = self.tokens.verify(token, now).map_err(|error| match error {
+            TokenError::Foreign => unrecognized("The token is none that this server issued.", true),
+            TokenError::Expired => unrecognized("The token has expired; get a new one.", true),
+        })?;
+        let client = self.look_up(|registry| {
+            let registered = registry.clients.get(&claims.sub)?;
+            let live = |secret: &&SecretRecord| secret.id == claims.sid && secret.is_live(now);
+            registered.secrets.iter().find(live)?;
+            Some(Arc::clone(&registered.client))
+        });
+        let client = client
+            .filter(|client| client.status == Status::Active)
+            .ok_or_else(|| unrecognized("The token's key or secret has been revoked.", true))?;
+        let client = match claims.scope {
+            None => client,
+            Some(id) if client.education_organizations.contains(&id) => {
+                Arc::new(client.confined_to(id))
+            }
+            Some(_) => {
+                return Err(unrecognized(
+                    "The education organization that the token is confined to is the key's no more.",
+                    true,
+                ));
+            }
+        };
+        let entry = Entry { client: Arc::clone(&client), expires: claims.expires(), generation };
+        self.cache.insert(hash, entry, now);
+        Ok(client)
+    }
+
+    fn count_token(&self, key: &str, expires: i64, now: i64) -> Result<(), TokenRefusal> {
+        let Some(most) = self.config.live_tokens_max else { return Ok(()) };
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let ends = live.entry(key.to_owned()).or_default();
+        ends.retain(|end| *end > now);
+        if ends.len() >= most {
+            let first = ends.iter().min().copied().unwrap_or(now);
+            return Err(TokenRefusal::TooMany((first - now).max(1)));
+        }
+        ends.push_back(expires);
+        Ok(())
+    }
+}
+
+/// The live secret that has this hash; compares as often for no client as for one.
+fn matching_secret<'a>(
+    registered: Option<&'a Registered>,
+    hash: &blake3::Hash,
+    now: Timestamp,
+) -> Option<&'a SecretRecord> {
+    let decoy = blake3::Hash::from_bytes([0; 32]);
+    let secrets = registered.map_or(&[][..], |registered| &registered.secrets);
+    let mut matching = None;
+    for at in 0..SECRETS_MAX {
+        let secret = secrets.get(at);
+        // Equality of hashes takes constant time.
+        let equal = secret.map_or(&decoy, |secret| &secret.hash) == hash;
+        if equal && let Some(secret) = secret.filter(|secret| secret.is_live(now)) {
+            matching = Some(secret);
+        }
+    }
+    matching
+}
+
+/// The token of an `Authorization` header.
+pub(crate) fn bearer_token(authorization: Option<&str>) -> Result<&str, Problem> {
+    let Some(header) = authorization else {
+        return Err(unrecognized("The Authorization header is missing.", false));
+    };
+    if header.len() > AUTHORIZATION_BYTES_MAX {
+        return Err(unrecognized("The Authorization header is longer than any token.", true));
+    }
+    let (scheme, token) = header.trim().split_once(' ').unwrap_or((header.trim(), ""));
+    if !scheme.eq_ignore_ascii_case("Bearer") {
+        return Err(unrecognized("The Authorization header does not say Bearer.", false));
+    }
+    match token.trim() {
+        "" => Err(unrecognized("The Authorization header has no token after Bearer.", false)),
+        token => Ok(token),
+    }
+}
+
+/// 401 (RFC 6750 §3): `error` is named only where a token was sent.
+fn unrecognized(what: &str, token_was_sent: bool) -> Problem {
+    let challenge = if token_was_sent { r#"Bearer error="invalid_token""# } else { "Bearer" };
+    Problem::of(Kind::AuthenticationFailed)
+        .error(what)
+        .hint("Send `Authorization: Bearer TOKEN` with a token from POST /oauth/token.")
+        .header(WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
+        .header(CACHE_CONTROL, HeaderValue::from_static("no-store"))
+}
+
+fn out_of_scope(client: &ApiClient, scope: &str) -> Problem {
+    let own: Vec<&str> = client.scopes.iter().map(|scope| scope.name()).collect();
+    Problem::of(Kind::AccessDenied)
+        .detail(format!(
+            "This address needs a key of the scope '{scope}'; this key has {}.",
+            if own.is_empty() { "none".into() } else { format!("'{}'", own.join("', '")) }
+        ))
+        .hint(format!("Ask the server's operator for a key with `--scope {scope}`."))
+}

@@ -1,0 +1,47 @@
+//! The statements of this crate, in the part of SQL that both databases understand.
+
+pub(crate) const SERVER_KEYS: &str =
+    "SELECT name, bytes FROM server_key ORDER BY created DESC, name";
+
+pub(crate) const ADD_SERVER_KEY: &str = "INSERT INTO server_key (name, bytes, created) \
+     VALUES (?1, ?2, ?3) ON CONFLICT (name) DO NOTHING";
+
+pub(crate) const VERSION: &str = "SELECT version FROM access_version WHERE id = 1";
+
+pub(crate) const SET_VERSION: &str = "UPDATE access_version SET version = ?1 WHERE id = 1";
+
+pub(crate) const CLIENTS: &str = "SELECT api_key, application, claim_set, scopes, \
+     education_organizations, namespace_prefixes, created, revoked FROM api_client ORDER BY api_key";
+
+pub(crate) const CLIENT: &str = "SELECT api_key, application, claim_set, scopes, \
+     education_organizations, namespace_prefixes, created, revoked FROM api_client \
+     WHERE api_key = ?1";
+
+pub(crate) const ADD_CLIENT: &str = "INSERT INTO api_client (api_key, application, claim_set, \
+     scopes, education_organizations, namespace_prefixes, created, revoked) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL)";
+
+pub(crate) const REVOKE_CLIENT: &str =
+    "UPDATE api_client SET revoked = ?2 WHERE api_key = ?1 AND revoked IS NULL";
+
+pub(crate) const SECRETS: &str = "SELECT api_key, id, hash, created, valid_until \
+     FROM api_client_secret ORDER BY api_key, created, id";
+
+pub(crate) const SECRETS_OF: &str = "SELECT api_key, id, hash, created, valid_until \
+     FROM api_client_secret WHERE api_key = ?1 ORDER BY created, id";
+
+pub(crate) const ADD_SECRET: &str = "INSERT INTO api_client_secret (id, api_key, hash, created, \
+     valid_until) VALUES (?1, ?2, ?3, ?4, NULL)";
+
+pub(crate) const END_SECRET: &str = "UPDATE api_client_secret SET valid_until = ?2 WHERE id = ?1";
+
+pub(crate) const REMOVE_SECRET: &str = "DELETE FROM api_client_secret WHERE id = ?1";
+
+pub(crate) const REMOVE_SECRETS_OF: &str = "DELETE FROM api_client_secret WHERE api_key = ?1";
+
+pub(crate) const CLAIM_SETS: &str =
+    "SELECT folded, name, definition, changed FROM claim_set ORDER BY folded";
+
+pub(crate) const PUT_CLAIM_SET: &str = "INSERT INTO claim_set (folded, name, definition, changed) \
+     VALUES (?1, ?2, ?3, ?4) ON CONFLICT (folded) DO UPDATE SET name = excluded.name, \
+     definition = excluded.definition, changed = excluded.changed";

@@ -1,0 +1,191 @@
+//! Tokens: compact JSON Web Signatures with EdDSA over Ed25519.
+//!
+//! The server reads only what it signed itself, so a token's header is one constant text per
+//! signing key: nothing in it is interpreted, and no other algorithm can be talked into it.
+//!
+//! Source: RFC 7515 (compact serialization), RFC 7519 (claims), RFC 8037 (EdDSA, OKP keys).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
+use homeroom_http::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// How long a token is good for.
+pub const TOKEN_SECONDS: i64 = 1_800;
+
+/// Longest token that is looked at.
+const TOKEN_BYTES_MAX: usize = 2_048;
+
+/// What a token says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TokenClaims {
+    /// The client's key.
+    pub(crate) sub: String,
+    /// Id of the secret that it was got with; it ends with that secret.
+    pub(crate) sid: String,
+    /// When it was issued, in seconds since 1970.
+    pub(crate) iat: i64,
+    /// When it ends, in seconds since 1970.
+    pub(crate) exp: i64,
+    /// Makes each token another one.
+    pub(crate) jti: String,
+    /// The education organization that it is confined to.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) scope: Option<i64>,
+}
+
+impl TokenClaims {
+    pub(crate) fn expires(&self) -> Timestamp {
+        Timestamp(0).plus_seconds(self.exp)
+    }
+}
+
+/// Why a token is not accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum TokenError {
+    #[error("the token is none of this server's")]
+    Foreign,
+    #[error("the token has expired")]
+    Expired,
+}
+
+/// The signing keys: the newest signs, all verify.
+pub(crate) struct TokenKeys {
+    keys: Vec<Key>,
+}
+
+struct Key {
+    id: String,
+    /// Header of every token that it signs, encoded.
+    header: String,
+    signing: SigningKey,
+    verifying: VerifyingKey,
+}
+
+impl TokenKeys {
+    /// Takes the seeds of the keys, the newest first.
+    pub(crate) fn new(seeds: impl IntoIterator<Item = [u8; 32]>) -> Self {
+        let key = |seed: [u8; 32]| {
+            let signing = SigningKey::from_bytes(&seed);
+            let verifying = signing.verifying_key();
+            let id = blake3::hash(verifying.as_bytes()).to_hex()[..8].to_owned();
+            let header = json!({"alg": "EdDSA", "typ": "JWT", "kid": id}).to_string();
+            Key { id, header: BASE64.encode(header), signing, verifying }
+        };
+        Self { keys: seeds.into_iter().map(key).collect() }
+    }
+
+    /// Signs a token.
+    pub(crate) fn sign(&self, claims: &TokenClaims) -> String {
+        let key = self.keys.first().expect("a store has a signing key from its first opening on");
+        let payload = serde_json::to_vec(claims).expect("text and numbers can be written as JSON");
+        let mut token = format!("{}.{}", key.header, BASE64.encode(payload));
+        let signature = key.signing.sign(token.as_bytes());
+        token.push('.');
+        token.push_str(&BASE64.encode(signature.to_bytes()));
+        token
+    }
+
+    /// Checks a token's signature and end.
+    pub(crate) fn verify(&self, token: &str, now: Timestamp) -> Result<TokenClaims, TokenError> {
+        let claims = self.read(token).ok_or(TokenError::Foreign)?;
+        if now < claims.expires() { Ok(claims) } else { Err(TokenError::Expired) }
+    }
+
+    fn read(&self, token: &str) -> Option<TokenClaims> {
+        if token.len() > TOKEN_BYTES_MAX {
+            return None;
+        }
+        let (signed, signature) = token.rsplit_once('.')?;
+        let (header, payload) = signed.split_once('.')?;
+        let key = self.keys.iter().find(|key| key.header == header)?;
+        let signature = Signature::from_slice(&BASE64.decode(signature).ok()?).ok()?;
+        key.verifying.verify_strict(signed.as_bytes(), &signature).ok()?;
+        serde_json::from_slice(&BASE64.decode(payload).ok()?).ok()
+    }
+
+    /// The public keys as a JSON Web Key Set.
+    pub(crate) fn key_set(&self) -> Value {
+        let keys: Vec<Value> = self
+            .keys
+            .iter()
+            .map(|key| {
+                json!({
+                    "kty": "OKP",
+                    "crv": "Ed25519",
+                    "alg": "EdDSA",
+                    "use": "sig",
+                    "kid": key.id,
+                    "x": BASE64.encode(key.verifying.as_bytes()),
+                })
+            })
+            .collect();
+        json!({ "keys": keys })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_795_000_000_000_000);
+
+    fn claims() -> TokenClaims {
+        TokenClaims {
+            sub: "key".into(),
+            sid: "secret".into(),
+            iat: NOW.seconds(),
+            exp: NOW.seconds() + TOKEN_SECONDS,
+            jti: "1".into(),
+            scope: Some(255_901),
+        }
+    }
+
+    #[test]
+    fn a_token_reads_back_until_it_ends() {
+        let keys = TokenKeys::new([[7; 32]]);
+
+        let token = keys.sign(&claims());
+
+        assert_eq!(keys.verify(&token, NOW), Ok(claims()));
+        assert_eq!(keys.verify(&token, NOW.plus_seconds(1_799)), Ok(claims()));
+        assert_eq!(keys.verify(&token, NOW.plus_seconds(1_800)), Err(TokenError::Expired));
+    }
+
+    #[test]
+    fn an_older_key_still_verifies_and_a_foreign_one_does_not() {
+        let token = TokenKeys::new([[7; 32]]).sign(&claims());
+
+        assert!(TokenKeys::new([[8; 32], [7; 32]]).verify(&token, NOW).is_ok());
+        assert_eq!(TokenKeys::new([[8; 32]]).verify(&token, NOW), Err(TokenError::Foreign));
+    }
+
+    #[test]
+    fn a_header_that_asks_for_another_algorithm_is_refused() {
+        let keys = TokenKeys::new([[7; 32]]);
+        let token = keys.sign(&claims());
+        let (_, rest) = token.split_once('.').unwrap();
+        let payload = rest.split_once('.').unwrap().0;
+
+        for header in [r#"{"alg":"none"}"#, r#"{"alg":"HS256","typ":"JWT"}"#] {
+            let header = BASE64.encode(header);
+            for forged in [format!("{header}.{payload}."), format!("{header}.{rest}")] {
+                assert_eq!(keys.verify(&forged, NOW), Err(TokenError::Foreign), "{forged}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_key_set_has_the_public_key_alone() {
+        let keys = TokenKeys::new([[7; 32]]);
+
+        let set = keys.key_set();
+
+        let bytes = BASE64.decode(set["keys"][0]["x"].as_str().unwrap()).unwrap();
+        assert_eq!(bytes, keys.keys[0].verifying.as_bytes());
+        assert_eq!(set["keys"][0]["crv"], "Ed25519");
+        assert!(set["keys"][0].get("d").is_none());
+    }
+}
