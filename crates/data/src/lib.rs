@@ -7,6 +7,7 @@ pub mod catalog;
 mod filter;
 pub mod json;
 pub mod metadata;
+mod organizations;
 mod paging;
 pub mod plan;
 mod request;

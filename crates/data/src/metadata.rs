@@ -6,14 +6,19 @@
 
 mod dependencies;
 mod discovery;
+mod markup;
 mod media;
 mod openapi;
 mod page;
 mod shelf;
+mod xsd;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
-use homeroom_http::{Access, Call, Handler, Problem, Response, Route, empty_response, handler};
+use homeroom_http::{
+    Access, Call, Handler, Kind, Problem, Response, Route, empty_response, handler,
+};
 use homeroom_model::Model;
 use http::{HeaderValue, Method, StatusCode, header};
 use http_body_util::Full;
@@ -24,6 +29,7 @@ pub use discovery::{CONTRACT_VERSION, discovery, listing};
 pub use openapi::{Section, change_queries, document};
 pub use page::{CONTENT_SECURITY_POLICY, Credentials, render as browser_page};
 pub use shelf::BASE_URL;
+pub use xsd::{SchemaFile, files as schema_files, schemas};
 
 use shelf::{Copy, Document, Shelf};
 
@@ -32,6 +38,7 @@ const BODY_MAX: usize = 0;
 
 const JSON: &str = "application/json; charset=utf-8";
 const GRAPHML: &str = "application/graphml; charset=utf-8";
+const XML: &str = "application/xml; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 
 /// Writes the page that a browser gets at `/`, from the base URL.
@@ -42,6 +49,7 @@ pub type BrowserPage = Arc<dyn Fn(&str) -> String + Send + Sync>;
 pub struct Metadata {
     model: Arc<Model>,
     shelf: Arc<Shelf>,
+    schema_files: Arc<OnceLock<BTreeMap<String, Copy>>>,
     page: BrowserPage,
 }
 
@@ -58,7 +66,7 @@ impl Metadata {
             let model = Arc::clone(&model);
             Arc::new(move |base_url: &str| browser_page(&model, base_url, None))
         };
-        Self { model, shelf: Arc::default(), page }
+        Self { model, shelf: Arc::default(), schema_files: Arc::default(), page }
     }
 
     /// The same with another page for browsers.
@@ -95,6 +103,9 @@ pub fn routes<C: Send + Sync + 'static>(state: &Metadata) -> Vec<Route<C>> {
         route("/metadata/data/v3/dependencies", handler(state, dependencies)),
         kept("/metadata/changequeries/v1/swagger.json", Document::ChangeQueries),
         kept("/metadata/changeQueries/v1/swagger.json", Document::ChangeQueries),
+        route("/metadata/xsd", handler(state, list_schemas)),
+        route("/metadata/xsd/{schema}/files", handler(state, list_schema_files)),
+        route("/metadata/xsd/{schema}/{file}", handler(state, schema_file)),
     ]
 }
 
@@ -125,7 +136,59 @@ async fn list<C>(_: Metadata, call: Call<C>) -> Result<Response, Problem> {
     Ok(small(&call, &listing(&call.base_url)))
 }
 
+async fn list_schemas<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
+    Ok(small(&call, &schemas(&state.model, &call.base_url)))
+}
+
+async fn list_schema_files<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
+    let schema = state.core_schema(call.params.get("schema"))?;
+    let files: Value = state
+        .schema_files()
+        .await?
+        .keys()
+        .map(|name| format!("{}/metadata/xsd/{schema}/{name}", call.base_url))
+        .collect();
+    Ok(small(&call, &files))
+}
+
+async fn schema_file<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
+    let schema = state.core_schema(call.params.get("schema"))?;
+    let name = call.params.get("file");
+    let copy = state.schema_files().await?.get(name).ok_or_else(|| {
+        Problem::of(Kind::NotFound)
+            .detail("There is no such schema file.")
+            .hint(format!("/metadata/xsd/{schema}/files lists the files."))
+    })?;
+    Ok(answer(&call, copy, XML))
+}
+
 impl Metadata {
+    /// The path segment of the set of schema files, if it is the one asked for.
+    fn core_schema(&self, asked: &str) -> Result<&str, Problem> {
+        let core = self.model.projects.first().map(|project| project.schema.as_str());
+        core.filter(|core| core.eq_ignore_ascii_case(asked)).ok_or_else(|| {
+            Problem::of(Kind::NotFound)
+                .detail("There is no such set of schema files.")
+                .hint("/metadata/xsd lists the sets.")
+        })
+    }
+
+    /// The schema files by name; whoever asks first waits until they are written.
+    async fn schema_files(&self) -> Result<&BTreeMap<String, Copy>, Problem> {
+        if self.schema_files.get().is_none() {
+            let (model, files) = (Arc::clone(&self.model), Arc::clone(&self.schema_files));
+            tokio::task::spawn_blocking(move || {
+                files.get_or_init(|| {
+                    let written = schema_files(&model);
+                    written.into_iter().map(|file| (file.name, Copy::of(file.text))).collect()
+                });
+            })
+            .await
+            .map_err(Problem::internal)?;
+        }
+        Ok(self.schema_files.get().expect("they were written just now"))
+    }
+
     /// Answers with a document that is kept; whoever asks first waits until it is written.
     async fn kept<C>(&self, document: Document, call: &Call<C>) -> Result<Response, Problem> {
         let copy = if let Some(copy) = self.shelf.peek(document, &call.base_url) {

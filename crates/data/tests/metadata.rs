@@ -1,21 +1,21 @@
 //! What a client reads before it sends data, from the first byte to the last `$ref`.
 
+#[path = "metadata/dependencies.rs"]
+mod dependencies;
 #[path = "metadata/support.rs"]
 mod support;
+#[path = "metadata/whole_model.rs"]
+mod whole_model;
+#[path = "metadata/xsd.rs"]
+mod xsd;
 
 use homeroom_data::metadata::{
     Credentials, Metadata, Section, browser_page, change_queries, document,
 };
 use serde_json::json;
-use support::{ask, shipped, small, text};
+use support::{ask, shipped, small, snapshot, text};
 
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
-
-fn snapshot(name: &str, value: &impl serde::Serialize) {
-    insta::with_settings!({ snapshot_path => "metadata/snapshots", prepend_module_to_snapshot => false }, {
-        insta::assert_snapshot!(name, serde_json::to_string_pretty(value).unwrap());
-    });
-}
 
 #[tokio::test]
 async fn the_root_says_where_everything_is() {

@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use homeroom_http::{RequestBody, Response};
-use http::{Request, request};
+use homeroom_http::RequestBody;
+use http::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -15,6 +15,8 @@ use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+
+use crate::front_door::FrontDoor;
 
 /// Longest time for a request's header to arrive.
 const HEADER_TIME_MAX: Duration = Duration::from_secs(15);
@@ -62,11 +64,12 @@ impl Listener {
     }
 
     /// Serves until `stop` is done, then drains for at most `drain`.
-    pub async fn serve<A, F>(self, answer: Arc<A>, stop: impl Future<Output = ()>, drain: Duration)
-    where
-        A: Fn(request::Parts, RequestBody) -> F + Send + Sync + 'static,
-        F: Future<Output = Response> + Send + 'static,
-    {
+    pub async fn serve(
+        self,
+        door: Arc<FrontDoor>,
+        stop: impl Future<Output = ()>,
+        drain: Duration,
+    ) {
         let mut builder = auto::Builder::new(TokioExecutor::new());
         builder
             .http1()
@@ -96,12 +99,12 @@ impl Listener {
                 }
             };
             _ = connection.set_nodelay(true);
-            let answer = Arc::clone(&answer);
+            let door = Arc::clone(&door);
             let service = service_fn(move |request: Request<Incoming>| {
-                let answer = Arc::clone(&answer);
+                let door = Arc::clone(&door);
                 async move {
                     let (head, body) = request.into_parts();
-                    Ok::<_, Infallible>(answer(head, RequestBody::Incoming(body)).await)
+                    Ok::<_, Infallible>(door.answer(head, RequestBody::Incoming(body)).await)
                 }
             });
             let served = builder.serve_connection(TokioIo::new(connection), service).into_owned();

@@ -1,3 +1,39 @@
 //! The commands, a file each.
 
+pub mod claim_sets;
+pub mod config;
+pub mod keys;
 pub mod model;
+pub mod operations;
+pub mod serve;
+
+use serde_json::Value;
+
+use crate::config::{Config, ConfigArgs};
+use crate::exit::Failure;
+
+/// Reads the configuration and starts logging, for a command that is done in a moment.
+pub fn prepare(args: &ConfigArgs, flags: &[(&str, Option<String>)]) -> Result<Config, Failure> {
+    let (config, _) = args.read(flags).map_err(|error| Failure::Usage(error.to_string()))?;
+    crate::logging::start(&config.log)?;
+    Ok(config)
+}
+
+/// As [`prepare`], where log lines would be in the way: only warnings are shown.
+pub fn prepare_quietly(args: &ConfigArgs) -> Result<Config, Failure> {
+    let (mut config, layers) = args.read(&[]).map_err(|error| Failure::Usage(error.to_string()))?;
+    let is_default = layers
+        .explain(&config)
+        .iter()
+        .any(|(name, _, origin)| name == "log.level" && *origin == crate::config::Origin::Default);
+    if is_default {
+        config.log.level = "warn".into();
+    }
+    crate::logging::start(&config.log)?;
+    Ok(config)
+}
+
+/// Prints JSON to stdout.
+pub fn print_json(value: &Value) {
+    println!("{value:#}");
+}

@@ -1,7 +1,14 @@
 //! `homeroom`: one server for a school system's data, courses and APIs.
 
+mod app;
 mod command;
+mod config;
+mod control;
 mod exit;
+mod logging;
+mod probes;
+mod serve;
+mod standard;
 
 use std::process::ExitCode;
 
@@ -21,15 +28,28 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Make, check and show the model files that say what the API serves.
+    Serve(command::serve::ServeArgs),
+    Keys(command::keys::KeysArgs),
+    ClaimSets(command::claim_sets::ClaimSetsArgs),
+    /// Make, check and show the model files that say what the API serves
     #[command(subcommand)]
     Model(command::model::ModelCommand),
+    Backup(command::operations::BackupArgs),
+    Restore(command::operations::RestoreArgs),
+    Doctor(command::operations::DoctorArgs),
+    Config(command::config::ConfigCommandArgs),
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let done = match cli.command {
+    let done = match Cli::parse().command {
+        Command::Serve(args) => command::serve::run(args),
+        Command::Keys(args) => command::keys::run(args),
+        Command::ClaimSets(args) => command::claim_sets::run(args),
         Command::Model(command) => command::model::run(command),
+        Command::Backup(args) => command::operations::backup(args),
+        Command::Restore(args) => command::operations::restore(args),
+        Command::Doctor(args) => command::operations::doctor(args),
+        Command::Config(args) => command::config::run(args),
     };
     exit::report(done)
 }

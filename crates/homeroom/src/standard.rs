@@ -11,8 +11,7 @@ use crate::exit::Failure;
 pub const DEFAULT_VERSION: &str = "5.2.0";
 
 /// Documents of a new store, by version of the standard.
-const SEEDS: &[(&str, &str)] =
-    &[("5.2.0", include_str!("../../../models/ed-fi/5.2.0/seed.jsonl"))];
+const SEEDS: &[(&str, &str)] = &[("5.2.0", include_str!("../../../models/ed-fi/5.2.0/seed.jsonl"))];
 
 /// A linked model and its seed.
 #[derive(Debug, Clone)]

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use homeroom_model::{Model, PropertyKind, ResourceId, ResourceKind, Target};
 
 use super::discovery::CONTRACT_VERSION;
+use super::markup::escaped;
 
 /// The page; `{{name}}` stands for a value, which is escaped.
 const PAGE: &str = include_str!("page.html");
@@ -75,21 +76,6 @@ fn fill(values: &HashMap<&str, &str>) -> String {
     out + rest
 }
 
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            _ => out.push(letter),
-        }
-    }
-    out
-}
-
 /// The path of the entity that most references point to: the likeliest to hold documents.
 fn most_referenced(model: &Model) -> Option<String> {
     let mut counts: HashMap<ResourceId, usize> = HashMap::new();
@@ -114,11 +100,6 @@ fn first_descriptor(model: &Model) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_looks_like_markup_is_shown_as_text() {
-        assert_eq!(escaped("<a href='x'>\"&"), "&lt;a href=&#39;x&#39;&gt;&quot;&amp;");
-    }
 
     #[test]
     fn every_place_of_the_page_has_a_value() {

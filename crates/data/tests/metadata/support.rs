@@ -9,6 +9,20 @@ use homeroom_model::{Model, format, link, shipped as shipped_text};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use http_body_util::BodyExt;
 
+/// Compares a value, as JSON, with its snapshot.
+pub fn snapshot(name: &str, value: &impl serde::Serialize) {
+    snapshot_text(name, &serde_json::to_string_pretty(value).unwrap());
+}
+
+/// Compares a text with its snapshot.
+pub fn snapshot_text(name: &str, text: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}
+
 /// A model of a few resources.
 pub fn small() -> Arc<Model> {
     let source = format::read(include_str!("small.model")).unwrap();

@@ -252,9 +252,7 @@ mod tests {
     #[test]
     fn a_later_layer_wins_and_every_value_knows_its_origin() {
         let mut layers = Layers::default();
-        layers
-            .add_environment([("HOMEROOM_STORE__QUEUE".into(), "7".into())].into_iter())
-            .unwrap();
+        layers.add_environment([("HOMEROOM_STORE__QUEUE".into(), "7".into())].into_iter()).unwrap();
         layers.add_flag("server.listen", "127.0.0.1:1").unwrap();
         layers.add_flag("server.drain", "3s").unwrap();
 

@@ -46,7 +46,7 @@ impl Operations<'_> {
         .map(to_parameter)
         .into();
         parameters.extend(self.query_fields());
-        let mut answers = refusals(&["400", "401", "403", "429", "500", "503"]);
+        let mut answers = refusals(&[]);
         answers.insert(
             "200".into(),
             json!({
@@ -68,16 +68,20 @@ impl Operations<'_> {
     }
 
     fn post(&self) -> Value {
-        let mut answers =
-            refusals(&["400", "401", "403", "409", "412", "413", "415", "429", "500", "503"]);
+        let mut answers = refusals(&[
+            "Conflict",
+            "PreconditionFailed",
+            "PayloadTooLarge",
+            "UnsupportedMediaType",
+        ]);
         answers.insert("200".into(), to_response("Updated"));
         answers.insert("201".into(), to_response("Created"));
         let mut operation = self.operation(
             &format!("post{}", self.single()),
             &format!("Creates or updates one of the {}.", words(&self.resource.endpoint)),
             "If a document with the same identifying values exists, it is replaced. The body must \
-             not have an id.",
-            &[to_parameter("If-Match")],
+             not have an id. With If-None-Match: * a document is created and none replaced.",
+            &[to_parameter("If-Match"), to_parameter("If-None-Match")],
             answers,
         );
         operation["requestBody"] = self.body();
@@ -85,7 +89,7 @@ impl Operations<'_> {
     }
 
     fn get_by_id(&self) -> Value {
-        let mut answers = refusals(&["400", "401", "403", "404", "429", "500", "503"]);
+        let mut answers = refusals(&["NotFound"]);
         answers.insert(
             "200".into(),
             json!({
@@ -106,11 +110,16 @@ impl Operations<'_> {
 
     fn put(&self) -> Value {
         let mut answers = refusals(&[
-            "400", "401", "403", "404", "409", "412", "413", "415", "429", "500", "503",
+            "NotFound",
+            "Conflict",
+            "PreconditionFailed",
+            "PayloadTooLarge",
+            "UnsupportedMediaType",
         ]);
         answers.insert("204".into(), to_response("Updated"));
         let note = if self.resource.updatable_key {
-            "The standard allows the identifying values of this kind to change."
+            "The standard lets the identifying values of this kind change; this server does not yet, \
+             and answers 400. An id in the body must be the one in the path."
         } else {
             "The identifying values cannot change. An id in the body must be the one in the path."
         };
@@ -129,8 +138,7 @@ impl Operations<'_> {
     }
 
     fn delete(&self) -> Value {
-        let mut answers =
-            refusals(&["400", "401", "403", "404", "409", "412", "429", "500", "503"]);
+        let mut answers = refusals(&["NotFound", "Conflict", "PreconditionFailed"]);
         answers.insert("204".into(), to_response("Deleted"));
         self.operation(
             &format!("delete{}ById", self.single()),
@@ -156,7 +164,7 @@ impl Operations<'_> {
     fn tracked_changes(&self, verb: &str, schema: &str, summary: &str) -> Value {
         let parameters = ["offset", "limit", "MinChangeVersion", "MaxChangeVersion", "totalCount"]
             .map(to_parameter);
-        let mut answers = refusals(&["400", "401", "403", "429", "500", "503"]);
+        let mut answers = refusals(&[]);
         answers.insert(
             "200".into(),
             json!({
@@ -170,9 +178,7 @@ impl Operations<'_> {
     }
 
     fn partitions(&self) -> Value {
-        let mut parameters = vec![to_parameter("numberOfPartitions")];
-        parameters.extend(self.query_fields());
-        let mut answers = refusals(&["400", "401", "403", "429", "500", "503"]);
+        let mut answers = refusals(&[]);
         answers.insert(
             "200".into(),
             json!({
@@ -190,7 +196,7 @@ impl Operations<'_> {
             &format!("get{}Partitions", self.plural()),
             &format!("Divides the {} into even parts.", words(&self.resource.endpoint)),
             "Each part can be read by a worker of its own, page by page.",
-            &parameters,
+            &[to_parameter("numberOfPartitions")],
             answers,
         )
     }
@@ -259,25 +265,20 @@ impl Operations<'_> {
     }
 }
 
-fn refusals(statuses: &[&str]) -> Map<String, Value> {
-    statuses
-        .iter()
-        .map(|status| {
-            let name = match *status {
-                "400" => "BadRequest",
-                "401" => "Unauthorized",
-                "403" => "Forbidden",
-                "404" => "NotFound",
-                "409" => "Conflict",
-                "412" => "PreconditionFailed",
-                "413" => "PayloadTooLarge",
-                "415" => "UnsupportedMediaType",
-                "429" => "TooManyRequests",
-                "503" => "Unavailable",
-                _ => "Error",
-            };
-            ((*status).to_owned(), to_response(name))
-        })
+/// The refusals that every operation may answer with, and those named.
+fn refusals(names: &[&str]) -> Map<String, Value> {
+    const USUAL: [&str; 7] = [
+        "BadRequest",
+        "Unauthorized",
+        "Forbidden",
+        "TooManyRequests",
+        "Error",
+        "NotImplemented",
+        "Unavailable",
+    ];
+    let all = shared::REFUSALS.iter();
+    all.filter(|(_, name, _)| USUAL.contains(name) || names.contains(name))
+        .map(|(status, name, _)| ((*status).to_owned(), to_response(name)))
         .collect()
 }
 

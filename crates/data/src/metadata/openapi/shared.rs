@@ -66,7 +66,8 @@ pub fn parameters() -> Value {
         },
         "If-None-Match": header(
             "If-None-Match",
-            "An ETag that the caller has; if it is still the document's, the answer is 304.",
+            "An ETag that the caller has: if it is still the document's, GET answers 304. With * POST \
+             only creates.",
         ),
         "If-Match": header(
             "If-Match",
@@ -83,9 +84,25 @@ pub fn id_schema() -> Value {
     })
 }
 
+/// Refusals: status, name of the response, what it means.
+pub const REFUSALS: [(&str, &str, &str); 12] = [
+    ("400", "BadRequest", "The request breaks a rule; validationErrors and errors say which."),
+    ("401", "Unauthorized", "The bearer token is missing, wrong or expired."),
+    ("403", "Forbidden", "The key behind the token may not do this."),
+    ("404", "NotFound", "There is no such document."),
+    ("409", "Conflict", "A referenced document is missing, or others still refer to this one."),
+    ("412", "PreconditionFailed", "The document no longer has the ETag of If-Match."),
+    ("413", "PayloadTooLarge", "The body is larger than the server takes."),
+    ("415", "UnsupportedMediaType", "The body is not application/json."),
+    ("429", "TooManyRequests", "Too many requests; Retry-After says how long to wait."),
+    ("500", "Error", "The server failed."),
+    ("501", "NotImplemented", "The key is authorized by a strategy that is not built yet."),
+    ("503", "Unavailable", "The server is too busy; Retry-After says how long to wait."),
+];
+
 /// Responses by name.
 pub fn responses() -> Value {
-    json!({
+    let mut responses = json!({
         "Created": {
             "description": "The document was created.",
             "headers": { "ETag": to_header("ETag"), "Location": to_header("Location") },
@@ -96,18 +113,11 @@ pub fn responses() -> Value {
         },
         "Deleted": { "description": "The document was deleted." },
         "NotModified": { "description": "The document still has the ETag of If-None-Match." },
-        "BadRequest": problem("The request breaks a rule; validationErrors and errors say which."),
-        "Unauthorized": problem("The bearer token is missing, wrong or expired."),
-        "Forbidden": problem("The key behind the token may not do this."),
-        "NotFound": problem("There is no such document."),
-        "Conflict": problem("A referenced document is missing, or others still refer to this one."),
-        "PreconditionFailed": problem("The document no longer has the ETag of If-Match."),
-        "PayloadTooLarge": problem("The body is larger than the server takes."),
-        "UnsupportedMediaType": problem("The body is not application/json."),
-        "TooManyRequests": problem("Too many requests; Retry-After says how long to wait."),
-        "Error": problem("The server failed."),
-        "Unavailable": problem("The server is too busy; Retry-After says how long to wait."),
-    })
+    });
+    for (_, name, description) in REFUSALS {
+        responses[name] = problem(description);
+    }
+    responses
 }
 
 /// Response headers by name.

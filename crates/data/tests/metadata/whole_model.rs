@@ -1,16 +1,13 @@
 //! The OpenAPI documents of the shipped model, held against the model.
 
-#[path = "metadata/support.rs"]
-mod support;
-
 use std::collections::HashSet;
 
+use crate::support::shipped;
 use homeroom_data::metadata::{Section, document};
 use homeroom_model::{
     ColumnSource, Presence, Property, PropertyKind, Reference, Resource, ResourceKind, Scalar,
 };
 use serde_json::Value;
-use support::shipped;
 
 const SECTIONS: [Section; 2] = [Section::Resources, Section::Descriptors];
 

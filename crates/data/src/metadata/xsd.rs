@@ -1,0 +1,136 @@
+//! XML schemas of the interchange files, derived from the model.
+//!
+//! They accept what the loader reads. Names, types, lengths, ranges and identities are checked;
+//! elements may stand in any order, since the model knows places and not sequence, and what is
+//! required is left to the loader, which says it better.
+//!
+//! Source: XML Schema 1.0 (W3C, 2004).
+
+mod simple;
+mod types;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use homeroom_model::xml::{Content, XmlElement, xml_shape};
+use homeroom_model::{Model, Resource, ResourceKind, Target};
+use serde_json::{Value, json};
+
+use super::markup::escaped;
+use types::Writer;
+
+/// The file with all types.
+pub const CORE: &str = "Ed-Fi-Core.xsd";
+
+/// A schema file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchemaFile {
+    /// `Interchange-MasterSchedule.xsd`
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// What `GET /metadata/xsd` answers: the sets of schema files.
+pub fn schemas(model: &Model, base_url: &str) -> Value {
+    model
+        .projects
+        .iter()
+        .take(1)
+        .map(|project| {
+            json!({
+                "description": format!(
+                    "XML schemas of the interchange files of {} {}.", project.name, project.version,
+                ),
+                "name": project.name,
+                "version": project.version,
+                "files": format!("{base_url}/metadata/xsd/{}/files", project.schema),
+            })
+        })
+        .collect()
+}
+
+/// Every schema file, by name.
+pub fn files(model: &Model) -> Vec<SchemaFile> {
+    let mut all = vec![SchemaFile { name: CORE.into(), text: core(model) }];
+    let interchanges: BTreeSet<&String> =
+        model.resources.iter().flat_map(|resource| &resource.interchanges).collect();
+    for interchange in interchanges {
+        all.push(SchemaFile {
+            name: format!("Interchange-{interchange}.xsd"),
+            text: self::interchange(model, interchange),
+        });
+    }
+    all
+}
+
+fn core(model: &Model) -> String {
+    let mut writer = Writer::new(model);
+    for resource in model.resources.iter().filter(|r| r.kind != ResourceKind::Enumeration) {
+        writer.record(resource);
+    }
+    let entities = model.resources.iter().filter(|r| r.kind == ResourceKind::Entity);
+    let resources = entities.map(|resource| Target::Resource(resource.id));
+    let bases = model.abstracts.iter().map(|base| Target::Abstract(base.id));
+    for target in bases.chain(resources) {
+        writer.reference(target);
+    }
+    head(model) + &writer.finish() + "</xs:schema>\n"
+}
+
+fn interchange(model: &Model, interchange: &str) -> String {
+    let records: Vec<&Resource> = model
+        .resources
+        .iter()
+        .filter(|resource| resource.interchanges.iter().any(|name| name == interchange))
+        .collect();
+    let mut out = head(model);
+    _ = write!(
+        out,
+        "  <xs:include schemaLocation=\"{CORE}\"/>\n  \
+           <xs:element name=\"Interchange{}\">\n    \
+             <xs:complexType>\n      \
+               <xs:choice maxOccurs=\"unbounded\">\n",
+        escaped(interchange),
+    );
+    let mut element = |name: &str, kind: &str| {
+        _ = writeln!(
+            out,
+            "        <xs:element name=\"{}\" type=\"{}\"/>",
+            escaped(name),
+            escaped(kind)
+        );
+    };
+    let mut references = BTreeSet::new();
+    for resource in records {
+        element(&resource.element, &resource.name);
+        references_of(model, &xml_shape(model, resource), &mut references);
+    }
+    // A reference may stand as a record, so that others can name it by its id.
+    for name in references {
+        element(&format!("{name}Reference"), &format!("{name}ReferenceType"));
+    }
+    out + "      </xs:choice>\n    </xs:complexType>\n  </xs:element>\n</xs:schema>\n"
+}
+
+fn references_of<'m>(model: &'m Model, element: &XmlElement, names: &mut BTreeSet<&'m str>) {
+    for child in &element.children {
+        match &child.content {
+            Content::Reference { target, .. } => _ = names.insert(model.target_name(*target)),
+            _ => references_of(model, child, names),
+        }
+    }
+}
+
+fn head(model: &Model) -> String {
+    let namespace = format!(
+        "http://ed-fi.org/{}",
+        escaped(model.projects.first().map_or("", |project| &project.version))
+    );
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <xs:schema xmlns:xs=\"http://www.w3.org/2001/XMLSchema\" xmlns=\"{namespace}\" \
+         targetNamespace=\"{namespace}\" elementFormDefault=\"qualified\" \
+         attributeFormDefault=\"unqualified\">\n"
+    )
+}

@@ -1,0 +1,114 @@
+//! The XML schemas, as clients fetch them.
+
+use std::collections::HashMap;
+
+use homeroom_data::metadata::{Metadata, schema_files};
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+use serde_json::{Value, json};
+
+use crate::support::{ask, shipped, small, snapshot_text, text};
+
+#[tokio::test]
+async fn the_list_of_schemas_leads_to_every_file() {
+    let state = Metadata::new(small());
+    let path = |url: &Value| {
+        url.as_str().unwrap().strip_prefix("http://127.0.0.1:8080").unwrap().to_owned()
+    };
+
+    let (_, _, body) = ask(&state, "/metadata/xsd", &[]).await;
+    let list: Value = serde_json::from_slice(&body).unwrap();
+    let (_, _, body) = ask(&state, &path(&list[0]["files"]), &[]).await;
+    let files: Value = serde_json::from_slice(&body).unwrap();
+
+    assert_eq!(
+        list,
+        json!([{
+            "description": "XML schemas of the interchange files of Ed-Fi 5.2.0.",
+            "name": "Ed-Fi",
+            "version": "5.2.0",
+            "files": "http://127.0.0.1:8080/metadata/xsd/ed-fi/files",
+        }])
+    );
+    let names: Vec<String> = files
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|url| path(url).rsplit('/').next().unwrap().to_owned())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "Ed-Fi-Core.xsd",
+            "Interchange-Descriptors.xsd",
+            "Interchange-EducationOrganization.xsd",
+            "Interchange-MasterSchedule.xsd",
+        ]
+    );
+    for (name, url) in names.iter().zip(files.as_array().unwrap()) {
+        let (status, headers, body) = ask(&state, &path(url), &[]).await;
+        assert_eq!(status, 200);
+        assert_eq!(headers["content-type"], "application/xml; charset=utf-8");
+        snapshot_text(name.trim_end_matches(".xsd"), text(&body));
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_schema_file_is_not_found() {
+    let state = Metadata::new(small());
+
+    for path in [
+        "/metadata/xsd/ed-fi/Interchange-None.xsd",
+        "/metadata/xsd/none/Ed-Fi-Core.xsd",
+        "/metadata/xsd/none/files",
+    ] {
+        let (status, _, body) = ask(&state, path, &[]).await;
+
+        assert_eq!(status, 404, "{path}");
+        let problem: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(problem["type"], "urn:ed-fi:api:not-found", "{path}");
+    }
+}
+
+#[test]
+fn the_shipped_models_schemas_are_well_formed_and_name_only_types_that_there_are() {
+    let files = schema_files(&shipped());
+    let mut declared: HashMap<String, usize> = HashMap::new();
+    let mut used = vec![];
+    for file in &files {
+        let mut reader = Reader::from_str(&file.text);
+        let mut depth = 0;
+        loop {
+            let (element, opens) = match reader.read_event().unwrap() {
+                Event::Start(element) => (element, true),
+                Event::Empty(element) => (element, false),
+                Event::End(_) => {
+                    depth -= 1;
+                    continue;
+                }
+                Event::Eof => break,
+                _ => continue,
+            };
+            if depth == 1 && matches!(element.name().as_ref(), "xs:complexType" | "xs:simpleType") {
+                *declared.entry(attribute(&element, "name").unwrap()).or_default() += 1;
+            }
+            used.extend(["type", "base"].iter().filter_map(|name| attribute(&element, name)));
+            depth += usize::from(opens);
+        }
+        assert_eq!(depth, 0, "{}", file.name);
+    }
+
+    assert_eq!(files.len(), 26);
+    assert!(used.len() > 5000, "only {}", used.len());
+    for (name, count) in &declared {
+        assert_eq!(*count, 1, "{name}");
+    }
+    for name in used.iter().filter(|name| !name.starts_with("xs:")) {
+        assert!(declared.contains_key(name), "{name}");
+    }
+}
+
+fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {
+    let found = element.try_get_attribute(name).unwrap()?;
+    Some(found.value.into_owned())
+}

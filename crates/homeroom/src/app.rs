@@ -1,0 +1,128 @@
+//! The parts wired together: a store, a model bound to it, who may do what, the front door.
+
+use std::sync::Arc;
+
+use homeroom_access::{Access, AccessConfig, ApiClient};
+use homeroom_data::metadata::{self, Credentials, Metadata};
+use homeroom_data::{Catalog, DataApi};
+use homeroom_gateway::{FrontDoor, Limits, Metrics};
+use homeroom_http::{Route, Timestamp};
+use homeroom_store::{Options, Store};
+
+use crate::config::Config;
+use crate::exit::Failure;
+use crate::probes;
+use crate::standard::Standard;
+
+/// An opened Homeroom: what serves, and what commands work on.
+#[derive(Clone)]
+pub struct App {
+    /// The data API: catalog and store.
+    pub data: DataApi,
+    /// Clients, tokens, claim sets.
+    pub access: Arc<Access>,
+    /// Metrics of this process.
+    pub metrics: Arc<Metrics>,
+    /// Whether requests are wanted; false while starting and draining.
+    pub ready: Arc<probes::Readiness>,
+}
+
+impl App {
+    /// Opens the store, binds the model, fills a new store with the standard's seed.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with store, model or seed, and what to do.
+    pub async fn open(config: &Config) -> Result<Self, Failure> {
+        let standard = Standard::read(&config.standard.version, config.standard.model.as_deref())?;
+        let store = open_store(config)?;
+        Self::on_store(store, &standard).await
+    }
+
+    /// As [`App::open`], on a store that is open already.
+    ///
+    /// # Errors
+    ///
+    /// As [`App::open`].
+    pub async fn on_store(store: Store, standard: &Standard) -> Result<Self, Failure> {
+        let now = Timestamp::now();
+        let catalog = Catalog::bind(Arc::clone(&standard.model), &store)
+            .map_err(|e| Failure::because("binding the model to the store", e))?;
+        let data = DataApi::new(Arc::new(catalog), store.clone());
+        if store.newest_change_version() == 0 {
+            let (data, seed) = (data.clone(), standard.seed);
+            tokio::task::spawn_blocking(move || {
+                homeroom_data::seed(&data.catalog, &data.store, seed, now)
+            })
+            .await
+            .map_err(|e| Failure::because("seeding the store", e))?
+            .map_err(|e| Failure::because("seeding the store", e))?;
+        }
+        let access = Access::open(store, Arc::clone(&standard.model), AccessConfig::default(), now)
+            .await
+            .map_err(|e| Failure::because("opening the client registry", chain(&e)))?;
+        access.set_education_organizations(Arc::new(data.clone()));
+        Ok(Self {
+            data,
+            access,
+            metrics: Arc::new(Metrics::new(env!("CARGO_PKG_VERSION"))),
+            ready: Arc::default(),
+        })
+    }
+
+    /// Every route that the main listener offers. `credentials` are shown on the page at `/`.
+    pub fn routes(&self, credentials: Option<Credentials>) -> Vec<Route<ApiClient>> {
+        let model = Arc::clone(&self.data.catalog.model);
+        let page_model = Arc::clone(&model);
+        let page = Arc::new(move |base: &str| {
+            metadata::browser_page(&page_model, base, credentials.as_ref())
+        });
+        let metadata = Metadata::new(model).with_browser_page(page);
+        let mut routes = metadata::routes(&metadata);
+        routes.extend(homeroom_access::routes(&self.access));
+        routes.extend(homeroom_data::routes(&self.data));
+        routes.extend(probes::routes(&self.ready));
+        routes
+    }
+
+    /// The front door over [`App::routes`].
+    ///
+    /// # Errors
+    ///
+    /// When two routes contradict each other.
+    pub fn front_door(
+        &self,
+        limits: Limits,
+        credentials: Option<Credentials>,
+    ) -> Result<FrontDoor, Failure> {
+        let (access, metrics) = (Arc::clone(&self.access), Arc::clone(&self.metrics));
+        FrontDoor::new(self.routes(credentials), access, metrics, limits)
+            .map_err(|e| Failure::because("building the front door", e))
+    }
+}
+
+/// Opens the store of a configuration.
+///
+/// # Errors
+///
+/// Why it cannot be opened.
+pub fn open_store(config: &Config) -> Result<Store, Failure> {
+    let mut options = Options::for_file(config.store.file());
+    options.page_bytes = config.store.page_bytes;
+    options.queue = config.store.queue as usize;
+    options.list_deadline = config.store.list_deadline.0;
+    options.cache_kib = config.store.cache_kib;
+    Store::open(&options).map_err(|e| Failure::because("opening the store", e))
+}
+
+/// An error with all its causes.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}

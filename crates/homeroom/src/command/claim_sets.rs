@@ -1,0 +1,65 @@
+//! `homeroom claim-sets list | put`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use homeroom_access::Manage;
+
+use crate::config::ConfigArgs;
+use crate::control::{self, Request};
+use crate::exit::{Exit, Failure};
+
+/// Lists and defines claim sets; works whether or not a server runs.
+#[derive(Debug, Args)]
+pub struct ClaimSetsArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    #[command(subcommand)]
+    command: ClaimSetsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ClaimSetsCommand {
+    /// Lists the claim sets: those that are shipped and those of your own
+    List {
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Creates or replaces a claim set; keys that have it follow at once
+    #[command(after_help = "Example:
+  homeroom claim-sets put Nightly --file nightly.json
+
+The file holds {\"name\": …, \"resourceClaims\": [{\"claim\": URI, \"actions\":
+[{\"name\": \"Read\", \"authorizationStrategies\": [\"NoFurtherAuthorizationRequired\"]}]}]};
+without strategies the defaults hold.")]
+    Put {
+        /// Its name
+        name: String,
+        /// JSON file with its definition
+        #[arg(long, value_name = "FILE")]
+        file: PathBuf,
+    },
+}
+
+/// Runs the command.
+pub fn run(args: ClaimSetsArgs) -> Result<Exit, Failure> {
+    let config = super::prepare_quietly(&args.config)?;
+    let (manage, json) = match args.command {
+        ClaimSetsCommand::List { json } => (Manage::ListClaimSets {}, json),
+        ClaimSetsCommand::Put { name, file } => {
+            let reading = format!("reading {}", file.display());
+            let text = std::fs::read_to_string(&file).map_err(|e| Failure::because(&reading, e))?;
+            let definition =
+                serde_json::from_str(&text).map_err(|e| Failure::because(&reading, e))?;
+            (Manage::PutClaimSet { name, definition }, false)
+        }
+    };
+    let answer = control::request(&config, Request::Manage(manage), &mut |_| {})?;
+    if json {
+        super::print_json(&answer);
+    } else {
+        super::keys::print_plainly(&answer, 0);
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,166 @@
+//! `homeroom keys create | list | rotate | revoke | explain`.
+
+use clap::{Args, Subcommand};
+use homeroom_access::Manage;
+use serde_json::Value;
+
+use crate::config::ConfigArgs;
+use crate::control::{self, Request};
+use crate::exit::{Exit, Failure};
+
+/// Makes, lists, rotates, revokes and explains keys; works whether or not a server runs.
+#[derive(Debug, Args)]
+pub struct KeysArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    #[command(subcommand)]
+    command: KeysCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum KeysCommand {
+    /// Makes a key and prints it with its secret, which is shown this once
+    #[command(after_help = "Examples:
+  homeroom keys create --claim-set FullAccess --name trial
+  homeroom keys create --claim-set SISVendor --education-organizations 255901,255902 --json
+  homeroom keys create --claim-set AssessmentVendor --namespace-prefixes uri://acme.org")]
+    Create {
+        /// Claim set, which says what the key may do
+        #[arg(long, value_name = "NAME")]
+        claim_set: Option<String>,
+        /// Name of the application
+        #[arg(long)]
+        name: Option<String>,
+        /// Ids of education organizations
+        #[arg(long, value_delimiter = ',', value_name = "IDS")]
+        education_organizations: Vec<i64>,
+        /// Beginnings of the namespaces that are the key's
+        #[arg(long, value_delimiter = ',', value_name = "PREFIXES")]
+        namespace_prefixes: Vec<String>,
+        /// Scopes: data, admin, learning, xapi [default: data]
+        #[arg(long, value_delimiter = ',')]
+        scope: Vec<String>,
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Lists all keys, without secrets
+    List {
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Makes a second secret; the old one stays valid until it is revoked or its time is over
+    Rotate {
+        /// The key
+        key: String,
+        /// Seconds that the old secret stays valid
+        #[arg(long, value_name = "SECONDS")]
+        old_secret_seconds: Option<u32>,
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Ends a key at once, with all its tokens
+    Revoke {
+        /// The key
+        key: String,
+        /// Ends only the secrets before the newest
+        #[arg(long)]
+        old_secrets_only: bool,
+    },
+    /// Says what a key may do to a resource, and which claims say so
+    #[command(after_help = "Example:\n  homeroom keys explain 3f2a… GET /ed-fi/students")]
+    Explain {
+        /// The key
+        key: String,
+        /// HTTP method or action
+        method: String,
+        /// Endpoint or name
+        resource: String,
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Runs the command.
+pub fn run(args: KeysArgs) -> Result<Exit, Failure> {
+    let config = super::prepare_quietly(&args.config)?;
+    let (manage, json) = match args.command {
+        KeysCommand::Create {
+            claim_set,
+            name,
+            education_organizations,
+            namespace_prefixes,
+            scope,
+            json,
+        } => {
+            let manage = Manage::CreateKey {
+                claim_set,
+                name,
+                scopes: scope,
+                education_organizations,
+                namespace_prefixes,
+            };
+            (manage, json)
+        }
+        KeysCommand::List { json } => (Manage::ListKeys {}, json),
+        KeysCommand::Rotate { key, old_secret_seconds, json } => {
+            (Manage::RotateKey { key, old_secret_seconds }, json)
+        }
+        KeysCommand::Revoke { key, old_secrets_only } => {
+            (Manage::RevokeKey { key, old_secrets_only }, false)
+        }
+        KeysCommand::Explain { key, method, resource, json } => {
+            (Manage::Explain { key, method, resource }, json)
+        }
+    };
+    let answer = control::request(&config, Request::Manage(manage), &mut |_| {})?;
+    if json {
+        super::print_json(&answer);
+    } else {
+        print_plainly(&answer, 0);
+    }
+    Ok(Exit::Done)
+}
+
+/// Prints JSON as indented lines of `name: value`.
+pub fn print_plainly(value: &Value, depth: usize) {
+    let indent = "  ".repeat(depth);
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                match value {
+                    Value::Object(_) => {
+                        println!("{indent}{name}:");
+                        print_plainly(value, depth + 1);
+                    }
+                    Value::Array(items) if items.iter().any(Value::is_object) => {
+                        println!("{indent}{name}:");
+                        print_plainly(value, depth + 1);
+                    }
+                    value => println!("{indent}{name}: {}", plain(value)),
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                if at > 0 && item.is_object() {
+                    println!();
+                }
+                print_plainly(item, depth);
+            }
+        }
+        value => println!("{indent}{}", plain(value)),
+    }
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "-".into(),
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}

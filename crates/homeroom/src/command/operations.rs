@@ -1,0 +1,137 @@
+//! `homeroom backup | restore | doctor`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use homeroom_store::Store;
+use serde_json::json;
+
+use crate::config::{Config, ConfigArgs};
+use crate::control::{self, Request};
+use crate::exit::{Exit, Failure};
+
+/// Copies the store to a new file while it is in use, and checks the copy.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  homeroom backup /backups/homeroom-2026-11-21.db")]
+pub struct BackupArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// The new file
+    to: PathBuf,
+}
+
+/// Puts a backup in the place of the store. No server may have the store open; the old store is
+/// kept beside it.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  homeroom restore /backups/homeroom-2026-11-21.db --yes")]
+pub struct RestoreArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// The backup
+    from: PathBuf,
+    /// Confirms that the store is replaced
+    #[arg(long)]
+    yes: bool,
+}
+
+/// Checks configuration and store; each problem comes with what to do.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// Prints JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `backup`.
+pub fn backup(args: BackupArgs) -> Result<Exit, Failure> {
+    let config = super::prepare_quietly(&args.config)?;
+    let to = std::path::absolute(&args.to).map_err(|e| Failure::because("the backup's path", e))?;
+    control::request(&config, Request::Backup { to: to.clone() }, &mut |_| {})?;
+    println!("{}", to.display());
+    Ok(Exit::Done)
+}
+
+/// Runs `restore`.
+pub fn restore(args: RestoreArgs) -> Result<Exit, Failure> {
+    let config = super::prepare_quietly(&args.config)?;
+    if !args.yes {
+        return Err(Failure::Usage("restore replaces the store; confirm with --yes".into()));
+    }
+    let health = Store::check(&args.from).map_err(|e| Failure::because("the backup", e))?;
+    if let Some(problem) = health.problems.first() {
+        return Err(Failure::Failed(format!("the backup is damaged: {problem}")));
+    }
+    let file = config.store.file();
+    // Opening takes the lock: a running server is found, a crashed one's log is taken in.
+    if file.exists() {
+        drop(crate::app::open_store(&config)?);
+    }
+    let doing = |what: &str| format!("{what} {}", file.display());
+    let folder = config.store.data_dir.as_path();
+    std::fs::create_dir_all(folder).map_err(|e| Failure::because(&doing("making room for"), e))?;
+    let fresh = with_ending(&file, ".restored");
+    std::fs::copy(&args.from, &fresh).map_err(|e| Failure::because(&doing("copying to"), e))?;
+    std::fs::File::open(&fresh)
+        .and_then(|copy| copy.sync_all())
+        .map_err(|e| Failure::because(&doing("syncing"), e))?;
+    let old = with_ending(&file, ".before-restore");
+    if file.exists() {
+        std::fs::rename(&file, &old).map_err(|e| Failure::because(&doing("keeping"), e))?;
+    }
+    for ending in ["-wal", "-shm"] {
+        _ = std::fs::remove_file(with_ending(&file, ending));
+    }
+    std::fs::rename(&fresh, &file).map_err(|e| Failure::because(&doing("replacing"), e))?;
+    println!("restored {}; the store before is {}", file.display(), old.display());
+    Ok(Exit::Done)
+}
+
+/// Runs `doctor`.
+pub fn doctor(args: DoctorArgs) -> Result<Exit, Failure> {
+    let config = super::prepare_quietly(&args.config)?;
+    let findings = examine(&config);
+    if args.json {
+        let all: Vec<_> =
+            findings.iter().map(|(what, mend)| json!({"problem": what, "mend": mend})).collect();
+        super::print_json(&json!({ "problems": all }));
+    } else if findings.is_empty() {
+        println!("no problems found");
+    } else {
+        for (what, mend) in &findings {
+            println!("problem: {what}\n   mend: {mend}");
+        }
+    }
+    Ok(if findings.is_empty() { Exit::Done } else { Exit::Differences })
+}
+
+fn examine(config: &Config) -> Vec<(String, String)> {
+    let mut findings = vec![];
+    let file = config.store.file();
+    if let Err(failure) =
+        crate::standard::Standard::read(&config.standard.version, config.standard.model.as_deref())
+    {
+        findings.push((failure.to_string(), "set standard.version or standard.model".into()));
+    }
+    if !file.exists() {
+        findings.push((
+            format!("there is no store at {}", file.display()),
+            "homeroom serve makes one; --data-dir names another folder".into(),
+        ));
+        return findings;
+    }
+    match Store::check(&file) {
+        Ok(health) => findings.extend(health.problems.into_iter().map(|problem| {
+            (problem, "homeroom restore BACKUP --yes, from the last good backup".into())
+        })),
+        Err(error) => findings.push((error.to_string(), "homeroom restore BACKUP --yes".into())),
+    }
+    findings
+}
+
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}

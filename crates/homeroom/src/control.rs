@@ -1,0 +1,204 @@
+//! The control socket: how commands reach a server that has the store open.
+//!
+//! `DATA/control.sock` (mode 0600) takes one JSON line, a [`Request`]; it answers with JSON lines:
+//! any number of `{"progress": …}`, then `{"done": …}` or `{"failed": …}`. A command that finds no
+//! server opens the store itself and does the same: both ways end in [`perform`].
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use homeroom_access::Manage;
+use homeroom_http::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::config::Config;
+use crate::exit::Failure;
+
+/// Longest request line.
+const REQUEST_BYTES_MAX: u64 = 16 << 20;
+
+/// What a command asks of the store's owner.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Request {
+    /// Keys and claim sets.
+    Manage(Manage),
+    /// A copy of the store.
+    Backup {
+        /// The new file.
+        to: PathBuf,
+    },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Answer {
+    Progress(Value),
+    Done(Value),
+    Failed(String),
+}
+
+/// Does what a command asks, on an open store.
+///
+/// # Errors
+///
+/// What could not be done, in words for a person.
+pub fn perform(
+    app: &App,
+    runtime: &tokio::runtime::Handle,
+    request: Request,
+    _progress: &mut dyn FnMut(Value),
+) -> Result<Value, String> {
+    match request {
+        Request::Manage(manage) => runtime
+            .block_on(app.access.manage(manage, Timestamp::now()))
+            .map_err(|error| crate::app::chain(&error)),
+        Request::Backup { to } => {
+            app.data.store.backup(&to).map_err(|error| error.to_string())?;
+            Ok(json!({ "backup": to }))
+        }
+    }
+}
+
+/// Sends a request to the server that has the store open, or opens the store and does it here.
+///
+/// # Errors
+///
+/// What could not be done; why the store cannot be opened.
+pub fn request(
+    config: &Config,
+    request: Request,
+    progress: &mut dyn FnMut(Value),
+) -> Result<Value, Failure> {
+    if let Ok(stream) = UnixStream::connect(config.store.control_socket()) {
+        return send(&stream, &request, progress);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::because("starting the runtime", e))?;
+    let app = runtime.block_on(App::open(config))?;
+    perform(&app, runtime.handle(), request, progress).map_err(Failure::Failed)
+}
+
+fn send(
+    stream: &UnixStream,
+    request: &Request,
+    progress: &mut dyn FnMut(Value),
+) -> Result<Value, Failure> {
+    let broken = |error: std::io::Error| {
+        Failure::Unreachable(format!("the server at the control socket broke off: {error}"))
+    };
+    let mut line =
+        serde_json::to_string(request).map_err(|e| Failure::because("writing the request", e))?;
+    line.push('\n');
+    let mut writer = stream;
+    writer.write_all(line.as_bytes()).map_err(broken)?;
+    for line in BufReader::new(stream).lines() {
+        let answer: Answer = serde_json::from_str(&line.map_err(broken)?)
+            .map_err(|e| Failure::because("reading the server's answer", e))?;
+        match answer {
+            Answer::Progress(value) => progress(value),
+            Answer::Done(value) => return Ok(value),
+            Answer::Failed(message) => return Err(Failure::Failed(message)),
+        }
+    }
+    Err(Failure::Unreachable("the server closed the control socket without an answer".into()))
+}
+
+/// A bound control socket.
+#[derive(Debug)]
+pub struct Socket {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Socket {
+    /// Binds the socket; one that a killed server left behind is replaced. The store's lock keeps
+    /// two servers from the same folder.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be bound.
+    pub fn bind(path: &Path) -> Result<Self, Failure> {
+        let wrong = |error| Failure::because(&format!("binding {}", path.display()), error);
+        _ = std::fs::remove_file(path);
+        let listener = UnixListener::bind(path).map_err(wrong)?;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(wrong)?;
+        listener.set_nonblocking(true).map_err(wrong)?;
+        Ok(Self { listener, path: path.to_owned() })
+    }
+
+    /// Answers on a thread of its own, a further one for each connection, until dropped.
+    pub fn serve(self, app: App) -> Serving {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let path = self.path.clone();
+        let runtime = tokio::runtime::Handle::current();
+        let thread = std::thread::Builder::new().name("control".into()).spawn(move || {
+            while !stopped.load(Ordering::Acquire) {
+                match self.listener.accept() {
+                    Ok((stream, _)) => {
+                        let (app, runtime) = (app.clone(), runtime.clone());
+                        let spawned = std::thread::Builder::new()
+                            .name("control-request".into())
+                            .spawn(move || answer(&app, &runtime, &stream));
+                        if let Err(error) = spawned {
+                            tracing::warn!(%error, "a control request could not be taken");
+                        }
+                    }
+                    Err(_) => std::thread::sleep(Duration::from_millis(20)),
+                }
+            }
+        });
+        if let Err(error) = thread {
+            tracing::error!(%error, "the control socket is not served");
+        }
+        Serving { stop, path }
+    }
+}
+
+/// A served control socket; it goes when this is dropped.
+#[derive(Debug)]
+pub struct Serving {
+    stop: Arc<AtomicBool>,
+    path: PathBuf,
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn answer(app: &App, runtime: &tokio::runtime::Handle, stream: &UnixStream) {
+    _ = stream.set_nonblocking(false);
+    _ = stream.set_read_timeout(Some(Duration::from_secs(10)));
+    let mut line = String::new();
+    let read = BufReader::new(stream.take(REQUEST_BYTES_MAX)).read_line(&mut line);
+    let answer = match read.map_err(|e| e.to_string()).and_then(|_| {
+        serde_json::from_str::<Request>(&line).map_err(|e| format!("the request is wrong: {e}"))
+    }) {
+        Ok(request) => {
+            let mut progress = |value| _ = say(stream, &Answer::Progress(value));
+            perform(app, runtime, request, &mut progress).map_or_else(Answer::Failed, Answer::Done)
+        }
+        Err(message) => Answer::Failed(message),
+    };
+    _ = say(stream, &answer);
+}
+
+fn say(mut stream: &UnixStream, answer: &Answer) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(answer)?;
+    line.push(b'\n');
+    stream.write_all(&line)
+}

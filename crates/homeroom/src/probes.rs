@@ -1,0 +1,79 @@
+//! Probes and metrics. Liveness never touches the store; readiness goes first when the server stops.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use homeroom_gateway::Metrics;
+use homeroom_http::{Access, Handler, Problem, Response, Route, handler, json_response};
+use http::{HeaderValue, Method, StatusCode, header};
+
+/// Whether requests are wanted.
+#[derive(Debug, Default)]
+pub struct Readiness {
+    started: AtomicBool,
+    ready: AtomicBool,
+}
+
+impl Readiness {
+    /// Everything is open: requests are wanted.
+    pub fn start(&self) {
+        self.started.store(true, Ordering::Release);
+        self.ready.store(true, Ordering::Release);
+    }
+
+    /// The server drains: no further requests are wanted.
+    pub fn drain(&self) {
+        self.ready.store(false, Ordering::Release);
+    }
+}
+
+fn public<C>(template: &'static str, handler: Handler<C>) -> Route<C> {
+    Route { method: Method::GET, template, access: Access::Public, body_limit: 0, handler }
+}
+
+/// `/livez`, `/readyz`, `/startupz` and `/version`.
+pub fn routes<C: Send + Sync + 'static>(readiness: &Arc<Readiness>) -> Vec<Route<C>> {
+    vec![
+        public("/livez", handler(readiness, |_, _| async { Ok(state(true, "live")) })),
+        public(
+            "/readyz",
+            handler(readiness, |readiness: Arc<Readiness>, _| async move {
+                Ok(state(readiness.ready.load(Ordering::Acquire), "ready"))
+            }),
+        ),
+        public(
+            "/startupz",
+            handler(readiness, |readiness: Arc<Readiness>, _| async move {
+                Ok(state(readiness.started.load(Ordering::Acquire), "started"))
+            }),
+        ),
+        public("/version", handler(readiness, |_, _| async { Ok(version()) })),
+    ]
+}
+
+/// `/metrics`, for the admin listener only.
+pub fn metrics_route<C: Send + Sync + 'static>(metrics: &Arc<Metrics>) -> Route<C> {
+    public(
+        "/metrics",
+        handler(metrics, |metrics: Arc<Metrics>, _| async move {
+            let mut response = json_response(StatusCode::OK, metrics.text());
+            response.headers_mut().insert(
+                header::CONTENT_TYPE,
+                HeaderValue::from_static(
+                    "application/openmetrics-text; version=1.0.0; charset=utf-8",
+                ),
+            );
+            Ok::<_, Problem>(response)
+        }),
+    )
+}
+
+fn state(is_so: bool, name: &str) -> Response {
+    let status = if is_so { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    json_response(status, format!("{{\"{name}\":{is_so}}}"))
+}
+
+fn version() -> Response {
+    let body = serde_json::json!({ "name": "homeroom", "version": env!("CARGO_PKG_VERSION") });
+    json_response(StatusCode::OK, body.to_string())
+}

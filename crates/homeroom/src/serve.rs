@@ -1,0 +1,110 @@
+//! Serving: listeners, the control socket, signals, the drain.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use homeroom_data::metadata::Credentials;
+use homeroom_gateway::{FrontDoor, Limits, Listener};
+use tokio::sync::watch;
+
+use crate::app::App;
+use crate::config::Config;
+use crate::control;
+use crate::exit::Failure;
+use crate::probes;
+
+/// A bound server that does not serve yet.
+pub struct Server {
+    main: Listener,
+    admin: Listener,
+    control: control::Socket,
+    app: App,
+    config: Config,
+}
+
+impl Server {
+    /// Binds all addresses and the control socket.
+    ///
+    /// # Errors
+    ///
+    /// Which address cannot be had, and what to do.
+    pub async fn bind(app: App, config: &Config) -> Result<Self, Failure> {
+        let main = bind(config.server.listen, "server.listen").await?;
+        let admin = bind(config.server.admin_listen, "server.admin_listen").await?;
+        let control = control::Socket::bind(&config.store.control_socket())?;
+        Ok(Self { main, admin, control, app, config: config.clone() })
+    }
+
+    /// Address of the API.
+    pub fn address(&self) -> SocketAddr {
+        self.main.address()
+    }
+
+    /// Address of metrics and probes.
+    pub fn admin_address(&self) -> SocketAddr {
+        self.admin.address()
+    }
+
+    /// Serves until a signal comes, then drains.
+    ///
+    /// # Errors
+    ///
+    /// When the front door cannot be built.
+    pub async fn run(
+        self,
+        credentials: Option<Credentials>,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), Failure> {
+        let limits = Limits {
+            in_flight: i64::from(self.config.server.in_flight_max),
+            trust_forwarded: self.config.server.trust_forwarded,
+        };
+        let door = Arc::new(self.app.front_door(limits, credentials)?);
+        let mut admin_routes = probes::routes(&self.app.ready);
+        admin_routes.push(probes::metrics_route(&self.app.metrics));
+        let admin_metrics = Arc::new(homeroom_gateway::Metrics::new(env!("CARGO_PKG_VERSION")));
+        let admin_door =
+            FrontDoor::new(admin_routes, Arc::clone(&self.app.access), admin_metrics, limits)
+                .map_err(|e| Failure::because("building the admin listener", e))?;
+        let admin_door = Arc::new(admin_door);
+        let (stopping, stopped) = watch::channel(false);
+        let drain = self.config.server.drain.0;
+        let control = self.control.serve(self.app.clone());
+        let main = tokio::spawn(self.main.serve(door, told(stopped.clone()), drain));
+        let admin = tokio::spawn(self.admin.serve(admin_door, told(stopped), drain));
+        self.app.ready.start();
+        stop.await;
+        tracing::info!("stopping: open requests are finished first");
+        self.app.ready.drain();
+        _ = stopping.send(true);
+        drop(control);
+        _ = main.await;
+        _ = admin.await;
+        tracing::info!("stopped");
+        Ok(())
+    }
+}
+
+/// Done when the process is told to stop (SIGINT, SIGTERM).
+pub async fn told_to_stop() {
+    let interrupt = tokio::signal::ctrl_c();
+    let terminate = async {
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut signal) => _ = signal.recv().await,
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = interrupt => {}
+        () = terminate => {}
+    }
+}
+
+async fn bind(address: SocketAddr, setting: &str) -> Result<Listener, Failure> {
+    Listener::bind(address).await.map_err(|error| Failure::Failed(format!("{setting}: {error}")))
+}
+
+async fn told(mut stopped: watch::Receiver<bool>) {
+    _ = stopped.wait_for(|stopped| *stopped).await;
+}
