@@ -11,6 +11,7 @@
 
 mod courses;
 mod documents;
+mod failing;
 mod json;
 mod layout;
 mod marks;
@@ -22,9 +23,12 @@ mod random;
 mod refer;
 mod stage;
 mod vocabulary;
+mod write;
 mod year;
 
 pub use documents::{Document, Documents, documents};
+pub use failing::failing_sample;
 pub use plan::{
     DistrictPlan, PlanError, SCHOOL_YEAR_DEFAULT, SCHOOL_YEAR_MAX, SCHOOL_YEAR_MIN, STUDENTS_MAX,
 };
+pub use write::{Format, WriteError, Written, write};
