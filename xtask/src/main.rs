@@ -1,2 +1,67 @@
-//! Tasks of the house: `cargo xtask check`.
-fn main() {}
+//! Tasks of the house, a module each: `cargo xtask check`, `gen`, `test`, `long`.
+
+mod check;
+mod generate;
+mod house;
+mod long;
+mod summary;
+mod test;
+
+use std::process::ExitCode;
+
+use house::Done;
+
+/// A task: its name, its arguments, what it does.
+struct Task {
+    name: &'static str,
+    arguments: &'static str,
+    does: &'static str,
+    run: fn(&[String]) -> Done,
+}
+
+const TASKS: &[Task] = &[
+    Task {
+        name: "check",
+        arguments: "[STEP…]",
+        does: "format, lints, docs, licences, dependencies, the laws of the code, generated files",
+        run: check::run,
+    },
+    Task {
+        name: "gen",
+        arguments: "",
+        does: "writes the generated pages under docs/reference",
+        run: generate::run,
+    },
+    Task {
+        name: "test",
+        arguments: "[ARGUMENT…]",
+        does: "all tests and one line of totals; arguments go to `cargo test`, without the clients",
+        run: test::run,
+    },
+    Task {
+        name: "long",
+        arguments: "[ARGUMENT…]",
+        does: "as `test`, with the long runs that are skipped otherwise",
+        run: long::run,
+    },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let name = arguments.first().map_or("help", String::as_str);
+    let Some(task) = TASKS.iter().find(|task| task.name == name) else {
+        eprintln!("usage: cargo xtask TASK\n");
+        for task in TASKS {
+            eprintln!("  {:28}{}", format!("{} {}", task.name, task.arguments), task.does);
+        }
+        let asked = matches!(name, "help" | "--help" | "-h");
+        return ExitCode::from(if asked { 0 } else { 2 });
+    };
+    match (task.run)(&arguments[1..]) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("xtask {name}: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Crates depend on each other in one direction, and on nothing that they do not use.
+
+use std::collections::BTreeSet;
+
+use super::all_well;
+use super::metadata::{DependencyKind, Metadata, Package};
+use super::source::{Source, has_word};
+use crate::house::{Done, read, root, rust_files, shown};
+
+/// What each crate may know of the others; those that know nothing come first.
+const KNOWS: &[(&str, &[&str])] = &[
+    ("homeroom-http", &[]),
+    ("homeroom-model", &[]),
+    ("homeroom-store", &[]),
+    ("homeroom-district", &["homeroom-model"]),
+    ("homeroom-access", &["homeroom-http", "homeroom-store", "homeroom-model"]),
+    ("homeroom-gateway", &["homeroom-access", "homeroom-http", "homeroom-store", "homeroom-model"]),
+    ("homeroom-data", &["homeroom-access", "homeroom-http", "homeroom-store", "homeroom-model"]),
+    (
+        "homeroom-bulk",
+        &["homeroom-data", "homeroom-access", "homeroom-http", "homeroom-store", "homeroom-model"],
+    ),
+];
+
+/// Crates at the top: they may know every other, and none may know them.
+const TOP: &[&str] = &["homeroom", "homeroom-e2e", "xtask"];
+
+/// Checks what the workspace's crates know of each other; tests may know more.
+///
+/// # Errors
+///
+/// Names each dependency against the direction and each crate without a place.
+pub fn check_direction() -> Done {
+    let metadata = Metadata::ask()?;
+    let own: BTreeSet<&str> = metadata.own().map(|package| package.name.as_str()).collect();
+    let mut problems = vec![];
+    for package in metadata.own() {
+        let knows = KNOWS.iter().find(|(name, _)| *name == package.name).map(|(_, knows)| *knows);
+        if knows.is_none() && !TOP.contains(&package.name.as_str()) {
+            problems.push(format!(
+                "{} has no place yet: give it one in xtask/src/check/dependencies.rs",
+                package.name
+            ));
+            continue;
+        }
+        for dependency in &package.dependencies {
+            let name = dependency.name.as_str();
+            if dependency.kind == Some(DependencyKind::Dev) || !own.contains(name) {
+                continue;
+            }
+            let allowed = !TOP.contains(&name) && knows.is_none_or(|knows| knows.contains(&name));
+            if !allowed {
+                problems.push(format!("{} must not depend on {name}", package.name));
+            }
+        }
+    }
+    all_well(&problems)
+}
+
+/// Checks that the source of each crate names each of its dependencies, outside its tests unless
+/// the dependency is there for them; and that the workspace lists none that no crate asks for.
+///
+/// # Errors
+///
+/// Names each dependency that can go.
+pub fn check_unused() -> Done {
+    let metadata = Metadata::ask()?;
+    let mut problems = vec![];
+    let mut asked = BTreeSet::new();
+    for package in metadata.own() {
+        let code = Code::of(package)?;
+        for dependency in &package.dependencies {
+            asked.insert(dependency.name.clone());
+            let (text, place) = match dependency.kind {
+                None => (&code.crate_itself, "outside its tests"),
+                Some(DependencyKind::Dev) => (&code.tests, "in its tests"),
+                Some(DependencyKind::Build) => (&code.build_script, "in its build script"),
+            };
+            if !has_word(text, &dependency.ident()) {
+                problems.push(format!("{}: {} is not used {place}", package.name, dependency.name));
+            }
+        }
+    }
+    for name in listed()? {
+        if !asked.contains(&name) {
+            problems.push(format!("Cargo.toml: no crate asks for {name}"));
+        }
+    }
+    all_well(&problems)
+}
+
+/// A crate's code, without comments and texts.
+struct Code {
+    crate_itself: String,
+    tests: String,
+    build_script: String,
+}
+
+impl Code {
+    fn of(package: &Package) -> Result<Self, String> {
+        let mut code =
+            Self { crate_itself: String::new(), tests: String::new(), build_script: String::new() };
+        for path in rust_files(&package.folder().join("src"))? {
+            let source = Source::read(&read(&path)?);
+            code.tests.push_str(&source.code);
+            if !path.ends_with("tests.rs") {
+                code.crate_itself.push_str(&source.without_tests().code);
+            }
+        }
+        for folder in ["tests", "benches", "examples"] {
+            for path in rust_files(&package.folder().join(folder))? {
+                code.tests.push_str(&Source::read(&read(&path)?).code);
+            }
+        }
+        let build_script = package.folder().join("build.rs");
+        if build_script.exists() {
+            code.build_script = Source::read(&read(&build_script)?).code;
+        }
+        Ok(code)
+    }
+}
+
+/// What `[workspace.dependencies]` lists.
+fn listed() -> Result<Vec<String>, String> {
+    let path = root().join("Cargo.toml");
+    let manifest: toml::Table =
+        read(&path)?.parse().map_err(|error| format!("{}: {error}", shown(&path)))?;
+    let dependencies = manifest
+        .get("workspace")
+        .and_then(|workspace| workspace.get("dependencies"))
+        .and_then(toml::Value::as_table)
+        .ok_or("Cargo.toml has no [workspace.dependencies]")?;
+    Ok(dependencies.keys().cloned().collect())
+}

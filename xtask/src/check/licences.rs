@@ -1,0 +1,127 @@
+//! Every dependency may be used under a licence that is on the list.
+
+use super::all_well;
+use super::metadata::Metadata;
+use crate::house::Done;
+
+/// Licences that ask for no more than to be named, and MPL-2.0, which asks for its own files only.
+const ALLOWED: &[&str] = &[
+    "0BSD",
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "CC0-1.0",
+    "ISC",
+    "MIT",
+    "MIT-0",
+    "MPL-2.0",
+    "Unicode-3.0",
+    "Unicode-DFS-2016",
+    "Unlicense",
+    "Zlib",
+];
+
+/// Checks every package that a build on this machine takes in.
+///
+/// # Errors
+///
+/// Names each package whose licence is missing, unreadable or not on the list.
+pub fn check() -> Done {
+    let metadata = Metadata::ask()?;
+    let mut problems = vec![];
+    for package in &metadata.packages {
+        if metadata.resolve.nodes.iter().all(|node| node.id != package.id) {
+            continue;
+        }
+        let who = format!("{} {}", package.name, package.version);
+        match &package.license {
+            None => problems.push(format!("{who} names no licence")),
+            Some(expression) => match allows(expression) {
+                Ok(true) => {}
+                Ok(false) => problems.push(format!("{who}: {expression} is not on the list")),
+                Err(problem) => problems.push(format!("{who}: {expression}: {problem}")),
+            },
+        }
+    }
+    all_well(&problems)
+}
+
+/// Whether an SPDX expression can be met with the licences on the list.
+///
+/// # Errors
+///
+/// When it is no SPDX expression; the old `MIT/Apache-2.0` is taken for `OR`.
+///
+/// Source: SPDX 2.3, annex D; `AND` binds stronger than `OR`.
+fn allows(expression: &str) -> Result<bool, String> {
+    let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
+    let mut words = spaced.split_whitespace().peekable();
+    let allowed = any(&mut words)?;
+    words.next().map_or(Ok(allowed), |word| Err(format!("{word} stands where nothing should")))
+}
+
+type Words<'a, I> = std::iter::Peekable<I>;
+
+fn any<'a, I: Iterator<Item = &'a str>>(words: &mut Words<'a, I>) -> Result<bool, String> {
+    let mut allowed = all(words)?;
+    while words.next_if_eq(&"OR").is_some() {
+        allowed |= all(words)?;
+    }
+    Ok(allowed)
+}
+
+fn all<'a, I: Iterator<Item = &'a str>>(words: &mut Words<'a, I>) -> Result<bool, String> {
+    let mut allowed = one(words)?;
+    while words.next_if_eq(&"AND").is_some() {
+        allowed &= one(words)?;
+    }
+    Ok(allowed)
+}
+
+fn one<'a, I: Iterator<Item = &'a str>>(words: &mut Words<'a, I>) -> Result<bool, String> {
+    match words.next() {
+        Some("(") => {
+            let allowed = any(words)?;
+            words
+                .next_if_eq(&")")
+                .map_or(Err("a parenthesis is not closed".into()), |_| Ok(allowed))
+        }
+        None | Some(")" | "AND" | "OR" | "WITH") => Err("a licence is missing".into()),
+        Some(licence) => {
+            // An exception only adds permissions.
+            if words.next_if_eq(&"WITH").is_some() {
+                words.next().ok_or("an exception is missing")?;
+            }
+            Ok(ALLOWED.contains(&licence))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_several_licences_is_enough_and_each_of_several_is_needed() {
+        for (expression, allowed) in [
+            ("MIT", true),
+            ("MIT OR GPL-3.0-only", true),
+            ("GPL-3.0-only OR AGPL-3.0-only", false),
+            ("MIT AND GPL-3.0-only", false),
+            ("MIT/Apache-2.0", true),
+            ("(MIT OR Apache-2.0) AND Unicode-3.0", true),
+            ("GPL-2.0-only OR MIT AND GPL-3.0-only", false),
+            ("Apache-2.0 WITH LLVM-exception OR GPL-3.0-only", true),
+        ] {
+            assert_eq!(allows(expression), Ok(allowed), "{expression}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_expression_is_refused() {
+        for expression in ["", "MIT OR", "AND MIT", "(MIT", "MIT)", "MIT Apache-2.0", "MIT WITH"] {
+            assert!(allows(expression).is_err(), "{expression}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! `cargo xtask gen`: pages that are written by what they describe.
+
+mod problems;
+
+use std::path::PathBuf;
+
+use crate::house::{Done, read, root, shown};
+
+/// A generated page: where it stands, what it says.
+struct Page {
+    path: PathBuf,
+    text: String,
+}
+
+/// Every generated page.
+fn pages() -> Vec<Page> {
+    vec![Page { path: root().join("docs/reference/problems.md"), text: problems::page() }]
+}
+
+/// Writes the pages.
+///
+/// # Errors
+///
+/// When one cannot be written.
+pub fn run(_: &[String]) -> Done {
+    for Page { path, text } in pages() {
+        let failed = |error| format!("{}: {error}", shown(&path));
+        let folder = path.parent().expect("a page stands in a folder");
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        std::fs::write(&path, text).map_err(failed)?;
+        eprintln!("wrote {}", shown(&path));
+    }
+    Ok(())
+}
+
+/// Checks that the pages are what would be written.
+///
+/// # Errors
+///
+/// Names each that is not.
+pub fn check() -> Done {
+    let stale: Vec<String> = pages()
+        .iter()
+        .filter(|page| read(&page.path).ok().as_ref() != Some(&page.text))
+        .map(|page| format!("{} is stale: run `cargo xtask gen`", shown(&page.path)))
+        .collect();
+    if stale.is_empty() { Ok(()) } else { Err(stale.join("\n")) }
+}

@@ -1,0 +1,66 @@
+//! Where the house stands and how its tools are called.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Done, or what went wrong, for a person to read.
+pub type Done = Result<(), String>;
+
+/// The folder of the workspace.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask stands in the workspace's folder")
+}
+
+/// A `cargo` command in the workspace's folder.
+pub fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root()).args(arguments);
+    command
+}
+
+/// Runs a command that speaks for itself.
+///
+/// # Errors
+///
+/// When it cannot be started or does not end with 0.
+pub fn succeed(command: &mut Command) -> Done {
+    let status = command.status().map_err(|error| format!("cannot start {command:?}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{status}")) }
+}
+
+/// Reads a text file; the error names it.
+///
+/// # Errors
+///
+/// When it cannot be read.
+pub fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", shown(path)))
+}
+
+/// A path as it is shown: from the workspace's folder on.
+pub fn shown(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).display().to_string()
+}
+
+/// Every `.rs` file below a folder, sorted; none where there is no such folder.
+///
+/// # Errors
+///
+/// When a folder cannot be read.
+pub fn rust_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut found = vec![];
+    if !folder.is_dir() {
+        return Ok(found);
+    }
+    let failed = |error| format!("{}: {error}", shown(folder));
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.is_dir() {
+            found.extend(rust_files(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,79 @@
+//! `cargo xtask test`, which is what `./test` runs: every test, then one line of totals.
+
+mod clients;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::house::{Done, cargo};
+use crate::summary::Summary;
+
+/// Runs the tests. Without arguments all of them, the client suites too; arguments go to
+/// `cargo test`.
+///
+/// # Errors
+///
+/// When a test failed or did not come to run.
+pub fn run(arguments: &[String]) -> Done {
+    run_with(arguments, &[])
+}
+
+/// The same with environment variables.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_with(arguments: &[String], environment: &[(&str, &str)]) -> Done {
+    let mut summary = Summary::default();
+    rust(arguments, environment, &mut summary)?;
+    if arguments.is_empty() {
+        clients::run(&mut summary);
+    }
+    if !summary.skipped.is_empty() {
+        println!();
+    }
+    for (test, reason) in &summary.skipped {
+        println!("skipped {test}: {reason}");
+    }
+    println!("\n{summary}");
+    if summary.failed == 0 { Ok(()) } else { Err("there are failures".into()) }
+}
+
+fn rust(arguments: &[String], environment: &[(&str, &str)], summary: &mut Summary) -> Done {
+    let mut command = cargo(&["test", "--locked", "--no-fail-fast"]);
+    if !arguments.iter().any(|argument| argument == "-p" || argument.starts_with("--package")) {
+        command.arg("--workspace");
+    }
+    let (own, theirs) =
+        arguments.split_at(arguments.iter().position(|a| a == "--").unwrap_or(arguments.len()));
+    command.args(own).args(["--", "--show-output"]).args(theirs.iter().skip(1));
+    command.envs(environment.iter().copied());
+    each_line(&mut command, summary, |summary, line| {
+        if summary.take(line) {
+            println!("{line}");
+        }
+    })
+}
+
+/// Runs a program and hands on what it prints, line by line; takes note of a bad end.
+fn each_line(
+    command: &mut Command,
+    summary: &mut Summary,
+    mut take: impl FnMut(&mut Summary, &str),
+) -> Done {
+    let failed_before = summary.failed;
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))?;
+    let stdout = child.stdout.take().expect("the output was asked for");
+    for line in BufReader::new(stdout).split(b'\n') {
+        let line = line.map_err(|error| format!("cannot read what was printed: {error}"))?;
+        take(summary, &String::from_utf8_lossy(&line));
+    }
+    let status = child.wait().map_err(|error| format!("cannot wait for the end: {error}"))?;
+    if !status.success() {
+        summary.ended_badly(failed_before);
+    }
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! The client suites: what vendors and districts use, from the package registry, unchanged.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::each_line;
+use crate::house::{cargo, root, succeed};
+use crate::summary::Summary;
+
+/// The suites, in the order in which they run; each is a program that starts its own server.
+const SUITES: &[&str] = &["lightbeam", "edfi_api_client"];
+
+/// Runs the suites, or notes why they are skipped.
+pub fn run(summary: &mut Summary) {
+    let folder = root().join("tests/clients");
+    let python = match python(&folder) {
+        Ok(python) => python,
+        Err(reason) => return skip(summary, &reason),
+    };
+    if let Err(problem) = succeed(&mut cargo(&["build", "--quiet", "--locked", "-p", "homeroom"])) {
+        eprintln!("the server does not build: {problem}");
+        summary.failed += 1;
+        return;
+    }
+    for suite in SUITES {
+        println!("\nclient {suite}");
+        let mut command = Command::new(&python);
+        command.arg(folder.join(format!("{suite}_suite.py"))).arg(binary());
+        let ran = each_line(&mut command, summary, |summary, line| {
+            summary.take_check(line);
+            println!("{line}");
+        });
+        if let Err(problem) = ran {
+            eprintln!("{problem}");
+            summary.failed += 1;
+        }
+    }
+}
+
+fn skip(summary: &mut Summary, reason: &str) {
+    for suite in SUITES {
+        summary.skipped.push((format!("client {suite}"), reason.to_owned()));
+    }
+}
+
+/// The server under test.
+fn binary() -> PathBuf {
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    root().join(target).join("debug/homeroom")
+}
+
+/// The interpreter of `.venv`, with the pinned clients in it; installs them when they are not.
+///
+/// # Errors
+///
+/// Why they cannot be had: a reason to skip, no failure.
+fn python(folder: &Path) -> Result<PathBuf, String> {
+    let venv = root().join(".venv");
+    let python = venv.join("bin/python");
+    let wanted = folder.join("requirements.txt");
+    let installed = venv.join("homeroom-requirements.txt");
+    let pins = std::fs::read(&wanted).map_err(|error| format!("no requirements.txt: {error}"))?;
+    if std::fs::read(&installed).is_ok_and(|found| found == pins) && python.exists() {
+        return Ok(python);
+    }
+    eprintln!("installing the clients into .venv");
+    quietly(Command::new("python3").args(["-m", "venv"]).arg(&venv))
+        .map_err(|why| format!("python3 with venv is needed (Debian: python3-venv): {why}"))?;
+    quietly(
+        Command::new(&python)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
+            .arg(&wanted),
+    )
+    .map_err(|why| format!("the clients cannot be installed from the registry: {why}"))?;
+    std::fs::write(&installed, pins).map_err(|error| format!("cannot write .venv: {error}"))?;
+    Ok(python)
+}
+
+/// Runs a program; its last words are the reason when it fails.
+fn quietly(command: &mut Command) -> Result<(), String> {
+    let output =
+        command.stdin(Stdio::null()).output().map_err(|error| format!("cannot start: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned()
+        + &String::from_utf8_lossy(&output.stdout);
+    Err(said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason given").to_owned())
+}
