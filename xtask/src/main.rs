@@ -1,5 +1,6 @@
-//! Tasks of the house, a module each: `cargo xtask check`, `gen`, `test`, `long`.
+//! Tasks of the house, a module each: `cargo xtask check`, `bench`, `gen`, `test`, `long`.
 
+mod bench;
 mod check;
 mod generate;
 mod house;
@@ -25,6 +26,12 @@ const TASKS: &[Task] = &[
         arguments: "[STEP…]",
         does: "format, lints, docs, licences, dependencies, the laws of the code, generated files",
         run: check::run,
+    },
+    Task {
+        name: "bench",
+        arguments: "[--rounds N] [--seconds S] [--documents N]",
+        does: "the data API's figures beside nginx, as a table",
+        run: bench::run,
     },
     Task {
         name: "gen",

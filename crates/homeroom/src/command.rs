@@ -1,7 +1,9 @@
 //! The commands, a file each.
 
 pub mod claim_sets;
+pub mod claims;
 pub mod config;
+pub mod generate;
 pub mod keys;
 pub mod model;
 pub mod operations;

@@ -31,6 +31,7 @@ enum Command {
     Serve(command::serve::ServeArgs),
     Keys(command::keys::KeysArgs),
     ClaimSets(command::claim_sets::ClaimSetsArgs),
+    Generate(command::generate::GenerateArgs),
     /// Make, check and show the model files that say what the API serves
     #[command(subcommand)]
     Model(command::model::ModelCommand),
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => command::serve::run(args),
         Command::Keys(args) => command::keys::run(args),
         Command::ClaimSets(args) => command::claim_sets::run(args),
+        Command::Generate(args) => command::generate::run(args),
         Command::Model(command) => command::model::run(command),
         Command::Backup(args) => command::operations::backup(args),
         Command::Restore(args) => command::operations::restore(args),

@@ -1,4 +1,4 @@
-//! `homeroom claim-sets list | put`.
+//! `homeroom claim-sets list | put | import`.
 
 use std::path::PathBuf;
 
@@ -40,6 +40,8 @@ without strategies the defaults hold.")]
         #[arg(long, value_name = "FILE")]
         file: PathBuf,
     },
+    /// Makes the shipped claims file from the published hierarchy
+    Import(super::claims::ImportClaims),
 }
 
 /// Runs the command.
@@ -54,6 +56,7 @@ pub fn run(args: ClaimSetsArgs) -> Result<Exit, Failure> {
                 serde_json::from_str(&text).map_err(|e| Failure::because(&reading, e))?;
             (Manage::PutClaimSet { name, definition }, false)
         }
+        ClaimSetsCommand::Import(import) => return super::claims::run(&import),
     };
     let answer = control::request(&config, Request::Manage(manage), &mut |_| {})?;
     if json {

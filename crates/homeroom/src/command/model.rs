@@ -1,10 +1,11 @@
-//! `homeroom model import | show`.
+//! `homeroom model import | check | show`.
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use homeroom_model::format;
+use homeroom_model::check::{self, Exceptions, Published, Report};
 use homeroom_model::import::{self, Inputs, Rules, Text};
+use homeroom_model::{Source, format};
 
 use crate::exit::{Exit, Failure};
 
@@ -13,6 +14,8 @@ use crate::exit::{Exit, Failure};
 pub enum ModelCommand {
     /// Makes a model file from the artefacts that a data standard is published in.
     Import(Box<ImportArgs>),
+    /// Compares a model with what else is published about its data standard.
+    Check(CheckArgs),
     /// Shows one resource as the model file states it.
     #[command(after_help = "Example:\n  homeroom model show sections")]
     Show {
@@ -63,6 +66,34 @@ pub struct ImportArgs {
     schema: String,
 }
 
+/// What to compare.
+#[derive(Debug, Args)]
+#[command(after_help = "Exits with 6 when a difference has no reason, or a reason no difference.
+
+Example:
+  homeroom model check --reference reference/ed-fi")]
+pub struct CheckArgs {
+    /// Folder with the published artefacts: model/, openapi/, dependencies/.
+    #[arg(long, value_name = "DIR")]
+    reference: PathBuf,
+    /// A model file; the shipped one unless given.
+    #[arg(long, value_name = "FILE")]
+    model: Option<PathBuf>,
+    /// Differences with their reasons (TOML); the shipped ones unless given.
+    #[arg(long, value_name = "FILE")]
+    exceptions: Option<PathBuf>,
+    /// Print the report as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The artefacts inside a reference folder.
+const MANIFEST: &str = "model/relational-model-manifest-ds-5.2.0.json";
+const API_SCHEMA: &str = "model/ApiSchema-ds-5.1.0.json";
+const OPENAPI: &str = "openapi/resources-ds-5.2-with-tpdm-dms.json";
+const OPENAPI_DESCRIPTORS: &str = "openapi/descriptors-ds-5.2-with-tpdm-dms.json";
+const DEPENDENCIES: &str = "dependencies/dependencies-ds-5.2.0.json";
+
 /// The version whose model is meant unless another one is named.
 const SHIPPED: &str = "5.2.0";
 
@@ -75,6 +106,7 @@ fn shipped() -> Result<&'static str, Failure> {
 pub fn run(command: ModelCommand) -> Result<Exit, Failure> {
     match command {
         ModelCommand::Import(args) => make(&args),
+        ModelCommand::Check(args) => compare(&args),
         ModelCommand::Show { resource, model } => show(&resource, model.as_deref()),
     }
 }
@@ -125,12 +157,71 @@ fn make(args: &ImportArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn show(resource: &str, model: Option<&Path>) -> Result<Exit, Failure> {
-    let (name, text) = match model {
+fn compare(args: &CheckArgs) -> Result<Exit, Failure> {
+    let source = source(args.model.as_deref())?;
+    let model = homeroom_model::link(std::slice::from_ref(&source))
+        .map_err(|error| Failure::because("the model does not link", error))?;
+    let (name, text) = match &args.exceptions {
         Some(path) => (path.display().to_string(), read(path)?),
-        None => (format!("the shipped model {SHIPPED}"), shipped()?.to_owned()),
+        None => {
+            let text = homeroom_model::shipped_exceptions(SHIPPED).unwrap_or_default();
+            (format!("the shipped exceptions of {SHIPPED}"), text.to_owned())
+        }
     };
-    let source = format::read(&text).map_err(|error| Failure::because(&name, error))?;
+    let exceptions = Exceptions::read(&text).map_err(|error| Failure::because(&name, error))?;
+    let artefact = |path: &str| read(&args.reference.join(path));
+    let manifest = artefact(MANIFEST)?;
+    let api_schema = artefact(API_SCHEMA)?;
+    let resources = artefact(OPENAPI)?;
+    let descriptors = artefact(OPENAPI_DESCRIPTORS)?;
+    let dependencies = artefact(DEPENDENCIES)?;
+    let published = Published {
+        manifest: &manifest,
+        api_schema: &api_schema,
+        resources: &resources,
+        descriptors: &descriptors,
+        dependencies: &dependencies,
+    };
+    let report = check::check(&model, &published, &exceptions).map_err(Failure::Failed)?;
+    print_report(&report, args.json);
+    Ok(if report.is_clean() { Exit::Done } else { Exit::Differences })
+}
+
+fn print_report(report: &Report, json: bool) {
+    if json {
+        let compared: serde_json::Map<String, serde_json::Value> = report
+            .compared
+            .iter()
+            .map(|(name, facts)| ((*name).to_owned(), (*facts).into()))
+            .collect();
+        let unexplained: Vec<String> = report.unexplained.iter().map(ToString::to_string).collect();
+        let value = serde_json::json!({
+            "compared": compared,
+            "explained": report.explained,
+            "unexplained": unexplained,
+            "idle": report.idle,
+        });
+        println!("{value}");
+        return;
+    }
+    for (artefact, facts) in &report.compared {
+        println!("{artefact}: {facts} facts compared");
+    }
+    println!(
+        "{} differences with a reason, {} without",
+        report.explained,
+        report.unexplained.len()
+    );
+    for difference in &report.unexplained {
+        println!("  {difference}");
+    }
+    for row in &report.idle {
+        println!("  a row explains nothing: {row}");
+    }
+}
+
+fn show(resource: &str, model: Option<&Path>) -> Result<Exit, Failure> {
+    let source = source(model)?;
     let found = source.resources.iter().find(|found| {
         found.name.eq_ignore_ascii_case(resource) || found.endpoint.eq_ignore_ascii_case(resource)
     });
@@ -141,6 +232,15 @@ fn show(resource: &str, model: Option<&Path>) -> Result<Exit, Failure> {
         }
         None => Err(Failure::Usage(format!("the model has no resource `{resource}`"))),
     }
+}
+
+/// A model file's content: the one named, or else the shipped one.
+fn source(model: Option<&Path>) -> Result<Source, Failure> {
+    let (name, text) = match model {
+        Some(path) => (path.display().to_string(), read(path)?),
+        None => (format!("the shipped model of {SHIPPED}"), shipped()?.to_owned()),
+    };
+    format::read(&text).map_err(|error| Failure::because(&name, error))
 }
 
 struct File {

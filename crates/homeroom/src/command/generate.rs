@@ -1,0 +1,86 @@
+//! `homeroom generate`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use homeroom_district::{DistrictPlan, SCHOOL_YEAR_DEFAULT, WriteError};
+use serde_json::json;
+
+use crate::exit::{Exit, Failure};
+use crate::standard::{DEFAULT_VERSION, Standard};
+
+/// Makes a synthetic school district: consistent, of any size, and the same for the same seed.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  homeroom generate --students 1000 --out district
+  homeroom generate --students 100000 --seed 7 --format xml --out interchanges
+  homeroom generate --students 50 --format xml,jsonl --school-year 2027 --out small --json")]
+pub struct GenerateArgs {
+    /// How many students; each has about 57 documents
+    #[arg(long, value_name = "N")]
+    students: usize,
+    /// The same seed gives the same bytes
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Folder for the files; made if need be, and no file in it is overwritten
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// One file for each kind of document, or interchanges
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "jsonl")]
+    format: Vec<Format>,
+    /// The school year, by the calendar year in which it ends
+    #[arg(long, value_name = "YEAR", default_value_t = SCHOOL_YEAR_DEFAULT)]
+    school_year: u16,
+    /// Prints JSON: documents by kind, and files
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Format {
+    /// Interchange files such as Student.xml
+    Xml,
+    /// JSON lines such as students.jsonl
+    Jsonl,
+}
+
+/// Runs the command.
+pub fn run(args: GenerateArgs) -> Result<Exit, Failure> {
+    let plan = DistrictPlan::new(args.students, args.seed, args.school_year)
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+    let standard = Standard::read(DEFAULT_VERSION, None)?;
+    let formats: Vec<_> = args
+        .format
+        .iter()
+        .map(|format| match format {
+            Format::Xml => homeroom_district::Format::Xml,
+            Format::Jsonl => homeroom_district::Format::Jsonl,
+        })
+        .collect();
+    let written =
+        homeroom_district::write(&plan, &standard.model, &args.out, &formats).map_err(|error| {
+            match error {
+                WriteError::Exists { .. } => Failure::Usage(error.to_string()),
+                error => Failure::because("writing the district", error),
+            }
+        })?;
+    let documents: usize = written.documents.values().sum();
+    if args.json {
+        super::print_json(&json!({
+            "students": args.students,
+            "seed": args.seed,
+            "schoolYear": args.school_year,
+            "documents": documents,
+            "resources": written.documents,
+            "files": written.files,
+        }));
+    } else {
+        println!(
+            "{documents} documents of {} kinds in {} files in {}",
+            written.documents.len(),
+            written.files.len(),
+            args.out.display(),
+        );
+    }
+    Ok(Exit::Done)
+}

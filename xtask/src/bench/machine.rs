@@ -1,0 +1,51 @@
+//! The machine and its processes.
+
+use std::fs::read_to_string;
+
+/// Ticks of `/proc/PID/stat` a second; the same on every Linux that Homeroom runs on.
+const TICKS: f64 = 100.0;
+
+/// Processors, memory, kernel.
+pub fn describe() -> String {
+    let first = |file: &str, name: &str| {
+        read_to_string(file)
+            .unwrap_or_default()
+            .lines()
+            .find(|line| line.starts_with(name))
+            .and_then(|line| line.split_once(':'))
+            .map_or_else(String::new, |(_, value)| value.trim().to_owned())
+    };
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let kernel = read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!(
+        "{cores} cores ({}), memory {}, Linux {}",
+        first("/proc/cpuinfo", "model name"),
+        first("/proc/meminfo", "MemTotal"),
+        kernel.trim()
+    )
+}
+
+/// CPU time of processes so far, in seconds.
+pub fn cpu_seconds(pids: &[u32]) -> Result<f64, String> {
+    let mut ticks = 0.0;
+    for pid in pids {
+        let stat = read_to_string(format!("/proc/{pid}/stat")).map_err(|e| e.to_string())?;
+        let after = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        let fields: Vec<&str> = after.split_ascii_whitespace().collect();
+        for field in [11, 12] {
+            ticks += fields.get(field).and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0);
+        }
+    }
+    Ok(ticks / TICKS)
+}
+
+/// Median, least, greatest.
+pub fn spread(values: &[f64]) -> (f64, f64, f64) {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => (f64::NAN, f64::NAN, f64::NAN),
+        n if n % 2 == 1 => (sorted[n / 2], sorted[0], sorted[n - 1]),
+        n => (f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]), sorted[0], sorted[n - 1]),
+    }
+}

@@ -1,0 +1,197 @@
+//! The servers that are measured: Homeroom and, beside it, nginx.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::wait;
+
+const PORT: u16 = 18_080;
+const ADMIN_PORT: u16 = 18_090;
+const NGINX_PORT: u16 = 18_081;
+
+/// A running Homeroom.
+pub struct Server {
+    child: Child,
+    key: String,
+    secret: String,
+    /// From the start of the process to the first 200 of `/readyz`.
+    pub seconds_to_ready: f64,
+}
+
+impl Server {
+    /// Makes a key, starts the server, waits until it is ready.
+    pub fn start(binary: &str, data: &Path) -> Result<Self, String> {
+        let data = data.to_str().ok_or("the folder is not UTF-8")?;
+        let made = Command::new(binary)
+            .args(["keys", "create", "--claim-set", "FullAccess", "--json", "--data-dir", data])
+            .output()
+            .map_err(|e| e.to_string())?;
+        let made: serde_json::Value =
+            serde_json::from_slice(&made.stdout).map_err(|e| format!("keys create: {e}"))?;
+        let begun = Instant::now();
+        let child = Command::new(binary)
+            .args(["serve", "--data-dir", data])
+            .args(["--listen", &format!("127.0.0.1:{PORT}")])
+            .args(["--admin-listen", &format!("127.0.0.1:{ADMIN_PORT}")])
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|e| e.to_string())?;
+        let mut server = Self {
+            child,
+            key: made["key"].as_str().unwrap_or_default().into(),
+            secret: made["secret"].as_str().unwrap_or_default().into(),
+            seconds_to_ready: 0.0,
+        };
+        let ready = wait(Duration::from_secs(60), || {
+            exchange(PORT, "GET", "/readyz", "", "").is_ok_and(|(status, _)| status == 200)
+        });
+        server.seconds_to_ready = begun.elapsed().as_secs_f64();
+        if ready { Ok(server) } else { Err("the server did not become ready".into()) }
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// A URL of it.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{PORT}{path}")
+    }
+
+    /// A token.
+    pub fn token(&self) -> Result<String, String> {
+        let body = format!(
+            "{{\"grant_type\":\"client_credentials\",\"client_id\":\"{}\",\"client_secret\":\"{}\"}}",
+            self.key, self.secret
+        );
+        let (_, answer) =
+            exchange(PORT, "POST", "/oauth/token", "Content-Type: application/json\r\n", &body)?;
+        let answer: serde_json::Value =
+            serde_json::from_str(&answer).map_err(|e| e.to_string())?;
+        Ok(answer["access_token"].as_str().ok_or("no token came")?.to_owned())
+    }
+
+    /// The body of a GET.
+    pub fn get(&self, path: &str, token: &str) -> Result<String, String> {
+        let header = format!("Authorization: Bearer {token}\r\n");
+        match exchange(PORT, "GET", path, &header, "")? {
+            (200, body) => Ok(body),
+            (status, body) => Err(format!("GET {path}: {status} {body}")),
+        }
+    }
+
+    /// The ids of a list.
+    pub fn ids(&self, path: &str, token: &str) -> Result<Vec<String>, String> {
+        let page: serde_json::Value =
+            serde_json::from_str(&self.get(path, token)?).map_err(|e| e.to_string())?;
+        let documents = page.as_array().into_iter().flatten();
+        Ok(documents.filter_map(|d| Some(d["id"].as_str()?.to_owned())).collect())
+    }
+
+    /// Memory that the process holds.
+    pub fn resident_megabytes(&self) -> Result<f64, String> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid()))
+            .map_err(|e| e.to_string())?;
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
+        let kib: f64 =
+            line.split_ascii_whitespace().nth(1).and_then(|t| t.parse().ok()).unwrap_or(0.0);
+        Ok(kib / 1024.0)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        _ = Command::new("kill").arg(self.child.id().to_string()).status();
+        _ = self.child.wait();
+    }
+}
+
+/// A running nginx that serves one file.
+pub struct Nginx {
+    child: Child,
+}
+
+impl Nginx {
+    /// Starts it in a folder of its own.
+    pub fn start(folder: &Path, page: &str) -> Result<Self, String> {
+        let folder = std::fs::canonicalize(folder).map_err(|e| e.to_string())?.join("nginx");
+        std::fs::create_dir_all(folder.join("www")).map_err(|e| e.to_string())?;
+        std::fs::write(folder.join("www/doc.json"), page).map_err(|e| e.to_string())?;
+        let place = folder.display();
+        let configuration = format!(
+            "worker_processes 2; daemon off; pid {place}/pid; error_log {place}/error.log;\n\
+             events {{ worker_connections 4096; }}\n\
+             http {{ access_log off; keepalive_requests 1000000000; default_type application/json;\n\
+             client_body_temp_path {place}/body; proxy_temp_path {place}/proxy;\n\
+             fastcgi_temp_path {place}/fastcgi; uwsgi_temp_path {place}/uwsgi; scgi_temp_path {place}/scgi;\n\
+             server {{ listen 127.0.0.1:{NGINX_PORT}; root {place}/www; }} }}\n"
+        );
+        let file = folder.join("nginx.conf");
+        std::fs::write(&file, configuration).map_err(|e| e.to_string())?;
+        let child = Command::new("nginx")
+            .arg("-c")
+            .arg(&file)
+            .spawn()
+            .map_err(|error| format!("nginx: {error}; install the package nginx-light"))?;
+        let ready = wait(Duration::from_secs(10), || {
+            exchange(NGINX_PORT, "GET", "/doc.json", "", "").is_ok_and(|(status, _)| status == 200)
+        });
+        let nginx = Self { child };
+        if ready { Ok(nginx) } else { Err("nginx did not start".into()) }
+    }
+
+    /// Its workers' processes.
+    pub fn pids(&self) -> Vec<u32> {
+        let master = self.child.id();
+        let children = format!("/proc/{master}/task/{master}/children");
+        let listed = std::fs::read_to_string(children).unwrap_or_default();
+        listed.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+    }
+
+    /// A URL of it.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{NGINX_PORT}{path}")
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        _ = Command::new("kill").arg(self.child.id().to_string()).status();
+        _ = self.child.wait();
+    }
+}
+
+/// One request on a connection of its own: status and body.
+fn exchange(
+    port: u16,
+    method: &str,
+    path: &str,
+    headers: &str,
+    body: &str,
+) -> Result<(u16, String), String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).map_err(|e| e.to_string())?;
+    stream.set_nodelay(true).map_err(|e| e.to_string())?;
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n{headers}\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).map_err(|e| e.to_string())?;
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line).map_err(|e| e.to_string())?;
+    let status = line.split(' ').nth(1).and_then(|t| t.parse().ok()).ok_or("no status came")?;
+    while line.trim_end() != "" {
+        line.clear();
+        if reader.read_line(&mut line).map_err(|e| e.to_string())? == 0 {
+            break;
+        }
+    }
+    let mut body = String::new();
+    reader.read_to_string(&mut body).map_err(|e| e.to_string())?;
+    Ok((status, body))
+}
