@@ -5,7 +5,7 @@
 //! to itself do not count. A person can be created by a client that cannot yet see the person:
 //! access comes through an association ([`Resource::access_through`]). Such a person has two
 //! places, Create before the association and Update after it, and everything else that refers to
-//! the person or to the association comes after Update. Resources that the store itself provides take no part.
+//! the person comes after the association. Resources that the store itself provides take no part.
 
 use std::collections::BTreeSet;
 
@@ -61,25 +61,27 @@ pub struct Node {
     pub operations: Operations,
 }
 
-/// What must be there before what.
+/// What must be there before what, as it is drawn: everything that needs a person, or an
+/// association that gives access to one, waits for the person's Update.
 #[derive(Debug, Clone, Default)]
 pub struct DependencyGraph {
     /// Every resource once, persons twice; by index into the model.
     pub nodes: Vec<Node>,
     /// Indices into the nodes: the first comes before the second.
     pub edges: BTreeSet<(usize, usize)>,
-    /// Edges that stand for references which may be absent, given up because they closed a circle.
+    /// Edges that were given up because they closed a circle; those of references that may be
+    /// absent go first.
     pub given_up: BTreeSet<(usize, usize)>,
 }
 
 /// The order in which a store can be filled, level by level; by path within a level.
 pub fn dependency_order(model: &Model) -> Vec<Dependency> {
-    let graph = dependency_graph(model);
-    let levels = levels(&graph);
-    let mut order: Vec<Dependency> = graph
+    let mut needs = Needs::of(model);
+    break_circles(&mut needs.edges, &needs.optional);
+    let mut order: Vec<Dependency> = needs
         .nodes
         .iter()
-        .zip(levels)
+        .zip(levels(needs.nodes.len(), &needs.edges))
         .map(|(node, order)| Dependency {
             resource: node.resource,
             order,
@@ -95,58 +97,104 @@ pub fn dependency_order(model: &Model) -> Vec<Dependency> {
 
 /// The graph behind [`dependency_order`], without circles.
 pub fn dependency_graph(model: &Model) -> DependencyGraph {
-    let mut graph = DependencyGraph::default();
-    let mut first = vec![None; model.resources.len()];
-    let mut last = vec![None; model.resources.len()];
-    let ordered = || model.resources.iter().filter(|r| r.kind != ResourceKind::Enumeration);
-    let mut add = |resource: ResourceId, operations| {
-        graph.nodes.push(Node { resource, operations });
-        Some(graph.nodes.len() - 1)
-    };
-    for resource in ordered() {
-        let at = usize::from(resource.id.0);
-        if resource.access_through.is_empty() {
-            first[at] = add(resource.id, Operations::CreateAndUpdate);
-            last[at] = first[at];
-        } else {
-            first[at] = add(resource.id, Operations::Create);
-            last[at] = add(resource.id, Operations::Update);
+    let needs = Needs::of(model);
+    let mut edges = needs.drawn;
+    let given_up = break_circles(&mut edges, &needs.optional);
+    DependencyGraph { nodes: needs.nodes, edges, given_up }
+}
+
+/// What needs what.
+struct Needs {
+    nodes: Vec<Node>,
+    /// In the order of levels an association that gives access comes directly before what needs
+    /// the person.
+    edges: BTreeSet<(usize, usize)>,
+    /// The same as it is drawn, with the person's Update between the two.
+    drawn: BTreeSet<(usize, usize)>,
+    /// Edges that only stand for references which may be absent.
+    optional: BTreeSet<(usize, usize)>,
+}
+
+impl Needs {
+    fn of(model: &Model) -> Self {
+        let mut nodes = vec![];
+        // For each resource its node, and for a person the one of its updates.
+        let mut places: Vec<Option<(usize, Option<usize>)>> = vec![None; model.resources.len()];
+        let ordered = || model.resources.iter().filter(|r| r.kind != ResourceKind::Enumeration);
+        let mut add = |resource: ResourceId, operations| {
+            nodes.push(Node { resource, operations });
+            nodes.len() - 1
+        };
+        for resource in ordered() {
+            places[usize::from(resource.id.0)] = Some(if resource.access_through.is_empty() {
+                (add(resource.id, Operations::CreateAndUpdate), None)
+            } else {
+                let create = add(resource.id, Operations::Create);
+                (create, Some(add(resource.id, Operations::Update)))
+            });
         }
-    }
-    let persons: Vec<&Resource> = ordered().filter(|r| !r.access_through.is_empty()).collect();
-    let mut optional = BTreeSet::new();
-    let at = |nodes: &[Option<usize>], id: ResourceId| nodes[usize::from(id.0)];
-    for resource in ordered() {
-        let mut needs = vec![];
-        collect(&resource.properties, true, &mut needs);
-        for (target, required) in needs {
-            for needed in documents(model, target).into_iter().filter(|n| n.id != resource.id) {
-                let gives_access = needed.access_through.contains(&resource.id);
-                // What needs an association that gives access can wait for the person's Update.
-                let person = persons.iter().find(|person| {
-                    person.access_through.contains(&needed.id)
-                        && !person.access_through.contains(&resource.id)
-                });
-                let before = match person {
-                    Some(person) => at(&last, person.id),
-                    None if gives_access => at(&first, needed.id),
-                    None => at(&last, needed.id),
-                };
-                let (Some(from), Some(to)) = (before, at(&first, resource.id)) else { continue };
-                let new = graph.edges.insert((from, to));
-                if required {
-                    optional.remove(&(from, to));
-                } else if new {
-                    optional.insert((from, to));
-                }
-                if let (true, Some(update)) = (gives_access, at(&last, needed.id)) {
-                    graph.edges.insert((to, update));
+        let place = |id: ResourceId| places[usize::from(id.0)];
+        let mut needs = Self {
+            nodes,
+            edges: BTreeSet::new(),
+            drawn: BTreeSet::new(),
+            optional: BTreeSet::new(),
+        };
+        let persons: Vec<&Resource> = ordered().filter(|r| !r.access_through.is_empty()).collect();
+        for resource in ordered() {
+            let Some((to, _)) = place(resource.id) else { continue };
+            let mut found = vec![];
+            collect(&resource.properties, true, &mut found);
+            for (target, required) in found {
+                for needed in documents(model, target).into_iter().filter(|n| n.id != resource.id) {
+                    let Some((from, update)) = place(needed.id) else { continue };
+                    let gives_access = needed.access_through.contains(&resource.id);
+                    if let (false, Some(update)) = (gives_access, update) {
+                        for association in &needed.access_through {
+                            let from = place(*association).map(|(from, _)| from);
+                            needs.add(from, to, required);
+                        }
+                        needs.draw(Some(update), to, required);
+                        continue;
+                    }
+                    needs.add(Some(from), to, required);
+                    if gives_access {
+                        needs.add(Some(to), update.unwrap_or(to), true);
+                        needs.draw(Some(to), update.unwrap_or(to), true);
+                    }
+                    match persons.iter().find(|p| p.access_through.contains(&needed.id)) {
+                        None => needs.draw(Some(from), to, required),
+                        Some(person) if person.access_through.contains(&resource.id) => {}
+                        Some(person) => {
+                            let update = place(person.id).and_then(|(_, update)| update);
+                            needs.draw(update, to, required);
+                        }
+                    }
                 }
             }
         }
+        needs
     }
-    break_circles(&mut graph, &optional);
-    graph
+
+    fn add(&mut self, from: Option<usize>, to: usize, required: bool) {
+        let Some(from) = from else { return };
+        let new = self.edges.insert((from, to)) && !self.drawn.contains(&(from, to));
+        self.weigh((from, to), new, required);
+    }
+
+    fn draw(&mut self, from: Option<usize>, to: usize, required: bool) {
+        let Some(from) = from else { return };
+        let new = self.drawn.insert((from, to)) && !self.edges.contains(&(from, to));
+        self.weigh((from, to), new, required);
+    }
+
+    fn weigh(&mut self, edge: (usize, usize), new: bool, required: bool) {
+        if required {
+            self.optional.remove(&edge);
+        } else if new {
+            self.optional.insert(edge);
+        }
+    }
 }
 
 /// The targets of an object's references and descriptors, and whether they must be there.
@@ -177,37 +225,41 @@ fn documents(model: &Model, target: Target) -> Vec<&Resource> {
 }
 
 /// Gives up edges until none closes a circle: those of optional references first, then any.
-fn break_circles(graph: &mut DependencyGraph, optional: &BTreeSet<(usize, usize)>) {
+fn break_circles(
+    edges: &mut BTreeSet<(usize, usize)>,
+    optional: &BTreeSet<(usize, usize)>,
+) -> BTreeSet<(usize, usize)> {
+    let mut given_up = BTreeSet::new();
     loop {
         let closing: Vec<(usize, usize)> =
-            graph.edges.iter().copied().filter(|&(from, to)| reaches(graph, to, from)).collect();
+            edges.iter().copied().filter(|&(from, to)| reaches(edges, to, from)).collect();
         let dispensable = closing.iter().find(|edge| optional.contains(edge));
-        let Some(edge) = dispensable.or(closing.first()) else { return };
-        graph.edges.remove(edge);
-        graph.given_up.insert(*edge);
+        let Some(edge) = dispensable.or(closing.first()) else { return given_up };
+        edges.remove(edge);
+        given_up.insert(*edge);
     }
 }
 
 /// Whether a path of edges leads from one node to another.
-fn reaches(graph: &DependencyGraph, from: usize, to: usize) -> bool {
+fn reaches(edges: &BTreeSet<(usize, usize)>, from: usize, to: usize) -> bool {
     let mut seen = BTreeSet::from([from]);
     let mut open = vec![from];
     while let Some(at) = open.pop() {
         if at == to {
             return true;
         }
-        let next = graph.edges.range((at, 0)..=(at, usize::MAX)).map(|(_, next)| *next);
+        let next = edges.range((at, 0)..=(at, usize::MAX)).map(|(_, next)| *next);
         open.extend(next.filter(|next| seen.insert(*next)));
     }
     false
 }
 
 /// The level of each node: one more than the highest that comes before it.
-fn levels(graph: &DependencyGraph) -> Vec<u16> {
-    let mut levels = vec![1u16; graph.nodes.len()];
+fn levels(nodes: usize, edges: &BTreeSet<(usize, usize)>) -> Vec<u16> {
+    let mut levels = vec![1u16; nodes];
     loop {
         let mut changed = false;
-        for &(from, to) in &graph.edges {
+        for &(from, to) in edges {
             if levels[to] <= levels[from] {
                 levels[to] = levels[from] + 1;
                 changed = true;

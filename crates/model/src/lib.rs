@@ -7,6 +7,7 @@
 //!
 //! This crate does no I/O and knows neither HTTP nor SQL.
 
+pub mod check;
 mod dependencies;
 pub mod format;
 pub mod import;
@@ -35,6 +36,14 @@ pub use source::{
 pub fn shipped(version: &str) -> Option<&'static str> {
     match version {
         "5.2.0" => Some(include_str!("../../../models/ed-fi/5.2.0/ed-fi.model")),
+        _ => None,
+    }
+}
+
+/// The data file of [`check::Exceptions`] that is shipped for a version.
+pub fn shipped_exceptions(version: &str) -> Option<&'static str> {
+    match version {
+        "5.2.0" => Some(include_str!("../../../models/ed-fi/5.2.0/exceptions.toml")),
         _ => None,
     }
 }

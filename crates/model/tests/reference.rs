@@ -1,12 +1,15 @@
 //! Laws about the published artefacts; they need these, in the folder that the environment
 //! variable `HOMEROOM_REFERENCE` names.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
+use homeroom_model::check::{Exceptions, Published, check};
 use homeroom_model::import::{self, Inputs, Rules, Text};
 use homeroom_model::xml::{Content, XmlElement, reference_shape, xml_shape};
-use homeroom_model::{Model, format, link, shipped};
+use homeroom_model::{
+    Model, Operations, dependency_graph, format, link, shipped, shipped_exceptions,
+};
 use quick_xml::events::Event;
 use quick_xml::reader::Reader;
 
@@ -36,6 +39,10 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     found
 }
 
+fn text<'a>(file: &'a str, text: &'a str) -> Text<'a> {
+    Text { file, text }
+}
+
 /// What the importer makes of a version's artefacts.
 fn imported(folder: &Path, version: &str, openapi: &str) -> import::Imported {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/ed-fi/import.toml");
@@ -47,9 +54,6 @@ fn imported(folder: &Path, version: &str, openapi: &str) -> import::Imported {
     let foreign_keys = read(&folder.join(format!("sql/{version}/0030-ForeignKeys.sql")));
     let xsd: Vec<String> =
         files(&folder.join("xsd").join(version), "xsd").iter().map(|path| read(path)).collect();
-    fn text<'a>(file: &'a str, text: &'a str) -> Text<'a> {
-        Text { file, text }
-    }
     let inputs = Inputs {
         project: "Ed-Fi",
         schema: "ed-fi",
@@ -82,6 +86,83 @@ fn an_older_standard_is_imported_by_the_same_rules() {
     let model = link(&[older.source]).unwrap();
     assert_eq!(model.resources.len(), 314);
     assert_eq!(model.projects[0].version, "4.0.0");
+}
+
+#[test]
+fn a_list_can_be_asked_for_what_the_published_parameters_say() {
+    let Some(folder) = reference() else { return };
+    let model = link(&[imported(&folder, "4.0.0", "ds-4.0").source]).unwrap();
+    let document = read(&folder.join("openapi/resources-ds-4.0.json"));
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+
+    for resource in &model.resources {
+        let path = &document["paths"][resource.path()];
+        let Some(parameters) = path["get"]["parameters"].as_array() else { continue };
+        let named = parameters.iter().filter(|found| found["in"] == "query");
+        let theirs: BTreeSet<&str> =
+            named.filter_map(|found| found["name"].as_str()).filter(|name| *name != "id").collect();
+        let ours: BTreeSet<&str> =
+            resource.query_fields.iter().map(|field| field.name.as_str()).collect();
+        let missing: Vec<_> = theirs.difference(&ours).collect();
+        assert!(missing.is_empty(), "{}: {missing:?}", resource.endpoint);
+        // The published parameters leave out what a subclass inherits.
+        let more = ours.difference(&theirs).count();
+        assert!(more == 0 || resource.base.is_some(), "{}: {ours:?} {theirs:?}", resource.endpoint);
+    }
+}
+
+#[test]
+fn the_graph_of_dependencies_is_the_published_one() {
+    let Some(folder) = reference() else { return };
+    let older = link(&[imported(&folder, "4.0.0", "ds-4.0").source]).unwrap();
+    let shipped = link(&[format::read(shipped("5.2.0").unwrap()).unwrap()]).unwrap();
+
+    for (version, model) in [("4.0.0", older), ("5.2.0", shipped)] {
+        let file = format!("dependencies/dependencies-ds-{version}.graphml.xml");
+        let theirs = read(&folder.join(file));
+        let graph = dependency_graph(&model);
+        let id = |node: usize| {
+            let node = graph.nodes[node];
+            let retry = if node.operations == Operations::Update { "#Retry" } else { "" };
+            format!("{}{retry}", model.resource(node.resource).path())
+        };
+        let ours: BTreeSet<String> = graph
+            .edges
+            .iter()
+            .map(|(from, to)| format!("<edge source=\"{}\" target=\"{}\"", id(*from), id(*to)))
+            .collect();
+        let edges = theirs.lines().filter(|line| line.trim_start().starts_with("<edge"));
+        assert_eq!(edges.clone().count(), ours.len(), "{version}");
+        for edge in edges {
+            let edge = edge.trim().trim_end_matches("/>").trim_end();
+            assert!(ours.contains(edge), "{version} {edge}");
+        }
+    }
+}
+
+#[test]
+fn every_difference_from_what_is_published_has_its_reason() {
+    let Some(folder) = reference() else { return };
+    let model = link(&[format::read(shipped("5.2.0").unwrap()).unwrap()]).unwrap();
+    let exceptions = Exceptions::read(shipped_exceptions("5.2.0").unwrap()).unwrap();
+    let artefact = |path: &str| read(&folder.join(path));
+    let manifest = artefact("model/relational-model-manifest-ds-5.2.0.json");
+    let api_schema = artefact("model/ApiSchema-ds-5.1.0.json");
+    let resources = artefact("openapi/resources-ds-5.2-with-tpdm-dms.json");
+    let descriptors = artefact("openapi/descriptors-ds-5.2-with-tpdm-dms.json");
+    let dependencies = artefact("dependencies/dependencies-ds-5.2.0.json");
+    let published = Published {
+        manifest: &manifest,
+        api_schema: &api_schema,
+        resources: &resources,
+        descriptors: &descriptors,
+        dependencies: &dependencies,
+    };
+
+    let report = check(&model, &published, &exceptions).unwrap();
+
+    assert!(report.is_clean(), "{:?} {:?}", report.unexplained, report.idle);
+    assert!(report.compared.iter().all(|(_, facts)| *facts > 300), "{:?}", report.compared);
 }
 
 #[test]

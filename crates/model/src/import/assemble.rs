@@ -9,7 +9,7 @@ use super::openapi::{Api, Endpoint, segments};
 use super::sql::{Table, Tables};
 use super::walk::Walk;
 use super::{Imported, Problem, Rules, keys, xsd};
-use crate::source::{Presence, PropertySource, ResourceKind, ResourceSource, Source};
+use crate::source::{Presence, PropertySource, ResourceKind, ResourceSource, Source, Type};
 
 /// The artefacts, read.
 pub struct Published<'a> {
@@ -51,6 +51,7 @@ impl Published<'_> {
         let mut placement = Placement::default();
         for draft in &mut drafts {
             elements::place(&mut draft.source, &self.schemas, self.rules, &mut placement);
+            leave_nothing_empty(&mut draft.source.properties);
         }
         rules_used.extend(placement.rules_used.drain());
         for path in &placement.bare {
@@ -186,6 +187,18 @@ fn abstracts(drafts: &[Draft], problems: &mut Vec<Problem>) -> Vec<ResourceSourc
         }
     }
     found.into_values().collect()
+}
+
+/// Gives every text that must be there at least one character.
+fn leave_nothing_empty(properties: &mut [PropertySource]) {
+    for property in properties {
+        let required = property.presence != Presence::Optional;
+        match &mut property.kind {
+            Type::Text { min, .. } if *min == 0 && required => *min = 1,
+            Type::Object(inner) | Type::List(inner) => leave_nothing_empty(inner),
+            _ => {}
+        }
+    }
 }
 
 /// What all descriptors have in common, taken out of each of them.

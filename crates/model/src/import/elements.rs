@@ -234,13 +234,12 @@ impl Placer<'_> {
         names
     }
 
-    /// Takes over the bounds of a simple type.
+    /// Takes over the bounds of a simple type; a least length that `OpenAPI` states stands.
     fn bounds(&self, name: &str, kind: &mut Type) {
         let restrictions = || self.schemas.restrictions(name);
         match kind {
-            Type::Text { min, .. } => {
-                let least = restrictions().find_map(|found| found.min_length).unwrap_or(0);
-                *min = least.max(*min);
+            Type::Text { min: min @ 0, .. } => {
+                *min = restrictions().find_map(|found| found.min_length).unwrap_or(0);
             }
             Type::Integer { min, max, .. } | Type::Decimal { min, max, .. } => {
                 if let Some(least) = restrictions().find_map(|found| found.min.clone()) {

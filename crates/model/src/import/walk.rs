@@ -190,13 +190,7 @@ impl<'a> Walk<'a> {
             list: scope.list.clone(),
         });
         let presence = presence(scope.key.contains(&column), required);
-        let kind = match self.scalar_kind(table, sql, limits) {
-            // What must be there must not be empty.
-            Type::Text { min: 0, max } if presence != Presence::Optional => {
-                Type::Text { min: 1, max }
-            }
-            kind => kind,
-        };
+        let kind = self.scalar_kind(table, sql, limits);
         Some(PropertySource { name: name.to_owned(), presence, kind, xml: None })
     }
 
