@@ -36,7 +36,9 @@ pub fn run(arguments: &[String]) -> Done {
             .iter()
             .position(|argument| argument == name)
             .and_then(|at| arguments.get(at + 1))
-            .map_or(Ok(usual), |text| text.parse().map_err(|_| format!("{name}: `{text}` is no number")))
+            .map_or(Ok(usual), |text| {
+                text.parse().map_err(|_| format!("{name}: `{text}` is no number"))
+            })
     };
     let settings = Settings {
         rounds: number("--rounds", 5)?,
@@ -49,7 +51,17 @@ pub fn run(arguments: &[String]) -> Done {
     std::fs::create_dir_all(&settings.folder).map_err(|e| e.to_string())?;
     println!("{}\n", machine::describe());
     let district = settings.folder.join("district");
-    homeroom(&["generate", "--students", "500", "--seed", "1", "--format", "jsonl", "--out", text(&district)])?;
+    homeroom(&[
+        "generate",
+        "--students",
+        "500",
+        "--seed",
+        "1",
+        "--format",
+        "jsonl",
+        "--out",
+        text(&district),
+    ])?;
 
     let mut table = String::from("| what | median | least – greatest |\n|---|---|---|\n");
     small(&settings, &district, &mut table)?;
@@ -90,9 +102,9 @@ fn small(settings: &Settings, district: &Path, table: &mut String) -> Done {
         let events = server.ids(&format!("{ATTENDANCE}?limit=500"), &token)?;
         let events_file = settings.folder.join("events");
         write(&events_file, &events.join("\n"))?;
-        let arguments =
-            [token.as_str(), text(&bodies_file), ATTENDANCE, &from, text(&events_file)];
-        let mixed = measure(&[server.pid()], || load.run(&server.url(""), "mixed.lua", &arguments))?;
+        let arguments = [token.as_str(), text(&bodies_file), ATTENDANCE, &from, text(&events_file)];
+        let mixed =
+            measure(&[server.pid()], || load.run(&server.url(""), "mixed.lua", &arguments))?;
         if round > 0 {
             figures.add(peer, get, create, mixed);
         }
@@ -114,7 +126,12 @@ fn large(settings: &Settings, district: &Path, table: &mut String) -> Done {
     let begun = Instant::now();
     homeroom(&["load", text(&file), "--data-dir", text(&data)])?;
     let loaded = begun.elapsed().as_secs_f64();
-    row(table, "load of a million documents (JSON lines), documents/s", &[settings.documents as f64 / loaded], 0);
+    row(
+        table,
+        "load of a million documents (JSON lines), documents/s",
+        &[settings.documents as f64 / loaded],
+        0,
+    );
     let mut starts = vec![];
     for _ in 0..settings.rounds {
         let server = Server::start(BINARY, &data)?;
@@ -122,7 +139,12 @@ fn large(settings: &Settings, district: &Path, table: &mut String) -> Done {
     }
     row(table, "start on a million documents, ms to ready", &starts, 0);
     let server = Server::start(BINARY, &data)?;
-    row(table, "resident memory after start on a million documents, MB", &[server.resident_megabytes()?], 0);
+    row(
+        table,
+        "resident memory after start on a million documents, MB",
+        &[server.resident_megabytes()?],
+        0,
+    );
     let token = server.token()?;
     let depth = settings.documents * 8 / 10;
     let partitions = server.get(&format!("{ATTENDANCE}/partitions?number=5"), &token)?;
@@ -133,8 +155,14 @@ fn large(settings: &Settings, district: &Path, table: &mut String) -> Done {
         .ok_or("there is no fifth partition")?
         .to_owned();
     for (what, path) in [
-        ("page of 500 at 80 % depth by cursor, ms", format!("{ATTENDANCE}?pageToken={cursor}&pageSize=500")),
-        ("page of 500 at 80 % depth by offset, ms", format!("{ATTENDANCE}?offset={depth}&limit=500")),
+        (
+            "page of 500 at 80 % depth by cursor, ms",
+            format!("{ATTENDANCE}?pageToken={cursor}&pageSize=500"),
+        ),
+        (
+            "page of 500 at 80 % depth by offset, ms",
+            format!("{ATTENDANCE}?offset={depth}&limit=500"),
+        ),
         ("exact total count of the resource, ms", format!("{ATTENDANCE}?limit=0&totalCount=true")),
     ] {
         let mut times = vec![];
@@ -167,7 +195,11 @@ impl Figures {
         self.push("GET by id, p99 ms", 1, get.run.p99_ms);
         self.push("GET by id, CPU per request, µs", 1, get.cpu_micros);
         self.push("nginx, CPU per request, µs", 1, peer.cpu_micros);
-        self.push("GET by id, CPU per request as a multiple of nginx's", 2, get.cpu_micros / peer.cpu_micros);
+        self.push(
+            "GET by id, CPU per request as a multiple of nginx's",
+            2,
+            get.cpu_micros / peer.cpu_micros,
+        );
         self.push("durable create with three references, requests/s", 0, create.run.rate);
         self.push("durable create, p99 ms", 1, create.run.p99_ms);
         self.push("durable create, answers other than 2xx", 0, create.run.errors);
@@ -231,7 +263,8 @@ fn many_documents(bodies: &[String], count: usize, file: &Path) -> Done {
     for at in 0..count {
         let day = at / bodies.len();
         let date = format!("{:04}-{:02}-{:02}", 1900 + day / 336, day / 28 % 12 + 1, day % 28 + 1);
-        writeln!(out, "{}", bodies[at % bodies.len()].replace("%s", &date)).map_err(|e| e.to_string())?;
+        writeln!(out, "{}", bodies[at % bodies.len()].replace("%s", &date))
+            .map_err(|e| e.to_string())?;
     }
     out.flush().map_err(|e| e.to_string())
 }

@@ -6,6 +6,9 @@ use std::process::Command;
 /// Done, or what went wrong, for a person to read.
 pub type Done = Result<(), String>;
 
+/// The problem that a task has told already, so that its last line stays the last.
+pub const TOLD: &str = "";
+
 /// The folder of the workspace.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask stands in the workspace's folder")

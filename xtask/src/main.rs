@@ -67,7 +67,9 @@ fn main() -> ExitCode {
     match (task.run)(&arguments[1..]) {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {
-            eprintln!("xtask {name}: {problem}");
+            if problem != house::TOLD {
+                eprintln!("xtask {name}: {problem}");
+            }
             ExitCode::FAILURE
         }
     }

@@ -5,7 +5,7 @@ mod clients;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use crate::house::{Done, cargo};
+use crate::house::{self, Done, cargo};
 use crate::summary::Summary;
 
 /// Runs the tests. Without arguments all of them, the client suites too; arguments go to
@@ -36,7 +36,7 @@ pub fn run_with(arguments: &[String], environment: &[(&str, &str)]) -> Done {
         println!("skipped {test}: {reason}");
     }
     println!("\n{summary}");
-    if summary.failed == 0 { Ok(()) } else { Err("there are failures".into()) }
+    if summary.failed == 0 { Ok(()) } else { Err(house::TOLD.to_owned()) }
 }
 
 fn rust(arguments: &[String], environment: &[(&str, &str)], summary: &mut Summary) -> Done {

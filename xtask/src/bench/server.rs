@@ -70,8 +70,7 @@ impl Server {
         );
         let (_, answer) =
             exchange(PORT, "POST", "/oauth/token", "Content-Type: application/json\r\n", &body)?;
-        let answer: serde_json::Value =
-            serde_json::from_str(&answer).map_err(|e| e.to_string())?;
+        let answer: serde_json::Value = serde_json::from_str(&answer).map_err(|e| e.to_string())?;
         Ok(answer["access_token"].as_str().ok_or("no token came")?.to_owned())
     }
 

@@ -44,7 +44,8 @@ impl Wrk {
             command.output().map_err(|error| format!("wrk: {error}; install the package wrk"))?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let line = |start: &str| text.lines().map(str::trim).find(|line| line.starts_with(start));
-        let rate = line("Requests/sec:").and_then(|l| l.split_ascii_whitespace().nth(1)?.parse().ok());
+        let rate =
+            line("Requests/sec:").and_then(|l| l.split_ascii_whitespace().nth(1)?.parse().ok());
         let requests = text
             .lines()
             .find(|line| line.contains(" requests in "))
