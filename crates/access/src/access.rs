@@ -45,10 +45,10 @@ impl Default for AccessConfig {
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
     /// The claims file contradicts itself or the model.
-    #[error("the claims file cannot be used")]
+    #[error(transparent)]
     Claims(#[from] ClaimsError),
     /// The store could not.
-    #[error("the store could not be read")]
+    #[error(transparent)]
     Store(#[from] StoreError),
     /// The system gives no random bytes.
     #[error(transparent)]

@@ -67,7 +67,7 @@ impl ClaimSet {
         if reader.faults.is_empty() { Ok(set) } else { Err(reader.faults) }
     }
 
-    /// The definition in the form that [`ClaimSet::read`] takes, with every URI as it is written.
+    /// The definition in the form that `claim-sets put` takes, with every URI as it is written.
     pub fn to_json(&self) -> Value {
         let claims: Vec<Value> = self
             .grants

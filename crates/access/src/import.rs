@@ -37,7 +37,7 @@ pub enum ImportError {
         message: String,
     },
     /// The claims file that is there cannot be read.
-    #[error("the claims file that is there cannot be read")]
+    #[error(transparent)]
     Current(#[from] ClaimsError),
 }
 

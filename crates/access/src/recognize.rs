@@ -132,14 +132,14 @@ impl Access {
             TokenError::Foreign => unrecognized("The token is none that this server issued.", true),
             TokenError::Expired => unrecognized("The token has expired; get a new one.", true),
         })?;
-        let client = self.look_up(|registry| {
+        let found = self.look_up(|registry| {
             let registered = registry.clients.get(&claims.sub)?;
             let live = |secret: &&SecretRecord| secret.id == claims.sid && secret.is_live(now);
-            registered.secrets.iter().find(live)?;
-            Some(Arc::clone(&registered.client))
+            let secret = registered.secrets.iter().find(live)?;
+            Some((Arc::clone(&registered.client), secret.valid_until))
         });
-        let client = client
-            .filter(|client| client.status == Status::Active)
+        let (client, until) = found
+            .filter(|(client, _)| client.status == Status::Active)
             .ok_or_else(|| unrecognized("The token's key or secret has been revoked.", true))?;
         let client = match claims.scope {
             None => client,
@@ -153,7 +153,9 @@ impl Access {
                 ));
             }
         };
-        let entry = Entry { client: Arc::clone(&client), expires: claims.expires(), generation };
+        // A token that was issued before its secret was given an end stops there, too.
+        let expires = until.map_or(claims.expires(), |until| claims.expires().min(until));
+        let entry = Entry { client: Arc::clone(&client), expires, generation };
         self.cache.insert(hash, entry, now);
         Ok(client)
     }

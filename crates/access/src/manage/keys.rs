@@ -1,0 +1,279 @@
+//! Keys: made, listed, rotated, revoked.
+
+use homeroom_http::Timestamp;
+use homeroom_store::Sql;
+use serde_json::{Value, json};
+
+use super::ManageError;
+use crate::access::Access;
+use crate::client::{Scope, Status};
+use crate::recognize::SECRETS_MAX;
+use crate::records::{ClientRecord, SecretRecord};
+use crate::registry::Registered;
+use crate::secret::{RandomError, new_key, new_secret, new_secret_id};
+use crate::sql;
+
+/// Most clients of a store.
+const CLIENTS_MAX: usize = 100_000;
+/// Most education organizations of a client.
+const EDUCATION_ORGANIZATIONS_MAX: usize = 10_000;
+/// Most namespace prefixes of a client.
+const NAMESPACE_PREFIXES_MAX: usize = 100;
+/// Most characters of a name or a namespace prefix.
+const TEXT_MAX: usize = 255;
+
+/// What a new key shall be, as it was asked.
+pub(super) struct NewKey {
+    pub(super) claim_set: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) scopes: Vec<String>,
+    pub(super) education_organizations: Vec<i64>,
+    pub(super) namespace_prefixes: Vec<String>,
+}
+
+impl Access {
+    pub(super) async fn create_key(
+        &self,
+        asked: NewKey,
+        now: Timestamp,
+    ) -> Result<Value, ManageError> {
+        let mut record = ClientRecord {
+            key: new_key()?,
+            application: checked_name(asked.name)?,
+            claim_set: asked.claim_set,
+            scopes: checked_scopes(&asked.scopes)?,
+            education_organizations: checked_organizations(asked.education_organizations)?,
+            namespace_prefixes: checked_prefixes(asked.namespace_prefixes)?,
+            created: now,
+            status: Status::Active,
+        };
+        let needs_set = record.scopes.contains(&Scope::Data);
+        record.claim_set = self.look_up(|registry| {
+            if registry.clients.len() >= CLIENTS_MAX {
+                return Err(ManageError::Refused(format!("there are {CLIENTS_MAX} keys already")));
+            }
+            match &record.claim_set {
+                None if needs_set => Err(ManageError::NoClaimSet(registry.set_names())),
+                None => Ok(None),
+                Some(name) => match registry.set(name) {
+                    Some(known) => Ok(Some(known.set.name.clone())),
+                    None => Err(ManageError::UnknownClaimSet {
+                        name: name.clone(),
+                        known: registry.set_names(),
+                    }),
+                },
+            }
+        })?;
+        if record.application.is_empty() {
+            record.application.clone_from(&record.key);
+        }
+        let secret = new_secret()?;
+        let hash = self.hasher.hash(&record.key, &secret);
+        let version = self
+            .write(vec![
+                Sql::new(sql::ADD_CLIENT, record.arguments()),
+                add_secret(&record.key, &hash, now)?,
+            ])
+            .await?;
+        self.reload_client(&record.key, version).await?;
+        Ok(json!({
+            "key": record.key,
+            "secret": secret.expose(),
+            "name": record.application,
+            "claimSet": record.claim_set,
+            "scopes": scope_names(&record.scopes),
+            "educationOrganizations": record.education_organizations,
+            "namespacePrefixes": record.namespace_prefixes,
+        }))
+    }
+
+    pub(super) fn list_keys(&self, now: Timestamp) -> Value {
+        let mut keys = self.look_up(|registry| {
+            let clients = registry.clients.values();
+            clients
+                .map(|registered| (registered.client.created, shown(registered, now)))
+                .collect::<Vec<_>>()
+        });
+        keys.sort_by_key(|(created, _)| *created);
+        json!({ "keys": keys.into_iter().map(|(_, key)| key).collect::<Vec<_>>() })
+    }
+
+    pub(super) async fn rotate_key(
+        &self,
+        key: &str,
+        old_secret_seconds: Option<u32>,
+        now: Timestamp,
+    ) -> Result<Value, ManageError> {
+        let secrets = self.secrets_of_active(key)?;
+        let (live, ended): (Vec<_>, Vec<_>) =
+            secrets.into_iter().partition(|secret| secret.is_live(now));
+        if live.len() >= SECRETS_MAX {
+            return Err(ManageError::Refused(format!(
+                "the key {key} has {SECRETS_MAX} live secrets already; revoke the older one first \
+                 (homeroom keys revoke {key} --old-secrets)"
+            )));
+        }
+        let secret = new_secret()?;
+        let hash = self.hasher.hash(key, &secret);
+        let mut writes: Vec<Sql> = ended
+            .iter()
+            .map(|old| Sql::new(sql::REMOVE_SECRET, vec![old.id.clone().into()]))
+            .collect();
+        let until = old_secret_seconds.map(|seconds| now.plus_seconds(i64::from(seconds)));
+        if let Some(until) = until {
+            writes.extend(live.iter().map(|old| {
+                let until = old.valid_until.map_or(until, |earlier| earlier.min(until));
+                Sql::new(sql::END_SECRET, vec![old.id.clone().into(), until.0.into()])
+            }));
+        }
+        // The newest secret is told by its moment, so that one must be later than the other's.
+        let newest = live.iter().map(|old| old.created.0 + 1).max();
+        let created = newest.map_or(now, |newest| now.max(Timestamp(newest)));
+        writes.push(add_secret(key, &hash, created)?);
+        let version = self.write(writes).await?;
+        self.reload_client(key, version).await?;
+        Ok(json!({
+            "key": key,
+            "secret": secret.expose(),
+            "oldSecretValidUntil": until.map(|until| until.to_string()),
+        }))
+    }
+
+    pub(super) async fn revoke_key(
+        &self,
+        key: &str,
+        old_secrets_only: bool,
+        now: Timestamp,
+    ) -> Result<Value, ManageError> {
+        let secrets = self.secrets_of_active(key)?;
+        let writes = if old_secrets_only {
+            let older = &secrets[..secrets.len().saturating_sub(1)];
+            let remove = |secret: &SecretRecord| vec![secret.id.clone().into()];
+            older.iter().map(|secret| Sql::new(sql::REMOVE_SECRET, remove(secret))).collect()
+        } else {
+            vec![
+                Sql::new(sql::REVOKE_CLIENT, vec![key.into(), now.0.into()]),
+                Sql::new(sql::REMOVE_SECRETS_OF, vec![key.into()]),
+            ]
+        };
+        let revoked = if old_secrets_only { writes.len() } else { secrets.len() };
+        let version = self.write(writes).await?;
+        self.reload_client(key, version).await?;
+        let status = if old_secrets_only { "active" } else { "revoked" };
+        Ok(json!({ "key": key, "status": status, "secretsRevoked": revoked }))
+    }
+
+    fn secrets_of_active(&self, key: &str) -> Result<Vec<SecretRecord>, ManageError> {
+        if let Status::Revoked(since) = self.client(key)?.status {
+            return Err(ManageError::Refused(format!(
+                "the key {key} was revoked at {since} and stays so; create another"
+            )));
+        }
+        Ok(self.look_up(|registry| {
+            registry.clients.get(key).map_or(vec![], |registered| registered.secrets.clone())
+        }))
+    }
+}
+
+fn add_secret(key: &str, hash: &blake3::Hash, now: Timestamp) -> Result<Sql, RandomError> {
+    let id = new_secret_id()?;
+    let arguments = vec![id.into(), key.into(), hash.to_hex().to_string().into(), now.0.into()];
+    Ok(Sql::new(sql::ADD_SECRET, arguments))
+}
+
+fn shown(registered: &Registered, now: Timestamp) -> Value {
+    let client = &registered.client;
+    let live = registered.secrets.iter().filter(|secret| secret.is_live(now));
+    let secrets: Vec<Value> = live
+        .map(|secret| {
+            json!({
+                "created": secret.created.to_string(),
+                "validUntil": secret.valid_until.map(|until| until.to_string()),
+            })
+        })
+        .collect();
+    let (status, revoked) = match client.status {
+        Status::Active => ("active", None),
+        Status::Revoked(since) => ("revoked", Some(since.to_string())),
+    };
+    json!({
+        "key": client.key,
+        "name": client.application,
+        "claimSet": client.claim_set,
+        "scopes": scope_names(&client.scopes),
+        "educationOrganizations": *client.education_organizations,
+        "namespacePrefixes": *client.namespace_prefixes,
+        "status": status,
+        "created": client.created.to_string(),
+        "revoked": revoked,
+        "secrets": secrets,
+    })
+}
+
+fn scope_names(scopes: &[Scope]) -> Vec<&'static str> {
+    scopes.iter().map(|scope| scope.name()).collect()
+}
+
+fn checked_name(name: Option<String>) -> Result<String, ManageError> {
+    let name = name.unwrap_or_default().trim().to_owned();
+    if name.chars().count() > TEXT_MAX || name.chars().any(char::is_control) {
+        return Err(ManageError::Invalid(format!(
+            "the name of an application has at most {TEXT_MAX} characters, none of them a control"
+        )));
+    }
+    Ok(name)
+}
+
+fn checked_scopes(names: &[String]) -> Result<Vec<Scope>, ManageError> {
+    if names.is_empty() {
+        return Ok(vec![Scope::Data]);
+    }
+    let mut scopes = vec![];
+    for name in names {
+        let scope = Scope::read(name).ok_or_else(|| {
+            let known = Scope::ALL.map(Scope::name);
+            ManageError::Invalid(format!(
+                "there is no scope `{name}`; there are {}",
+                known.join(", ")
+            ))
+        })?;
+        scopes.push(scope);
+    }
+    scopes.sort_unstable();
+    scopes.dedup();
+    Ok(scopes)
+}
+
+fn checked_organizations(mut ids: Vec<i64>) -> Result<Vec<i64>, ManageError> {
+    ids.sort_unstable();
+    ids.dedup();
+    if ids.len() > EDUCATION_ORGANIZATIONS_MAX {
+        return Err(ManageError::Invalid(format!(
+            "a key has at most {EDUCATION_ORGANIZATIONS_MAX} education organizations; name one \
+             above them instead"
+        )));
+    }
+    Ok(ids)
+}
+
+fn checked_prefixes(given: Vec<String>) -> Result<Vec<String>, ManageError> {
+    let mut prefixes: Vec<String> = vec![];
+    for prefix in given {
+        let prefix = prefix.trim().to_owned();
+        let length = prefix.chars().count();
+        if length == 0 || length > TEXT_MAX || prefix.chars().any(char::is_control) {
+            return Err(ManageError::Invalid(format!(
+                "a namespace prefix has 1 to {TEXT_MAX} characters, such as `uri://ed-fi.org`"
+            )));
+        }
+        if !prefixes.contains(&prefix) {
+            prefixes.push(prefix);
+        }
+    }
+    if prefixes.len() > NAMESPACE_PREFIXES_MAX {
+        return Err(ManageError::Invalid(format!(
+            "a key has at most {NAMESPACE_PREFIXES_MAX} namespace prefixes"
+        )));
+    }
+    Ok(prefixes)
+}

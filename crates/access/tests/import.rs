@@ -1,0 +1,116 @@
+//! The importer of claims, on a hierarchy of the published form.
+
+mod support;
+
+use homeroom_access::import::{ImportError, import};
+use homeroom_access::{Action, Claims, Permission, Rights, Strategy};
+use serde_json::{Value, json};
+
+fn hierarchy() -> Value {
+    json!({
+        "claimSets": [
+            {"claimSetName": "Vendor", "isSystemReserved": true},
+            {"claimSetName": "E2E-Test", "isSystemReserved": true},
+        ],
+        "claimsHierarchy": [
+            {
+                "name": "http://ed-fi.org/identity/claims/domains/people",
+                "defaultAuthorization": {"actions": [{
+                    "name": "Read", "authorizationStrategies": [{"name": "NamespaceBased"}],
+                }]},
+                "claimSets": [
+                    {"name": "Vendor", "actions": [{"name": "Read"}, {
+                        "name": "Create",
+                        "authorizationStrategyOverrides": [{"name": "NoFurtherAuthorizationRequired"}],
+                    }]},
+                    {"name": "E2E-Test", "actions": [{"name": "Delete"}]},
+                ],
+                "claims": [
+                    {"name": "http://ed-fi.org/identity/claims/ed-fi/student"},
+                    {"name": "http://ed-fi.org/identity/claims/ed-fi/unicorn"},
+                ],
+            },
+            {"name": "http://ed-fi.org/identity/claims/domains/unicorns", "claims": [
+                {"name": "http://ed-fi.org/identity/claims/ed-fi/blackUnicorn"},
+            ]},
+            {"name": "http://ed-fi.org/identity/claims/services/identity"},
+        ],
+    })
+}
+
+const CURRENT: &str = r#"
+own = ["Ours"]
+[tree]
+"*" = []
+[successors]
+"ed-fi/parent" = "ed-fi/contact"
+[claim-sets.Ours]
+"*" = "Read"
+[claim-sets.Gone]
+"*" = "Read"
+"#;
+
+#[test]
+fn what_stands_for_a_resource_or_a_service_is_taken_and_our_own_part_stays() {
+    let model = support::model();
+
+    let imported = import(&hierarchy().to_string(), &model, CURRENT, "E2E-").unwrap();
+
+    assert_eq!(imported.claim_sets, ["Vendor"]);
+    assert_eq!(imported.left_out_sets, ["E2E-Test"]);
+    assert_eq!(
+        imported.left_out_claims,
+        ["ed-fi/unicorn", "ed-fi/blackUnicorn", "domains/unicorns"]
+    );
+    assert!(imported.text.contains("\"ed-fi/parent\" = \"ed-fi/contact\""));
+    let file: toml::Table = imported.text.parse().unwrap();
+    let sets: Vec<&String> = file["claim-sets"].as_table().unwrap().keys().collect();
+    assert_eq!(sets, ["Ours", "Vendor"]);
+    let claims = Claims::read(&imported.text, &model).unwrap();
+    let set = claims.shipped().iter().find(|set| set.name == "Vendor").unwrap();
+    let rights = Rights::compile(&claims, set);
+    let student = model.by_endpoint("ed-fi", "students").unwrap().id;
+    assert_eq!(
+        *rights.permission(student, Action::Read),
+        Permission::Granted(vec![Strategy::NamespaceBased])
+    );
+    assert_eq!(
+        *rights.permission(student, Action::Create),
+        Permission::Granted(vec![Strategy::NoFurtherAuthorizationRequired])
+    );
+    assert_eq!(*rights.permission(student, Action::Delete), Permission::NotGrantedForAction);
+}
+
+#[test]
+fn importing_again_changes_nothing() {
+    let model = support::model();
+    let once = import(&hierarchy().to_string(), &model, CURRENT, "E2E-").unwrap();
+
+    let twice = import(&hierarchy().to_string(), &model, &once.text, "E2E-").unwrap();
+
+    assert_eq!(twice, once);
+}
+
+#[test]
+fn a_name_without_meaning_is_refused_with_its_claim() {
+    let model = support::model();
+    for (pointer, value, message) in [
+        ("/claimsHierarchy/0/name", json!("people"), "is no URI of a claim"),
+        ("/claimsHierarchy/0/claimSets/0/actions/0/name", json!("Write"), "`Write` is no action"),
+        (
+            "/claimsHierarchy/0/defaultAuthorization/actions/0/authorizationStrategies/0/name",
+            json!("Namespace"),
+            "`Namespace` is no strategy",
+        ),
+        ("/claimsHierarchy/0/claimSets/0/actions/0/name", json!("Create"), "stands twice"),
+    ] {
+        let mut hierarchy = hierarchy();
+        *hierarchy.pointer_mut(pointer).unwrap() = value;
+
+        let error = import(&hierarchy.to_string(), &model, "", "E2E-").unwrap_err();
+
+        let ImportError::Claim { message: found, .. } = error else { panic!("{error}") };
+        assert!(found.contains(message), "{found}");
+    }
+    assert!(matches!(import("{}", &model, "", "E2E-"), Err(ImportError::Reference(_))));
+}

@@ -1,0 +1,331 @@
+//! Managing keys and claim sets.
+
+mod support;
+
+use homeroom_access::{Action, Manage, ManageError, Permission};
+use http::Method;
+use serde_json::{Value, json};
+use support::{Credentials, NOW, access, call, create, new_key, open, recognize, store, token};
+
+fn key(claim_set: Option<&str>, scopes: &[&str]) -> Manage {
+    Manage::CreateKey {
+        claim_set: claim_set.map(String::from),
+        name: None,
+        scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
+        education_organizations: vec![],
+        namespace_prefixes: vec![],
+    }
+}
+
+fn readers(actions: &[&str]) -> Value {
+    let actions: Vec<Value> = actions
+        .iter()
+        .map(|name| {
+            json!({"name": name, "authorizationStrategies": ["NoFurtherAuthorizationRequired"]})
+        })
+        .collect();
+    json!({"name": "Readers", "resourceClaims": [
+        {"claim": "http://ed-fi.org/ods/identity/claims/student", "actions": actions},
+    ]})
+}
+
+#[tokio::test]
+async fn a_key_for_data_needs_a_claim_set_and_the_refusal_lists_them() {
+    let access = access().await;
+
+    for (asked, expected) in [
+        (key(None, &[]), "a key needs a claim set"),
+        (key(None, &["learning", "data"]), "a key needs a claim set"),
+        (key(Some("Vendor"), &[]), "there is no claim set `Vendor`"),
+    ] {
+        let refusal = access.manage(asked, NOW).await.unwrap_err().to_string();
+
+        assert!(refusal.starts_with(expected), "{refusal}");
+        assert!(refusal.contains("EdFiSandbox") && refusal.contains("FullAccess"), "{refusal}");
+    }
+    assert_eq!(access.manage(Manage::ListKeys {}, NOW).await.unwrap()["keys"], json!([]));
+}
+
+#[tokio::test]
+async fn a_claim_set_is_found_whatever_blanks_hyphens_and_case_the_name_has() {
+    let access = access().await;
+
+    for name in ["SISVendor", "SIS Vendor", "sis-vendor"] {
+        let made = access.manage(key(Some(name), &[]), NOW).await.unwrap();
+        assert_eq!(made["claimSet"], "SISVendor", "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_makes_no_sense_is_refused() {
+    let access = access().await;
+    let asked =
+        |organizations: Vec<i64>, prefixes: Vec<String>, name: Option<String>| Manage::CreateKey {
+            claim_set: Some("FullAccess".into()),
+            name,
+            scopes: vec![],
+            education_organizations: organizations,
+            namespace_prefixes: prefixes,
+        };
+
+    for (asked, expected) in [
+        (key(Some("FullAccess"), &["root"]), "there is no scope `root`"),
+        (asked((0..10_001).collect(), vec![], None), "at most 10000 education organizations"),
+        (asked(vec![], vec![" ".into()], None), "a namespace prefix has 1 to 255"),
+        (asked(vec![], vec!["u".repeat(256)], None), "a namespace prefix has 1 to 255"),
+        (
+            asked(vec![], (0..101).map(|n| format!("uri://{n}")).collect(), None),
+            "at most 100 namespace prefixes",
+        ),
+        (asked(vec![], vec![], Some("n".repeat(256))), "at most 255 characters"),
+        (asked(vec![], vec![], Some("a\u{7}b".into())), "none of them a control"),
+    ] {
+        let refusal = access.manage(asked, NOW).await.unwrap_err();
+
+        assert!(matches!(refusal, ManageError::Invalid(_)), "{refusal:?}");
+        assert!(refusal.to_string().contains(expected), "{refusal}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_of_keys_shows_all_but_the_secrets() {
+    let store = store();
+    let before = open(&store).await;
+    let asked = Manage::CreateKey {
+        claim_set: Some("AssessmentVendor".into()),
+        name: Some(" Tests & Co. ".into()),
+        scopes: vec!["xapi".into(), "data".into(), "data".into()],
+        education_organizations: vec![2, 1, 2],
+        namespace_prefixes: vec!["uri://b".into(), "uri://a".into(), "uri://b".into()],
+    };
+    let made = create(&before, asked).await;
+    drop(before);
+
+    let listed = open(&store).await.manage(Manage::ListKeys {}, NOW).await.unwrap();
+
+    assert_eq!(
+        listed["keys"],
+        json!([{
+            "key": made.key,
+            "name": "Tests & Co.",
+            "claimSet": "AssessmentVendor",
+            "scopes": ["data", "xapi"],
+            "educationOrganizations": [1, 2],
+            "namespacePrefixes": ["uri://b", "uri://a"],
+            "status": "active",
+            "created": NOW.to_string(),
+            "revoked": null,
+            "secrets": [{"created": NOW.to_string(), "validUntil": null}],
+        }])
+    );
+    assert!(!listed.to_string().contains(&made.secret));
+}
+
+#[tokio::test]
+async fn a_secret_is_nowhere_in_the_store() {
+    let store = store();
+    let access = open(&store).await;
+    let made = create(&access, new_key("FullAccess")).await;
+
+    for table in ["SELECT hash FROM api_client_secret", "SELECT bytes FROM server_key"] {
+        let rows = store.query(homeroom_store::Sql::new(table, vec![])).await.unwrap();
+        assert!(!rows.is_empty());
+        assert!(!format!("{rows:?}").contains(&made.secret));
+    }
+}
+
+#[tokio::test]
+async fn a_revoked_key_stays_revoked() {
+    let access = access().await;
+    let Credentials { key, .. } = create(&access, new_key("FullAccess")).await;
+    let revoke = || Manage::RevokeKey { key: key.clone(), old_secrets_only: false };
+    let revoked = access.manage(revoke(), NOW).await.unwrap();
+    assert_eq!(revoked["status"], "revoked");
+
+    for asked in [revoke(), Manage::RotateKey { key: key.clone(), old_secret_seconds: None }] {
+        let refusal = access.manage(asked, NOW).await.unwrap_err();
+        assert!(refusal.to_string().contains("was revoked at"), "{refusal}");
+    }
+    let listed = access.manage(Manage::ListKeys {}, NOW).await.unwrap();
+    assert_eq!(listed["keys"][0]["status"], "revoked");
+    assert_eq!(listed["keys"][0]["secrets"], json!([]));
+}
+
+#[tokio::test]
+async fn an_unknown_key_is_answered_with_the_nearest_one() {
+    let access = access().await;
+    let made = create(&access, new_key("FullAccess")).await;
+    let nearly = format!("{}x", made.key);
+
+    for asked in [
+        Manage::RevokeKey { key: nearly.clone(), old_secrets_only: false },
+        Manage::RotateKey { key: nearly.clone(), old_secret_seconds: None },
+        Manage::Explain { key: nearly, method: "GET".into(), resource: "schools".into() },
+    ] {
+        let refusal = access.manage(asked, NOW).await.unwrap_err();
+        assert!(matches!(refusal, ManageError::UnknownKey { .. }));
+        assert!(refusal.to_string().ends_with(&format!("did you mean {}?", made.key)), "{refusal}");
+    }
+}
+
+#[tokio::test]
+async fn a_changed_claim_set_holds_for_tokens_that_are_out() {
+    let store = store();
+    let access = open(&store).await;
+    let put = |actions: &[&str]| Manage::PutClaimSet {
+        name: "Readers".into(),
+        definition: readers(actions),
+    };
+    let first = access.manage(put(&["Read"]), NOW).await.unwrap();
+    assert_eq!(first, json!({"name": "Readers", "replaced": false, "resourceClaims": 1}));
+    let credentials = create(&access, new_key("readers")).await;
+    let token = token(&access, &credentials, NOW).await;
+    let model = support::model();
+    let student = model.by_endpoint("ed-fi", "students").unwrap().id;
+    let may_delete = |access: &homeroom_access::Access| {
+        let client = recognize(access, &token, "data", NOW).unwrap();
+        matches!(client.rights.permission(student, Action::Delete), Permission::Granted(_))
+    };
+    assert!(!may_delete(&access));
+
+    let second = access.manage(put(&["Read", "Delete"]), NOW).await.unwrap();
+
+    assert_eq!(second["replaced"], true);
+    assert!(may_delete(&access));
+    let after = open(&store).await;
+    assert!(may_delete(&after), "after a restart too");
+}
+
+#[tokio::test]
+async fn a_claim_set_that_cannot_be_used_is_refused_with_every_fault() {
+    let access = access().await;
+    let definition = json!({"resourceClaims": [
+        {"claim": "http://ed-fi.org/identity/claims/ed-fi/studnet", "actions": [{"name": "Read"}]},
+        {"claim": "http://ed-fi.org/identity/claims/ed-fi/school", "actions": [{"name": "Write"}]},
+    ]});
+
+    let asked = Manage::PutClaimSet { name: "Broken".into(), definition };
+    let refusal = access.manage(asked, NOW).await.unwrap_err().to_string();
+
+    assert!(refusal.contains("did you mean ed-fi/student"), "{refusal}");
+    assert!(refusal.contains("resourceClaims[1].actions[0]: `Write` is no action"), "{refusal}");
+    let sets = access.manage(Manage::ListClaimSets {}, NOW).await.unwrap();
+    assert_eq!(sets["claimSets"].as_array().unwrap().len(), 15);
+}
+
+#[tokio::test]
+async fn a_shipped_claim_set_is_not_replaced() {
+    let access = access().await;
+
+    let asked = Manage::PutClaimSet { name: "SIS Vendor".into(), definition: readers(&["Read"]) };
+    let refusal = access.manage(asked, NOW).await.unwrap_err();
+
+    assert!(refusal.to_string().contains("`SISVendor` is shipped"), "{refusal}");
+}
+
+#[tokio::test]
+async fn claim_sets_are_listed_with_the_keys_that_use_them() {
+    let access = access().await;
+    create(&access, new_key("FullAccess")).await;
+    let put = Manage::PutClaimSet { name: "Readers".into(), definition: readers(&["Read"]) };
+    access.manage(put, NOW).await.unwrap();
+
+    let sets = access.manage(Manage::ListClaimSets {}, NOW).await.unwrap();
+
+    let find = |name: &str| {
+        let sets = sets["claimSets"].as_array().unwrap();
+        sets.iter().find(|set| set["name"] == name).unwrap().clone()
+    };
+    assert_eq!(
+        find("FullAccess"),
+        json!({"name": "FullAccess", "shipped": true, "resourceClaims": 1, "keys": 1})
+    );
+    assert_eq!(
+        find("Readers"),
+        json!({"name": "Readers", "shipped": false, "resourceClaims": 1, "keys": 0})
+    );
+}
+
+#[tokio::test]
+async fn an_explanation_names_the_claims_that_decide() {
+    let access = access().await;
+    let made = create(&access, new_key("SISVendor")).await;
+    let explain = |method: &str, resource: &str| Manage::Explain {
+        key: made.key.clone(),
+        method: method.into(),
+        resource: resource.into(),
+    };
+    let uri = |claim: &str| format!("http://ed-fi.org/identity/claims/{claim}");
+
+    let found = access.manage(explain("POST", "/ed-fi/students"), NOW).await.unwrap();
+
+    assert_eq!(found["resource"], "/ed-fi/students");
+    assert_eq!(found["claims"], json!([uri("ed-fi/student"), uri("domains/people"), "*"]));
+    let decisions = found["decisions"].as_array().unwrap();
+    assert_eq!(
+        decisions[0],
+        json!({
+            "action": "Create",
+            "allowed": true,
+            "grantedBy": uri("domains/people"),
+            "strategies": ["NoFurtherAuthorizationRequired"],
+            "strategiesFrom": uri("domains/people"),
+            "strategiesAreDefaults": true,
+            "problem": null,
+        })
+    );
+    assert_eq!(decisions[1]["action"], "Update");
+    assert_eq!(decisions[1]["strategies"], json!(["RelationshipsWithEdOrgsAndPeople"]));
+    assert_eq!(decisions[1]["problem"]["status"], 501);
+
+    let refused = access.manage(explain("delete", "School"), NOW).await.unwrap();
+    assert_eq!(refused["decisions"][0]["allowed"], false);
+    assert_eq!(refused["decisions"][0]["grantedBy"], Value::Null);
+    assert_eq!(
+        refused["decisions"][0]["problem"]["type"],
+        "urn:ed-fi:api:security:authorization:access-denied:action"
+    );
+
+    for (method, resource, expected) in [
+        ("FETCH", "schools", "`FETCH` is neither a method"),
+        ("GET", "scools", "there is no resource `scools`; did you mean schools"),
+        ("GET", "/tpdm/schools", "there is no resource `/tpdm/schools`"),
+    ] {
+        let refusal = access.manage(explain(method, resource), NOW).await.unwrap_err();
+        assert!(refusal.to_string().contains(expected), "{refusal}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_asked_survives_the_way_over_a_socket() {
+    for asked in [
+        new_key("FullAccess"),
+        Manage::ListKeys {},
+        Manage::RotateKey { key: "k".into(), old_secret_seconds: Some(60) },
+        Manage::PutClaimSet { name: "n".into(), definition: readers(&["Read"]) },
+    ] {
+        let text = serde_json::to_string(&asked).unwrap();
+
+        assert_eq!(serde_json::from_str::<Manage>(&text).unwrap(), asked, "{text}");
+    }
+    let short: Manage =
+        serde_json::from_value(json!({"manage": "create-key", "claim_set": "x"})).unwrap();
+    assert_eq!(short, key(Some("x"), &[]));
+}
+
+#[tokio::test]
+async fn keys_made_at_once_are_all_there() {
+    let access = access().await;
+    let made = (0..20).map(|_| {
+        let access = std::sync::Arc::clone(&access);
+        tokio::spawn(async move { create(&access, new_key("FullAccess")).await })
+    });
+
+    for made in made.collect::<Vec<_>>() {
+        let credentials = made.await.unwrap();
+        let token = token(&access, &credentials, NOW).await;
+        assert!(recognize(&access, &token, "data", NOW).is_ok());
+    }
+    let keys = call(&access, Method::GET, "/.well-known/jwks.json", &[], "", NOW).await;
+    assert_eq!(keys.body["keys"].as_array().unwrap().len(), 1);
+}

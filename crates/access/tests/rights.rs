@@ -1,0 +1,404 @@
+//! Claim evaluation: what a set grants on a resource, and by which strategies.
+
+mod support;
+
+use std::sync::Arc;
+
+use homeroom_access::{
+    Action, ApiClient, Claims, Permission, Rights, Scope, Status, Strategy, authorize,
+    authorize_upsert, namespace_subject,
+};
+use homeroom_http::Timestamp;
+use homeroom_model::{Model, Resource, format, link};
+
+const MODEL: &str = "\
+standard Ed-Fi ed-fi 5.2.0
+
+abstract EducationOrganization
+  @ educationOrganizationId int64
+
+resource Assessment assessments
+  subject Namespace namespace
+  @ assessmentIdentifier text(1..60)
+  @ namespace text(5..255)
+
+resource Contact contacts
+  @ contactUniqueId text(1..32)
+
+resource Parent parents
+  @ parentUniqueId text(1..32)
+
+resource Snapshot snapshots
+  @ snapshotIdentifier text(1..32)
+
+resource Student students
+  @ studentUniqueId text(1..32)
+";
+
+const CLAIMS: &str = r#"
+[tree]
+"*" = ["domains/top", "services/identity"]
+"domains/top" = ["domains/people", "ed-fi/assessment"]
+"domains/people" = ["ed-fi/contact", "ed-fi/student"]
+
+[successors]
+"ed-fi/parent" = "ed-fi/contact"
+
+[defaults]
+"domains/top" = "Create Read Update: NoFurtherAuthorizationRequired"
+"domains/people" = "Read: RelationshipsWithEdOrgsAndPeople; Update: NamespaceBased OwnershipBased"
+"ed-fi/assessment" = "Create: NamespaceBased"
+"ed-fi/student" = "Update: RelationshipsWithStudentsOnly"
+
+[claim-sets.Everything]
+"*" = "Create Read Update Delete ReadChanges: NoFurtherAuthorizationRequired"
+
+[claim-sets.Top]
+"domains/top" = "Create Read Delete"
+
+[claim-sets.Overridden]
+"domains/top" = "Create Read Update: OwnershipBased"
+"domains/people" = "Read: NamespaceBased"
+"ed-fi/student" = "Read; Create: RelationshipsWithEdOrgsOnly"
+
+[claim-sets.LeafOnly]
+"ed-fi/student" = "Read Update"
+"services/identity" = "Read: NoFurtherAuthorizationRequired"
+"#;
+
+fn model() -> Model {
+    link(&[format::read(MODEL).unwrap()]).unwrap()
+}
+
+fn rights(set: &str) -> (Model, Rights) {
+    let model = model();
+    let claims = Claims::read(CLAIMS, &model).unwrap();
+    let set = claims.shipped().iter().find(|known| known.name == set).unwrap();
+    let rights = Rights::compile(&claims, set);
+    (model, rights)
+}
+
+fn resource<'a>(model: &'a Model, endpoint: &str) -> &'a Resource {
+    model.by_endpoint("ed-fi", endpoint).unwrap()
+}
+
+fn client(rights: Rights, prefixes: &[&str]) -> ApiClient {
+    ApiClient {
+        key: "key".into(),
+        application: "a test".into(),
+        claim_set: Some("Test".into()),
+        rights: Arc::new(rights),
+        education_organizations: [].into(),
+        namespace_prefixes: prefixes.iter().map(|prefix| (*prefix).to_owned()).collect(),
+        scopes: vec![Scope::Data],
+        status: Status::Active,
+        created: Timestamp(0),
+    }
+}
+
+/// `resource`, `action`, or strategies.
+fn describe(permission: &Permission) -> String {
+    match permission {
+        Permission::NotGrantedOnResource => "resource".into(),
+        Permission::NotGrantedForAction => "action".into(),
+        Permission::NoStrategyConfigured => "none configured".into(),
+        Permission::Granted(strategies) => {
+            strategies.iter().map(Strategy::name).collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
+#[test]
+fn a_decision_follows_the_lineage_from_the_leaf_up() {
+    let none = "NoFurtherAuthorizationRequired";
+    for (set, endpoint, action, expected, clause) in [
+        ("LeafOnly", "contacts", Action::Read, "resource", "§d.2: nothing granted on the lineage"),
+        ("LeafOnly", "students", Action::Delete, "action", "§d.2: granted, but not this action"),
+        (
+            "LeafOnly",
+            "students",
+            Action::Update,
+            "RelationshipsWithStudentsOnly",
+            "§d.3: default of the leaf",
+        ),
+        (
+            "LeafOnly",
+            "students",
+            Action::Read,
+            "RelationshipsWithEdOrgsAndPeople",
+            "§d.3: default of the nearest ancestor that has one",
+        ),
+        (
+            "Top",
+            "students",
+            Action::Create,
+            none,
+            "§d.2: granted by an ancestor; §d.3: default two above",
+        ),
+        (
+            "Top",
+            "students",
+            Action::Read,
+            "RelationshipsWithEdOrgsAndPeople",
+            "§d.3: the nearer default wins, above which it is granted",
+        ),
+        (
+            "Top",
+            "assessments",
+            Action::Create,
+            "NamespaceBased",
+            "§d.3: default of the leaf over the ancestor's",
+        ),
+        (
+            "Top",
+            "assessments",
+            Action::Read,
+            none,
+            "§d.3: a default for another action does not count",
+        ),
+        ("Top", "students", Action::Delete, "none configured", "§d.3: no default anywhere"),
+        (
+            "Top",
+            "students",
+            Action::ReadChanges,
+            "action",
+            "§d.2: ReadChanges is an action of its own",
+        ),
+        (
+            "Overridden",
+            "assessments",
+            Action::Create,
+            "OwnershipBased",
+            "§d.3: the set's strategy over any default",
+        ),
+        (
+            "Overridden",
+            "contacts",
+            Action::Read,
+            "NamespaceBased",
+            "§d.3: the set's strategy nearest to the leaf",
+        ),
+        (
+            "Overridden",
+            "students",
+            Action::Read,
+            "NamespaceBased",
+            "§d.3: a grant without strategies hides none above",
+        ),
+        (
+            "Overridden",
+            "students",
+            Action::Create,
+            "RelationshipsWithEdOrgsOnly",
+            "§d.3: the set's strategy on the leaf",
+        ),
+        (
+            "Overridden",
+            "students",
+            Action::Update,
+            "OwnershipBased",
+            "§d.2: grants above a named leaf still count",
+        ),
+        ("Everything", "students", Action::ReadChanges, none, "own: `*` is above all claims"),
+        (
+            "Everything",
+            "snapshots",
+            Action::Delete,
+            none,
+            "own: also above what the tree does not have",
+        ),
+        (
+            "Top",
+            "snapshots",
+            Action::Read,
+            "resource",
+            "own: what the tree does not have is nobody else's",
+        ),
+        (
+            "Overridden",
+            "parents",
+            Action::Read,
+            "NamespaceBased",
+            "§h: an older kind stands below its successor",
+        ),
+        ("LeafOnly", "parents", Action::Read, "resource", "§h: … and is granted as it is"),
+    ] {
+        let (model, rights) = rights(set);
+
+        let permission = rights.permission(resource(&model, endpoint).id, action);
+
+        assert_eq!(describe(permission), expected, "{set} {endpoint} {action:?} ({clause})");
+    }
+}
+
+#[test]
+fn several_default_strategies_hold_together_in_their_order() {
+    let model = model();
+    let text = CLAIMS.replace("\"ed-fi/student\" = \"Update: RelationshipsWithStudentsOnly\"", "");
+    let claims = Claims::read(&text, &model).unwrap();
+    let set = claims.shipped().iter().find(|set| set.name == "LeafOnly").unwrap();
+
+    let rights = Rights::compile(&claims, set);
+
+    let permission = rights.permission(resource(&model, "students").id, Action::Update);
+    assert_eq!(describe(permission), "NamespaceBased OwnershipBased");
+}
+
+#[test]
+fn services_are_granted_like_resources() {
+    let services = |set: &str| {
+        let (_, rights) = rights(set);
+        rights.services().map(|(name, actions)| (name.to_owned(), actions)).collect::<Vec<_>>()
+    };
+
+    assert_eq!(services("LeafOnly"), [("identity".to_owned(), vec![Action::Read])]);
+    assert_eq!(services("Everything"), [("identity".to_owned(), Action::ALL.to_vec())]);
+    assert_eq!(services("Top"), []);
+}
+
+#[test]
+fn each_decision_becomes_its_problem() {
+    for (set, endpoint, action, status, urn) in [
+        (
+            "LeafOnly",
+            "contacts",
+            Action::Read,
+            403,
+            "security:authorization:access-denied:resource",
+        ),
+        (
+            "LeafOnly",
+            "students",
+            Action::Delete,
+            403,
+            "security:authorization:access-denied:action",
+        ),
+        ("Top", "students", Action::Delete, 500, "system:configuration:security"),
+        ("Overridden", "students", Action::Update, 501, "not-implemented"),
+        ("LeafOnly", "students", Action::Read, 501, "not-implemented"),
+        ("Overridden", "contacts", Action::Read, 500, "system:configuration:security"),
+    ] {
+        let (model, rights) = rights(set);
+        let client = client(rights, &["uri://a"]);
+
+        let problem = authorize(&client, resource(&model, endpoint), action).unwrap_err();
+
+        let found = (problem.kind.status().as_u16(), problem.kind.urn());
+        assert_eq!(found, (status, format!("urn:ed-fi:api:{urn}").as_str()), "{set} {endpoint}");
+    }
+}
+
+#[test]
+fn a_strategy_that_is_not_built_is_named_and_lets_nothing_through() {
+    let model = model();
+    for strategy in Strategy::PUBLISHED {
+        let text = format!(
+            "[tree]\n\"*\" = []\n[claim-sets.One]\n\"*\" = \"Read: {strategy} NoFurtherAuthorizationRequired\"\n"
+        );
+        let claims = Claims::read(&text, &model).unwrap();
+        let client = client(Rights::compile(&claims, &claims.shipped()[0]), &["uri://a"]);
+
+        let outcome = authorize(&client, resource(&model, "assessments"), Action::Read);
+
+        match strategy {
+            Strategy::NoFurtherAuthorizationRequired => {
+                assert_eq!(outcome.unwrap().namespace_prefixes, None);
+            }
+            Strategy::NamespaceBased => assert!(outcome.unwrap().namespace_prefixes.is_some()),
+            other => {
+                let problem = outcome.unwrap_err();
+                assert_eq!(problem.kind.status(), 501, "{other}");
+                assert!(problem.detail.as_deref().unwrap().contains(other.name()), "{other}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_namespace_must_begin_with_a_prefix_of_the_client() {
+    let (model, rights) = rights("Top");
+    let assessments = resource(&model, "assessments");
+    assert_eq!(namespace_subject(assessments).unwrap().column, "namespace");
+    let client = client(rights, &["uri://a.org", "uri://b.org/x"]);
+    let grant = authorize(&client, assessments, Action::Create).unwrap();
+
+    for (namespace, proposed, stored) in [
+        (Some("uri://a.org/Assessment"), None, None),
+        (Some("uri://b.org/xy"), None, None),
+        (Some("uri://b.org/"), Some("namespace-mismatch"), Some("namespace-mismatch")),
+        (Some("URI://A.ORG"), Some("namespace-mismatch"), Some("namespace-mismatch")),
+        (Some(" "), Some("namespace-required"), Some("namespace-uninitialized")),
+        (None, Some("namespace-required"), Some("namespace-uninitialized")),
+    ] {
+        for (checked, expected) in
+            [(grant.check_proposed(namespace), proposed), (grant.check_stored(namespace), stored)]
+        {
+            let found = checked.err().map(|problem| {
+                assert_eq!(problem.kind.status(), 403);
+                problem.kind.urn().rsplit(':').next().unwrap()
+            });
+            assert_eq!(found, expected, "{namespace:?}");
+        }
+    }
+}
+
+#[test]
+fn a_stored_namespace_is_not_shown_to_whom_it_is_refused() {
+    let (model, rights) = rights("Top");
+    let client = client(rights, &["uri://a.org"]);
+    let grant = authorize(&client, resource(&model, "assessments"), Action::Create).unwrap();
+
+    let problem = grant.check_stored(Some("uri://secret.org")).unwrap_err();
+
+    let body = String::from_utf8(problem.body("c")).unwrap();
+    assert!(!body.contains("secret"), "{body}");
+    assert!(body.contains("uri://a.org"), "{body}");
+}
+
+#[test]
+fn a_client_without_prefixes_is_told_so() {
+    let (model, rights) = rights("Top");
+
+    let problem = authorize(&client(rights, &[]), resource(&model, "assessments"), Action::Create)
+        .unwrap_err();
+
+    assert!(problem.kind.urn().ends_with("namespace:invalid-client:no-namespaces"));
+}
+
+#[test]
+fn post_needs_create_or_update() {
+    let (model, rights) = rights("Top");
+    let top = client(rights.clone(), &["uri://a"]);
+    let assessments = resource(&model, "assessments");
+
+    let grant = authorize_upsert(&top, assessments).unwrap();
+    assert!(grant.create.is_ok());
+    assert!(grant.update.unwrap_err().kind.urn().ends_with("access-denied:action"));
+
+    let (_, rights) = self::rights("LeafOnly");
+    let refused = authorize_upsert(&client(rights, &[]), assessments).unwrap_err();
+    assert!(refused.kind.urn().ends_with("access-denied:resource"));
+}
+
+#[test]
+fn a_claims_file_that_contradicts_itself_is_refused_with_the_place() {
+    let model = model();
+    for (text, place) in [
+        ("[tree]\n\"*\" = [\"a/b\", \"a/b\"]", "tree \"a/b\""),
+        ("[tree]\n\"*\" = [\"a/b\"]\n\"a/c\" = [\"a/d\"]", "tree \"a/c\""),
+        ("[tree]\n\"*\" = [\"a/b\"]\n\"a/b\" = [\"A/B\"]", "tree \"A/B\""),
+        ("[tree]\n\"*\" = [\"ab\"]", "tree \"ab\""),
+        ("[tree]\n\"*\" = []\n[defaults]\n\"a/b\" = \"Read: NamespaceBased\"", "defaults \"a/b\""),
+        ("[tree]\n\"*\" = [\"a/b\"]\n[defaults]\n\"a/b\" = \"Read\"", "defaults \"a/b\""),
+        (
+            "[tree]\n\"*\" = []\n[successors]\n\"ed-fi/parent\" = \"a/b\"",
+            "successors \"ed-fi/parent\"",
+        ),
+        ("[tree]\n\"*\" = []\n[claim-sets.A]\n\"a/b\" = \"Read\"", "claim-sets.A \"a/b\""),
+        ("tree = 1", "the claims file"),
+    ] {
+        let error = Claims::read(text, &model).unwrap_err();
+
+        assert_eq!(error.place, place, "{text}");
+    }
+}
