@@ -112,10 +112,13 @@ pub fn routes<C: Send + Sync + 'static>(state: &Metadata) -> Vec<Route<C>> {
 async fn root<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
     let mut response = if media::prefers(call.header("accept"), "text/html", "application/json") {
         let mut response = answer(&call, &Copy::of((state.page)(&call.base_url)), HTML);
-        response.headers_mut().insert(
+        let headers = response.headers_mut();
+        headers.insert(
             header::CONTENT_SECURITY_POLICY,
             HeaderValue::from_static(CONTENT_SECURITY_POLICY),
         );
+        // A demonstration's page shows its secret.
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         response
     } else {
         small(&call, &discovery(&state.model, &call.base_url))

@@ -21,7 +21,7 @@ const TEXT_OR_NOTHING: &str = r"^([^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*[^\s\x0
 const KEY_TEXT: &str =
     r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$";
 /// A descriptor's URI: namespace, `#`, code value.
-const DESCRIPTOR_URI: &str = r"^\S.*#.*\S$";
+const DESCRIPTOR_URI: &str = r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*#[^\x00-\x1f\x7f-\x9f]*[^\s#\x00-\x1f\x7f-\x9f]$";
 
 /// Every schema that the resources need, by name.
 pub fn all(model: &Model, resources: &[&Resource]) -> Map<String, Value> {
@@ -186,7 +186,9 @@ impl Writer<'_> {
                         "items": to(&self.item(owner, property, inner, base)),
                         "description": words::property(property, vocabulary(self.model)),
                     });
-                    if property.presence != Presence::Optional {
+                    if property.presence == Presence::Optional {
+                        list["nullable"] = true.into();
+                    } else {
                         list["minItems"] = 1.into();
                     }
                     list["uniqueItems"] = true.into();
