@@ -1,12 +1,12 @@
-//! Who is where, by arithmetic: schools, classes, sections, teachers. Nothing is looked up.
+//! Who is where, by arithmetic: which schools there are, and each student's seat.
 
-use std::fmt;
 use std::ops::Range;
 
-use crate::courses::{Course, GRADES, HOMEROOM_GRADES, PERIODS};
+use crate::courses::GRADES;
 use crate::names::{self, Compound, PLACES};
 use crate::plan::DistrictPlan;
 use crate::random::{Draw, Topic};
+use crate::school::{Cohort, Level, Post, SCHOOL_POSTS, School};
 use crate::year::Year;
 
 /// Ids of the agencies; a school's follow the district's.
@@ -19,32 +19,12 @@ const FIRST_SCHOOL: usize = 999_001_001;
 
 /// Students that one school is planned for.
 const SCHOOL_STUDENTS: usize = 450;
-/// Students in a class that stays with one teacher, at most.
-const HOMEROOM_SEATS: usize = 22;
-/// Students in a class where each subject has its own teacher, at most.
-const CLASS_SEATS: usize = 26;
-/// Classes that a teacher of one subject teaches: one period of six is left for planning.
-const CLASSES_PER_TEACHER: usize = PERIODS - 1;
-
-/// A post: code value of its classification, and title.
-pub(crate) struct Post(pub(crate) &'static str, pub(crate) &'static str);
-
 /// Posts of the district's office.
 pub(crate) const OFFICE_POSTS: [Post; 4] = [
     Post("Superintendent", "Superintendent"),
     Post("LEA Administrator", "Director of Curriculum"),
     Post("LEA Administrator", "Director of Finance"),
     Post("LEA Administrative Support Staff", "District Registrar"),
-];
-
-/// Posts of every school beside its teachers.
-pub(crate) const SCHOOL_POSTS: [Post; 6] = [
-    Post("Principal", "Principal"),
-    Post("Assistant Principal", "Assistant Principal"),
-    Post("School Counselor", "School Counselor"),
-    Post("Librarian/Media Specialist", "Librarian"),
-    Post("School Administrative Support Staff", "Registrar"),
-    Post("Paraprofessional/Instructional Aide", "Special Education Aide"),
 ];
 
 /// A plan carried out as far as it is the same for every document.
@@ -61,112 +41,12 @@ pub(crate) struct District {
     by_grade: [Range<usize>; GRADES.len()],
 }
 
-/// What kind of school.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Level {
-    /// Kindergarten to fifth grade.
-    Elementary,
-    /// Sixth to eighth grade.
-    Middle,
-    /// Ninth to twelfth grade.
-    High,
-    /// Kindergarten to eighth grade, in the smallest districts.
-    Combined,
-}
-
-impl Level {
-    /// The grades that it teaches.
-    pub(crate) fn grades(self) -> Range<usize> {
-        match self {
-            Self::Elementary => 0..6,
-            Self::Middle => 6..9,
-            Self::High => 9..13,
-            Self::Combined => 0..9,
-        }
-    }
-}
-
-/// A school.
-pub(crate) struct School {
-    /// `schoolId`.
-    pub(crate) id: usize,
-    /// Its name is this and its level.
-    pub(crate) place: Compound,
-    /// Number behind the name where places are used up.
-    pub(crate) suffix: usize,
-    /// What kind of school.
-    pub(crate) level: Level,
-    /// One for each grade, in order.
-    pub(crate) cohorts: Vec<Cohort>,
-    /// Number of its first member of staff.
-    pub(crate) first_staff: usize,
-}
-
-/// The students of one grade in one school.
-pub(crate) struct Cohort {
-    /// Which grade.
-    pub(crate) grade: usize,
-    /// How many students.
-    pub(crate) students: usize,
-    /// How many classes they are divided into.
-    pub(crate) classes: usize,
-    /// Ordinal of the first of its teachers in the school.
-    first_teacher: usize,
-}
-
-impl Cohort {
-    fn new(grade: usize, students: usize, first_teacher: usize) -> Self {
-        let seats = if HOMEROOM_GRADES.contains(&grade) { HOMEROOM_SEATS } else { CLASS_SEATS };
-        Self { grade, students, classes: students.div_ceil(seats), first_teacher }
-    }
-
-    /// Teachers of one subject.
-    fn subject_teachers(&self) -> usize {
-        self.classes.div_ceil(CLASSES_PER_TEACHER)
-    }
-
-    /// Teachers in all.
-    fn teachers(&self) -> usize {
-        if HOMEROOM_GRADES.contains(&self.grade) {
-            self.classes
-        } else {
-            PERIODS * self.subject_teachers()
-        }
-    }
-}
-
-/// A teacher of a school.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Teacher {
-    /// Ordinal in the school.
-    pub(crate) ordinal: usize,
-    /// Grade taught.
-    pub(crate) grade: usize,
-    /// The slot taught, where each subject has its own teacher.
-    pub(crate) slot: Option<usize>,
-}
-
-/// A course taught to a class for a term.
-#[derive(Clone, Copy)]
-pub(crate) struct Section<'a> {
-    /// Where.
-    pub(crate) school: &'a School,
-    /// To whom.
-    pub(crate) cohort: &'a Cohort,
-    /// Which of the cohort's classes.
-    pub(crate) class: usize,
-    /// Which of its courses.
-    pub(crate) slot: usize,
-    /// Index of the term.
-    pub(crate) term: usize,
-}
-
 impl District {
     /// Works out schools and classes; the cost grows with the number of schools only.
     pub(crate) fn new(plan: &DistrictPlan) -> Self {
         let first_place = Draw::new(plan.seed(), Topic::Place, 0).below(PLACES);
         let levels = levels(plan.students());
-        let by_grade = std::array::from_fn(|grade| {
+        let by_grade: [Range<usize>; GRADES.len()] = std::array::from_fn(|grade| {
             let teaches = |level: &Level| level.grades().contains(&grade);
             let start = levels.iter().position(teaches).unwrap_or_default();
             start..start + levels.iter().filter(|level| teaches(level)).count()
@@ -174,21 +54,17 @@ impl District {
         let mut first_staff = OFFICE_POSTS.len();
         let mut schools: Vec<School> = vec![];
         for (at, level) in levels.into_iter().enumerate() {
-            let mut cohorts: Vec<Cohort> = vec![];
-            for grade in level.grades() {
-                let range: &Range<usize> = &by_grade[grade];
+            let sizes = level.grades().map(|grade| {
+                let range = &by_grade[grade];
                 let in_grade = (plan.students() + GRADES.len() - 1 - grade) / GRADES.len();
-                let here = (in_grade + range.len() - 1 - (at - range.start)) / range.len();
-                let first = cohorts.last().map_or(0, |last| last.first_teacher + last.teachers());
-                cohorts.push(Cohort::new(grade, here, first));
-            }
-            let place = names::place((first_place + 1 + at) % PLACES);
+                (in_grade + range.len() - 1 - (at - range.start)) / range.len()
+            });
             let school = School {
                 id: FIRST_SCHOOL + at,
-                place,
+                place: names::place((first_place + 1 + at) % PLACES),
                 suffix: at / PLACES,
                 level,
-                cohorts,
+                cohorts: Cohort::of_school(level, sizes),
                 first_staff,
             };
             first_staff += SCHOOL_POSTS.len() + school.teachers().count();
@@ -240,119 +116,12 @@ fn levels(students: usize) -> Vec<Level> {
         .collect()
 }
 
-impl School {
-    /// The students of a grade that the school teaches.
-    pub(crate) fn cohort(&self, grade: usize) -> &Cohort {
-        &self.cohorts[grade - self.cohorts[0].grade]
-    }
-
-    /// Its teachers, in order.
-    pub(crate) fn teachers(&self) -> impl Iterator<Item = Teacher> {
-        self.cohorts.iter().flat_map(|cohort| {
-            let homeroom = HOMEROOM_GRADES.contains(&cohort.grade);
-            (0..cohort.teachers()).map(move |at| Teacher {
-                ordinal: cohort.first_teacher + at,
-                grade: cohort.grade,
-                slot: (!homeroom).then(|| at / cohort.subject_teachers()),
-            })
-        })
-    }
-
-    /// Number of the member of staff who is this teacher.
-    pub(crate) fn teacher_number(&self, ordinal: usize) -> usize {
-        self.first_staff + SCHOOL_POSTS.len() + ordinal
-    }
-
-    /// Every section of a year.
-    pub(crate) fn sections(&self) -> impl Iterator<Item = Section<'_>> {
-        (0..2).flat_map(move |term| {
-            self.cohorts.iter().flat_map(move |cohort| {
-                (0..cohort.classes).flat_map(move |class| {
-                    (0..crate::courses::slots(cohort.grade)).map(move |slot| Section {
-                        school: self,
-                        cohort,
-                        class,
-                        slot,
-                        term,
-                    })
-                })
-            })
-        })
-    }
-
-    /// Names of its class periods; the first one is where attendance counts.
-    pub(crate) fn class_periods(&self) -> impl Iterator<Item = ClassPeriod> {
-        let grades = self.level.grades();
-        let blocks =
-            if HOMEROOM_GRADES.contains(&grades.start) { crate::courses::BLOCKS } else { 0 };
-        let periods = if HOMEROOM_GRADES.contains(&(grades.end - 1)) { 0 } else { PERIODS };
-        (0..blocks)
-            .map(|at| ClassPeriod { block: true, at })
-            .chain((0..periods).map(|at| ClassPeriod { block: false, at }))
-    }
-}
-
-impl Section<'_> {
-    /// The course taught.
-    pub(crate) fn course(&self) -> Course {
-        Course::new(
-            self.cohort.grade,
-            self.slot,
-            self.cohort.grade + self.class / CLASSES_PER_TEACHER,
-        )
-    }
-
-    /// Ordinal of its teacher, whose room it meets in.
-    ///
-    /// A teacher of one subject has five classes in a row, which meet in five different periods.
-    pub(crate) fn teacher(&self) -> usize {
-        let cohort = self.cohort;
-        cohort.first_teacher
-            + if HOMEROOM_GRADES.contains(&cohort.grade) {
-                self.class
-            } else {
-                self.slot * cohort.subject_teachers() + self.class / CLASSES_PER_TEACHER
-            }
-    }
-
-    /// When it meets.
-    pub(crate) fn class_period(&self) -> ClassPeriod {
-        if HOMEROOM_GRADES.contains(&self.cohort.grade) {
-            ClassPeriod { block: true, at: self.slot }
-        } else {
-            ClassPeriod { block: false, at: (self.slot + self.class) % PERIODS }
-        }
-    }
-}
-
-/// A part of the day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct ClassPeriod {
-    block: bool,
-    /// Its place in the day.
-    pub(crate) at: usize,
-}
-
-impl ClassPeriod {
-    /// Start and end in minutes of the day.
-    pub(crate) fn minutes(self) -> (usize, usize) {
-        let (first, length, step) = if self.block { (495, 80, 95) } else { (480, 55, 60) };
-        let start = first + self.at * step;
-        (start, start + length)
-    }
-}
-
-impl fmt::Display for ClassPeriod {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", if self.block { "Block" } else { "Period" }, self.at + 1)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::school::Section;
 
     fn district(students: usize) -> District {
         District::new(&DistrictPlan::new(students, 1, 2026).unwrap())

@@ -21,6 +21,7 @@ mod plan;
 mod programs;
 mod random;
 mod refer;
+mod school;
 mod stage;
 mod vocabulary;
 mod write;

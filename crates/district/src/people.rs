@@ -5,9 +5,10 @@ use std::ops::Range;
 use jiff::civil::Date;
 
 use crate::courses::{HOMEROOM_GRADES, slots};
-use crate::layout::{Cohort, District, OFFICE_POSTS, SCHOOL_POSTS, School, Section, Teacher};
+use crate::layout::{District, OFFICE_POSTS};
 use crate::names::{self, Compound, Street, Telephone};
 use crate::random::Topic;
+use crate::school::{Cohort, SCHOOL_POSTS, School, Section, Teacher};
 use crate::year::{date, plus};
 
 /// Unique ids: a digit for the kind of person, then the number.

@@ -1,8 +1,9 @@
 //! The programs that the district runs, and who is in them.
 
 use crate::json::Object;
-use crate::layout::{AGENCY, Level};
+use crate::layout::AGENCY;
 use crate::people::Student;
+use crate::school::Level;
 
 /// A program; each has its own kind of association.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

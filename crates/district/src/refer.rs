@@ -4,8 +4,9 @@ use std::fmt::Display;
 
 use crate::courses::Course;
 use crate::json::Object;
-use crate::layout::{AGENCY, District, School, Section};
+use crate::layout::{AGENCY, District};
 use crate::people::{Student, staff_id, student_id};
+use crate::school::{School, Section};
 
 /// A school, under the usual name.
 pub(crate) fn school(o: &mut Object<'_>, school: &School) {

@@ -4,9 +4,10 @@ use std::fmt::{self, Display};
 
 use crate::documents::Batch;
 use crate::json::Object;
-use crate::layout::{District, School};
+use crate::layout::District;
 use crate::random::Topic;
 use crate::refer;
+use crate::school::School;
 
 /// A group: mark in its identifier, code value of its type, what it is for.
 const COHORTS: [(&str, &str, &str); 2] = [

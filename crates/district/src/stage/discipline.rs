@@ -2,10 +2,11 @@
 
 use crate::documents::Batch;
 use crate::json::Object;
-use crate::layout::{District, Level};
+use crate::layout::District;
 use crate::people::{Student, student_id};
 use crate::random::Topic;
 use crate::refer;
+use crate::school::Level;
 use crate::stage::schedule::minutes;
 
 /// An incident: each is one student's.

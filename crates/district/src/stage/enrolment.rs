@@ -3,10 +3,11 @@
 use crate::courses::{CREDIT_GRADES, GRADES};
 use crate::documents::Batch;
 use crate::json::Object;
-use crate::layout::{AGENCY, District, Section};
+use crate::layout::{AGENCY, District};
 use crate::people::{Student, school_years};
 use crate::random::Topic;
 use crate::refer;
+use crate::school::Section;
 
 /// A plan's type, its credits in all, and the share of students who follow it, in a thousand.
 const PLANS: [(&str, usize, usize); 3] =

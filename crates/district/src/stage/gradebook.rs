@@ -4,9 +4,10 @@ use std::fmt::{self, Display};
 
 use crate::courses::HOMEROOM_GRADES;
 use crate::documents::Batch;
-use crate::layout::{District, Section};
+use crate::layout::District;
 use crate::random::Topic;
 use crate::refer;
+use crate::school::Section;
 
 const NAMESPACE: &str = "uri://homeroom.example/Gradebook";
 const POINTS_MAX: usize = 20;

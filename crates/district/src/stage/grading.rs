@@ -4,10 +4,11 @@ use super::course::CREDITS;
 use crate::courses::{CREDIT_GRADES, GRADES, PERIODS, slots};
 use crate::documents::Batch;
 use crate::json::Object;
-use crate::layout::{AGENCY, District, Section};
+use crate::layout::{AGENCY, District};
 use crate::marks::{Attendance, PASS, grade_point_average, letter};
 use crate::people::{Student, student_id};
 use crate::refer;
+use crate::school::Section;
 
 /// The marks of each grading period.
 pub(super) fn grades(district: &District, number: usize, batch: &mut Batch) {

@@ -3,10 +3,11 @@
 use crate::courses::GRADES;
 use crate::documents::Batch;
 use crate::json::Object;
-use crate::layout::{AGENCY, District, Level, SERVICE_CENTER, STATE_AGENCY, School};
+use crate::layout::{AGENCY, District, SERVICE_CENTER, STATE_AGENCY};
 use crate::names;
 use crate::programs::is_title_i;
 use crate::random::{Draw, Topic};
+use crate::school::{Level, School};
 
 /// City and postal code of a district; the state is the one that mail to forces abroad uses.
 pub(crate) const POSTAL_CODE: &str = "34099";

@@ -4,6 +4,7 @@ use crate::documents::Batch;
 use crate::json::Object;
 use crate::layout::District;
 use crate::refer;
+use crate::school::ClassPeriod;
 
 /// The school's class periods.
 pub(super) fn class_periods(district: &District, at: usize, batch: &mut Batch) {
@@ -25,7 +26,7 @@ pub(super) fn class_periods(district: &District, at: usize, batch: &mut Batch) {
 /// The school's bell schedule.
 pub(super) fn bell_schedules(district: &District, at: usize, batch: &mut Batch) {
     let school = &district.schools[at];
-    let times = || school.class_periods().map(crate::layout::ClassPeriod::minutes);
+    let times = || school.class_periods().map(ClassPeriod::minutes);
     batch.add("BellSchedule", |o| {
         o.text("bellScheduleName", "Regular Schedule");
         refer::school(o, school);

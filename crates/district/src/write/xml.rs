@@ -138,7 +138,9 @@ fn element(out: &mut String, shape: &XmlElement, around: &Value, depth: usize) {
             Content::Value(member, _) => text(out, &place[member]),
             Content::SchoolYear(member) => {
                 if let Some(year) = place[member].as_i64() {
-                    out.push_str(&format!("{}-{year}", year - 1));
+                    out.push_str(&(year - 1).to_string());
+                    out.push('-');
+                    out.push_str(&year.to_string());
                 }
             }
             Content::Children | Content::Reference { .. } => {

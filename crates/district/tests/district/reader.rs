@@ -20,7 +20,9 @@ pub fn read_interchange(model: &Model, text: &str, into: &mut HashMap<String, Ve
                 stack.push(Node { name, text: String::new(), children: vec![] });
             }
             Event::Text(text) => {
-                stack.last_mut().map(|node| node.text.push_str(text.xml10_content().trim()));
+                if let Some(node) = stack.last_mut() {
+                    node.text.push_str(text.xml10_content().trim());
+                }
             }
             Event::GeneralRef(entity) => {
                 let name = entity.to_string();
