@@ -53,8 +53,7 @@ async fn post_token(access: Arc<Access>, mut call: Call) -> Result<Response, Pro
             "The scope, where one is sent, is the id of one of the key's education organizations.",
         )
         .into_response()),
-        Err(TokenRefusal::TooMany(seconds)) => Err(Problem::of(Kind::TooManyRequests)
-            .detail("This key has as many live tokens as it may; use them until they end.")
+        Err(TokenRefusal::TooMany(seconds)) => Err(Problem::of(Kind::TooManyTokens)
             .header(header::RETRY_AFTER, HeaderValue::from(seconds))),
         Err(TokenRefusal::NoRandom) => Err(Problem::internal("the system gives no random bytes")),
     }

@@ -1,6 +1,7 @@
 //! One request's way: id and moment, route, client, target, answer.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use homeroom_access::{Access as AccessPart, ApiClient, Call};
@@ -167,7 +168,16 @@ fn request_id(headers: &HeaderMap) -> String {
         .and_then(|value| value.to_str().ok())
         .and_then(|value| value.split('-').nth(1))
         .filter(|id| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
-        .map_or_else(|| uuid::Uuid::new_v4().simple().to_string(), str::to_owned)
+        .map_or_else(new_request_id, str::to_owned)
+}
+
+/// A new id: random for this process, then counted, so that no request waits for the system's
+/// randomness.
+fn new_request_id() -> String {
+    static PROCESS: OnceLock<u64> = OnceLock::new();
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let process = PROCESS.get_or_init(|| uuid::Uuid::new_v4().as_u64_pair().0);
+    format!("{process:016x}{:016x}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// The caller's correlation id: at most 128 printable characters.

@@ -73,6 +73,7 @@ kinds! {
     OptimisticLockFailed, 412, "optimistic-lock-failed", "Optimistic Lock Failed", "The document has changed since it was read: its ETag is not the one of If-Match.";
     PayloadTooLarge, 413, "payload-too-large", "Payload Too Large", "The request body is larger than allowed here.";
     UnsupportedMediaType, 415, "unsupported-media-type", "Unsupported Media Type", "This address takes application/json.";
+    TooManyTokens, 429, "security:authentication:too-many-tokens", "Too Many Tokens", "This key has as many live tokens as it may; use them until they end.";
     TooManyRequests, 429, "too-many-requests", "Too Many Requests", "This client sends more than it may; wait as long as Retry-After says.";
     HeadersTooLarge, 431, "headers-too-large", "Request Header Fields Too Large", "The request's header is larger than allowed.";
     Internal, 500, "system", "System Error", "The server failed; the log has more under this correlation id.";

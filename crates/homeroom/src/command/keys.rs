@@ -66,7 +66,7 @@ enum KeysCommand {
         /// The key
         key: String,
         /// Ends only the secrets before the newest
-        #[arg(long)]
+        #[arg(long = "old-secrets")]
         old_secrets_only: bool,
     },
     /// Says what a key may do to a resource, and which claims say so

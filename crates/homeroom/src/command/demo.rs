@@ -1,0 +1,221 @@
+//! `homeroom demo`.
+
+use std::io::IsTerminal as _;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+use homeroom_access::Manage;
+use homeroom_data::DataApi;
+use homeroom_data::metadata::Credentials;
+use homeroom_district::{DistrictPlan, SCHOOL_YEAR_DEFAULT, documents, failing_sample};
+use homeroom_http::Timestamp;
+use serde_json::{Value, json};
+
+use crate::app::{App, chain};
+use crate::config::ConfigArgs;
+use crate::exit::{Exit, Failure};
+use crate::serve::{Server, told_to_stop};
+
+/// Name of the demonstration's key.
+const KEY_NAME: &str = "homeroom demo";
+/// Folder, in the store's, of the files that fail to load.
+const FAILING: &str = "failing-load";
+
+/// Makes (or reuses) a store with a generated sample district, prints a key and three curl lines
+/// that work, and serves.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  homeroom demo
+  homeroom demo --students 100 --data-dir /tmp/trial --listen 127.0.0.1:8085
+  homeroom demo --json | head -1")]
+pub struct DemoArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// Address of the API [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// Address of metrics and probes [default: 127.0.0.1:9090]
+    #[arg(long, value_name = "ADDRESS")]
+    admin_listen: Option<String>,
+    /// Students of a new sample district
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    students: usize,
+    /// Serves beyond this machine although the key is printed
+    #[arg(long)]
+    allow_remote: bool,
+    /// Prints one line of JSON instead of the text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: DemoArgs) -> Result<Exit, Failure> {
+    let flags =
+        [("server.listen", args.listen.clone()), ("server.admin_listen", args.admin_listen.clone())];
+    let config = super::prepare_quietly_with(&args.config, &flags)?;
+    refuse_strangers(config.server.listen, args.allow_remote)?;
+    let plan = DistrictPlan::new(args.students, 1, SCHOOL_YEAR_DEFAULT)
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+    super::serve::runtime()?.block_on(async {
+        let app = App::open(&config).await?;
+        let loaded = fill(&app, plan).await?;
+        let failing = write_failing(&config.store.data_dir)?;
+        let credentials = new_key(&app).await?;
+        let server = Server::bind(app, &config).await?;
+        let demo = Demo {
+            url: format!("http://{}", server.address()),
+            data_dir: config.store.data_dir.clone(),
+            failing,
+            loaded,
+            credentials: credentials.clone(),
+        };
+        if args.json { println!("{}", demo.json()) } else { println!("{}", demo.text()) }
+        server.run(Some(credentials), told_to_stop()).await
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Keys that stand on a screen are for this machine only.
+fn refuse_strangers(listen: SocketAddr, allowed: bool) -> Result<(), Failure> {
+    if listen.ip().is_loopback() || allowed {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "the demo prints its key, so it does not listen on {listen}, beyond this machine; \
+         use 127.0.0.1, or --allow-remote if you mean it, or homeroom serve with keys of your own"
+    )))
+}
+
+/// Loads the district into a store that has none; gives documents and seconds.
+async fn fill(app: &App, plan: DistrictPlan) -> Result<Option<(u64, f64)>, Failure> {
+    let data = app.data.clone();
+    tokio::task::spawn_blocking(move || fill_store(&data, plan))
+        .await
+        .map_err(|e| Failure::because("loading the sample district", e))?
+}
+
+fn fill_store(data: &DataApi, plan: DistrictPlan) -> Result<Option<(u64, f64)>, Failure> {
+    // A store that holds more than the standard's own documents is reused as it is.
+    let seeded = data.catalog.model.school_years.len();
+    if data.store.newest_change_version() > i64::try_from(seeded).unwrap_or(i64::MAX) {
+        return Ok(None);
+    }
+    if std::io::stderr().is_terminal() {
+        eprintln!("making a sample district of {} students …", plan.students());
+    }
+    let begun = Instant::now();
+    let generated = documents(&plan).map(|document| (document.resource, document.text));
+    let summary = homeroom_bulk::load_documents(data, generated)
+        .map_err(|error| Failure::because("loading the sample district", chain(&error)))?;
+    if summary.rejected > 0 {
+        return Err(Failure::Failed(format!(
+            "{} documents of the sample district were rejected; this is a fault of Homeroom",
+            summary.rejected
+        )));
+    }
+    Ok(Some((summary.loaded, begun.elapsed().as_secs_f64())))
+}
+
+/// Files that fail to load, to look at what rejects say.
+fn write_failing(data_dir: &Path) -> Result<PathBuf, Failure> {
+    let folder = data_dir.join(FAILING);
+    let wrong = |error| Failure::because(&format!("writing {}", folder.display()), error);
+    std::fs::create_dir_all(&folder).map_err(wrong)?;
+    for (name, text) in failing_sample() {
+        std::fs::write(folder.join(name), text).map_err(wrong)?;
+    }
+    Ok(folder)
+}
+
+/// A new key for this run; those of earlier runs end.
+async fn new_key(app: &App) -> Result<Credentials, Failure> {
+    let manage = async |manage| {
+        let done = app.access.manage(manage, Timestamp::now()).await;
+        done.map_err(|error| Failure::because("making the key", chain(&error)))
+    };
+    let listed = manage(Manage::ListKeys {}).await?;
+    for key in listed["keys"].as_array().into_iter().flatten() {
+        let is_old = key["name"] == KEY_NAME && key["status"] != "revoked";
+        if let (true, Some(key)) = (is_old, key["key"].as_str()) {
+            manage(Manage::RevokeKey { key: key.into(), old_secrets_only: false }).await?;
+        }
+    }
+    let made = manage(Manage::CreateKey {
+        claim_set: Some("FullAccess".into()),
+        name: Some(KEY_NAME.into()),
+        scopes: vec![],
+        education_organizations: vec![],
+        namespace_prefixes: vec![],
+    })
+    .await?;
+    let text = |name: &str| made[name].as_str().unwrap_or_default().to_owned();
+    Ok(Credentials { key: text("key"), secret: text("secret") })
+}
+
+struct Demo {
+    url: String,
+    data_dir: PathBuf,
+    failing: PathBuf,
+    loaded: Option<(u64, f64)>,
+    credentials: Credentials,
+}
+
+impl Demo {
+    fn curls(&self) -> [String; 3] {
+        let (url, key, secret) = (&self.url, &self.credentials.key, &self.credentials.secret);
+        [
+            format!(
+                "TOKEN=$(curl -s -u {key}:{secret} -d grant_type=client_credentials {url}/oauth/token | sed 's/.*\"access_token\":\"\\([^\"]*\\)\".*/\\1/')"
+            ),
+            format!(
+                "curl -s -H \"Authorization: Bearer $TOKEN\" '{url}/data/v3/ed-fi/students?limit=2'"
+            ),
+            format!(
+                "curl -si -H \"Authorization: Bearer $TOKEN\" '{url}/data/v3/ed-fi/studentSchoolAssociations?limit=1&totalCount=true'"
+            ),
+        ]
+    }
+
+    fn failing_command(&self) -> String {
+        format!(
+            "homeroom load {} --data-dir {}",
+            self.failing.display(),
+            self.data_dir.display()
+        )
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "url": self.url,
+            "key": self.credentials.key,
+            "secret": self.credentials.secret,
+            "documents": self.loaded.map(|(documents, _)| documents),
+            "curl": self.curls(),
+            "failingLoad": self.failing_command(),
+        })
+    }
+
+    fn text(&self) -> String {
+        let made = match self.loaded {
+            Some((documents, seconds)) => {
+                format!("a sample district of {documents} documents, made in {seconds:.1} s")
+            }
+            None => "the store that was there".into(),
+        };
+        let [token, students, enrolments] = self.curls();
+        format!(
+            "Homeroom serves {made}.\n\n  \
+             URL     {}\n  key     {}\n  secret  {}\n\n\
+             Try it:\n\n{token}\n{students}\n{enrolments}\n\n\
+             See what rejected records look like, in another terminal:\n\n{}\n\n\
+             Stop with Ctrl-C. The store stays in {}.",
+            self.url,
+            self.credentials.key,
+            self.credentials.secret,
+            self.failing_command(),
+            self.data_dir.display()
+        )
+    }
+}
