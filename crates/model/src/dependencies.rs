@@ -230,6 +230,9 @@ fn break_circles(
     optional: &BTreeSet<(usize, usize)>,
 ) -> BTreeSet<(usize, usize)> {
     let mut given_up = BTreeSet::new();
+    if !has_circle(edges) {
+        return given_up;
+    }
     loop {
         let closing: Vec<(usize, usize)> =
             edges.iter().copied().filter(|&(from, to)| reaches(edges, to, from)).collect();
@@ -237,6 +240,19 @@ fn break_circles(
         let Some(edge) = dispensable.or(closing.first()) else { return given_up };
         edges.remove(edge);
         given_up.insert(*edge);
+    }
+}
+
+/// Whether something is left when what nothing comes before is taken away again and again.
+fn has_circle(edges: &BTreeSet<(usize, usize)>) -> bool {
+    let mut left = edges.clone();
+    loop {
+        let later: BTreeSet<usize> = left.iter().map(|(_, to)| *to).collect();
+        let before = left.len();
+        left.retain(|(from, _)| later.contains(from));
+        if left.is_empty() || left.len() == before {
+            return !left.is_empty();
+        }
     }
 }
 
@@ -268,5 +284,61 @@ fn levels(nodes: usize, edges: &BTreeSet<(usize, usize)>) -> Vec<u16> {
         if !changed {
             return levels;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{format, link};
+
+    #[test]
+    fn a_circle_is_broken_where_a_reference_may_be_absent() {
+        let text = "\
+standard Ed-Fi ed-fi 1.0
+resource Course courses
+  @ courseCode text(1..9)
+  ? mainSectionReference -> Section(courseCode, sectionIdentifier)
+resource Section sections
+  @ courseReference -> Course(courseCode)
+  @ sectionIdentifier text(1..9)
+";
+        let model = link(&[format::read(text).unwrap()]).unwrap();
+
+        let order: Vec<(String, u16)> =
+            dependency_order(&model).iter().map(|d| (d.path(&model), d.order)).collect();
+
+        assert_eq!(order, [("/ed-fi/courses".into(), 1), ("/ed-fi/sections".into(), 2)]);
+        assert_eq!(dependency_graph(&model).given_up, BTreeSet::from([(1, 0)]));
+    }
+
+    #[test]
+    fn an_update_of_a_person_waits_for_the_association_that_gives_access() {
+        let text = "\
+standard Ed-Fi ed-fi 1.0
+resource Student students
+  access-through Enrolment
+  @ studentUniqueId text(1..9)
+resource Enrolment enrolments
+  @ studentReference -> Student(studentUniqueId)
+resource Award awards
+  @ studentReference -> Student(studentUniqueId)
+";
+        let model = link(&[format::read(text).unwrap()]).unwrap();
+
+        let order: Vec<(String, u16, Operations)> = dependency_order(&model)
+            .iter()
+            .map(|d| (model.resource(d.resource).name.clone(), d.order, d.operations))
+            .collect();
+
+        assert_eq!(
+            order,
+            [
+                ("Student".into(), 1, Operations::Create),
+                ("Enrolment".into(), 2, Operations::CreateAndUpdate),
+                ("Student".into(), 3, Operations::Update),
+                ("Award".into(), 3, Operations::CreateAndUpdate),
+            ]
+        );
     }
 }

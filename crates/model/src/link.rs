@@ -1,17 +1,18 @@
 //! From what the files say to a model in which every name is resolved.
 
+mod keys;
+mod names;
+
 use std::collections::HashMap;
 
+use self::keys::{Keys, reference_parts};
+use self::names::Names;
 use crate::resource::{
     Abstract, AbstractId, Base, ColumnSource, KeyColumn, Model, Place, Project, Property,
-    PropertyKind, QueryField, Reference, ReferencePart, Resource, ResourceId, Scalar, Subject,
-    Target,
+    PropertyKind, QueryField, Reference, Resource, ResourceId, Subject, Target,
 };
-use crate::source::{Presence, PropertySource, ResourceKind, ResourceSource, Source, Type};
+use crate::source::{PropertySource, ResourceKind, ResourceSource, Source, Type};
 use crate::words::default_path;
-
-/// Text without a stated length may have this many characters.
-const TEXT_MAX: u32 = 65_536;
 
 /// A model whose files contradict themselves.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -113,135 +114,6 @@ fn with_common(sources: &[Source]) -> Vec<Source> {
         all.push(whole);
     }
     all
-}
-
-#[derive(Default)]
-struct Names<'a> {
-    targets: HashMap<String, Target>,
-    resources: Vec<(usize, &'a ResourceSource)>,
-    abstracts: Vec<&'a ResourceSource>,
-}
-
-impl<'a> Names<'a> {
-    fn add(&mut self, project: usize, source: &'a ResourceSource) -> Result<(), LinkError> {
-        let target = if source.kind == ResourceKind::Abstract {
-            self.abstracts.push(source);
-            Target::Abstract(AbstractId(index(self.abstracts.len() - 1)))
-        } else {
-            self.resources.push((project, source));
-            Target::Resource(ResourceId(index(self.resources.len() - 1)))
-        };
-        match self.targets.insert(source.name.clone(), target) {
-            Some(_) => Err(wrong(source, "the name stands twice")),
-            None => Ok(()),
-        }
-    }
-
-    fn all(&self) -> Vec<Target> {
-        let resources = (0..self.resources.len()).map(|at| Target::Resource(ResourceId(index(at))));
-        let bases = (0..self.abstracts.len()).map(|at| Target::Abstract(AbstractId(index(at))));
-        resources.chain(bases).collect()
-    }
-
-    fn source(&self, target: Target) -> &'a ResourceSource {
-        match target {
-            Target::Resource(id) => self.resources[usize::from(id.0)].1,
-            Target::Abstract(id) => self.abstracts[usize::from(id.0)],
-        }
-    }
-
-    fn target(&self, owner: &ResourceSource, name: &str) -> Result<Target, LinkError> {
-        self.targets
-            .get(name)
-            .copied()
-            .ok_or_else(|| wrong(owner, format!("nothing is named `{name}`")))
-    }
-
-    fn scalar(&self, owner: &ResourceSource, kind: &Type) -> Result<Option<Scalar>, LinkError> {
-        Ok(Some(match kind {
-            Type::Text { min, max } => Scalar::Text { min: *min, max: max.unwrap_or(TEXT_MAX) },
-            Type::Integer { bits, min, max } => {
-                let (least, greatest) = if *bits == 32 {
-                    (i64::from(i32::MIN), i64::from(i32::MAX))
-                } else {
-                    (i64::MIN, i64::MAX)
-                };
-                Scalar::Integer {
-                    bits: *bits,
-                    min: bound(owner, min.as_deref())?.unwrap_or(least),
-                    max: bound(owner, max.as_deref())?.unwrap_or(greatest),
-                }
-            }
-            Type::Decimal { precision, scale, min, max } => Scalar::Decimal {
-                precision: *precision,
-                scale: *scale,
-                min: bound(owner, min.as_deref())?,
-                max: bound(owner, max.as_deref())?,
-            },
-            Type::Boolean => Scalar::Boolean,
-            Type::Date => Scalar::Date,
-            Type::DateTime => Scalar::DateTime,
-            Type::Time => Scalar::Time,
-            Type::Descriptor(name) => match self.target(owner, name)? {
-                Target::Resource(id)
-                    if self.resources[usize::from(id.0)].1.kind == ResourceKind::Descriptor =>
-                {
-                    Scalar::Descriptor(id)
-                }
-                _ => return Err(wrong(owner, format!("`{name}` is no descriptor"))),
-            },
-            Type::Reference { .. } | Type::Object(_) | Type::List(_) => return Ok(None),
-        }))
-    }
-}
-
-/// Works out every identity; a key may run through other resources' keys.
-struct Keys<'a> {
-    names: &'a Names<'a>,
-    done: HashMap<Target, Vec<KeyColumn>>,
-    open: Vec<Target>,
-}
-
-impl Keys<'_> {
-    fn of(&mut self, target: Target) -> Result<Vec<KeyColumn>, LinkError> {
-        if let Some(key) = self.done.get(&target) {
-            return Ok(key.clone());
-        }
-        let source = self.names.source(target);
-        if self.open.contains(&target) {
-            return Err(wrong(source, "its key refers to itself in a circle"));
-        }
-        self.open.push(target);
-        let mut key: Vec<KeyColumn> = vec![];
-        let mut add = |name: &str, scalar, source| {
-            if key.iter().all(|column| column.name != name) {
-                key.push(KeyColumn { name: name.into(), scalar, source });
-            }
-        };
-        for (at, property) in source.properties.iter().enumerate() {
-            if property.presence != Presence::Key {
-                continue;
-            }
-            if let Some(scalar) = self.names.scalar(source, &property.kind)? {
-                add(&property.name, scalar, ColumnSource::Scalar(at));
-            } else if let Type::Reference { target, parts } = &property.kind {
-                let target = self.names.target(source, target)?;
-                let theirs = self.of(target)?;
-                let parts = reference_parts(source, property, parts, &theirs)?;
-                for (part_at, part) in parts.iter().enumerate() {
-                    add(&part.column, part.scalar, ColumnSource::Part(at, part_at));
-                }
-            } else {
-                return Err(wrong(source, format!("`{}` cannot be part of a key", property.name)));
-            }
-        }
-        if key.is_empty() {
-            return Err(wrong(source, "it has no key"));
-        }
-        self.open.pop();
-        self.done.insert(target, key.clone());
-        Ok(key)
-    }
 }
 
 struct Linker<'a> {
@@ -379,45 +251,6 @@ impl Linker<'_> {
     }
 }
 
-/// The members of a reference in the order of its target's key.
-fn reference_parts(
-    owner: &ResourceSource,
-    property: &PropertySource,
-    parts: &[crate::source::PartSource],
-    key: &[KeyColumn],
-) -> Result<Vec<ReferencePart>, LinkError> {
-    if parts.len() != key.len() {
-        return Err(wrong(
-            owner,
-            format!(
-                "`{}` has {} members, its target's key has {} ({})",
-                property.name,
-                parts.len(),
-                key.len(),
-                key.iter().map(|k| k.name.as_str()).collect::<Vec<_>>().join(", "),
-            ),
-        ));
-    }
-    key.iter()
-        .map(|column| {
-            let part = parts
-                .iter()
-                .find(|part| part.key.as_deref().unwrap_or(&part.name) == column.name)
-                .ok_or_else(|| {
-                    wrong(
-                        owner,
-                        format!("`{}` lacks the key part `{}`", property.name, column.name),
-                    )
-                })?;
-            Ok(ReferencePart {
-                name: part.name.clone(),
-                column: part.column.clone().unwrap_or_else(|| part.name.clone()),
-                scalar: column.scalar,
-            })
-        })
-        .collect()
-}
-
 fn query_fields(properties: &[Property]) -> Vec<QueryField> {
     let mut fields: Vec<QueryField> = vec![];
     let mut add = |name: &str, scalar, source| {
@@ -471,14 +304,6 @@ fn place(owner: &ResourceSource, root: &[Property], path: &str) -> Result<Place,
         return Err(unknown());
     }
     Ok(Place { steps, part })
-}
-
-fn bound<T: std::str::FromStr>(
-    owner: &ResourceSource,
-    text: Option<&str>,
-) -> Result<Option<T>, LinkError> {
-    text.map(|text| text.parse().map_err(|_| wrong(owner, format!("`{text}` is no bound"))))
-        .transpose()
 }
 
 fn wrong(owner: &ResourceSource, message: impl Into<String>) -> LinkError {
