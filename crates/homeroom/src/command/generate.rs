@@ -46,7 +46,8 @@ enum Format {
 
 /// Runs the command.
 pub fn run(args: GenerateArgs) -> Result<Exit, Failure> {
-    let plan = DistrictPlan::new(args.students, args.seed, args.school_year)
+    let GenerateArgs { students, seed, out, format, school_year, json } = args;
+    let plan = DistrictPlan::new(students, seed, school_year)
         .map_err(|error| Failure::Usage(error.to_string()))?;
     let standard = Standard::read(DEFAULT_VERSION, None)?;
     let formats: Vec<_> = args
@@ -58,18 +59,18 @@ pub fn run(args: GenerateArgs) -> Result<Exit, Failure> {
         })
         .collect();
     let written =
-        homeroom_district::write(&plan, &standard.model, &args.out, &formats).map_err(|error| {
+        homeroom_district::write(&plan, &standard.model, &out, &formats).map_err(|error| {
             match error {
                 WriteError::Exists { .. } => Failure::Usage(error.to_string()),
                 error => Failure::because("writing the district", error),
             }
         })?;
     let documents: usize = written.documents.values().sum();
-    if args.json {
+    if json {
         super::print_json(&json!({
-            "students": args.students,
-            "seed": args.seed,
-            "schoolYear": args.school_year,
+            "students": students,
+            "seed": seed,
+            "schoolYear": school_year,
             "documents": documents,
             "resources": written.documents,
             "files": written.files,
@@ -79,7 +80,7 @@ pub fn run(args: GenerateArgs) -> Result<Exit, Failure> {
             "{documents} documents of {} kinds in {} files in {}",
             written.documents.len(),
             written.files.len(),
-            args.out.display(),
+            out.display(),
         );
     }
     Ok(Exit::Done)
