@@ -50,9 +50,8 @@ pub fn run(args: GenerateArgs) -> Result<Exit, Failure> {
     let plan = DistrictPlan::new(students, seed, school_year)
         .map_err(|error| Failure::Usage(error.to_string()))?;
     let standard = Standard::read(DEFAULT_VERSION, None)?;
-    let formats: Vec<_> = args
-        .format
-        .iter()
+    let formats: Vec<_> = format
+        .into_iter()
         .map(|format| match format {
             Format::Xml => homeroom_district::Format::Xml,
             Format::Jsonl => homeroom_district::Format::Jsonl,
