@@ -10,6 +10,7 @@ mod names;
 mod paths;
 mod schemas;
 mod shared;
+mod values;
 mod words;
 
 use homeroom_model::{Model, Resource, ResourceKind};

@@ -4,7 +4,7 @@ use homeroom_model::{Model, Resource, ResourceKind};
 use serde_json::{Map, Value, json};
 
 use super::words::{capitalized, words};
-use super::{names, schemas, shared, words as sentences};
+use super::{names, shared, values, words as sentences};
 
 /// Adds the paths of a resource.
 pub fn of(resource: &Resource, model: &Model, paths: &mut Map<String, Value>) {
@@ -232,12 +232,12 @@ impl Operations<'_> {
         })];
         for field in &self.resource.query_fields {
             let description =
-                sentences::scalar(&field.name, field.scalar, schemas::vocabulary(self.model));
+                sentences::scalar(&field.name, field.scalar, values::vocabulary(self.model));
             let mut parameter = json!({
                 "name": field.name,
                 "in": "query",
                 "description": description,
-                "schema": schemas::in_query(field.scalar),
+                "schema": values::in_query(field.scalar),
             });
             if field.identity {
                 parameter["x-Ed-Fi-isIdentity"] = true.into();

@@ -1,0 +1,119 @@
+//! Schemas of single values: in a body, in a query string, in an answer.
+
+use homeroom_model::{Model, Scalar};
+use serde_json::{Map, Value, json};
+
+/// Longest URI of a descriptor: namespace, `#`, code value.
+const DESCRIPTOR_URI_MAX: u32 = 306;
+
+/// Text as a body may hold it: no control characters but line ends and tabs, and not blank.
+const TEXT: &str = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$";
+/// The same, or nothing at all.
+const TEXT_OR_NOTHING: &str = r"^([^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*)?$";
+/// Text of a key: it neither begins nor ends with white space.
+const KEY_TEXT: &str =
+    r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$";
+/// A descriptor's URI: namespace, `#`, code value.
+const DESCRIPTOR_URI: &str = r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*#[^\x00-\x1f\x7f-\x9f]*[^\s#\x00-\x1f\x7f-\x9f]$";
+
+/// The schema of a single value.
+pub fn scalar(kind: Scalar) -> Map<String, Value> {
+    let value = match kind {
+        Scalar::Text { min: 0, max } => json!({ "type": "string", "maxLength": max }),
+        Scalar::Text { min, max } => {
+            json!({ "type": "string", "minLength": min, "maxLength": max })
+        }
+        Scalar::Integer { bits, min, max } => json!({
+            "type": "integer", "format": format!("int{bits}"), "minimum": min, "maximum": max,
+        }),
+        Scalar::Decimal { precision, scale, min, max } => {
+            let widest = widest(precision, scale);
+            json!({
+                "type": "number",
+                "format": "double",
+                "minimum": number(min.map_or(-widest, |min| min.max(-widest))),
+                "maximum": number(max.map_or(widest, |max| max.min(widest))),
+            })
+        }
+        Scalar::Boolean => json!({ "type": "boolean" }),
+        Scalar::Date => json!({ "type": "string", "format": "date" }),
+        Scalar::DateTime => json!({ "type": "string", "format": "date-time" }),
+        Scalar::Time => json!({ "type": "string", "format": "time" }),
+        Scalar::Descriptor(_) => json!({ "type": "string", "maxLength": DESCRIPTOR_URI_MAX }),
+    };
+    match value {
+        Value::Object(members) => members,
+        _ => unreachable!("each arm writes an object"),
+    }
+}
+
+/// The schema of a single value in a body; `key` says whether it is part of an identity.
+pub fn in_body(kind: Scalar, key: bool) -> Map<String, Value> {
+    let mut schema = scalar(kind);
+    let pattern = match kind {
+        Scalar::Text { .. } if key => KEY_TEXT,
+        Scalar::Text { min: 0, .. } => TEXT_OR_NOTHING,
+        Scalar::Text { .. } => TEXT,
+        Scalar::Descriptor(_) => DESCRIPTOR_URI,
+        _ => return schema,
+    };
+    schema.insert("pattern".into(), pattern.into());
+    schema
+}
+
+/// The schema of a single value in a query string: it may ask for what no document can hold.
+pub fn in_query(kind: Scalar) -> Map<String, Value> {
+    match kind {
+        Scalar::Text { .. } => Map::from_iter([("type".into(), "string".into())]),
+        Scalar::Integer { .. } => {
+            scalar(Scalar::Integer { bits: 64, min: i64::MIN, max: i64::MAX })
+        }
+        Scalar::Decimal { .. } => {
+            Map::from_iter([("type".into(), "number".into()), ("format".into(), "double".into())])
+        }
+        Scalar::Boolean
+        | Scalar::Date
+        | Scalar::DateTime
+        | Scalar::Time
+        | Scalar::Descriptor(_) => in_body(kind, false),
+    }
+}
+
+/// The endpoint of a descriptor, for a sentence about one of its values.
+pub fn vocabulary(model: &Model) -> impl Fn(Scalar) -> Option<String> + '_ {
+    |kind| match kind {
+        Scalar::Descriptor(id) => Some(model.resource(id).endpoint.clone()),
+        _ => None,
+    }
+}
+
+/// Greatest number with so many digits: `(9, 2)` is 9999999.99.
+fn widest(precision: u8, scale: u8) -> f64 {
+    let whole = usize::from(precision.saturating_sub(scale));
+    let text = format!("{:9<whole$}.{:9<scale$}", "", "", scale = usize::from(scale));
+    format!("0{text}0").parse().unwrap_or(f64::MAX)
+}
+
+/// A number as JSON writes it best: whole where it is whole.
+#[expect(clippy::cast_possible_truncation, reason = "only whole numbers of at most 53 bits")]
+fn number(value: f64) -> Value {
+    if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 {
+        Value::from(value as i64)
+    } else {
+        Value::from(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decimal_is_bounded_by_its_digits() {
+        for (precision, scale, expected) in
+            [(9, 2, "9999999.99"), (3, 0, "999"), (2, 2, "0.99"), (6, 3, "999.999")]
+        {
+            assert_eq!(number(widest(precision, scale)).to_string(), expected);
+        }
+    }
+}
