@@ -3,9 +3,11 @@
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use homeroom_data::metadata::Credentials;
 use homeroom_gateway::{FrontDoor, Limits, Listener};
+use tokio::signal::unix::SignalKind;
 use tokio::sync::watch;
 
 use crate::app::App;
@@ -13,6 +15,9 @@ use crate::config::Config;
 use crate::control;
 use crate::exit::Failure;
 use crate::probes;
+
+/// Longest wait for requests of the admin listener when the server is stopped.
+const ADMIN_DRAIN: Duration = Duration::from_secs(1);
 
 /// A bound server that does not serve yet.
 pub struct Server {
@@ -69,10 +74,11 @@ impl Server {
                 .map_err(|e| Failure::because("building the admin listener", e))?;
         let admin_door = Arc::new(admin_door);
         let (stopping, stopped) = watch::channel(false);
+        let (drained, nothing_left) = watch::channel(false);
         let drain = self.config.server.drain.0;
         let control = self.control.serve(self.app.clone());
-        let main = tokio::spawn(self.main.serve(door, told(stopped.clone()), drain));
-        let admin = tokio::spawn(self.admin.serve(admin_door, told(stopped), drain));
+        let main = tokio::spawn(self.main.serve(door, told(stopped), drain));
+        let admin = tokio::spawn(self.admin.serve(admin_door, told(nothing_left), ADMIN_DRAIN));
         self.app.ready.start();
         stop.await;
         tracing::info!("stopping: open requests are finished first");
@@ -80,24 +86,33 @@ impl Server {
         _ = stopping.send(true);
         drop(control);
         _ = main.await;
+        // The admin listener goes last: while requests are finished, it says that no more are wanted.
+        _ = drained.send(true);
         _ = admin.await;
         tracing::info!("stopped");
         Ok(())
     }
 }
 
-/// Done when the process is told to stop (SIGINT, SIGTERM).
-pub async fn told_to_stop() {
-    let interrupt = tokio::signal::ctrl_c();
-    let terminate = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+/// Done when the process is told to stop (SIGINT, SIGTERM). Signals are heard from the call on, not
+/// from the first poll.
+pub fn told_to_stop() -> impl Future<Output = ()> {
+    let (interrupt, terminate) = (heard(SignalKind::interrupt()), heard(SignalKind::terminate()));
+    async {
+        tokio::select! {
+            () = interrupt => {}
+            () = terminate => {}
+        }
+    }
+}
+
+fn heard(kind: SignalKind) -> impl Future<Output = ()> {
+    let signal = tokio::signal::unix::signal(kind);
+    async {
+        match signal {
             Ok(mut signal) => _ = signal.recv().await,
             Err(_) => std::future::pending().await,
         }
-    };
-    tokio::select! {
-        _ = interrupt => {}
-        () = terminate => {}
     }
 }
 

@@ -31,6 +31,7 @@ pub fn run(args: ServeArgs) -> Result<Exit, Failure> {
     runtime()?.block_on(async {
         let app = App::open(&config).await?;
         let server = Server::bind(app, &config).await?;
+        let stop = told_to_stop();
         tracing::info!(
             api = %server.address(),
             admin = %server.admin_address(),
@@ -38,7 +39,7 @@ pub fn run(args: ServeArgs) -> Result<Exit, Failure> {
             standard = config.standard.version,
             "serves"
         );
-        server.run(None, told_to_stop()).await
+        server.run(None, stop).await
     })?;
     Ok(Exit::Done)
 }
