@@ -129,7 +129,16 @@ impl Socket {
     ///
     /// Why it cannot be bound.
     pub fn bind(path: &Path) -> Result<Self, Failure> {
-        let wrong = |error| Failure::because(&format!("binding {}", path.display()), error);
+        let wrong = |error: std::io::Error| {
+            let doing = format!("binding {}", path.display());
+            match error.kind() {
+                std::io::ErrorKind::InvalidInput => Failure::because(
+                    &doing,
+                    format!("{error}; choose a folder with a shorter path (--data-dir)"),
+                ),
+                _ => Failure::because(&doing, error),
+            }
+        };
         _ = std::fs::remove_file(path);
         let listener = UnixListener::bind(path).map_err(wrong)?;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(wrong)?;

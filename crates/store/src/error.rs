@@ -21,7 +21,7 @@ pub enum StoreError {
     #[error("the store is closed")]
     Closed,
     /// Another process has the store open.
-    #[error("another process has {0} open")]
+    #[error("another process has {0} open; stop it, or choose another folder")]
     InUse(String),
     /// The store was made by a newer Homeroom.
     #[error("the store has schema version {found}, this Homeroom knows {known}; upgrade Homeroom")]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use homeroom_store::Store;
+use homeroom_store::{Store, StoreError};
 use serde_json::json;
 
 use crate::config::{Config, ConfigArgs};
@@ -125,7 +125,16 @@ fn examine(config: &Config) -> Vec<(String, String)> {
         Ok(health) => findings.extend(health.problems.into_iter().map(|problem| {
             (problem, "homeroom restore BACKUP --yes, from the last good backup".into())
         })),
-        Err(error) => findings.push((error.to_string(), "homeroom restore BACKUP --yes".into())),
+        Err(error) => {
+            let mend = match error {
+                StoreError::FromTheFuture { .. } => "run the Homeroom that made it, or a newer one",
+                StoreError::Unusable(_) => {
+                    "name the right folder with --data-dir, or homeroom restore BACKUP --yes"
+                }
+                _ => "homeroom restore BACKUP --yes, from the last good backup",
+            };
+            findings.push((error.to_string(), mend.into()));
+        }
     }
     findings
 }
