@@ -152,14 +152,24 @@ pub fn integer(json: &Json<'_>) -> Option<i64> {
     if let Ok(number) = text.parse() {
         return Some(number);
     }
-    decimal(text, 19, 0)
-        .ok()
-        .filter(|rounded| {
-            let exact = decimal(text, 38, 18);
-            exact.is_ok_and(|exact| exact == *rounded)
-        })?
-        .parse()
-        .ok()
+    // Exactly whole: every digit after the point, the exponent counted, is a zero.
+    let (mantissa, exponent) = match text.find(['e', 'E']) {
+        Some(at) => (&text[..at], text[at + 1..].parse::<i64>().ok()?),
+        None => (text, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits: String = [whole.trim_start_matches('-'), fraction].concat();
+    let point = i64::try_from(whole.trim_start_matches('-').len()).ok()?.checked_add(exponent)?;
+    let kept = usize::try_from(point.max(0)).ok()?.min(digits.len());
+    if digits[kept..].bytes().any(|digit| digit != b'0') {
+        return None;
+    }
+    if digits.bytes().all(|digit| digit == b'0') {
+        return Some(0);
+    }
+    let zeros = usize::try_from(point).ok()?.checked_sub(kept).filter(|zeros| *zeros < 20)?;
+    let sign = if whole.starts_with('-') { "-" } else { "" };
+    format!("{sign}{}{}", &digits[..kept], "0".repeat(zeros)).parse().ok()
 }
 
 /// Rounds a number's text to `scale` digits after the point, half away from zero; gives it without
@@ -388,6 +398,9 @@ mod tests {
             (int, "12.0", "12"),
             (int, "1.2e1", "12"),
             (int, "-0", "0"),
+            (int, "0.0e9", "0"),
+            (int, "-50e-1", "-5"),
+            (int, "120.0e-1", "12"),
             (decimal, "1.005", "1.01"),
             (decimal, "999.994", "999.99"),
             (decimal, "\"-1.50\"", "-1.5"),
@@ -419,6 +432,8 @@ mod tests {
             (int, "1.5"),
             (int, "\"x\""),
             (int, "1e400"),
+            (int, "2.6e-42"),
+            (int, "1.000000000000000000001"),
             (int, "true"),
             (decimal, "1000"),
             (decimal, "999.995"),
