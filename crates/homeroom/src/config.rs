@@ -2,6 +2,7 @@
 //!
 //! Only this file reads them, once, into types; every value knows where it came from.
 
+mod check;
 mod duration;
 mod layers;
 

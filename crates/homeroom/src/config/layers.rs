@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
-use super::Config;
+use super::{Config, check};
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +66,32 @@ impl fmt::Display for Origin {
 /// Values by dotted name, each with its origin; a later layer wins.
 #[derive(Debug, Clone, Default)]
 pub struct Layers {
-    values: BTreeMap<String, (Value, Origin)>,
+    values: BTreeMap<String, (Given, Origin)>,
+}
+
+/// A value as it was given.
+#[derive(Debug, Clone)]
+enum Given {
+    /// By a file.
+    Toml(Value),
+    /// By the environment or the command line.
+    Text(String),
+}
+
+impl Given {
+    /// What it may mean, the likeliest first: a number, a truth value, text.
+    fn readings(&self) -> Vec<Value> {
+        match self {
+            Self::Toml(value @ Value::String(_)) => vec![value.clone()],
+            Self::Toml(value) => vec![value.clone(), Value::String(value.to_string())],
+            Self::Text(text) => {
+                let number = text.parse().ok().map(Value::Integer);
+                let truth = text.parse().ok().map(Value::Boolean);
+                let text = Value::String(text.clone());
+                number.into_iter().chain(truth).chain([text]).collect()
+            }
+        }
+    }
 }
 
 impl Layers {
@@ -84,7 +109,7 @@ impl Layers {
         let mut flat = vec![];
         flatten("", table, &mut flat);
         for (name, value) in flat {
-            self.add(&name, value, Origin::File(path.to_owned()))?;
+            self.add(&name, Given::Toml(value), Origin::File(path.to_owned()))?;
         }
         Ok(())
     }
@@ -104,7 +129,7 @@ impl Layers {
                 continue;
             }
             let name = name.replace("__", ".").to_lowercase();
-            self.add(&name, read(&value), Origin::Environment(variable))?;
+            self.add(&name, Given::Text(value), Origin::Environment(variable))?;
         }
         Ok(())
     }
@@ -115,10 +140,10 @@ impl Layers {
     ///
     /// Unknown settings.
     pub fn add_flag(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
-        self.add(name, read(value), Origin::Flag)
+        self.add(name, Given::Text(value.into()), Origin::Flag)
     }
 
-    fn add(&mut self, name: &str, value: Value, origin: Origin) -> Result<(), ConfigError> {
+    fn add(&mut self, name: &str, value: Given, origin: Origin) -> Result<(), ConfigError> {
         let known = names();
         if !known.iter().any(|(n, _)| n == name) {
             let nearest = known
@@ -140,33 +165,24 @@ impl Layers {
     /// The first value that does not fit its setting.
     pub fn resolve(&self) -> Result<Config, ConfigError> {
         let mut whole = Config::default();
-        for (name, (value, origin)) in &self.values {
-            let mut table = Table::try_from(&whole).unwrap_or_default();
-            let fits = [value.clone(), Value::String(plain(value))].into_iter().map(|value| {
-                set(&mut table, name, value);
-                table.clone().try_into::<Config>()
-            });
-            let mut error = None;
-            let mut done = false;
-            for attempt in fits {
-                match attempt {
-                    Ok(config) => {
-                        whole = config;
-                        done = true;
-                        break;
-                    }
-                    Err(found) => _ = error.get_or_insert(found.message().to_owned()),
-                }
-            }
-            if !done {
-                return Err(ConfigError::Value {
-                    origin: origin.clone(),
-                    name: name.clone(),
-                    message: error.unwrap_or_default(),
-                });
+        for (name, (given, origin)) in &self.values {
+            let wrong = |message| ConfigError::Value {
+                origin: origin.clone(),
+                name: name.clone(),
+                message,
+            };
+            whole = with(&whole, name, given).map_err(wrong)?;
+        }
+        match check::flaw(&whole) {
+            None => Ok(whole),
+            Some((name, message)) => {
+                Err(ConfigError::Value { origin: self.origin(name), name: name.into(), message })
             }
         }
-        Ok(whole)
+    }
+
+    fn origin(&self, name: &str) -> Origin {
+        self.values.get(name).map_or(Origin::Default, |(_, origin)| origin.clone())
     }
 
     /// Every setting: name, value in force, origin.
@@ -175,8 +191,7 @@ impl Layers {
         flatten("", Table::try_from(config).unwrap_or_default(), &mut flat);
         flat.into_iter()
             .map(|(name, value)| {
-                let origin =
-                    self.values.get(&name).map_or(Origin::Default, |(_, origin)| origin.clone());
+                let origin = self.origin(&name);
                 (name, value.to_string(), origin)
             })
             .collect()
@@ -202,6 +217,22 @@ fn flatten(prefix: &str, table: Table, out: &mut Vec<(String, Value)>) {
     }
 }
 
+/// The configuration with one more value; the message that helps most where it does not fit.
+fn with(config: &Config, name: &str, given: &Given) -> Result<Config, String> {
+    let mut table = Table::try_from(config).map_err(|error| error.to_string())?;
+    let mut messages = vec![];
+    for reading in given.readings() {
+        set(&mut table, name, reading);
+        match table.clone().try_into() {
+            Ok(config) => return Ok(config),
+            Err(error) => messages.push(error.message().to_owned()),
+        }
+    }
+    // Of a reading with the right type it says more than that the type is wrong.
+    let best = messages.iter().position(|message| !message.starts_with("invalid type"));
+    Err(messages.swap_remove(best.unwrap_or(0)))
+}
+
 fn set(table: &mut Table, name: &str, value: Value) {
     match name.split_once('.') {
         Some((section, rest)) => {
@@ -212,21 +243,6 @@ fn set(table: &mut Table, name: &str, value: Value) {
         }
         None => _ = table.insert(name.into(), value),
     }
-}
-
-/// A value as an environment variable or flag gives it: a number, a truth value, or text.
-fn read(text: &str) -> Value {
-    if let Ok(number) = text.parse() {
-        Value::Integer(number)
-    } else if let Ok(truth) = text.parse() {
-        Value::Boolean(truth)
-    } else {
-        Value::String(text.into())
-    }
-}
-
-fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// How many letters two names differ by (Levenshtein).

@@ -1,0 +1,62 @@
+//! Values that fit their type and make no sense.
+
+use super::Config;
+
+/// Most writes that may be made to wait; the queue's places are made when the store is opened.
+const QUEUE_MAX: u32 = 1 << 20;
+/// Words for what is logged, from nothing to everything.
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
+/// The first setting that makes no sense: its name and what would be right.
+pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
+    let (server, store) = (&config.server, &config.store);
+    if server.in_flight_max == 0 {
+        return Some(("server.in_flight_max", "must be at least 1".into()));
+    }
+    if store.queue == 0 || store.queue > QUEUE_MAX {
+        return Some(("store.queue", format!("must be 1 to {QUEUE_MAX}")));
+    }
+    // Source: SQLite, PRAGMA page_size.
+    if !store.page_bytes.is_power_of_two() || !(512..=65_536).contains(&store.page_bytes) {
+        let right = "must be a power of two from 512 to 65536, such as 4096";
+        return Some(("store.page_bytes", right.into()));
+    }
+    if store.list_deadline.0.is_zero() {
+        return Some(("store.list_deadline", "must be longer than nothing".into()));
+    }
+    wrong_level(&config.log.level)
+        .map(|word| ("log.level", format!("`{word}` is no level; there are {}", LEVELS.join(", "))))
+}
+
+/// The first word that stands where a level should be. Directives with spans are not looked into.
+fn wrong_level(directives: &str) -> Option<&str> {
+    if directives.contains('[') {
+        return None;
+    }
+    directives
+        .split(',')
+        .map(|directive| directive.rsplit_once('=').map_or(directive, |(_, level)| level).trim())
+        .find(|word| !LEVELS.iter().any(|level| level.eq_ignore_ascii_case(word)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_stand_alone_or_after_a_module() {
+        for right in ["info", "WARN", "info,homeroom_gateway=debug", "off, h2=trace", "[a{b}]=info"]
+        {
+            assert_eq!(wrong_level(right), None, "{right}");
+        }
+        for (directives, wrong) in [("", ""), ("loud", "loud"), ("info,a=b", "b"), ("a=,info", "")]
+        {
+            assert_eq!(wrong_level(directives), Some(wrong), "{directives}");
+        }
+    }
+
+    #[test]
+    fn what_is_built_in_makes_sense() {
+        assert_eq!(flaw(&Config::default()), None);
+    }
+}
