@@ -25,7 +25,7 @@ pub fn run(summary: &mut Summary) {
     for suite in SUITES {
         println!("\nclient {suite}");
         let mut command = Command::new(&python);
-        command.arg(folder.join(format!("{suite}_suite.py"))).arg(binary());
+        command.arg("-B").arg(folder.join(format!("{suite}_suite.py"))).arg(binary());
         let ran = each_line(&mut command, summary, |summary, line| {
             summary.take_check(line);
             println!("{line}");
