@@ -11,5 +11,5 @@ mod router;
 
 pub use front_door::{FrontDoor, Limits};
 pub use listen::{ListenError, Listener};
-pub use metrics::Metrics;
+pub use metrics::{Gauge, Metrics};
 pub use router::{RouteError, Router};

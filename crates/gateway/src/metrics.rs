@@ -7,7 +7,7 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
+pub use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
@@ -68,9 +68,11 @@ impl Metrics {
         Self { registry, durations, refused, in_flight }
     }
 
-    /// For further metrics of the parts.
-    pub fn registry_mut(&mut self) -> &mut Registry {
-        &mut self.registry
+    /// A further metric, whose owner sets it before [`Metrics::text`] is asked for.
+    pub fn gauge(&mut self, name: &str, help: &str) -> Gauge {
+        let gauge = Gauge::default();
+        self.registry.register(name, help, gauge.clone());
+        gauge
     }
 
     pub(crate) fn begin(&self) -> i64 {

@@ -7,6 +7,8 @@ use homeroom_gateway::Metrics;
 use homeroom_http::{Access, Handler, Problem, Response, Route, handler, json_response};
 use http::{HeaderValue, Method, StatusCode, header};
 
+use crate::app::{App, StoreGauges};
+
 /// Whether requests are wanted.
 #[derive(Debug, Default)]
 pub struct Readiness {
@@ -52,20 +54,17 @@ pub fn routes<C: Send + Sync + 'static>(readiness: &Arc<Readiness>) -> Vec<Route
 }
 
 /// `/metrics`, for the admin listener only.
-pub fn metrics_route<C: Send + Sync + 'static>(metrics: &Arc<Metrics>) -> Route<C> {
-    public(
-        "/metrics",
-        handler(metrics, |metrics: Arc<Metrics>, _| async move {
+pub fn metrics_route<C: Send + Sync + 'static>(app: &App) -> Route<C> {
+    let state = (Arc::clone(&app.metrics), Arc::clone(&app.store_gauges));
+    let answer =
+        handler(&state, |(metrics, store): (Arc<Metrics>, Arc<StoreGauges>), _| async move {
+            store.read();
             let mut response = json_response(StatusCode::OK, metrics.text());
-            response.headers_mut().insert(
-                header::CONTENT_TYPE,
-                HeaderValue::from_static(
-                    "application/openmetrics-text; version=1.0.0; charset=utf-8",
-                ),
-            );
+            let media = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
             Ok::<_, Problem>(response)
-        }),
-    )
+        });
+    public("/metrics", answer)
 }
 
 fn state(is_so: bool, name: &str) -> Response {

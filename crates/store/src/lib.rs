@@ -22,4 +22,4 @@ pub use list::{Condition, ListQuery, Page};
 pub use plan::{Answer, Ask, Decide, Decision, NewDocument, Plan, Ran, Refused, Tombstone, Write};
 pub use row::{Link, References, Row};
 pub use sql::{Sql, Value};
-pub use store::{Health, Options, Store};
+pub use store::{Health, Options, Store, StoreLoad};

@@ -13,7 +13,7 @@ mod writer;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
 pub(crate) use lister::Lister;
 pub(crate) use open::{backup, check, open_file};
@@ -38,6 +38,8 @@ pub(crate) struct Shared {
     pub(crate) number: u64,
     pub(crate) newest_change_version: AtomicI64,
     pub(crate) cache_kib: u32,
+    /// Jobs that the writer has not answered yet.
+    pub(crate) waiting: AtomicUsize,
 }
 
 impl Shared {
@@ -48,6 +50,14 @@ impl Shared {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             newest_change_version: AtomicI64::new(newest),
             cache_kib,
+            waiting: AtomicUsize::new(0),
         }
+    }
+
+    /// The write-ahead log's file.
+    pub(crate) fn log_file(&self) -> PathBuf {
+        let mut name = self.path.as_os_str().to_owned();
+        name.push("-wal");
+        PathBuf::from(name)
     }
 }

@@ -46,6 +46,15 @@ impl Options {
     }
 }
 
+/// How busy a store is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreLoad {
+    /// Writes that are not answered yet.
+    pub waiting: usize,
+    /// Bytes of the write-ahead log's file.
+    pub log_bytes: u64,
+}
+
 /// How a store is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
@@ -316,6 +325,15 @@ impl Store {
     pub fn newest_change_version(&self) -> i64 {
         let Engine::Sqlite(sqlite) = &*self.engine;
         sqlite.shared.newest_change_version.load(Ordering::Acquire)
+    }
+
+    /// How busy the store is at this moment.
+    pub fn load(&self) -> StoreLoad {
+        let Engine::Sqlite(sqlite) = &*self.engine;
+        StoreLoad {
+            waiting: sqlite.shared.waiting.load(Ordering::Relaxed),
+            log_bytes: std::fs::metadata(sqlite.shared.log_file()).map_or(0, |file| file.len()),
+        }
     }
 
     /// Copies the store to a new file while it is in use; the copy is checked.

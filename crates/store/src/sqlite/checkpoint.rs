@@ -4,7 +4,6 @@
 //! unbroken load that never lets the log begin anew, so beyond a size the writer is asked for one
 //! restart between two transactions; most pages are copied by then and it is short.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -47,9 +46,7 @@ pub(crate) fn start(
     connection.pragma_update(None, "cache_size", -512)?;
     let page_bytes: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
     let (stop, stopped) = channel();
-    let mut wal = shared.path.as_os_str().to_owned();
-    wal.push("-wal");
-    let wal = PathBuf::from(wal);
+    let wal = shared.log_file();
     let thread = std::thread::Builder::new()
         .name("store-checkpoint".into())
         .spawn(move || {

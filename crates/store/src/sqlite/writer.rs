@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -33,6 +34,7 @@ pub(crate) trait Job: Send {
 
 /// The way to the writer.
 pub(crate) struct WriterHandle {
+    shared: Arc<Shared>,
     jobs: Option<SyncSender<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -47,6 +49,7 @@ impl WriterHandle {
         wal_bytes_max: u64,
     ) -> Result<Self, StoreError> {
         let (jobs, arrivals) = sync_channel(queue);
+        let handle = Arc::clone(&shared);
         let restart = Arc::new(AtomicBool::new(false));
         let checkpointer = checkpoint::start(&shared, Arc::clone(&restart), wal_bytes_max)?;
         let next = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
@@ -58,7 +61,6 @@ impl WriterHandle {
             connection,
             shared,
             restart,
-            written: false,
         };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
@@ -68,22 +70,30 @@ impl WriterHandle {
                 drop(lock);
             })
             .map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self { shared: handle, jobs: Some(jobs), thread: Some(thread) })
     }
 
     /// Hands a job over without waiting for a place in the queue.
     pub(crate) fn offer(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
         let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
-        jobs.try_send(job).map_err(|error| match error {
-            TrySendError::Full(_) => StoreError::Busy,
-            TrySendError::Disconnected(_) => StoreError::Closed,
+        self.shared.waiting.fetch_add(1, Ordering::Relaxed);
+        jobs.try_send(job).map_err(|error| {
+            self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
+            match error {
+                TrySendError::Full(_) => StoreError::Busy,
+                TrySendError::Disconnected(_) => StoreError::Closed,
+            }
         })
     }
 
     /// Hands a job over and waits for a place in the queue.
     pub(crate) fn push(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
         let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
-        jobs.send(job).map_err(|_| StoreError::Closed)
+        self.shared.waiting.fetch_add(1, Ordering::Relaxed);
+        jobs.send(job).map_err(|_| {
+            self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
+            StoreError::Closed
+        })
     }
 }
 
@@ -105,7 +115,6 @@ pub(crate) struct Writer {
     /// Changes of the kept counts, by kind and block, not yet written.
     tally: HashMap<(u16, i64), i64>,
     restart: Arc<AtomicBool>,
-    written: bool,
 }
 
 impl Writer {
@@ -113,12 +122,14 @@ impl Writer {
         let mut group: Vec<Box<dyn Job>> = Vec::with_capacity(GROUP_MAX);
         while let Ok(first) = arrivals.recv() {
             let before = (self.last_id, self.last_change_version);
-            self.written = false;
             let mut ended = self.connection.execute_batch("BEGIN IMMEDIATE").map_err(Into::into);
             let mut next = Some(first);
             while let Some(mut job) = next.take() {
                 if ended.is_ok() {
-                    ended = job.run(&mut self);
+                    // A fault in one decision must not end the writer.
+                    let run = AssertUnwindSafe(|| job.run(&mut self));
+                    ended = catch_unwind(run)
+                        .unwrap_or_else(|_| Err(StoreError::Failed("a plan panicked".into())));
                 }
                 group.push(job);
                 if group.len() < GROUP_MAX {
@@ -138,6 +149,7 @@ impl Writer {
                     .newest_change_version
                     .store(self.last_change_version, Ordering::Release);
             }
+            self.shared.waiting.fetch_sub(group.len(), Ordering::Relaxed);
             for job in group.drain(..) {
                 job.finish(ended.clone());
             }
@@ -196,7 +208,6 @@ impl Writer {
         match done {
             Ok(()) => {
                 self.connection.prepare_cached("RELEASE plan")?.execute([])?;
-                self.written = true;
                 for (place, n) in tally {
                     *self.tally.entry(place).or_default() += n;
                 }
