@@ -1,10 +1,11 @@
 //! Opening, migrating, checking and copying the file.
 
 use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 
 use crate::error::StoreError;
 use crate::migration::{MIGRATIONS, newest};
@@ -21,6 +22,7 @@ pub(crate) fn open_file(path: &Path, page_bytes: u32) -> Result<(Connection, Fil
     }
     refuse_network_folder(path)?;
     let lock = lock(path)?;
+    make_private(path)?;
     let connection = Connection::open(path).map_err(|error| {
         StoreError::Unusable(format!("cannot open {}: {error}", path.display()))
     })?;
@@ -37,7 +39,7 @@ pub(crate) fn open_file(path: &Path, page_bytes: u32) -> Result<(Connection, Fil
 }
 
 /// Opens a second, read-only connection.
-pub(crate) fn open_reader(path: &Path, cache_kib: u32) -> Result<Connection, StoreError> {
+pub(crate) fn open_reader(path: &Path, cache_kib: u32) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI;
@@ -51,7 +53,7 @@ pub(crate) fn open_reader(path: &Path, cache_kib: u32) -> Result<Connection, Sto
 
 /// File systems on which SQLite's locks or its shared memory cannot be relied on.
 const NETWORK: &[&str] =
-    &["nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse.sshfs", "glusterfs"];
+    &["nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "fuse.sshfs", "glusterfs"];
 
 /// Refuses a folder that another machine serves: a store there is damaged sooner or later.
 fn refuse_network_folder(path: &Path) -> Result<(), StoreError> {
@@ -82,6 +84,14 @@ fn network_mount<'a>(mounts: &'a str, folder: &Path) -> Option<&'a str> {
         }
     }
     deepest.map(|(_, kind)| kind).filter(|kind| NETWORK.contains(kind))
+}
+
+/// Makes the file, where there is none, so that only its owner may read it; SQLite gives the files
+/// beside it the same rights. A file that is there keeps its rights.
+fn make_private(path: &Path) -> Result<(), StoreError> {
+    let made = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
+    made.map(drop)
+        .map_err(|error| StoreError::Unusable(format!("cannot open {}: {error}", path.display())))
 }
 
 fn lock(path: &Path) -> Result<File, StoreError> {
@@ -153,6 +163,7 @@ pub(crate) fn backup(from: &Path, to: &Path) -> Result<(), StoreError> {
     let text = part
         .to_str()
         .ok_or_else(|| StoreError::Unusable(format!("{} is not UTF-8", part.display())))?;
+    make_private(&part)?;
     source.execute("VACUUM INTO ?1", [text])?;
     let problems = check(&part)?;
     if let Some(first) = problems.first() {
@@ -172,7 +183,18 @@ pub(crate) fn backup(from: &Path, to: &Path) -> Result<(), StoreError> {
 
 /// Looks for damage: the file's own structure, then edges, counts and aliases against documents.
 pub(crate) fn check(path: &Path) -> Result<Vec<String>, StoreError> {
-    let connection = open_reader(path, 65_536)?;
+    let cannot_open = |error: &dyn std::fmt::Display| {
+        StoreError::Unusable(format!("cannot open {}: {error}", path.display()))
+    };
+    File::open(path).map_err(|error| cannot_open(&error))?;
+    let connection =
+        open_reader(path, 65_536).map_err(|error| match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => StoreError::Unusable(format!(
+                "{} is no Homeroom store (not SQLite)",
+                path.display()
+            )),
+            _ => cannot_open(&error),
+        })?;
     let found = version(&connection, path)?;
     let mut problems = vec![];
     if found == 0 {
