@@ -5,7 +5,7 @@ use std::sync::Arc;
 use homeroom_access::{Access, AccessConfig, ApiClient};
 use homeroom_data::metadata::{self, Credentials, Metadata};
 use homeroom_data::{Catalog, DataApi};
-use homeroom_gateway::{FrontDoor, Gauge, Limits, Metrics};
+use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{Route, Timestamp};
 use homeroom_store::{Options, Store};
 
@@ -24,7 +24,7 @@ pub struct App {
     /// Metrics of this process.
     pub metrics: Arc<Metrics>,
     /// What the metrics say of the store.
-    pub store_gauges: Arc<StoreGauges>,
+    pub store_gauges: Arc<probes::StoreGauges>,
     /// Whether requests are wanted; false while starting and draining.
     pub ready: Arc<probes::Readiness>,
 }
@@ -65,7 +65,7 @@ impl App {
             .map_err(|e| Failure::because("opening the client registry", chain(&e)))?;
         access.set_education_organizations(Arc::new(data.clone()));
         let mut metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
-        let store_gauges = Arc::new(StoreGauges::new(&mut metrics, data.store.clone()));
+        let store_gauges = Arc::new(probes::StoreGauges::new(&mut metrics, data.store.clone()));
         Ok(Self { data, access, metrics: Arc::new(metrics), store_gauges, ready: Arc::default() })
     }
 
@@ -97,35 +97,6 @@ impl App {
         let (access, metrics) = (Arc::clone(&self.access), Arc::clone(&self.metrics));
         FrontDoor::new(self.routes(credentials), access, metrics, limits)
             .map_err(|e| Failure::because("building the front door", e))
-    }
-}
-
-/// What the metrics say of the store; read when they are asked for.
-pub struct StoreGauges {
-    store: Store,
-    waiting: Gauge,
-    log_bytes: Gauge,
-    change_version: Gauge,
-}
-
-impl StoreGauges {
-    fn new(metrics: &mut Metrics, store: Store) -> Self {
-        Self {
-            waiting: metrics.gauge("homeroom_store_writes_waiting", "Writes not answered yet"),
-            log_bytes: metrics
-                .gauge("homeroom_store_log_bytes", "Size of the write-ahead log's file"),
-            change_version: metrics
-                .gauge("homeroom_store_change_version", "Newest change version that is durable"),
-            store,
-        }
-    }
-
-    /// Sets the gauges to how the store is now.
-    pub fn read(&self) {
-        let load = self.store.load();
-        self.waiting.set(i64::try_from(load.waiting).unwrap_or(i64::MAX));
-        self.log_bytes.set(i64::try_from(load.log_bytes).unwrap_or(i64::MAX));
-        self.change_version.set(self.store.newest_change_version());
     }
 }
 

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use homeroom_gateway::Metrics;
+use homeroom_gateway::{Gauge, Metrics};
 use homeroom_http::{Access, Handler, Problem, Response, Route, handler, json_response};
+use homeroom_store::Store;
 use http::{HeaderValue, Method, StatusCode, header};
-
-use crate::app::{App, StoreGauges};
 
 /// Whether requests are wanted.
 #[derive(Debug, Default)]
@@ -54,8 +53,11 @@ pub fn routes<C: Send + Sync + 'static>(readiness: &Arc<Readiness>) -> Vec<Route
 }
 
 /// `/metrics`, for the admin listener only.
-pub fn metrics_route<C: Send + Sync + 'static>(app: &App) -> Route<C> {
-    let state = (Arc::clone(&app.metrics), Arc::clone(&app.store_gauges));
+pub fn metrics_route<C: Send + Sync + 'static>(
+    metrics: &Arc<Metrics>,
+    store: &Arc<StoreGauges>,
+) -> Route<C> {
+    let state = (Arc::clone(metrics), Arc::clone(store));
     let answer =
         handler(&state, |(metrics, store): (Arc<Metrics>, Arc<StoreGauges>), _| async move {
             store.read();
@@ -75,4 +77,34 @@ fn state(is_so: bool, name: &str) -> Response {
 fn version() -> Response {
     let body = serde_json::json!({ "name": "homeroom", "version": env!("CARGO_PKG_VERSION") });
     json_response(StatusCode::OK, body.to_string())
+}
+
+/// What the metrics say of the store; read when they are asked for.
+pub struct StoreGauges {
+    store: Store,
+    waiting: Gauge,
+    log_bytes: Gauge,
+    change_version: Gauge,
+}
+
+impl StoreGauges {
+    /// Registers the gauges of a store.
+    pub fn new(metrics: &mut Metrics, store: Store) -> Self {
+        Self {
+            waiting: metrics.gauge("homeroom_store_writes_waiting", "Writes not answered yet"),
+            log_bytes: metrics
+                .gauge("homeroom_store_log_bytes", "Size of the write-ahead log's file"),
+            change_version: metrics
+                .gauge("homeroom_store_change_version", "Newest change version that is durable"),
+            store,
+        }
+    }
+
+    /// Sets the gauges to how the store is now.
+    pub fn read(&self) {
+        let load = self.store.load();
+        self.waiting.set(i64::try_from(load.waiting).unwrap_or(i64::MAX));
+        self.log_bytes.set(i64::try_from(load.log_bytes).unwrap_or(i64::MAX));
+        self.change_version.set(self.store.newest_change_version());
+    }
 }

@@ -67,7 +67,7 @@ impl Server {
         };
         let door = Arc::new(self.app.front_door(limits, credentials)?);
         let mut admin_routes = probes::routes(&self.app.ready);
-        admin_routes.push(probes::metrics_route(&self.app));
+        admin_routes.push(probes::metrics_route(&self.app.metrics, &self.app.store_gauges));
         let admin_metrics = Arc::new(homeroom_gateway::Metrics::new(env!("CARGO_PKG_VERSION")));
         let admin_door =
             FrontDoor::new(admin_routes, Arc::clone(&self.app.access), admin_metrics, limits)
