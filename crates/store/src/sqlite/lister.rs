@@ -116,7 +116,7 @@ fn work(reads: &Mutex<Receiver<(Instant, Read)>>, shared: &Shared) {
             match open_reader(&shared.path, shared.cache_kib) {
                 Ok(opened) => connection = Some(opened),
                 Err(error) => {
-                    read(Err(error));
+                    read(Err(error.into()));
                     continue;
                 }
             }
