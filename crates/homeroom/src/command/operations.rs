@@ -1,9 +1,11 @@
 //! `homeroom backup | restore | doctor`.
 
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use homeroom_store::{Store, StoreError};
+use homeroom_store::{Options, Store, StoreError};
 use serde_json::json;
 
 use crate::config::{Config, ConfigArgs};
@@ -64,28 +66,52 @@ pub fn restore(args: RestoreArgs) -> Result<Exit, Failure> {
         return Err(Failure::Failed(format!("the backup is damaged: {problem}")));
     }
     let file = config.store.file();
-    // Opening takes the lock: a running server is found, a crashed one's log is taken in.
     if file.exists() {
-        drop(crate::app::open_store(&config)?);
+        close_properly(&file)?;
     }
     let doing = |what: &str| format!("{what} {}", file.display());
     let folder = config.store.data_dir.as_path();
     std::fs::create_dir_all(folder).map_err(|e| Failure::because(&doing("making room for"), e))?;
     let fresh = with_ending(&file, ".restored");
-    std::fs::copy(&args.from, &fresh).map_err(|e| Failure::because(&doing("copying to"), e))?;
-    std::fs::File::open(&fresh)
-        .and_then(|copy| copy.sync_all())
-        .map_err(|e| Failure::because(&doing("syncing"), e))?;
+    copy(&args.from, &fresh).map_err(|e| Failure::because(&doing("copying to"), e))?;
     let old = with_ending(&file, ".before-restore");
+    let mut kept = String::new();
     if file.exists() {
+        // What stands in the log of a store that cannot be opened goes along with it.
+        for ending in ["-wal", "-shm"] {
+            _ = std::fs::remove_file(with_ending(&old, ending));
+        }
         std::fs::rename(&file, &old).map_err(|e| Failure::because(&doing("keeping"), e))?;
+        _ = std::fs::rename(with_ending(&file, "-wal"), with_ending(&old, "-wal"));
+        kept = format!("; the store before is {}", old.display());
     }
     for ending in ["-wal", "-shm"] {
         _ = std::fs::remove_file(with_ending(&file, ending));
     }
     std::fs::rename(&fresh, &file).map_err(|e| Failure::because(&doing("replacing"), e))?;
-    println!("restored {}; the store before is {}", file.display(), old.display());
+    println!("restored {}{kept}", file.display());
     Ok(Exit::Done)
+}
+
+/// Finds a running server by its lock and takes in the log of a crashed one. A store that cannot
+/// be opened for another reason is what a restore mends.
+fn close_properly(file: &Path) -> Result<(), Failure> {
+    match Store::open(&Options::for_file(file)) {
+        Err(error @ StoreError::InUse(_)) => Err(Failure::because("replacing the store", error)),
+        Err(error) => {
+            tracing::warn!(%error, "the store before cannot be opened; it is kept as it is");
+            Ok(())
+        }
+        Ok(_) => Ok(()),
+    }
+}
+
+/// Copies a file to one that only its owner may read, and waits until it is on disk.
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    _ = std::fs::remove_file(to);
+    let mut copy = OpenOptions::new().create_new(true).write(true).mode(0o600).open(to)?;
+    std::io::copy(&mut File::open(from)?, &mut copy)?;
+    copy.sync_all()
 }
 
 /// Runs `doctor`.
