@@ -48,6 +48,16 @@ pub struct References {
 const LINK_BYTES: usize = 4 + 8 + 2 + 16;
 
 impl References {
+    /// Gives the document's references to itself the number that it has got.
+    pub(crate) fn name_itself(&mut self, id: DocumentId) {
+        let links = self.links.iter_mut().map(|link| &mut link.target);
+        for target in links.chain(&mut self.others) {
+            if *target == DocumentId::ITSELF {
+                *target = id;
+            }
+        }
+    }
+
     /// Packs them: a count of links, the links, the others.
     ///
     /// # Panics
@@ -86,7 +96,6 @@ impl References {
         let mut targets: Vec<DocumentId> = Self::links(packed)
             .map(|link| link.target)
             .chain(others.chunks_exact(8).map(|c| DocumentId(i64::from_le_bytes(array(c)))))
-            .filter(|target| *target != DocumentId::ITSELF)
             .collect();
         targets.sort_unstable();
         targets.dedup();

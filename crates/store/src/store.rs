@@ -275,11 +275,9 @@ impl Store {
     ///
     /// As [`Store::list`].
     pub async fn count(&self, query: ListQuery) -> Result<u64, StoreError> {
+        let is_long = !query.is_plain() && !is_pointed(&query);
         let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite
-            .lister
-            .read(!query.is_plain(), self.list_deadline, move |c| sqlite::count(c, &query))
-            .await
+        sqlite.lister.read(is_long, self.list_deadline, move |c| sqlite::count(c, &query)).await
     }
 
     /// Cuts a kind's documents into at most `parts` runs of at least `smallest`; gives the last id
@@ -358,9 +356,14 @@ impl Store {
 
 /// Lists that may have to look at every document of their kind.
 fn is_long(query: &ListQuery) -> bool {
-    let keyed =
-        query.conditions.iter().any(|c| matches!(c, Condition::Key(_) | Condition::Uuid(_)));
-    !query.conditions.is_empty() && !keyed
+    !query.conditions.is_empty() && !is_pointed(query)
+}
+
+/// Lists of at most one document.
+fn is_pointed(query: &ListQuery) -> bool {
+    let pointed =
+        |c: &Condition| matches!(c, Condition::Key(_) | Condition::Uuid(_) | Condition::Never);
+    query.conditions.iter().any(pointed)
 }
 
 /// What came of one plan.

@@ -240,7 +240,7 @@ impl Writer {
         tally: &mut Vec<((u16, i64), i64)>,
     ) -> Result<(), StoreError> {
         match write {
-            Write::Create(new) => self.create(&new, tally),
+            Write::Create(new) => self.create(new, tally),
             Write::Replace { old, old_references, new } => self.replace(old, &old_references, &new),
             Write::Delete { row, alias, tombstone } => {
                 self.delete(&row, alias.map(|key| key.0), &tombstone, tally)
@@ -256,12 +256,13 @@ impl Writer {
 
     fn create(
         &mut self,
-        new: &NewDocument,
+        mut new: NewDocument,
         tally: &mut Vec<((u16, i64), i64)>,
     ) -> Result<(), StoreError> {
         self.last_id += 1;
         self.last_change_version += 1;
         let id = self.last_id;
+        new.references.name_itself(DocumentId(id));
         let packed = new.references.pack();
         self.connection
             .prepare_cached(
