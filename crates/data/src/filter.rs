@@ -1,7 +1,9 @@
 //! From a query string's field filters to what the store can be asked.
 
 use homeroom_http::{Kind, Problem, Query};
-use homeroom_model::{ColumnSource, PropertyKind, QueryField, Reference, Resource, Scalar, Target};
+use homeroom_model::{
+    ColumnSource, Presence, PropertyKind, QueryField, Reference, Resource, Scalar, Target,
+};
 use homeroom_store::{Condition, DocumentId, NaturalKey, Store, StoreError, Uuid};
 
 use crate::catalog::{Catalog, is_descriptor};
@@ -120,6 +122,11 @@ fn restrict(
         match &property.kind {
             PropertyKind::Reference(reference) => {
                 let Some(parts) = whole_reference(reference, at, given) else { continue };
+                let names_it_alone = parts.iter().any(|g| given[*g].field.sources.len() == 1);
+                if property.presence == Presence::Optional && !names_it_alone {
+                    // Another reference may hold these values where this one is absent.
+                    continue;
+                }
                 let columns: Vec<_> = parts
                     .iter()
                     .zip(&reference.parts)
@@ -135,6 +142,9 @@ fn restrict(
                 let Some(g) = given.iter().position(|g| g.field.name == property.name) else {
                     continue;
                 };
+                if property.presence == Presence::Optional && given[g].field.sources.len() > 1 {
+                    continue;
+                }
                 let Ok(Json::Text(uri)) = Json::read(given[g].text.as_bytes()) else { continue };
                 let key = catalog.descriptor_key(*descriptor, &uri);
                 done[g] |= narrow(catalog, store, resource, key, filter)?;
