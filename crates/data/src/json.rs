@@ -5,9 +5,13 @@
 //! bounded.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 /// Deepest nesting that is read.
 pub const DEPTH_MAX: usize = 32;
+/// Most values of one text: a tree takes up to a hundred times the bytes of `{},{},…`, so bytes alone
+/// bound it badly.
+pub const VALUES_MAX: usize = 500_000;
 
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +54,7 @@ impl<'a> Json<'a> {
         let text = std::str::from_utf8(bytes)
             .map_err(|error| place(bytes, error.valid_up_to(), "the text is not UTF-8"))?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut reader = Reader { text, bytes: text.as_bytes(), at: 0 };
+        let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, values: 0 };
         let value = reader.value(0).and_then(|value| {
             reader.blanks();
             if reader.at == reader.bytes.len() {
@@ -74,7 +78,7 @@ impl<'a> Json<'a> {
 
 fn place(bytes: &[u8], at: usize, message: &'static str) -> JsonError {
     let before = &bytes[..at.min(bytes.len())];
-    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let line = before.split(|byte| *byte == b'\n').count();
     let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
     JsonError { line, column, message }
 }
@@ -83,6 +87,8 @@ struct Reader<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
+    /// How many values have begun.
+    values: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -95,6 +101,10 @@ impl<'a> Reader<'a> {
     fn value(&mut self, depth: usize) -> Result<Json<'a>, &'static str> {
         if depth > DEPTH_MAX {
             return Err("nested too deep");
+        }
+        self.values += 1;
+        if self.values > VALUES_MAX {
+            return Err("more values than one document may have");
         }
         self.blanks();
         match self.bytes.get(self.at) {
@@ -121,7 +131,7 @@ impl<'a> Reader<'a> {
 
     fn object(&mut self, depth: usize) -> Result<Json<'a>, &'static str> {
         self.at += 1;
-        let mut members = Vec::with_capacity(8);
+        let mut members = vec![];
         self.blanks();
         if self.take(b'}') {
             return Ok(Json::Object(members));
@@ -295,7 +305,7 @@ pub fn write_text(out: &mut String, text: &str) {
         };
         out.push_str(&text[run..at]);
         if escape.is_empty() {
-            out.push_str(&format!("\\u{byte:04x}"));
+            _ = write!(out, "\\u{byte:04x}");
         } else {
             out.push_str(escape);
         }
@@ -338,6 +348,9 @@ mod tests {
             assert_eq!((error.line, error.column), (line, column), "{text}: {error}");
         }
         assert!(Json::read("[".repeat(100).as_bytes()).is_err());
+        let many = format!("[0{}]", ",0".repeat(VALUES_MAX - 2));
+        assert!(Json::read(many.as_bytes()).is_ok());
+        assert!(Json::read(many.replacen('0', "[0]", 1).as_bytes()).is_err());
         assert!(Json::read(b"\"\\ud800\"").is_err());
     }
 

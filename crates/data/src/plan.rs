@@ -25,6 +25,8 @@ pub enum Precondition {
     Is(Vec<String>),
     /// Any version, but there must be one (`If-Match: *`).
     Exists,
+    /// None of these versions (`If-None-Match`).
+    IsNot(Vec<String>),
     /// There must be none yet (`If-None-Match: *`).
     IsNew,
 }
@@ -32,11 +34,13 @@ pub enum Precondition {
 impl Precondition {
     fn check(&self, row: Option<&Row>) -> Result<(), Problem> {
         let met = match (self, row) {
-            (Self::None, _) | (Self::Exists, Some(_)) | (Self::IsNew, None) => true,
+            (Self::None, _) | (Self::Exists, Some(_)) | (Self::IsNew | Self::IsNot(_), None) => {
+                true
+            }
             (Self::Is(_) | Self::Exists, None) | (Self::IsNew, Some(_)) => false,
-            (Self::Is(versions), Some(row)) => {
-                let now = row.change_version.to_string();
-                versions.contains(&now)
+            (Self::Is(versions), Some(row)) => versions.contains(&row.change_version.to_string()),
+            (Self::IsNot(versions), Some(row)) => {
+                !versions.contains(&row.change_version.to_string())
             }
         };
         if met { Ok(()) } else { Err(Problem::of(Kind::OptimisticLockFailed)) }
@@ -338,9 +342,12 @@ impl Delete {
         match found.into_iter().next() {
             Some(Answer::Document(row)) => {
                 let row = row.filter(|row| row.kind == self.catalog.kind(self.resource));
-                self.precondition.check(row.as_ref())?;
-                let Some(row) = row else { return Err(Problem::of(Kind::NotFound)) };
+                let Some(row) = row else {
+                    self.precondition.check(None)?;
+                    return Err(Problem::of(Kind::NotFound));
+                };
                 check_stored(&self.grant, resource, &row.body)?;
+                self.precondition.check(Some(&row))?;
                 let id = row.id;
                 self.stored = Some(row);
                 Ok(Decision::Ask(vec![Ask::Referrers(id)]))

@@ -1,8 +1,10 @@
 //! The handlers: each a sentence of a few verbs, the same for every resource.
 
+use std::fmt::Write as _;
+
 use homeroom_access::{Action, Call, authorize, authorize_upsert};
 use homeroom_http::{Kind, Problem, Query, Response, json_response};
-use homeroom_model::Resource;
+use homeroom_model::{Resource, ResourceKind};
 use homeroom_store::{Condition, DocumentId, ListQuery, Refused, Sql, Uuid, Value};
 use http::StatusCode;
 
@@ -24,7 +26,8 @@ pub async fn get(api: DataApi, call: Call) -> Result<Response, Problem> {
         .filter(|row| row.kind == api.catalog.kind(resource.id))
         .ok_or_else(|| Problem::of(Kind::NotFound))?;
     plan::check_stored(&grant, resource, &row.body)?;
-    if call.header("if-none-match").is_some_and(|tags| names_version(tags, row.change_version)) {
+    let version = row.change_version.to_string();
+    if versions(&call, "if-none-match").iter().any(|tag| *tag == version || tag == "*") {
         return Ok(respond::not_modified(row.change_version));
     }
     Ok(respond::document(&api.catalog, &row))
@@ -121,7 +124,7 @@ pub async fn partitions(api: DataApi, call: Call) -> Result<Response, Problem> {
 
 /// Lists what was deleted and not created anew.
 pub async fn deletes(api: DataApi, call: Call) -> Result<Response, Problem> {
-    let resource = api.resource(&call)?;
+    let resource = tracked(api.resource(&call)?)?;
     let grant = authorize(call.client(), resource, Action::ReadChanges)?;
     if grant.namespace_prefixes.is_some() {
         return Err(Problem::of(Kind::NotImplemented)
@@ -156,10 +159,11 @@ pub async fn deletes(api: DataApi, call: Call) -> Result<Response, Problem> {
         if out.len() > 1 {
             out.push(',');
         }
-        out.push_str(&format!(
+        _ = write!(
+            out,
             "{{\"id\":\"{}\",\"changeVersion\":{version},\"keyValues\":{keys}}}",
             Uuid(id)
-        ));
+        );
     }
     out.push(']');
     let mut response = json_response(StatusCode::OK, out);
@@ -183,7 +187,7 @@ const DELETES_COUNT: &str = "SELECT count(*) FROM tomb t
 
 /// Lists changes of identities: none, as long as identities cannot be changed.
 pub async fn key_changes(api: DataApi, call: Call) -> Result<Response, Problem> {
-    let resource = api.resource(&call)?;
+    let resource = tracked(api.resource(&call)?)?;
     authorize(call.client(), resource, Action::ReadChanges)?;
     let paging = change_paging(&call.query()?)?;
     let mut response = json_response(StatusCode::OK, "[]");
@@ -198,6 +202,14 @@ pub async fn available_change_versions(api: DataApi, _: Call) -> Result<Response
     let newest = api.store.newest_change_version();
     let body = format!("{{\"oldestChangeVersion\":0,\"newestChangeVersion\":{newest}}}");
     Ok(json_response(StatusCode::OK, body))
+}
+
+/// The standard's enumerations have neither deletions nor changes of keys.
+fn tracked(resource: &Resource) -> Result<&Resource, Problem> {
+    if resource.kind == ResourceKind::Enumeration {
+        return Err(Problem::of(Kind::NotFound).detail("Changes of this resource are not tracked."));
+    }
+    Ok(resource)
 }
 
 fn change_paging(query: &Query) -> Result<Paging, Problem> {
@@ -263,29 +275,27 @@ fn id_of(call: &Call) -> Result<Uuid, Problem> {
     })
 }
 
+/// What the caller demands; `If-Match` comes before `If-None-Match`.
+///
+/// Source: RFC 9110 §13.2.2.
 fn precondition(call: &Call) -> Precondition {
-    if let Some(tags) = call.header("if-match") {
-        let tags = versions(tags);
-        return if tags.iter().any(|tag| tag == "*") {
-            Precondition::Exists
-        } else {
-            Precondition::Is(tags)
-        };
+    let (wanted, known) = (versions(call, "if-match"), versions(call, "if-none-match"));
+    let is_any = |tags: &[String]| tags.iter().any(|tag| tag == "*");
+    match (wanted.as_slice(), known.as_slice()) {
+        ([], []) => Precondition::None,
+        ([], tags) if is_any(tags) => Precondition::IsNew,
+        ([], _) => Precondition::IsNot(known),
+        (tags, _) if is_any(tags) => Precondition::Exists,
+        _ => Precondition::Is(wanted),
     }
-    match call.header("if-none-match") {
-        Some(tag) if tag.trim() == "*" => Precondition::IsNew,
-        _ => Precondition::None,
-    }
-}
-
-fn names_version(tags: &str, version: i64) -> bool {
-    let version = version.to_string();
-    versions(tags).iter().any(|tag| *tag == version || tag == "*")
 }
 
 /// The tags of a header, without quotes and weakness marks.
-fn versions(tags: &str) -> Vec<String> {
-    tags.split(',')
+fn versions(call: &Call, header: &str) -> Vec<String> {
+    call.headers
+        .get_all(header)
+        .iter()
+        .flat_map(|line| line.to_str().unwrap_or("").split(','))
         .map(|tag| tag.trim().trim_start_matches("W/").trim_matches('"').to_owned())
         .collect()
 }

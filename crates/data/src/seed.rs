@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use homeroom_access::{Grant, UpsertGrant};
-use homeroom_http::Timestamp;
+use homeroom_http::{Kind, Timestamp};
 use homeroom_store::{Refused, Store, StoreError};
 
 use crate::catalog::Catalog;
@@ -60,10 +60,15 @@ pub fn seed(
         let grant = UpsertGrant { create: all(), update: all() };
         plans.push(plan::upsert(catalog, document, grant, Precondition::IsNew, now));
     }
-    for outcome in store.run_all_blocking(plans) {
+    for (at, outcome) in store.run_all_blocking(plans).into_iter().enumerate() {
         match outcome {
-            // Refused: it is there already.
-            Ok(_) | Err(Refused::Decision(_)) => {}
+            Ok(_) => {}
+            // It is there already.
+            Err(Refused::Decision(problem)) if problem.kind == Kind::OptimisticLockFailed => {}
+            Err(Refused::Decision(problem)) => {
+                let message = format!("{}: {:?}", problem.kind.title(), problem.errors);
+                return Err(SeedError::Line { line: at + 1, message });
+            }
             Err(Refused::Store(error)) => return Err(error.into()),
         }
     }

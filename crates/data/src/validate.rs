@@ -7,6 +7,8 @@
 
 mod unify;
 
+use std::fmt::Write as _;
+
 use homeroom_http::Violations;
 use homeroom_model::{
     ColumnSource, Presence, Property, PropertyKind, Reference, Resource, ResourceId, Scalar, Target,
@@ -66,14 +68,14 @@ pub struct FoundDescriptor {
 /// A place in one document: property indices and, after a list, the item's index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Path {
-    steps: [u16; 12],
+    steps: [u32; 12],
     length: u8,
 }
 
 impl Path {
     fn then(mut self, step: usize) -> Self {
         if let Some(place) = self.steps.get_mut(usize::from(self.length)) {
-            *place = u16::try_from(step).unwrap_or(u16::MAX);
+            *place = u32::try_from(step).unwrap_or(u32::MAX);
             self.length += 1;
         }
         self
@@ -85,20 +87,19 @@ impl Path {
         let mut properties = Some(resource.properties.as_slice());
         let mut steps = self.steps[..usize::from(self.length)].iter();
         while let (Some(step), Some(inside)) = (steps.next(), properties.take()) {
-            let Some(property) = inside.get(usize::from(*step)) else { break };
+            let Some(property) = inside.get(*step as usize) else { break };
             out.push('.');
             out.push_str(&property.name);
             match &property.kind {
                 PropertyKind::Object(inner) => properties = Some(inner),
                 PropertyKind::List(inner) => {
                     if let Some(item) = steps.next() {
-                        out.push_str(&format!("[{item}]"));
+                        _ = write!(out, "[{item}]");
                     }
                     properties = Some(inner);
                 }
                 PropertyKind::Reference(reference) => {
-                    if let Some(part) =
-                        steps.next().and_then(|s| reference.parts.get(usize::from(*s)))
+                    if let Some(part) = steps.next().and_then(|s| reference.parts.get(*s as usize))
                     {
                         out.push('.');
                         out.push_str(&part.name);
@@ -266,16 +267,15 @@ impl Walk<'_> {
                 PropertyKind::Reference(reference) => {
                     self.reference(property, reference, sent, path, depth == 0, &mut parts)
                 }
-                PropertyKind::Object(inner) => match sent {
-                    Json::Object(members) => {
+                PropertyKind::Object(inner) => {
+                    if let Json::Object(members) = sent {
                         self.object(inner, members, path, depth + 1);
                         true
-                    }
-                    _ => {
+                    } else {
                         self.note(path, format!("{} must be an object.", property.name));
                         false
                     }
-                },
+                }
                 PropertyKind::List(inner) => self.list(property, inner, sent, path, depth),
             };
             if written {

@@ -4,6 +4,8 @@
 //! Two places are compared where their items are the same: root with root, root with each item,
 //! within one item. Items of different collections are not compared: neither is the other's owner.
 
+use std::collections::HashMap;
+
 use homeroom_model::{Place, PropertyKind, Resource, Scalar};
 
 use crate::json::Json;
@@ -27,16 +29,18 @@ pub(super) fn check(resource: &Resource, json: &Json<'_>, mut note: impl FnMut(S
         for (at, a) in group.iter().enumerate() {
             for (later, b) in group.iter().enumerate().skip(at + 1) {
                 let Some(shared) = shared_lists(resource, a, b) else { continue };
+                // By their items, so that a long list costs its length and not the square of it.
+                let mut beside: HashMap<&[usize], Vec<&Found>> = HashMap::new();
+                for y in &found[later] {
+                    beside.entry(&y.items[..shared]).or_default().push(y);
+                }
                 for x in &found[at] {
-                    for y in &found[later] {
-                        if x.items[..shared] == y.items[..shared] && x.text != y.text {
-                            let message = format!(
-                                "The values of {} and {} must be the same.",
-                                x.path, y.path
-                            );
-                            note(x.path.clone(), message.clone());
-                            note(y.path.clone(), message);
-                        }
+                    let beside = beside.get(&x.items[..shared]).into_iter().flatten();
+                    for y in beside.filter(|y| x.text != y.text) {
+                        let message =
+                            format!("The values of {} and {} must be the same.", x.path, y.path);
+                        note(x.path.clone(), message.clone());
+                        note(y.path.clone(), message);
                     }
                 }
             }
