@@ -1,0 +1,120 @@
+//! An answer, read whole.
+
+use bytes::Bytes;
+use homeroom_http::Response;
+use http::HeaderMap;
+use http_body_util::BodyExt as _;
+use serde_json::Value;
+
+/// Prefix of every problem's type.
+const URN: &str = "urn:ed-fi:api:";
+
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = String::from_utf8_lossy(&self.body);
+        write!(f, "{} {}", self.status, text.chars().take(600).collect::<String>())
+    }
+}
+
+impl Answer {
+    pub(super) async fn read(response: Response) -> Self {
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        Self { status: parts.status.as_u16(), headers: parts.headers, body }
+    }
+
+    /// The body as JSON.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// A header that must be there.
+    #[track_caller]
+    pub fn header(&self, name: &str) -> &str {
+        let value = self.headers.get(name).unwrap_or_else(|| panic!("no {name}: {self:?}"));
+        value.to_str().unwrap()
+    }
+
+    /// The path of `Location`, `/ed-fi/…/ID`.
+    #[track_caller]
+    pub fn location(&self) -> String {
+        let location = self.header("location");
+        let path = location.strip_prefix("http://homeroom.test/data/v3");
+        path.unwrap_or_else(|| panic!("{location}")).to_owned()
+    }
+
+    #[track_caller]
+    pub fn etag(&self) -> &str {
+        self.header("etag")
+    }
+
+    /// The ids of a list's documents.
+    #[track_caller]
+    pub fn ids(&self) -> Vec<String> {
+        assert_eq!(self.status, 200, "{self:?}");
+        let list = self.json();
+        let items = list.as_array().unwrap_or_else(|| panic!("no list: {self:?}"));
+        items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// The problem that the answer is, checked for form; the type is given without the prefix that
+    /// all have.
+    #[track_caller]
+    pub fn problem(&self, status: u16, kind: &str) -> Value {
+        match self.try_problem(status, kind) {
+            Ok(problem) => problem,
+            Err(what) => panic!("{what}"),
+        }
+    }
+
+    /// The answer, if it has this status; else what it was instead.
+    pub fn expect(self, status: u16) -> Result<Self, String> {
+        if self.status == status {
+            Ok(self)
+        } else {
+            Err(format!("expected {status}, got {self:?}"))
+        }
+    }
+
+    /// As [`Answer::problem`]; what is not as it should be.
+    pub fn try_problem(&self, status: u16, kind: &str) -> Result<Value, String> {
+        if self.status != status {
+            return Err(format!("expected {status} {kind}, got {self:?}"));
+        }
+        let media = self.headers.get("content-type").and_then(|value| value.to_str().ok());
+        if media != Some("application/problem+json") {
+            return Err(format!("the content type is {media:?}"));
+        }
+        let body: Value = serde_json::from_slice(&self.body).map_err(|error| error.to_string())?;
+        for name in ["detail", "type", "title", "correlationId"] {
+            if body[name].as_str().is_none_or(str::is_empty) {
+                return Err(format!("the problem has no {name}"));
+            }
+        }
+        let errors = body["errors"].as_array().ok_or("the problem has no errors")?;
+        if !errors.iter().all(Value::is_string) {
+            return Err("an error is no text".into());
+        }
+        let violations = body["validationErrors"].as_object();
+        let violations = violations.ok_or("the problem has no validationErrors")?;
+        if violations.values().any(|messages| messages.as_array().is_none_or(Vec::is_empty)) {
+            return Err("a violation has no message".into());
+        }
+        if body["status"] != status || body["type"] != format!("{URN}{kind}") {
+            return Err(format!("expected {status} {kind}, got {self:?}"));
+        }
+        Ok(body)
+    }
+}
+
+/// The JSON paths that a problem's violations name.
+pub fn violated(problem: &Value) -> Vec<&str> {
+    problem["validationErrors"].as_object().unwrap().keys().map(String::as_str).collect()
+}

@@ -1,0 +1,210 @@
+//! The data API in this process, called as the network would call it: nothing bypasses the front
+//! door.
+#![allow(dead_code, reason = "each test file uses its part of it")]
+
+mod answer;
+pub mod document;
+pub mod failures;
+pub mod samples;
+pub mod world;
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use homeroom_access::{Access, AccessConfig, Manage};
+use homeroom_data::metadata::{self, Metadata};
+use homeroom_data::{Catalog, DataApi};
+use homeroom_gateway::{FrontDoor, Limits, Metrics};
+use homeroom_http::{RequestBody, Timestamp};
+use homeroom_model::{Model, format, link, shipped};
+use homeroom_store::Store;
+use http::{HeaderName, HeaderValue, Method, Request};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Value, json};
+
+pub use answer::Answer;
+
+/// The claim set that grants everything on every resource.
+pub const FULL_ACCESS: &str = "FullAccess";
+
+/// School years and the like, which a new store holds.
+const SEED: &str = include_str!("../../../../models/ed-fi/5.2.0/seed.jsonl");
+
+/// A Homeroom without sockets; clones are the same one.
+#[derive(Clone)]
+pub struct TestApp {
+    /// Name of the kind of store, for messages.
+    store: &'static str,
+    pub data: DataApi,
+    pub access: Arc<Access>,
+    pub front_door: Arc<FrontDoor>,
+}
+
+impl fmt::Display for TestApp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.store)
+    }
+}
+
+/// The shipped model.
+pub fn model() -> Arc<Model> {
+    let text = shipped("5.2.0").expect("the model is shipped");
+    Arc::new(link(&[format::read(text).unwrap()]).unwrap())
+}
+
+impl TestApp {
+    /// An app with a new store on each kind of store that there is here.
+    pub async fn on_each_store() -> Vec<Self> {
+        vec![Self::on("SQLite", Store::temporary(&[]).unwrap()).await]
+    }
+
+    async fn on(name: &'static str, store: Store) -> Self {
+        let (model, now) = (model(), Timestamp::now());
+        let catalog = Arc::new(Catalog::bind(Arc::clone(&model), &store).unwrap());
+        let data = DataApi::new(Arc::clone(&catalog), store.clone());
+        let seeded = data.clone();
+        tokio::task::spawn_blocking(move || {
+            homeroom_data::seed(&seeded.catalog, &seeded.store, SEED, now).unwrap();
+        })
+        .await
+        .unwrap();
+        let access = Access::open(store, Arc::clone(&model), AccessConfig::default(), now);
+        let access = access.await.unwrap();
+        access.set_education_organizations(Arc::new(data.clone()));
+        let mut routes = metadata::routes(&Metadata::new(model));
+        routes.extend(homeroom_access::routes(&access));
+        routes.extend(homeroom_data::routes(&data));
+        let metrics = Arc::new(Metrics::new("0.0.0"));
+        let door = FrontDoor::new(routes, Arc::clone(&access), metrics, Limits::default()).unwrap();
+        Self { store: name, data, access, front_door: Arc::new(door) }
+    }
+
+    pub fn model(&self) -> &Model {
+        &self.data.catalog.model
+    }
+
+    /// A client with a new key of a claim set.
+    pub async fn client(&self, claim_set: &str) -> Client {
+        self.client_within(claim_set, &[]).await
+    }
+
+    /// A client with a new key of a claim set and namespace prefixes.
+    pub async fn client_within(&self, claim_set: &str, prefixes: &[&str]) -> Client {
+        let (key, secret) = self.key(claim_set, prefixes).await;
+        let body = json!({
+            "grant_type": "client_credentials", "client_id": key, "client_secret": secret
+        });
+        let headers = [("content-type", "application/json")];
+        let answer = self.send(Method::POST, "/oauth/token", &headers, body.to_string()).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let token = answer.json()["access_token"].as_str().unwrap().to_owned();
+        Client { app: self.clone(), authorization: format!("Bearer {token}") }
+    }
+
+    /// A new key and its secret.
+    pub async fn key(&self, claim_set: &str, prefixes: &[&str]) -> (String, String) {
+        let asked = Manage::CreateKey {
+            claim_set: Some(claim_set.into()),
+            name: Some("a test".into()),
+            scopes: vec![],
+            education_organizations: vec![],
+            namespace_prefixes: prefixes.iter().map(|prefix| (*prefix).into()).collect(),
+        };
+        let made = self.access.manage(asked, Timestamp::now()).await.unwrap();
+        let text = |name: &str| made[name].as_str().unwrap().to_owned();
+        (text("key"), text("secret"))
+    }
+
+    /// Sends a request as it stands.
+    pub async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> Answer {
+        let mut request = Request::builder().method(method).uri(path).body(()).unwrap();
+        request.headers_mut().insert("host", HeaderValue::from_static("homeroom.test"));
+        for (name, value) in headers {
+            let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
+            request.headers_mut().append(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
+        }
+        let (head, ()) = request.into_parts();
+        Answer::read(self.front_door.answer(head, RequestBody::Bytes(body.into())).await).await
+    }
+}
+
+/// A caller with a token.
+#[derive(Clone)]
+pub struct Client {
+    pub app: TestApp,
+    /// Its `Authorization` header.
+    pub authorization: String,
+}
+
+impl Client {
+    /// GET of `/ed-fi/…`, or of any other path or URL of the server.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send(Method::GET, path, &[], "").await
+    }
+
+    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send(Method::POST, path, &[], body.to_string()).await
+    }
+
+    pub async fn put(&self, path: &str, body: &Value) -> Answer {
+        self.send(Method::PUT, path, &[], body.to_string()).await
+    }
+
+    pub async fn delete(&self, path: &str) -> Answer {
+        self.send(Method::DELETE, path, &[], "").await
+    }
+
+    /// Sends with the token and, where there is a body and no other is given, the content type of
+    /// JSON.
+    pub async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> Answer {
+        let body = body.into();
+        let mut all = vec![("authorization", self.authorization.as_str())];
+        if !body.is_empty() && headers.iter().all(|(name, _)| *name != "content-type") {
+            all.push(("content-type", "application/json"));
+        }
+        all.extend_from_slice(headers);
+        self.app.send(method, &whole_path(path), &all, body).await
+    }
+
+    /// Creates a document that must not be there yet; gives the path of it, `/ed-fi/…/ID`.
+    pub async fn create(&self, path: &str, body: &Value) -> String {
+        let answer = self.post(path, body).await;
+        assert_eq!(answer.status, 201, "{path} {body}: {answer:?}");
+        answer.location()
+    }
+
+    /// The ids that a list gives.
+    pub async fn ids(&self, path: &str) -> Vec<String> {
+        self.get(path).await.ids()
+    }
+
+    /// The newest change version.
+    pub async fn newest(&self) -> i64 {
+        let answer = self.get("/changeQueries/v1/availableChangeVersions").await;
+        answer.json()["newestChangeVersion"].as_i64().unwrap()
+    }
+}
+
+/// The path below the server's root of a resource's path or a URL.
+fn whole_path(path: &str) -> String {
+    let path = path.strip_prefix("http://homeroom.test").unwrap_or(path);
+    if path.starts_with("/ed-fi/") { format!("/data/v3{path}") } else { path.to_owned() }
+}
+
+/// Percent-encodes a query parameter's value or a path's segment.
+pub fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+}

@@ -1,0 +1,79 @@
+//! A store that holds what samples need.
+
+use std::sync::Arc;
+
+use homeroom_model::ResourceId;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::samples::{Extent, Sample, Samples};
+use super::{Client, FULL_ACCESS, TestApp};
+
+/// Chains of documents that are sent side by side, so that the store writes them in groups.
+const SIDE_BY_SIDE: usize = 32;
+
+/// An app, a client that may do everything, and a sample of each resource.
+pub struct World {
+    pub app: TestApp,
+    pub client: Client,
+    /// One sample of each resource, in the order of the model. It is not stored itself; all that
+    /// it refers to is.
+    pub samples: Vec<Sample>,
+    needed: Vec<Vec<Sample>>,
+}
+
+impl World {
+    /// Puts into a new store all that one sample of each resource needs.
+    pub async fn with(app: TestApp, extent: Extent) -> Self {
+        let mut world = Self::alone(app, extent).await;
+        let descriptors = Samples::descriptors(world.app.model()).into_iter();
+        send_all(&world.client, descriptors.map(|sample| vec![sample]).collect()).await;
+        send_all(&world.client, std::mem::take(&mut world.needed)).await;
+        world
+    }
+
+    /// The same with nothing in the store that a new one does not have.
+    pub async fn alone(app: TestApp, extent: Extent) -> Self {
+        let client = app.client(FULL_ACCESS).await;
+        let (mut samples, mut needed) = (vec![], vec![]);
+        for resource in &app.model().resources {
+            let mut made = sample(&app, resource.id, extent, 1);
+            samples.push(made.pop().expect("the sample itself comes last"));
+            needed.push(made);
+        }
+        Self { app, client, samples, needed }
+    }
+
+    /// The resource of a sample, its path and its name.
+    pub fn resource(&self, sample: &Sample) -> &homeroom_model::Resource {
+        self.app.model().resource(sample.resource)
+    }
+}
+
+/// A sample of a resource and before it what it needs; different for each resource and `seed`.
+pub fn sample(app: &TestApp, resource: ResourceId, extent: Extent, seed: u64) -> Vec<Sample> {
+    let resources = app.model().resources.len() as u64;
+    Samples::new(app.model(), seed * resources + u64::from(resource.0)).of(resource, extent)
+}
+
+/// Creates documents: each chain in its order, the chains side by side.
+pub async fn send_all(client: &Client, chains: Vec<Vec<Sample>>) {
+    let places = Arc::new(Semaphore::new(SIDE_BY_SIDE));
+    let mut sent = JoinSet::new();
+    for chain in chains.into_iter().filter(|chain| !chain.is_empty()) {
+        let (client, places) = (client.clone(), Arc::clone(&places));
+        sent.spawn(async move {
+            let _place = places.acquire_owned().await.unwrap();
+            for sample in chain {
+                let path = client.app.model().resource(sample.resource).path();
+                let answer = client.post(&path, &sample.body).await;
+                if answer.status != 201 {
+                    return Some(format!("{path} {}: {answer:?}", sample.body));
+                }
+            }
+            None
+        });
+    }
+    let failures: Vec<String> = sent.join_all().await.into_iter().flatten().collect();
+    assert!(failures.is_empty(), "what samples need could not be sent:\n{}", failures.join("\n"));
+}
