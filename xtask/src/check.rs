@@ -67,14 +67,23 @@ fn format() -> Done {
 }
 
 fn clippy() -> Done {
-    const ARGUMENTS: &[&str] =
-        &["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"];
+    const ARGUMENTS: &[&str] = &[
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--locked",
+        "--quiet",
+        "--keep-going",
+        "--",
+        "-D",
+        "warnings",
+    ];
     succeed(&mut cargo(ARGUMENTS))
 }
 
 fn docs() -> Done {
     succeed(
-        cargo(&["doc", "--workspace", "--no-deps", "--locked", "--quiet"])
+        cargo(&["doc", "--workspace", "--no-deps", "--locked", "--quiet", "--keep-going"])
             .env("RUSTDOCFLAGS", "-D warnings"),
     )
 }
