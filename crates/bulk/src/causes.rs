@@ -1,0 +1,146 @@
+//! Rejects grouped by what brought them about.
+
+use std::collections::HashMap;
+
+use homeroom_store::NaturalKey;
+
+use crate::place::At;
+use crate::reject::Cause;
+
+/// Most causes that are told apart; the rest are counted together.
+const CAUSES_MAX: usize = 1_000;
+/// Most rejected identities that are remembered, so that what refers to them is put down to them.
+const REJECTED_MAX: usize = 2_000_000;
+/// How many examples a cause has.
+const EXAMPLES: usize = 3;
+
+/// What makes two rejects have one cause.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Group {
+    /// Type of the problem.
+    pub r#type: &'static str,
+    /// What else it is told apart by.
+    pub by: String,
+}
+
+/// Index of a cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CauseId(u32);
+
+/// All causes of a load.
+#[derive(Debug, Default)]
+pub(crate) struct Causes {
+    causes: Vec<Cause>,
+    by_group: HashMap<Group, CauseId>,
+    rejected: HashMap<NaturalKey, (CauseId, At)>,
+}
+
+impl Causes {
+    /// The cause of a reject that has a fault of its own.
+    pub(crate) fn own(
+        &mut self,
+        group: Group,
+        what: &str,
+        (file, line): (&str, u64),
+        hint: &str,
+    ) -> CauseId {
+        let (group, what, hint) =
+            if self.causes.len() < CAUSES_MAX || self.by_group.contains_key(&group) {
+                (group, what, hint)
+            } else {
+                (Group { r#type: "", by: String::new() }, "Other faults.", "See the rejects.")
+            };
+        let (next, r#type) =
+            (CauseId(u32::try_from(self.causes.len()).unwrap_or(u32::MAX)), group.r#type);
+        let id = *self.by_group.entry(group).or_insert(next);
+        if id == next {
+            self.causes.push(Cause {
+                r#type: r#type.to_owned(),
+                what: what.to_owned(),
+                count: 0,
+                following: 0,
+                file: file.to_owned(),
+                line,
+                hint: hint.to_owned(),
+                examples: vec![],
+            });
+        }
+        id
+    }
+
+    /// The cause for which a record with this identity was rejected, and where it stands.
+    pub(crate) fn of_rejected(&self, key: NaturalKey) -> Option<(CauseId, At)> {
+        self.rejected.get(&key).copied()
+    }
+
+    /// Counts rejects under a cause; `follows` when they refer to a rejected record.
+    pub(crate) fn count(&mut self, id: CauseId, count: u64, follows: bool) {
+        if let Some(cause) = self.causes.get_mut(usize::try_from(id.0).unwrap_or(usize::MAX)) {
+            cause.count += count;
+            cause.following += if follows { count } else { 0 };
+        }
+    }
+
+    /// Notes what is missing as an example.
+    pub(crate) fn example(&mut self, id: CauseId, key: &str) {
+        if let Some(cause) = self.causes.get_mut(usize::try_from(id.0).unwrap_or(usize::MAX))
+            && cause.examples.len() < EXAMPLES
+            && !cause.examples.iter().any(|there| there == key)
+        {
+            cause.examples.push(key.to_owned());
+        }
+    }
+
+    /// Remembers the identity of a rejected record.
+    pub(crate) fn remember(&mut self, key: NaturalKey, id: CauseId, at: At) {
+        if self.rejected.len() < REJECTED_MAX {
+            self.rejected.entry(key).or_insert((id, at));
+        }
+    }
+
+    /// The causes, that of most rejects first.
+    pub(crate) fn sorted(&self) -> Vec<Cause> {
+        let mut causes = self.causes.clone();
+        causes.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.what.cmp(&b.what)));
+        causes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own(causes: &mut Causes, what: &str, line: u64) -> CauseId {
+        causes.own(Group { r#type: "t", by: what.into() }, what, ("f", line), "h")
+    }
+
+    #[test]
+    fn causes_are_sorted_by_how_many_they_bring_about() {
+        let mut causes = Causes::default();
+        let first = own(&mut causes, "a", 1);
+        causes.count(first, 1, false);
+        let second = own(&mut causes, "b", 2);
+        causes.count(second, 1, false);
+        causes.count(second, 2, true);
+        assert_eq!(own(&mut causes, "b", 9), second);
+
+        let sorted = causes.sorted();
+
+        assert_eq!(sorted.iter().map(|c| c.what.as_str()).collect::<Vec<_>>(), ["b", "a"]);
+        assert_eq!((sorted[0].count, sorted[0].following, sorted[0].line), (3, 2, 2));
+    }
+
+    #[test]
+    fn causes_beyond_the_limit_are_counted_together() {
+        let mut causes = Causes::default();
+        for number in 0..CAUSES_MAX + 5 {
+            let id = own(&mut causes, &number.to_string(), 1);
+            causes.count(id, 1, false);
+        }
+
+        let sorted = causes.sorted();
+
+        assert_eq!(sorted.len(), CAUSES_MAX + 1);
+        assert_eq!((sorted[0].what.as_str(), sorted[0].count), ("Other faults.", 5));
+    }
+}

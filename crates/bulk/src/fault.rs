@@ -1,0 +1,264 @@
+//! Why a record is rejected: as a type, a message, a hint and what it is grouped by.
+
+use std::fmt::Write as _;
+
+use homeroom_http::{Kind, Problem, Violations};
+use homeroom_store::NaturalKey;
+
+use crate::causes::Group;
+use crate::flaw::Flaw;
+use crate::identity::without_indices;
+use crate::place::Malformed;
+use crate::reject::Missing;
+
+/// Most violations that one message spells out.
+const SPELLED_MAX: usize = 20;
+
+/// What a record refers to and what does not exist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Absent {
+    /// What is reported of it.
+    pub missing: Missing,
+    /// Its identity.
+    pub hash: NaturalKey,
+    /// Whether it is a descriptor.
+    pub is_descriptor: bool,
+    /// Whether the input has records of its kind.
+    pub is_in_input: bool,
+}
+
+/// Why a record is rejected.
+#[derive(Debug)]
+pub(crate) enum Fault<'f> {
+    /// It cannot be read as the model has it.
+    Flawed(&'f [Flaw]),
+    /// It breaks rules of its resource.
+    Invalid(&'f Violations),
+    /// It refers to what does not exist.
+    Absent(&'f [Absent]),
+    /// The store's rules refuse it.
+    Refused(&'f Problem),
+    /// Its element is none of the model's.
+    Unknown(&'f str),
+    /// It is a file that cannot be read.
+    File(&'f Malformed),
+}
+
+/// A fault in words.
+#[derive(Debug)]
+pub(crate) struct Words {
+    /// What is wrong, all of it.
+    pub message: String,
+    /// How to mend it.
+    pub hint: String,
+    /// What it is grouped by.
+    pub group: Group,
+    /// What is wrong, in a sentence that holds for the group.
+    pub what: String,
+}
+
+impl Fault<'_> {
+    /// Its type among the problems of the API.
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::Flawed(flaws) => flaws.first().map_or(Kind::BadRequest, |flaw| flaw.kind),
+            Self::Invalid(_) => Kind::DataValidationFailed,
+            Self::Absent(absent) if absent.iter().all(|absent| absent.is_descriptor) => {
+                Kind::BadRequest
+            }
+            Self::Absent(_) => Kind::UnresolvedReference,
+            Self::Refused(problem) => problem.kind,
+            Self::Unknown(_) | Self::File(_) => Kind::BadRequest,
+        }
+    }
+
+    /// The fault in words; `name` is that of the resource or, for a file, the file's.
+    pub(crate) fn words(&self, name: &str) -> Words {
+        let r#type = self.kind().urn();
+        let words = |message: String, hint: &str, by: String, what: String| Words {
+            message,
+            hint: hint.to_owned(),
+            group: Group { r#type, by },
+            what,
+        };
+        match self {
+            Self::Flawed(flaws) => {
+                let message = spell(flaws.iter().map(|flaw| match flaw.path.as_str() {
+                    "" => flaw.message.clone(),
+                    path => format!("{path}: {}", flaw.message),
+                }));
+                let Some(first) = flaws.first() else {
+                    return words(message, "", String::new(), String::new());
+                };
+                let what = match first.path.as_str() {
+                    "" => format!("{name}: {}", first.general),
+                    path => format!("{name}, {path}: {}", first.general),
+                };
+                words(message, first.hint, what.clone(), what)
+            }
+            Self::Invalid(violations) => {
+                let message = spell(violations.iter().flat_map(|(path, messages)| {
+                    messages.iter().map(move |message| format!("{path}: {message}"))
+                }));
+                let first = violations.iter().next();
+                let (path, first) = first.map_or(("$", ""), |(path, messages)| {
+                    (path.as_str(), messages.first().map_or("", String::as_str))
+                });
+                let path = without_indices(path);
+                let by = format!("{name} {path} {}", without_digits(first));
+                let hint = "Mend the record; each message names the place of its value in the \
+                            document.";
+                words(message, hint, by, format!("{name}, {path}: {first}"))
+            }
+            Self::Absent(absent) => self.absent_words(name, absent),
+            Self::Refused(problem) => {
+                let detail = problem.detail.as_deref().unwrap_or_else(|| problem.kind.detail());
+                let more = problem.violations.iter().flat_map(|(path, messages)| {
+                    messages.iter().map(move |message| format!("{path}: {message}"))
+                });
+                let message = spell(
+                    std::iter::once(detail.to_owned()).chain(problem.errors.clone()).chain(more),
+                );
+                let hint = problem.hint.as_deref().unwrap_or("Mend the record.");
+                words(message, hint, name.to_owned(), format!("{name}: {detail}"))
+            }
+            Self::Unknown(element) => {
+                let what = format!("The element {element} is no record that the model has.");
+                words(
+                    what.clone(),
+                    "Correct the name, or load it with a model that has it.",
+                    (*element).to_owned(),
+                    what,
+                )
+            }
+            Self::File(malformed) => {
+                let message = format!(
+                    "Nothing of this file was loaded: {} (line {}, column {}).",
+                    malformed.message, malformed.line, malformed.column
+                );
+                let what = format!("{name}: {}.", malformed.message);
+                words(message, "Mend the file and load it again.", name.to_owned(), what)
+            }
+        }
+    }
+
+    fn absent_words(&self, name: &str, all: &[Absent]) -> Words {
+        let message = spell(all.iter().map(|absent| {
+            let Missing { resource, key, path, rejected } = &absent.missing;
+            let mut message = if absent.is_descriptor {
+                format!("The {resource} {key}, used at {path}, is not in the store.")
+            } else {
+                format!("The {resource} {key}, which {path} refers to, does not exist.")
+            };
+            if let Some(at) = rejected {
+                _ = write!(message, " It was rejected itself: {}, line {}.", at.file, at.line);
+            }
+            message
+        }));
+        // What has no reject behind it is the root.
+        let root = all.iter().find(|absent| absent.missing.rejected.is_none()).or(all.first());
+        let Some(root) = root else {
+            let group = Group { r#type: self.kind().urn(), by: String::new() };
+            return Words { message, hint: String::new(), group, what: String::new() };
+        };
+        let Missing { resource, key, path, rejected } = &root.missing;
+        let hint = match (rejected, root.is_descriptor, root.is_in_input) {
+            (Some(_), ..) => format!("Mend the {resource} first, then load both again."),
+            (None, true, _) => {
+                format!("Load the {resource} first, or use a value that the store has.")
+            }
+            (None, false, true) => format!(
+                "The input has other records of {resource} but not this one: add it, or correct \
+                 the reference."
+            ),
+            (None, false, false) => format!(
+                "The input has no {resource} at all: load those first, or add the file that holds \
+                 them."
+            ),
+        };
+        let (by, what) = if root.is_descriptor {
+            let by = format!("{resource} {}", key.to_lowercase());
+            (by, format!("The {resource} {key} is not in the store."))
+        } else {
+            let path = without_indices(path);
+            let what = format!("{name} refers to a {resource} that does not exist ({path}).");
+            (what.clone(), what)
+        };
+        let r#type =
+            if root.is_descriptor { Kind::BadRequest } else { Kind::UnresolvedReference }.urn();
+        Words { message, hint, group: Group { r#type, by }, what }
+    }
+}
+
+fn spell(messages: impl Iterator<Item = String>) -> String {
+    let mut messages = messages;
+    let mut spelled: Vec<String> = messages.by_ref().take(SPELLED_MAX).collect();
+    match messages.count() {
+        0 => {}
+        more => spelled.push(format!("{more} more.")),
+    }
+    spelled.join(" ")
+}
+
+/// The message with each number as `#`, so that messages of one sort are alike.
+fn without_digits(message: &str) -> String {
+    let mut out = String::with_capacity(message.len());
+    for c in message.chars() {
+        match c {
+            '0'..='9' if out.ends_with('#') => {}
+            '0'..='9' => out.push('#'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn violations_of_one_sort_are_alike() {
+        let violations = |index: u32, length: u32| {
+            let path = format!("$.addresses[{index}].city");
+            let message =
+                format!("city: The value has {length} characters; at most 30 are allowed.");
+            Violations::from([(path, vec![message])])
+        };
+        let words = |violations: &Violations| Fault::Invalid(violations).words("Student");
+
+        let (first, second) = (words(&violations(0, 31)), words(&violations(17, 45)));
+
+        assert_eq!(first.group, second.group);
+        assert!(first.message.starts_with("$.addresses[0].city: city: The value has 31"));
+    }
+
+    #[test]
+    fn a_record_that_lacks_several_is_grouped_by_one_that_is_no_reject() {
+        let absent = |resource: &str, rejected| Absent {
+            missing: Missing {
+                resource: resource.into(),
+                key: "{}".into(),
+                path: format!("$.items[3].{resource}"),
+                rejected,
+            },
+            hash: NaturalKey([0; 16]),
+            is_descriptor: false,
+            is_in_input: false,
+        };
+        let at = crate::reject::RejectedAt { file: "f".into(), line: 7 };
+
+        let words = Fault::Absent(&[absent("A", Some(at)), absent("B", None)]).words("C");
+
+        assert_eq!(words.what, "C refers to a B that does not exist ($.items.B).");
+        assert!(words.message.contains("It was rejected itself: f, line 7."));
+        assert!(words.hint.contains("no B at all"));
+    }
+
+    #[test]
+    fn a_long_list_is_cut() {
+        let message = spell((0..25).map(|n| n.to_string()));
+
+        assert!(message.ends_with("19 5 more."), "{message}");
+    }
+}

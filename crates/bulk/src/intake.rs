@@ -1,0 +1,460 @@
+//! From records to the store, batch by batch; what is refused waits or is rejected.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use homeroom_access::{Grant, UpsertGrant};
+use homeroom_data::DataApi;
+use homeroom_data::json::Json;
+use homeroom_data::plan::{self, Effect, Precondition};
+use homeroom_data::validate::{Document, validate};
+use homeroom_http::{Kind, Problem, Timestamp};
+use homeroom_model::{Property, PropertyKind, Resource, ResourceId, Target};
+use homeroom_store::{NaturalKey, Refused};
+
+use crate::error::LoadError;
+use crate::fault::{Absent, Fault};
+use crate::identity;
+use crate::place::At;
+use crate::record::Record;
+use crate::reject::Missing;
+use crate::report::{Rejected, Report};
+use crate::sources::Sources;
+use crate::waiting::{Waiter, Waiting};
+use crate::xml::ReadError;
+
+/// Most documents that are written in one transaction.
+const BATCH_DOCUMENTS: usize = 500;
+/// Most bytes of their texts.
+const BATCH_BYTES: usize = 8 << 20;
+/// Most identities that a dry run remembers.
+const TRIAL_MAX: usize = 20_000_000;
+/// How often a record is tried again when nothing that it lacks can be found.
+const ATTEMPTS_MAX: u8 = 3;
+
+/// Takes records in.
+pub(crate) struct Intake<'a> {
+    api: &'a DataApi,
+    sources: Option<&'a Sources<'a>>,
+    /// The report.
+    pub report: Report,
+    batch: Vec<(Entry, Document)>,
+    batch_bytes: usize,
+    waiting: Waiting,
+    ready: VecDeque<(At, u8)>,
+    /// How many records of each resource the input has.
+    totals: HashMap<ResourceId, u64>,
+    /// How many of them have not come yet.
+    remaining: HashMap<ResourceId, u64>,
+    /// In a dry run: identities that would be stored, as hashes of half the length.
+    trial: Option<HashSet<u64>>,
+    /// The store's newest version when the load began.
+    version_before: i64,
+}
+
+/// A document of a batch.
+#[derive(Debug)]
+struct Entry {
+    at: At,
+    resource: ResourceId,
+    keys: (NaturalKey, Option<NaturalKey>),
+    /// Its text, where there is no file to read it from again.
+    given: Option<String>,
+    attempt: u8,
+}
+
+impl<'a> Intake<'a> {
+    /// An intake for records of `sources`; [`None`]: for documents that are given as text.
+    pub(crate) fn new(
+        api: &'a DataApi,
+        sources: Option<&'a Sources<'a>>,
+        report: Report,
+        is_trial: bool,
+    ) -> Self {
+        let totals = sources.map(Sources::counts).unwrap_or_default();
+        Self {
+            api,
+            sources,
+            report,
+            batch: Vec::with_capacity(BATCH_DOCUMENTS),
+            batch_bytes: 0,
+            waiting: Waiting::default(),
+            ready: VecDeque::new(),
+            remaining: totals.clone(),
+            totals,
+            trial: is_trial.then(HashSet::new),
+            version_before: api.store.newest_change_version(),
+        }
+    }
+
+    /// Takes a record of the input.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`] when the load cannot go on; a record that cannot be loaded is no error.
+    pub(crate) fn take(
+        &mut self,
+        record: &Record<'_>,
+        given: Option<String>,
+    ) -> Result<(), LoadError> {
+        let counts = &mut self.report.counts;
+        counts.documents += 1;
+        counts.records += 1;
+        if let Some(id) = record.resource {
+            counts.records += items(&self.api.catalog.model.resource(id).properties, &record.json);
+            if let Some(remaining) = self.remaining.get_mut(&id) {
+                *remaining = remaining.saturating_sub(1);
+            }
+            self.report.warn(id, record.strays.clone(), record.at);
+        }
+        self.offer(record, given, 0)?;
+        self.take_ready()
+    }
+
+    /// Writes what has come so far, and what it was waited for by.
+    ///
+    /// # Errors
+    ///
+    /// As [`Intake::take`].
+    pub(crate) fn settle(&mut self) -> Result<(), LoadError> {
+        while !self.batch.is_empty() || !self.ready.is_empty() {
+            self.flush()?;
+            self.take_ready()?;
+        }
+        Ok(())
+    }
+
+    /// Rejects what still waits when nothing more comes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Intake::take`].
+    pub(crate) fn give_up(&mut self) -> Result<(), LoadError> {
+        loop {
+            self.settle()?;
+            let waiters = self.waiting.give_up();
+            if waiters.is_empty() {
+                return Ok(());
+            }
+            for Waiter { at, .. } in waiters {
+                let Some(sources) = self.sources else { continue };
+                let again = sources.again(at, |record| {
+                    let absent = self.absent(&record)?;
+                    if absent.is_empty() {
+                        return self.offer(&record, None, 1);
+                    }
+                    self.reject_absent(&record, absent)
+                });
+                self.reread(at, again)?;
+            }
+        }
+    }
+
+    /// How many records wait.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.waiting.len() as u64
+    }
+
+    fn take_ready(&mut self) -> Result<(), LoadError> {
+        while let (Some(sources), Some((at, attempt))) = (self.sources, self.ready.pop_front()) {
+            let again = sources.again(at, |record| self.offer(&record, None, attempt));
+            self.reread(at, again)?;
+        }
+        Ok(())
+    }
+
+    /// A record that cannot be read a second time: its file has changed.
+    fn reread(
+        &mut self,
+        at: At,
+        read: Result<Result<(), LoadError>, ReadError>,
+    ) -> Result<(), LoadError> {
+        match read {
+            Ok(done) => done,
+            Err(ReadError::Load(error)) => Err(error),
+            Err(ReadError::Malformed(malformed)) => self.report.reject_file(at.file, &malformed),
+        }
+    }
+
+    fn offer(
+        &mut self,
+        record: &Record<'_>,
+        given: Option<String>,
+        attempt: u8,
+    ) -> Result<(), LoadError> {
+        let api = self.api;
+        let Some(id) = record.resource.filter(|_| record.flaws.is_empty()) else {
+            return self.reject(record, &Fault::Flawed(&record.flaws));
+        };
+        let resource = api.catalog.model.resource(id);
+        match validate(&api.catalog, resource, &record.json) {
+            Err(violations) => self.reject(record, &Fault::Invalid(&violations)),
+            Ok(document) => {
+                let keys = (document.key, document.alias);
+                self.batch_bytes += document.body.len();
+                self.batch
+                    .push((Entry { at: record.at, resource: id, keys, given, attempt }, document));
+                if self.batch.len() >= BATCH_DOCUMENTS || self.batch_bytes >= BATCH_BYTES {
+                    self.flush()?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), LoadError> {
+        let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH_DOCUMENTS));
+        self.batch_bytes = 0;
+        if self.trial.is_some() {
+            return batch
+                .into_iter()
+                .try_for_each(|(entry, document)| self.try_out(entry, &document));
+        }
+        let now = Timestamp::now();
+        let mut entries = Vec::with_capacity(batch.len());
+        let mut plans = Vec::with_capacity(batch.len());
+        for (entry, document) in batch {
+            let everything = || Ok(Grant { namespace_prefixes: None });
+            let grant = UpsertGrant { create: everything(), update: everything() };
+            plans.push(plan::upsert(&self.api.catalog, document, grant, Precondition::None, now));
+            entries.push(entry);
+        }
+        let outcomes = self.api.store.run_all_blocking(plans);
+        for (entry, outcome) in entries.into_iter().zip(outcomes) {
+            match outcome {
+                Ok(ran) => {
+                    self.report.counts.repeated +=
+                        u64::from(ran.value.version_before > self.version_before);
+                    self.stored(&entry, ran.value.effect);
+                }
+                Err(Refused::Decision(problem)) => self.refused(entry, &problem)?,
+                Err(Refused::Store(error)) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// What a dry run does instead of writing.
+    fn try_out(&mut self, entry: Entry, document: &Document) -> Result<(), LoadError> {
+        let store = &self.api.store;
+        if let Some(alias) = document.alias
+            && let Some((.., kind)) = store.target(alias)?
+            && kind != self.api.catalog.kind(document.resource)
+        {
+            let problem = Problem::of(Kind::NonUniqueIdentity)
+                .detail("A document of another kind already has these identifying values.");
+            return self.refused(entry, &problem);
+        }
+        let stored = store.document_by_key(document.key)?;
+        let keys = document.references.iter().map(|reference| reference.key);
+        for key in keys.chain(document.descriptors.iter().map(|descriptor| descriptor.key)) {
+            if key != document.key && Some(key) != document.alias && !self.is_known(key)? {
+                return self.refused(entry, &Problem::of(Kind::UnresolvedReference));
+            }
+        }
+        if let Some(seen) = &mut self.trial {
+            if seen.len() >= TRIAL_MAX {
+                return Err(LoadError::TooLargeForDryRun(TRIAL_MAX));
+            }
+            self.report.counts.repeated += u64::from(!seen.insert(half(document.key)));
+            seen.extend(document.alias.map(half));
+        }
+        let effect = match stored {
+            None => Effect::Created,
+            Some(row) if row.body == document.body => Effect::Unchanged,
+            Some(_) => Effect::Updated,
+        };
+        self.stored(&entry, effect);
+        Ok(())
+    }
+
+    fn stored(&mut self, entry: &Entry, effect: Effect) {
+        match effect {
+            Effect::Created | Effect::Updated => self.report.counts.loaded += 1,
+            Effect::Unchanged => self.report.counts.unchanged += 1,
+        }
+        for key in std::iter::once(entry.keys.0).chain(entry.keys.1) {
+            self.ready.extend(self.waiting.take(key).into_iter().map(|waiter| (waiter.at, 1)));
+        }
+    }
+
+    fn refused(&mut self, entry: Entry, problem: &Problem) -> Result<(), LoadError> {
+        let (at, attempt) = (entry.at, entry.attempt);
+        if let Some(text) = entry.given.as_ref() {
+            let record = given_record(at, entry.resource, text);
+            return self.refused_record(&record, &entry, problem);
+        }
+        let Some(sources) = self.sources else { return Ok(()) };
+        let again = sources.again(at, |record| {
+            self.refused_record(&record, &Entry { given: None, attempt, ..entry }, problem)
+        });
+        self.reread(at, again)
+    }
+
+    fn refused_record(
+        &mut self,
+        record: &Record<'_>,
+        entry: &Entry,
+        problem: &Problem,
+    ) -> Result<(), LoadError> {
+        if !matches!(problem.kind, Kind::UnresolvedReference | Kind::BadRequest) {
+            return self.reject(record, &Fault::Refused(problem));
+        }
+        let absent = self.absent(record)?;
+        let Some(first) = absent.first() else {
+            // All is there by now: what it refers to came later in the same batch.
+            if entry.attempt >= ATTEMPTS_MAX {
+                return self.reject(record, &Fault::Refused(problem));
+            }
+            if entry.given.is_some() {
+                return self.offer(record, entry.given.clone(), entry.attempt + 1);
+            }
+            self.ready.push_back((entry.at, entry.attempt + 1));
+            return Ok(());
+        };
+        let waiter = Waiter { at: entry.at, keys: entry.keys };
+        if absent.iter().all(|absent| self.may_come(absent))
+            && self.waiting.wait(waiter, first.hash)
+        {
+            return Ok(());
+        }
+        self.reject_absent(record, absent)
+    }
+
+    /// Whether a record of this load may still bring it.
+    fn may_come(&self, absent: &Absent) -> bool {
+        let model = &self.api.catalog.model;
+        let is_left = |id: &ResourceId| self.remaining.get(id).is_some_and(|left| *left > 0);
+        if self.waiting.has(absent.hash) {
+            return true;
+        }
+        if self.sources.is_none() || self.report.has_rejected(absent.hash) {
+            return false;
+        }
+        match model.by_name(&absent.missing.resource) {
+            Some(Target::Resource(id)) => is_left(&id),
+            Some(Target::Abstract(id)) => model.base(id).subclasses.iter().any(is_left),
+            None => false,
+        }
+    }
+
+    /// What a record refers to and what does not exist.
+    fn absent(&self, record: &Record<'_>) -> Result<Vec<Absent>, LoadError> {
+        let catalog = &self.api.catalog;
+        let Some(id) = record.resource else { return Ok(vec![]) };
+        let resource = catalog.model.resource(id);
+        let Ok(document) = validate(catalog, resource, &record.json) else { return Ok(vec![]) };
+        let body = Json::read(document.body.as_bytes()).unwrap_or(Json::Null);
+        let mut absent = vec![];
+        for reference in &document.references {
+            let key = reference.key;
+            if key == document.key || Some(key) == document.alias || self.is_known(key)? {
+                continue;
+            }
+            let path = reference.path.json(resource);
+            let columns = catalog.model.target_key(reference.target);
+            let values = match identity::at_path(&body, &path) {
+                Some(Json::Object(members)) => members.as_slice(),
+                _ => &[],
+            };
+            let text = identity::object_text(
+                columns
+                    .iter()
+                    .map(|column| column.name.as_str())
+                    .zip(values.iter().map(|(_, v)| v)),
+            );
+            let name = catalog.model.target_name(reference.target);
+            absent.push(Absent {
+                is_in_input: self.is_in_input(reference.target),
+                missing: Missing::new(name, text, path),
+                hash: key,
+                is_descriptor: false,
+            });
+        }
+        for descriptor in &document.descriptors {
+            if self.is_known(descriptor.key)? {
+                continue;
+            }
+            let path = descriptor.path.json(resource);
+            let uri = match identity::at_path(&body, &path) {
+                Some(Json::Text(uri)) => uri.to_string(),
+                _ => String::new(),
+            };
+            absent.push(Absent {
+                is_in_input: self.is_in_input(Target::Resource(descriptor.descriptor)),
+                missing: Missing::new(
+                    &catalog.model.resource(descriptor.descriptor).name,
+                    uri,
+                    path,
+                ),
+                hash: descriptor.key,
+                is_descriptor: true,
+            });
+        }
+        Ok(absent)
+    }
+
+    fn is_known(&self, key: NaturalKey) -> Result<bool, LoadError> {
+        let is_tried = self.trial.as_ref().is_some_and(|seen| seen.contains(&half(key)));
+        Ok(is_tried || self.api.store.target(key)?.is_some())
+    }
+
+    fn is_in_input(&self, target: Target) -> bool {
+        let has = |id: &ResourceId| self.totals.contains_key(id);
+        match target {
+            Target::Resource(id) => has(&id),
+            Target::Abstract(id) => self.api.catalog.model.base(id).subclasses.iter().any(has),
+        }
+    }
+
+    fn reject_absent(
+        &mut self,
+        record: &Record<'_>,
+        mut absent: Vec<Absent>,
+    ) -> Result<(), LoadError> {
+        self.report.explain(&mut absent);
+        self.reject(record, &Fault::Absent(&absent))
+    }
+
+    fn reject(&mut self, record: &Record<'_>, fault: &Fault<'_>) -> Result<(), LoadError> {
+        let catalog = &self.api.catalog;
+        let resource: Option<&Resource> = record.resource.map(|id| catalog.model.resource(id));
+        let rejected = Rejected {
+            at: record.at,
+            resource,
+            key: resource.and_then(|resource| identity::key_text(resource, &record.json)),
+            hashes: resource.and_then(|resource| identity::hashes(catalog, resource, &record.json)),
+        };
+        self.report.reject(self.sources, rejected, fault)
+    }
+}
+
+/// A document that was given as text, as a record.
+pub(crate) fn given_record(at: At, resource: ResourceId, text: &str) -> Record<'_> {
+    let (json, flaws) = match Json::read(text.as_bytes()) {
+        Ok(json) => (json, vec![]),
+        Err(error) => (Json::Null, vec![crate::json_file::not_json(&error)]),
+    };
+    Record { at, resource: Some(resource), json, flaws, strays: vec![] }
+}
+
+/// How many items the collections of a document have, those inside items included.
+fn items(properties: &[Property], json: &Json<'_>) -> u64 {
+    let Json::Object(members) = json else { return 0 };
+    let counts = properties.iter().map(|property| {
+        match (&property.kind, Json::member(members, &property.name)) {
+            (PropertyKind::List(inner), Some(Json::Array(list))) => {
+                list.len() as u64 + list.iter().map(|item| items(inner, item)).sum::<u64>()
+            }
+            (PropertyKind::Object(inner), Some(json)) => items(inner, json),
+            _ => 0,
+        }
+    });
+    counts.sum()
+}
+
+/// Half of an identity's hash; that two of a load's documents have the same is out of the question.
+fn half(key: NaturalKey) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&key.0[..8]);
+    u64::from_le_bytes(bytes)
+}

@@ -1,0 +1,99 @@
+//! In which order resources are loaded, and which of them are.
+
+use std::collections::HashSet;
+
+use homeroom_model::{Model, Operations, ResourceId, dependency_order};
+
+use crate::error::LoadError;
+
+/// The level of every resource: what has a higher one comes later. What the store itself provides
+/// has level 0.
+#[derive(Debug)]
+pub(crate) struct Levels {
+    levels: Vec<u16>,
+    selected: Option<HashSet<ResourceId>>,
+}
+
+impl Levels {
+    /// The levels of a model; `select` names the resources to load, none stands for all.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::UnknownResource`].
+    pub(crate) fn of_model(model: &Model, select: &[String]) -> Result<Self, LoadError> {
+        let mut levels = vec![0; model.resources.len()];
+        for place in dependency_order(model) {
+            // A trusted loader creates persons before the associations that give clients access.
+            if place.operations != Operations::Update {
+                levels[usize::from(place.resource.0)] = place.order;
+            }
+        }
+        let mut selected = HashSet::new();
+        for name in select {
+            let found = resource_named(model, name)
+                .ok_or_else(|| LoadError::UnknownResource(name.clone()))?;
+            selected.insert(found);
+        }
+        Ok(Self { levels, selected: (!select.is_empty()).then_some(selected) })
+    }
+
+    /// A resource's level.
+    pub(crate) fn of(&self, resource: ResourceId) -> u16 {
+        self.levels[usize::from(resource.0)]
+    }
+
+    /// Whether a resource is to be loaded.
+    pub(crate) fn is_selected(&self, resource: ResourceId) -> bool {
+        self.selected.as_ref().is_none_or(|selected| selected.contains(&resource))
+    }
+}
+
+/// The resource that a name stands for: `students`, `Student`, `ed-fi/students`; in any case.
+pub(crate) fn resource_named(model: &Model, name: &str) -> Option<ResourceId> {
+    let name = name.trim_matches('/');
+    if let Some((schema, endpoint)) = name.split_once('/') {
+        let found = model.by_endpoint(schema, endpoint).or_else(|| {
+            model.resources.iter().find(|resource| {
+                resource.schema.eq_ignore_ascii_case(schema)
+                    && resource.name.eq_ignore_ascii_case(endpoint)
+            })
+        });
+        return found.map(|resource| resource.id);
+    }
+    let of_project = model.projects.iter().find_map(|p| model.by_endpoint(&p.schema, name));
+    let found = of_project.or_else(|| {
+        model.resources.iter().find(|resource| resource.name.eq_ignore_ascii_case(name))
+    });
+    found.map(|resource| resource.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_refers_comes_after_what_it_refers_to() {
+        let model = crate::tests::model();
+        let levels = Levels::of_model(&model, &[]).unwrap();
+        let level = |name: &str| levels.of(resource_named(&model, name).unwrap());
+
+        assert_eq!(level("schoolYearTypes"), 0);
+        assert!(level("termDescriptors") < level("schools"));
+        assert!(level("schools") < level("students") || level("students") < level("sections"));
+        assert!(level("students") < level("studentSchoolAssociations"));
+        assert!(level("sections") < level("studentSectionAssociations"));
+    }
+
+    #[test]
+    fn a_resource_has_several_names() {
+        let model = crate::tests::model();
+        let student = resource_named(&model, "students");
+
+        for name in ["Student", "STUDENTS", "ed-fi/students", "/Ed-Fi/Student"] {
+            assert_eq!(resource_named(&model, name), student, "{name}");
+        }
+        assert_eq!(resource_named(&model, "pupils"), None);
+        let unknown = Levels::of_model(&model, &["pupils".into()]).unwrap_err();
+        assert!(unknown.to_string().contains("pupils"));
+    }
+}

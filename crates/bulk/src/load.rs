@@ -1,0 +1,210 @@
+//! A load: files surveyed, then level by level to the store.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use homeroom_data::DataApi;
+
+use crate::error::LoadError;
+use crate::intake::{Intake, given_record};
+use crate::levels::{Levels, resource_named};
+use crate::place::At;
+use crate::reject::Summary;
+use crate::report::Report;
+use crate::source;
+use crate::sources::Sources;
+use crate::xml::{Lookups, ReadError, Shapes};
+
+/// What to load, and what to write about it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LoadOptions {
+    /// Files and folders; `-` stands for the standard input.
+    pub paths: Vec<PathBuf>,
+    /// File for the results, JSON lines; `-` stands for the standard output.
+    pub results: Option<PathBuf>,
+    /// Folder for the rejected records, in the form they came in.
+    pub rejects: Option<PathBuf>,
+    /// Whether nothing is written to the store.
+    pub dry_run: bool,
+    /// Resources to load, by endpoint or name; none stands for all.
+    pub select: Vec<String>,
+}
+
+/// How far a load is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// What it is doing.
+    pub phase: Phase,
+    /// Files in all.
+    pub files: u64,
+    /// Files surveyed.
+    pub files_surveyed: u64,
+    /// Documents in all, as far as they have been counted.
+    pub documents_in_all: u64,
+    /// Documents read.
+    pub documents: u64,
+    /// Rejects.
+    pub rejected: u64,
+    /// Records that wait for what they refer to.
+    pub waiting: u64,
+    /// Since the load began.
+    pub seconds: f64,
+}
+
+/// What a load is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Finding out what the files hold.
+    Surveying,
+    /// Loading.
+    Loading,
+}
+
+/// How many documents are read between two reports of progress.
+const PROGRESS_DOCUMENTS: u64 = 250;
+
+/// Loads files into the store: all of them surveyed first, then their records in the order of
+/// their dependencies, whatever file they stand in.
+///
+/// Each record is a transaction of its own: a record that cannot be loaded is rejected, the others
+/// are loaded. A record that is stored already, word for word, is left alone, so a load can be
+/// repeated. Memory does not grow with the files.
+///
+/// # Errors
+///
+/// [`LoadError`] where the load as a whole cannot be done; what was loaded before stays.
+pub fn load(
+    target: &DataApi,
+    options: &LoadOptions,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<Summary, LoadError> {
+    let began = Instant::now();
+    let model = Arc::clone(&target.catalog.model);
+    let levels = Levels::of_model(&model, &options.select)?;
+    let shapes = Shapes::of(&model);
+    let lookups = Lookups::new(target, &shapes);
+    let files = source::find(&model, &options.paths)?;
+    let names = files.iter().map(|file| file.name.clone()).collect();
+    let report = Report::new(names, options.results.as_deref(), options.rejects.as_deref())?;
+    let mut sources = Sources::new(&model, &shapes, &lookups, &levels, files);
+    let mut now = Progress {
+        phase: Phase::Surveying,
+        files: sources.files.len() as u64,
+        files_surveyed: 0,
+        documents_in_all: 0,
+        documents: 0,
+        rejected: 0,
+        waiting: 0,
+        seconds: 0.0,
+    };
+
+    let report = survey(&mut sources, report, |sources, at, report| {
+        now.files_surveyed += 1;
+        now.documents_in_all += sources.surveys[at].counts.values().sum::<u64>();
+        now.rejected = report.counts.rejected;
+        now.seconds = began.elapsed().as_secs_f64();
+        progress(&now);
+    })?;
+
+    now.phase = Phase::Loading;
+    let mut intake = Intake::new(target, Some(&sources), report, options.dry_run);
+    let mut tell = |intake: &Intake<'_>| {
+        now.documents = intake.report.counts.documents;
+        now.rejected = intake.report.counts.rejected;
+        now.waiting = intake.waiting();
+        now.seconds = began.elapsed().as_secs_f64();
+        progress(&now);
+    };
+    for level in sources.levels() {
+        lookups.forget();
+        for file in (0u32..).take(sources.files.len()) {
+            let read = sources.each(file, level, &mut |record| {
+                intake.take(&record, None)?;
+                if intake.report.counts.documents.is_multiple_of(PROGRESS_DOCUMENTS) {
+                    tell(&intake);
+                }
+                Ok(())
+            });
+            match read {
+                Ok(()) => {}
+                Err(ReadError::Load(error)) => return Err(error),
+                Err(ReadError::Malformed(malformed)) => {
+                    intake.report.reject_file(file, &malformed)?;
+                }
+            }
+        }
+        intake.settle()?;
+        tell(&intake);
+    }
+    intake.give_up()?;
+    tell(&intake);
+    let seconds = began.elapsed().as_secs_f64();
+    intake.report.finish(seconds, |resource| model.resource(resource).name.clone())
+}
+
+/// Loads documents that stand in an order in which each comes after what it refers to: resource
+/// (endpoint or name) and JSON text.
+///
+/// # Errors
+///
+/// [`LoadError::UnknownResource`], [`LoadError::Store`]; a document that cannot be loaded is
+/// counted in the summary.
+pub fn load_documents<N: AsRef<str>>(
+    target: &DataApi,
+    documents: impl IntoIterator<Item = (N, String)>,
+) -> Result<Summary, LoadError> {
+    let began = Instant::now();
+    let model = Arc::clone(&target.catalog.model);
+    let report = Report::new(vec!["documents".into()], None, None)?;
+    let mut intake = Intake::new(target, None, report, false);
+    let mut known: Option<(String, homeroom_model::ResourceId)> = None;
+    for (at, (name, text)) in documents.into_iter().enumerate() {
+        let name = name.as_ref();
+        let resource = match &known {
+            Some((known, resource)) if known == name => *resource,
+            _ => {
+                let resource = resource_named(&model, name)
+                    .ok_or_else(|| LoadError::UnknownResource(name.to_owned()))?;
+                known = Some((name.to_owned(), resource));
+                resource
+            }
+        };
+        let at = At { file: 0, offset: at as u64, bytes: text.len() as u64, line: at as u64 + 1 };
+        // The text is kept for a refusal; the record borrows a copy of its own.
+        let kept = text.clone();
+        intake.take(&given_record(at, resource, &text), Some(kept))?;
+    }
+    intake.give_up()?;
+    let seconds = began.elapsed().as_secs_f64();
+    intake.report.finish(seconds, |resource| model.resource(resource).name.clone())
+}
+
+fn survey(
+    sources: &mut Sources<'_>,
+    mut report: Report,
+    mut surveyed: impl FnMut(&Sources<'_>, usize, &Report),
+) -> Result<Report, LoadError> {
+    report.counts.files = sources.files.len() as u64;
+    for index in (0u32..).take(sources.files.len()) {
+        let at = usize::try_from(index).unwrap_or(usize::MAX);
+        if let Err(malformed) = sources.survey(index) {
+            report.reject_file(index, &malformed)?;
+        }
+        let survey = &sources.surveys[at];
+        report.counts.passed_over += survey.passed_over;
+        for (element, unknown) in &survey.unknown {
+            report.reject_unknown(element, unknown.count, unknown.first)?;
+        }
+        if report.copies() && !survey.unknown.is_empty() {
+            let copied = sources.each_unknown(index, &mut |at| report.copy(sources, at));
+            match copied {
+                Ok(()) => {}
+                Err(ReadError::Load(error)) => return Err(error),
+                Err(ReadError::Malformed(malformed)) => report.reject_file(index, &malformed)?,
+            }
+        }
+        surveyed(sources, at, &report);
+    }
+    Ok(report)
+}

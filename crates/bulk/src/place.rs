@@ -1,0 +1,68 @@
+//! Places in files.
+
+/// A place between two bytes of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Spot {
+    /// Bytes before it.
+    pub offset: u64,
+    /// Line, from 1.
+    pub line: u64,
+    /// Bytes before its line.
+    line_start: u64,
+}
+
+/// Why a file, or a part of it, cannot be read, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Malformed {
+    /// Line, from 1.
+    pub line: u64,
+    /// Column in bytes, from 1.
+    pub column: u64,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// Where a record stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct At {
+    /// Index of the file.
+    pub file: u32,
+    /// Where it begins.
+    pub offset: u64,
+    /// How long it is, in bytes.
+    pub bytes: u64,
+    /// The line it begins on, from 1.
+    pub line: u64,
+}
+
+impl Spot {
+    /// A file's beginning.
+    pub(crate) const START: Self = Self { offset: 0, line: 1, line_start: 0 };
+
+    /// A place whose line is known, but not where the line begins.
+    pub(crate) fn on_line(offset: u64, line: u64) -> Self {
+        Self { offset, line, line_start: offset }
+    }
+
+    /// The place after `bytes`.
+    #[must_use]
+    pub(crate) fn after(self, bytes: &[u8]) -> Self {
+        let offset = self.offset + bytes.len() as u64;
+        let lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        if lines == 0 {
+            return Self { offset, ..self };
+        }
+        let tail = bytes.iter().rev().take_while(|byte| **byte != b'\n').count() as u64;
+        Self { offset, line: self.line + lines, line_start: offset - tail }
+    }
+
+    /// Column in bytes, from 1.
+    pub(crate) fn column(self) -> u64 {
+        self.offset - self.line_start + 1
+    }
+
+    /// What is wrong here.
+    pub(crate) fn malformed(self, message: impl Into<String>) -> Malformed {
+        Malformed { line: self.line, column: self.column(), message: message.into() }
+    }
+}

@@ -1,0 +1,323 @@
+//! What a load tells: counts, rejects line by line, their causes, the rejected records themselves.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use homeroom_model::{Resource, ResourceId};
+use homeroom_store::NaturalKey;
+use serde::Serialize;
+
+use crate::causes::Causes;
+use crate::error::LoadError;
+use crate::fault::{Absent, Fault};
+use crate::place::{At, Malformed};
+use crate::reject::{Missing, Reject, RejectedAt, Summary, Warning};
+use crate::reject_files::RejectFiles;
+use crate::sources::Sources;
+
+/// Most sorts of warnings that are kept.
+const WARNINGS_MAX: usize = 1_000;
+/// The path of results that stands for the standard output.
+const STDOUT: &str = "-";
+
+/// A record that is to be rejected.
+pub(crate) struct Rejected<'r> {
+    /// Where it stands.
+    pub at: At,
+    /// Its resource.
+    pub resource: Option<&'r Resource>,
+    /// Its key as JSON text.
+    pub key: Option<String>,
+    /// Hashes of its identity.
+    pub hashes: Option<(NaturalKey, Option<NaturalKey>)>,
+}
+
+/// The report of a load.
+pub(crate) struct Report {
+    /// Counts so far; causes and warnings are added at the end.
+    pub counts: Summary,
+    names: Vec<String>,
+    causes: Causes,
+    warnings: BTreeMap<(ResourceId, String), (u64, At)>,
+    results: Option<Results>,
+    files: Option<RejectFiles>,
+}
+
+struct Results {
+    path: PathBuf,
+    out: Box<dyn Write>,
+}
+
+impl Report {
+    /// A report that writes results and rejected records where the options say.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Output`].
+    pub(crate) fn new(
+        names: Vec<String>,
+        results: Option<&Path>,
+        rejects: Option<&Path>,
+    ) -> Result<Self, LoadError> {
+        let results = results.map(|path| {
+            let out: io::Result<Box<dyn Write>> = if path.as_os_str() == STDOUT {
+                Ok(Box::new(BufWriter::new(io::stdout())))
+            } else {
+                File::create(path).map(|file| Box::new(BufWriter::new(file)) as _)
+            };
+            match out {
+                Ok(out) => Ok(Results { path: path.to_owned(), out }),
+                Err(source) => Err(LoadError::Output { path: path.to_owned(), source }),
+            }
+        });
+        Ok(Self {
+            counts: Summary::default(),
+            names,
+            causes: Causes::default(),
+            warnings: BTreeMap::new(),
+            results: results.transpose()?,
+            files: rejects.map(RejectFiles::new).transpose()?,
+        })
+    }
+
+    /// Says of what is missing which record should have brought it and was rejected.
+    pub(crate) fn explain(&self, absent: &mut [Absent]) {
+        for absent in absent {
+            absent.missing.rejected = self
+                .causes
+                .of_rejected(absent.hash)
+                .map(|(_, at)| RejectedAt { file: self.name(at.file).to_owned(), line: at.line });
+        }
+    }
+
+    /// Whether the record with this identity was rejected.
+    pub(crate) fn has_rejected(&self, key: NaturalKey) -> bool {
+        self.causes.of_rejected(key).is_some()
+    }
+
+    /// Rejects a record.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Output`].
+    pub(crate) fn reject(
+        &mut self,
+        sources: Option<&Sources<'_>>,
+        rejected: Rejected<'_>,
+        fault: &Fault<'_>,
+    ) -> Result<(), LoadError> {
+        let Rejected { at, resource, key, hashes } = rejected;
+        let words = fault.words(resource.map_or("A record", |resource| &resource.name));
+        let file = self.name(at.file).to_owned();
+        let (followed, missing) = match fault {
+            Fault::Absent(all) => {
+                let all_follow = all.iter().all(|absent| absent.missing.rejected.is_some());
+                let first = all.first().filter(|_| all_follow);
+                (
+                    first.and_then(|absent| self.causes.of_rejected(absent.hash)),
+                    all.iter().map(|absent| absent.missing.clone()).collect(),
+                )
+            }
+            _ => (None, vec![]),
+        };
+        let cause = match followed {
+            Some((cause, _)) => cause,
+            None => self.causes.own(words.group, &words.what, (&file, at.line), &words.hint),
+        };
+        self.causes.count(cause, 1, followed.is_some());
+        if let (None, Fault::Absent(all)) = (followed, fault)
+            && let Some(root) = all.iter().find(|absent| absent.missing.rejected.is_none())
+            && !root.is_descriptor
+        {
+            self.causes.example(cause, &root.missing.key);
+        }
+        if let Some((own, under_base)) = hashes {
+            self.causes.remember(own, cause, at);
+            if let Some(under_base) = under_base {
+                self.causes.remember(under_base, cause, at);
+            }
+        }
+        self.counts.rejected += 1;
+        let is_xml = sources.is_some_and(|sources| sources.is_xml(at.file));
+        self.write(Reject {
+            file,
+            line: at.line,
+            column: None,
+            element: resource.filter(|_| is_xml).map(|resource| resource.element.clone()),
+            resource: resource.map(resource_path),
+            key,
+            r#type: fault.kind().urn().to_owned(),
+            message: words.message,
+            hint: words.hint,
+            missing,
+            count: None,
+        })?;
+        match sources {
+            Some(sources) => self.copy(sources, at),
+            None => Ok(()),
+        }
+    }
+
+    /// Rejects a file that cannot be read.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Output`].
+    pub(crate) fn reject_file(&mut self, file: u32, fault: &Malformed) -> Result<(), LoadError> {
+        let name = self.name(file).to_owned();
+        let about = Fault::File(fault);
+        let words = about.words(&name);
+        let cause = self.causes.own(words.group, &words.what, (&name, fault.line), &words.hint);
+        self.causes.count(cause, 1, false);
+        self.counts.rejected += 1;
+        self.write(Reject {
+            file: name,
+            line: fault.line,
+            column: Some(fault.column),
+            element: None,
+            resource: None,
+            key: None,
+            r#type: about.kind().urn().to_owned(),
+            message: words.message,
+            hint: words.hint,
+            missing: vec![],
+            count: None,
+        })
+    }
+
+    /// Rejects all elements of a name that the model does not have.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Output`].
+    pub(crate) fn reject_unknown(
+        &mut self,
+        element: &str,
+        count: u64,
+        first: At,
+    ) -> Result<(), LoadError> {
+        let fault = Fault::Unknown(element);
+        let words = fault.words(element);
+        let file = self.name(first.file).to_owned();
+        let cause = self.causes.own(words.group, &words.what, (&file, first.line), &words.hint);
+        self.causes.count(cause, count, false);
+        self.counts.rejected += count;
+        self.counts.documents += count;
+        self.counts.records += count;
+        self.write(Reject {
+            file,
+            line: first.line,
+            column: None,
+            element: Some(element.to_owned()),
+            resource: None,
+            key: None,
+            r#type: fault.kind().urn().to_owned(),
+            message: words.message,
+            hint: words.hint,
+            missing: vec![],
+            count: Some(count),
+        })
+    }
+
+    /// Copies a rejected record to the folder of rejects.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Output`].
+    pub(crate) fn copy(&mut self, sources: &Sources<'_>, at: At) -> Result<(), LoadError> {
+        let index = usize::try_from(at.file).unwrap_or(usize::MAX);
+        match &mut self.files {
+            Some(files) => files.add(&sources.files[index], &sources.surveys[index], at),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether rejected records are copied.
+    pub(crate) fn copies(&self) -> bool {
+        self.files.is_some()
+    }
+
+    /// Notes elements that were passed over.
+    pub(crate) fn warn(&mut self, resource: ResourceId, strays: Vec<String>, at: At) {
+        for path in strays {
+            let key = (resource, path);
+            if let Some((count, _)) = self.warnings.get_mut(&key) {
+                *count += 1;
+            } else if self.warnings.len() < WARNINGS_MAX {
+                self.warnings.insert(key, (1, at));
+            }
+        }
+    }
+
+    /// Ends the report with its summary.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Output`].
+    pub(crate) fn finish(
+        mut self,
+        seconds: f64,
+        name_of: impl Fn(ResourceId) -> String,
+    ) -> Result<Summary, LoadError> {
+        if let Some(files) = self.files.take() {
+            files.finish()?;
+        }
+        let warnings = self.warnings.iter().map(|((resource, path), (count, at))| Warning {
+            what: match path.strip_suffix("/text()") {
+                Some(path) => format!(
+                    "{} {path}: text stands where none belongs; it was passed over.",
+                    name_of(*resource)
+                ),
+                None => format!(
+                    "{} {path}: the model has no such element; it was passed over.",
+                    name_of(*resource)
+                ),
+            },
+            count: *count,
+            file: self.name(at.file).to_owned(),
+            line: at.line,
+        });
+        let summary = Summary {
+            seconds: (seconds * 1_000.0).round() / 1_000.0,
+            causes: self.causes.sorted(),
+            warnings: warnings.collect(),
+            ..self.counts.clone()
+        };
+        #[derive(Serialize)]
+        struct Last<'s> {
+            summary: &'s Summary,
+        }
+        self.write(Last { summary: &summary })?;
+        if let Some(results) = &mut self.results {
+            let flushed = results.out.flush();
+            flushed.map_err(|source| LoadError::Output { path: results.path.clone(), source })?;
+        }
+        Ok(summary)
+    }
+
+    fn name(&self, file: u32) -> &str {
+        self.names.get(usize::try_from(file).unwrap_or(usize::MAX)).map_or("", String::as_str)
+    }
+
+    fn write(&mut self, line: impl Serialize) -> Result<(), LoadError> {
+        let Some(results) = &mut self.results else { return Ok(()) };
+        serde_json::to_writer(&mut results.out, &line)
+            .map_err(io::Error::from)
+            .and_then(|()| results.out.write_all(b"\n"))
+            .map_err(|source| LoadError::Output { path: results.path.clone(), source })
+    }
+}
+
+/// A resource as requests name it, `ed-fi/students`.
+fn resource_path(resource: &Resource) -> String {
+    format!("{}/{}", resource.schema, resource.endpoint)
+}
+
+impl Missing {
+    /// What a reference that cannot be resolved points to.
+    pub(crate) fn new(resource: &str, key: String, path: String) -> Self {
+        Self { resource: resource.to_owned(), key, path, rejected: None }
+    }
+}

@@ -1,0 +1,261 @@
+//! The files of a load: found, named, and told apart.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use homeroom_model::{Model, ResourceId};
+use homeroom_store::Uuid;
+
+use crate::error::LoadError;
+use crate::json_file::{Layout, layout};
+use crate::levels::resource_named;
+
+/// Most files of one load.
+const FILES_MAX: usize = 100_000;
+/// Deepest folder that is searched.
+const FOLDERS_MAX: usize = 32;
+/// Most bytes that are taken from the standard input.
+const STDIN_BYTES_MAX: u64 = 64 << 30;
+/// The path that stands for the standard input.
+const STDIN: &str = "-";
+
+/// A file to load.
+#[derive(Debug)]
+pub(crate) struct SourceFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What reports call it.
+    pub name: String,
+    /// Where it stands below the path that was given, for what is written about it.
+    pub relative: PathBuf,
+    /// What it holds.
+    pub format: Format,
+    /// Deletes what was spooled.
+    _spool: Option<Spool>,
+}
+
+/// What a file holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// Interchange XML.
+    Xml,
+    /// JSON documents, of one resource or saying their own.
+    Json(Layout, Option<ResourceId>),
+    /// Nothing to read.
+    Empty,
+    /// Something else; why it cannot be read.
+    Unreadable(String),
+}
+
+/// Finds the files of all paths, in the order of the paths and by name within a folder.
+///
+/// # Errors
+///
+/// [`LoadError::Path`], [`LoadError::Nothing`].
+pub(crate) fn find(model: &Model, paths: &[PathBuf]) -> Result<Vec<SourceFile>, LoadError> {
+    let mut found = vec![];
+    for path in paths {
+        if path.as_os_str() == STDIN {
+            found.push(standard_input(path)?);
+            continue;
+        }
+        let wrong = |problem: String| LoadError::Path { path: path.clone(), problem };
+        let about = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
+        if about.is_dir() {
+            let mut files = vec![];
+            search(path, FOLDERS_MAX, &mut files)?;
+            for file in files {
+                let relative = file.strip_prefix(path).unwrap_or(&file).to_owned();
+                found.push(source_file(model, file, relative));
+            }
+        } else {
+            let relative = path.file_name().map_or_else(PathBuf::new, PathBuf::from);
+            found.push(source_file(model, path.clone(), relative));
+        }
+    }
+    let mut seen = HashSet::new();
+    found
+        .retain(|file| seen.insert(file.path.canonicalize().unwrap_or_else(|_| file.path.clone())));
+    if found.is_empty() { Err(LoadError::Nothing) } else { Ok(found) }
+}
+
+fn search(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), LoadError> {
+    let wrong = |problem: String| LoadError::Path { path: folder.to_owned(), problem };
+    let Some(depth) = depth.checked_sub(1) else {
+        return Err(wrong(format!("folders are nested deeper than {FOLDERS_MAX}")));
+    };
+    let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let mut entries = entries.map_err(|error| wrong(error.to_string()))?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_hidden {
+            continue;
+        } else if is_folder {
+            search(&path, depth, files)?;
+        } else if Extension::of(&path).is_some() {
+            if files.len() >= FILES_MAX {
+                return Err(wrong(format!("more than {FILES_MAX} files; load it in parts")));
+            }
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// The endings by which files are found in folders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extension {
+    Xml,
+    Json,
+}
+
+impl Extension {
+    fn of(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        match extension.as_str() {
+            "xml" => Some(Self::Xml),
+            "jsonl" | "ndjson" | "json" => Some(Self::Json),
+            _ => None,
+        }
+    }
+}
+
+fn source_file(model: &Model, path: PathBuf, relative: PathBuf) -> SourceFile {
+    let format = format_of(model, &path);
+    SourceFile { name: path.display().to_string(), path, relative, format, _spool: None }
+}
+
+fn format_of(model: &Model, path: &Path) -> Format {
+    let extension = Extension::of(path);
+    if extension == Some(Extension::Xml) {
+        return Format::Xml;
+    }
+    let layout = match File::open(path).and_then(|file| layout(&file)) {
+        Ok(Some(layout)) => layout,
+        Ok(None) => return Format::Empty,
+        Err(error) => return Format::Unreadable(format!("the file cannot be read: {error}")),
+    };
+    if extension.is_none() {
+        return match first_byte(path) {
+            Some(b'<') => Format::Xml,
+            Some(b'{' | b'[') => Format::Json(layout, resource_of(model, path)),
+            _ => Format::Unreadable(
+                "the file is neither XML nor JSON; interchange XML, JSON lines and JSON arrays can \
+                 be loaded"
+                    .into(),
+            ),
+        };
+    }
+    Format::Json(layout, resource_of(model, path))
+}
+
+fn first_byte(path: &Path) -> Option<u8> {
+    let mut first = vec![];
+    File::open(path).ok()?.take(64).read_to_end(&mut first).ok()?;
+    let text = first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&first);
+    text.iter().copied().find(|byte| !byte.is_ascii_whitespace())
+}
+
+/// The resource that a file is named after: `students.jsonl`, `Student-2.jsonl`, `students/1.jsonl`.
+fn resource_of(model: &Model, path: &Path) -> Option<ResourceId> {
+    let stem = path.file_stem().and_then(OsStr::to_str)?;
+    let first = stem.split(['-', '_', '.', ' ']).next().unwrap_or(stem);
+    let folder = path.parent().and_then(Path::file_name).and_then(OsStr::to_str);
+    [Some(stem), Some(first), folder]
+        .into_iter()
+        .flatten()
+        .find_map(|name| resource_named(model, name))
+}
+
+/// What was written for this load only; deleted with it.
+#[derive(Debug)]
+struct Spool(PathBuf);
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Takes the standard input to a file that only the owner can read, since it is read twice.
+fn standard_input(given: &Path) -> Result<SourceFile, LoadError> {
+    let path = std::env::temp_dir().join(format!("homeroom-load-{}.jsonl", Uuid::new()));
+    let wrong = |problem: String| LoadError::Path { path: given.to_owned(), problem };
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&path).map_err(|error| {
+        wrong(format!("the standard input is kept in {}: {error}", path.display()))
+    })?;
+    let spool = Spool(path.clone());
+    let copied = std::io::copy(&mut std::io::stdin().lock().take(STDIN_BYTES_MAX + 1), &mut file)
+        .and_then(|bytes| file.flush().map(|()| bytes))
+        .map_err(|error| wrong(format!("the standard input cannot be read: {error}")))?;
+    if copied > STDIN_BYTES_MAX {
+        return Err(wrong(format!("more than {STDIN_BYTES_MAX} bytes; load it from a file")));
+    }
+    let layout = File::open(&path).and_then(|file| layout(&file));
+    let format = match layout.map_err(|error| wrong(error.to_string()))? {
+        Some(layout) => Format::Json(layout, None),
+        None => Format::Empty,
+    };
+    let relative = PathBuf::from("stdin.jsonl");
+    Ok(SourceFile { path, name: "stdin".into(), relative, format, _spool: Some(spool) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_searched_by_name() {
+        let model = crate::tests::model();
+        let folder = crate::tests::Folder::new();
+        for (name, text) in [
+            ("b/students.jsonl", "{}"),
+            ("a.xml", "<a/>"),
+            (".hidden.xml", "<a/>"),
+            ("b/notes.txt", "x"),
+            ("sections/part 1.json", "[]"),
+            ("Student-2.ndjson", "{}"),
+            ("other.json", " \n"),
+        ] {
+            folder.write(name, text);
+        }
+
+        let found = find(&model, &[folder.path().to_owned(), folder.path().join("a.xml")]).unwrap();
+
+        let resource = |name: &str| Some(model.by_endpoint("ed-fi", name).unwrap().id);
+        let found: Vec<_> =
+            found.iter().map(|f| (f.relative.to_str().unwrap(), f.format.clone())).collect();
+        assert_eq!(
+            found,
+            [
+                ("Student-2.ndjson", Format::Json(Layout::Lines, resource("students"))),
+                ("a.xml", Format::Xml),
+                ("b/students.jsonl", Format::Json(Layout::Lines, resource("students"))),
+                ("other.json", Format::Empty),
+                ("sections/part 1.json", Format::Json(Layout::Array, resource("sections"))),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_path_that_leads_nowhere_is_an_error() {
+        let model = crate::tests::model();
+        let folder = crate::tests::Folder::new();
+
+        let nowhere = find(&model, &[folder.path().join("nowhere")]).unwrap_err();
+        let empty = find(&model, &[folder.path().to_owned()]).unwrap_err();
+
+        assert!(nowhere.to_string().contains("nowhere"));
+        assert!(matches!(empty, LoadError::Nothing));
+    }
+}

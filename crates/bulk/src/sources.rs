@@ -1,0 +1,156 @@
+//! All files of a load, surveyed: records by level, and any record again.
+
+use std::collections::HashMap;
+use std::fs::File;
+
+use homeroom_model::{Model, ResourceId};
+
+use crate::error::LoadError;
+use crate::json_file::JsonFile;
+use crate::levels::Levels;
+use crate::place::{At, Malformed};
+use crate::record::Record;
+use crate::source::{Format, SourceFile};
+use crate::survey::{Run, Survey};
+use crate::xml::{self, Lookups, ReadError, Shapes, XmlFile};
+
+/// The files of a load.
+pub(crate) struct Sources<'a> {
+    model: &'a Model,
+    shapes: &'a Shapes<'a>,
+    lookups: &'a Lookups<'a>,
+    levels: &'a Levels,
+    /// The files.
+    pub files: Vec<SourceFile>,
+    /// What each of them holds; nothing, where it cannot be read.
+    pub surveys: Vec<Survey>,
+}
+
+impl<'a> Sources<'a> {
+    /// Files that are to be surveyed.
+    pub(crate) fn new(
+        model: &'a Model,
+        shapes: &'a Shapes<'a>,
+        lookups: &'a Lookups<'a>,
+        levels: &'a Levels,
+        files: Vec<SourceFile>,
+    ) -> Self {
+        let surveys = files.iter().map(|_| Survey::default()).collect();
+        Self { model, shapes, lookups, levels, files, surveys }
+    }
+
+    /// Surveys a file.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`]; nothing of such a file is loaded.
+    pub(crate) fn survey(&mut self, index: u32) -> Result<(), Malformed> {
+        let at = usize::try_from(index).unwrap_or(usize::MAX);
+        let file = &self.files[at];
+        let malformed = |message: String| Malformed { line: 1, column: 1, message };
+        self.surveys[at] = match &file.format {
+            Format::Xml => {
+                let opened = File::open(&file.path)
+                    .map_err(|error| malformed(format!("the file cannot be read: {error}")))?;
+                xml::survey(&opened, index, self.shapes, self.levels)?
+            }
+            Format::Json(..) => self.json_file(at, index).survey(self.levels)?,
+            Format::Empty => Survey::default(),
+            Format::Unreadable(problem) => return Err(malformed(problem.clone())),
+        };
+        Ok(())
+    }
+
+    /// Levels that have records, in order.
+    pub(crate) fn levels(&self) -> Vec<u16> {
+        let runs = self.surveys.iter().flat_map(|survey| &survey.runs);
+        let mut levels: Vec<u16> = runs.map(|run| run.level).collect();
+        levels.sort_unstable();
+        levels.dedup();
+        levels
+    }
+
+    /// How many records of each resource there are.
+    pub(crate) fn counts(&self) -> HashMap<ResourceId, u64> {
+        let mut counts = HashMap::new();
+        for (resource, count) in self.surveys.iter().flat_map(|survey| &survey.counts) {
+            *counts.entry(*resource).or_default() += count;
+        }
+        counts
+    }
+
+    /// Gives each record of a level that stands in a file.
+    pub(crate) fn each(
+        &self,
+        index: u32,
+        level: u16,
+        take: &mut dyn FnMut(Record<'_>) -> Result<(), LoadError>,
+    ) -> Result<(), ReadError> {
+        let at = usize::try_from(index).unwrap_or(usize::MAX);
+        let runs: Vec<Run> =
+            self.surveys[at].runs.iter().copied().filter(|run| run.level == level).collect();
+        if runs.is_empty() {
+            return Ok(());
+        }
+        let is_wanted = |id: ResourceId| self.levels.of(id) == level && self.levels.is_selected(id);
+        match &self.files[at].format {
+            Format::Xml => {
+                let file = self.xml_file(at, index);
+                runs.into_iter().try_for_each(|run| file.each(run, &is_wanted, take))
+            }
+            Format::Json(..) => {
+                let file = self.json_file(at, index);
+                let is_wanted = |id: Option<ResourceId>| id.map_or(level == 0, is_wanted);
+                runs.into_iter().try_for_each(|run| file.each(run, &is_wanted, take))
+            }
+            Format::Empty | Format::Unreadable(_) => Ok(()),
+        }
+    }
+
+    /// Gives the place of each element of a file that stands where a record should and is none.
+    pub(crate) fn each_unknown(
+        &self,
+        index: u32,
+        take: &mut dyn FnMut(At) -> Result<(), LoadError>,
+    ) -> Result<(), ReadError> {
+        let at = usize::try_from(index).unwrap_or(usize::MAX);
+        self.xml_file(at, index).each_unknown(&self.surveys[at].root, take)
+    }
+
+    /// Whether a file is XML.
+    pub(crate) fn is_xml(&self, index: u32) -> bool {
+        let file = self.files.get(usize::try_from(index).unwrap_or(usize::MAX));
+        file.is_some_and(|file| file.format == Format::Xml)
+    }
+
+    /// Reads one record again and hands it on.
+    pub(crate) fn again<T>(
+        &self,
+        at: At,
+        take: impl FnOnce(Record<'_>) -> T,
+    ) -> Result<T, ReadError> {
+        let index = usize::try_from(at.file).unwrap_or(usize::MAX);
+        match self.files[index].format {
+            Format::Xml => Ok(take(self.xml_file(index, at.file).at(at)?)),
+            Format::Json(..) => self.json_file(index, at.file).at(at, take),
+            Format::Empty | Format::Unreadable(_) => {
+                Err(Malformed { line: 1, column: 1, message: "there is nothing in it".into() }
+                    .into())
+            }
+        }
+    }
+
+    fn xml_file(&self, at: usize, index: u32) -> XmlFile<'_> {
+        let (path, ids) = (&self.files[at].path, &self.surveys[at].ids);
+        XmlFile::new(self.model, self.shapes, self.lookups, path, index, ids)
+    }
+
+    fn json_file(&self, at: usize, index: u32) -> JsonFile<'_> {
+        let file = &self.files[at];
+        let (layout, resource) = match file.format {
+            Format::Json(layout, resource) => (layout, resource),
+            _ => (crate::json_file::Layout::Lines, None),
+        };
+        JsonFile { model: self.model, path: &file.path, index, layout, resource }
+    }
+}

@@ -1,0 +1,252 @@
+//! References by other values than the key: the one stored document that has them all.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use homeroom_data::json::Json;
+use homeroom_data::{DataApi, scalar};
+use homeroom_http::Kind;
+use homeroom_model::xml::XmlElement;
+use homeroom_model::{ColumnSource, Model, Property, PropertyKind, Resource, Scalar, Target};
+use homeroom_store::{KindId, Sql, StoreError, Value};
+
+use super::build::{Builder, ByLookup, Raw, contradiction};
+use super::keys::own_key;
+use super::scan::Tag;
+use super::shapes::Shapes;
+use crate::flaw::Flaw;
+use crate::identity;
+
+/// Most answers that are remembered.
+const REMEMBERED_MAX: usize = 16_384;
+/// How many documents are read at a time.
+const PAGE: i64 = 2_000;
+
+/// Finds documents by what lookups say of them.
+pub(crate) struct Lookups<'a> {
+    api: &'a DataApi,
+    shapes: &'a Shapes<'a>,
+    remembered: RefCell<HashMap<(Target, Raw), Result<Vec<String>, String>>>,
+}
+
+impl<'a> Lookups<'a> {
+    /// Lookups in a store.
+    pub(crate) fn new(api: &'a DataApi, shapes: &'a Shapes<'a>) -> Self {
+        Self { api, shapes, remembered: RefCell::default() }
+    }
+
+    /// Forgets all answers, since the store has more now.
+    pub(crate) fn forget(&self) {
+        self.remembered.borrow_mut().clear();
+    }
+
+    /// Fills a record's references by lookup.
+    ///
+    /// # Errors
+    ///
+    /// The store's own.
+    pub(crate) fn fill(&self, builder: &mut Builder<'_>) -> Result<(), StoreError> {
+        for lookup in std::mem::take(&mut builder.by_lookup) {
+            let ByLookup { place, members, target, given, path } = lookup;
+            match self.key(target, given)? {
+                Err(message) => builder.flaw(Flaw {
+                    kind: Kind::UnresolvedReference,
+                    path,
+                    general: "A lookup cannot be resolved.",
+                    message,
+                    hint: "Write the identity instead of the lookup, or values that exactly one \
+                           stored document has.",
+                }),
+                Ok(values) => {
+                    let scalars = self.model().target_key(target).iter().map(|c| c.scalar);
+                    for ((member, value), scalar) in members.iter().zip(&values).zip(scalars) {
+                        if !builder.fill(place, member, value, scalar) {
+                            let message = format!(
+                                "What is looked up has another {member} than an element says."
+                            );
+                            builder.flaw(contradiction(path.clone(), message));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn model(&self) -> &'a Model {
+        &self.api.catalog.model
+    }
+
+    /// The key of the one document that has the values given.
+    fn key(&self, target: Target, given: Raw) -> Result<Result<Vec<String>, String>, StoreError> {
+        let question = (target, given);
+        if let Some(answer) = self.remembered.borrow().get(&question) {
+            return Ok(answer.clone());
+        }
+        let answer = self.look_up(target, &question.1)?;
+        let mut remembered = self.remembered.borrow_mut();
+        if remembered.len() >= REMEMBERED_MAX {
+            remembered.clear();
+        }
+        remembered.insert(question, answer.clone());
+        Ok(answer)
+    }
+
+    fn look_up(
+        &self,
+        target: Target,
+        given: &Raw,
+    ) -> Result<Result<Vec<String>, String>, StoreError> {
+        let name = self.model().target_name(target);
+        let resources = match target {
+            Target::Resource(id) => vec![id],
+            Target::Abstract(id) => self.model().base(id).subclasses.clone(),
+        };
+        let mut found: Option<Vec<String>> = None;
+        let mut is_understood = false;
+        for resource in resources.into_iter().map(|id| self.model().resource(id)) {
+            let Some(builder) = self.read(resource, given) else { continue };
+            is_understood = true;
+            let whole: Option<Vec<String>> = own_key(resource, &builder).into_iter().collect();
+            let keys = match (whole, builder.into_json()) {
+                // The key alone says which document it is, stored or not.
+                (Some(key), _) if matches!(target, Target::Resource(_)) => vec![key],
+                (_, Json::Object(members)) if members.is_empty() => vec![],
+                (_, wanted) => self.matching(resource, &wanted)?,
+            };
+            for key in keys {
+                let key = match (target, &resource.base) {
+                    (Target::Abstract(_), Some(base)) => {
+                        base.columns.iter().map(|at| key[*at].clone()).collect()
+                    }
+                    _ => key,
+                };
+                if found.replace(key).is_some() {
+                    return Ok(Err(format!("More than one {name} has the values of the lookup.")));
+                }
+            }
+        }
+        Ok(match found {
+            Some(key) => Ok(key),
+            None if is_understood => Err(format!("No {name} has the values of the lookup.")),
+            None => Err(format!("A {name} has no such elements as the lookup.")),
+        })
+    }
+
+    /// The lookup's elements as those of a resource's record.
+    fn read(&self, resource: &Resource, given: &Raw) -> Option<Builder<'_>> {
+        let shape = self.shapes.of_record(resource.id);
+        let mut builder = Builder::new(shape);
+        for child in &given.children {
+            let name = self.own_name(resource, shape, &child.name);
+            feed(&mut builder, child, name);
+        }
+        (builder.strays.is_empty() && builder.flaws.is_empty()).then_some(builder)
+    }
+
+    /// A base's key column is named otherwise in some subclasses.
+    fn own_name<'n>(
+        &'n self,
+        resource: &'n Resource,
+        shape: &XmlElement,
+        name: &'n str,
+    ) -> &'n str {
+        if shape.child(name).is_some() {
+            return name;
+        }
+        let Some(base) = &resource.base else { return name };
+        let columns = self.model().base(base.id).key.iter().zip(&base.columns);
+        let own = columns.into_iter().find_map(|(column, own)| {
+            column.name.eq_ignore_ascii_case(name).then_some(resource.key[*own].source)
+        });
+        match own {
+            Some(ColumnSource::Scalar(at)) => &resource.properties[at].xml,
+            _ => name,
+        }
+    }
+
+    /// The keys of at most two stored documents that have the values wanted.
+    fn matching(
+        &self,
+        resource: &Resource,
+        wanted: &Json<'_>,
+    ) -> Result<Vec<Vec<String>>, StoreError> {
+        let mut found = vec![];
+        let mut after = 0;
+        loop {
+            let rows =
+                self.api.store.query_blocking(page(self.api.catalog.kind(resource.id), after))?;
+            let is_last = rows.len() < usize::try_from(PAGE).unwrap_or(usize::MAX);
+            for row in rows {
+                let [Value::Integer(id), Value::Text(body)] = row.as_slice() else { continue };
+                after = *id;
+                let Ok(stored) = Json::read(body.as_bytes()) else { continue };
+                if has(&resource.properties, wanted, &stored) {
+                    found.extend(identity::plain_columns(resource, &stored));
+                    if found.len() > 1 {
+                        return Ok(found);
+                    }
+                }
+            }
+            if is_last {
+                return Ok(found);
+            }
+        }
+    }
+}
+
+fn page(kind: KindId, after: i64) -> Sql {
+    Sql::new(
+        "SELECT id, body FROM doc WHERE kind = ?1 AND id > ?2 ORDER BY id LIMIT ?3",
+        vec![i64::from(kind.0).into(), after.into(), PAGE.into()],
+    )
+}
+
+fn feed(builder: &mut Builder<'_>, raw: &Raw, name: &str) {
+    builder.start(&Tag { name: name.to_owned(), ..Tag::default() });
+    builder.text(&raw.text);
+    for child in &raw.children {
+        feed(builder, child, &child.name);
+    }
+    builder.end();
+}
+
+/// Whether a stored document has all the values wanted; each item wanted in some item.
+fn has(properties: &[Property], wanted: &Json<'_>, stored: &Json<'_>) -> bool {
+    let (Json::Object(wanted), Json::Object(stored)) = (wanted, stored) else { return false };
+    wanted.iter().all(|(name, wanted)| {
+        let Some(property) = properties.iter().find(|property| property.name == *name) else {
+            return false;
+        };
+        let Some(stored) = Json::member(stored, name) else { return false };
+        match (&property.kind, wanted, stored) {
+            (PropertyKind::Scalar(scalar), wanted, stored) => same(*scalar, wanted, stored),
+            (PropertyKind::Object(inner), wanted, stored) => has(inner, wanted, stored),
+            (PropertyKind::List(inner), Json::Array(wanted), Json::Array(stored)) => {
+                wanted.iter().all(|wanted| stored.iter().any(|stored| has(inner, wanted, stored)))
+            }
+            (PropertyKind::Reference(reference), Json::Object(wanted), Json::Object(stored)) => {
+                wanted.iter().all(|(name, wanted)| {
+                    let part = reference.parts.iter().find(|part| part.name == *name);
+                    part.zip(Json::member(stored, name))
+                        .is_some_and(|(part, stored)| same(part.scalar, wanted, stored))
+                })
+            }
+            _ => false,
+        }
+    })
+}
+
+fn same(scalar: Scalar, wanted: &Json<'_>, stored: &Json<'_>) -> bool {
+    let canonical = |json| {
+        let mut text = String::new();
+        scalar::write(&mut text, scalar, json).ok().map(|()| text)
+    };
+    match (canonical(wanted), canonical(stored)) {
+        (Some(wanted), Some(stored)) if matches!(scalar, Scalar::Descriptor(_)) => {
+            wanted.eq_ignore_ascii_case(&stored)
+        }
+        (Some(wanted), Some(stored)) => wanted == stored,
+        _ => false,
+    }
+}

@@ -1,0 +1,348 @@
+//! The tokens of an XML file, each with its place, within limits.
+//!
+//! Only what an interchange needs is read: elements, the attributes `id`, `ref` and `nil`, text. A
+//! `DOCTYPE` and entities beyond the five of the standard are refused, so nothing expands.
+
+use std::io::{self, BufRead};
+
+use quick_xml::Reader;
+use quick_xml::XmlVersion;
+use quick_xml::events::{BytesStart, Event};
+
+use crate::place::{Malformed, Spot};
+
+/// Deepest nesting of elements, the root included.
+const DEPTH_MAX: usize = 32;
+/// Most bytes of one tag, text, comment or CDATA section.
+const TOKEN_BYTES_MAX: u64 = 1 << 20;
+/// Most attributes of one element.
+const ATTRIBUTES_MAX: usize = 64;
+
+/// A token; what it says stands in the scanner until the next one is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Token {
+    /// An element begins: see [`Scanner::tag`].
+    Start,
+    /// It ends; an empty element has both.
+    End,
+    /// A run of text, perhaps of several: see [`Scanner::text`].
+    Text,
+    /// The file ends.
+    Eof,
+}
+
+/// An element's name and the attributes that count.
+#[derive(Debug, Default)]
+pub(crate) struct Tag {
+    /// Name without a prefix.
+    pub name: String,
+    /// `id`: how references in the same file name it.
+    pub id: Option<String>,
+    /// `ref`: the `id` of another.
+    pub reference: Option<String>,
+    /// `xsi:nil`: it has no value.
+    pub is_nil: bool,
+}
+
+/// Reads tokens from a source that starts anywhere between two tokens.
+pub(crate) struct Scanner<R> {
+    reader: Reader<Metered<R>>,
+    buffer: Vec<u8>,
+    start: Spot,
+    depth: usize,
+    tag: Tag,
+    text: String,
+}
+
+impl<R: BufRead> Scanner<R> {
+    /// A scanner for what stands in a file from `at` on.
+    pub(crate) fn new(source: R, at: Spot) -> Self {
+        let mut reader = Reader::from_reader(Metered { source, at, left: TOKEN_BYTES_MAX });
+        reader.config_mut().expand_empty_elements = true;
+        Self {
+            reader,
+            buffer: vec![],
+            start: at,
+            depth: 0,
+            tag: Tag::default(),
+            text: String::new(),
+        }
+    }
+
+    /// The element that began with the last token.
+    pub(crate) fn tag(&self) -> &Tag {
+        &self.tag
+    }
+
+    /// The text of the last token, entities replaced.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Where the last token began.
+    pub(crate) fn start(&self) -> Spot {
+        self.start
+    }
+
+    /// Where the next token begins.
+    pub(crate) fn spot(&self) -> Spot {
+        self.reader.get_ref().at
+    }
+
+    /// How many elements are open.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// Reads the next token.
+    pub(crate) fn next(&mut self) -> Result<Token, Malformed> {
+        loop {
+            self.buffer.clear();
+            self.start = self.spot();
+            self.reader.get_mut().left = TOKEN_BYTES_MAX;
+            if let Some(token) = self.token().map_err(|message| self.start.malformed(message))? {
+                return Ok(token);
+            }
+        }
+    }
+
+    /// Reads to the end of the element that has just begun.
+    pub(crate) fn skip(&mut self) -> Result<(), Malformed> {
+        let outside = self.depth.saturating_sub(1);
+        while self.depth > outside {
+            if self.next()? == Token::Eof {
+                return Err(self.start.malformed("the file ends inside an element"));
+            }
+        }
+        Ok(())
+    }
+
+    fn token(&mut self) -> Result<Option<Token>, String> {
+        let event = self.reader.read_event_into(&mut self.buffer).map_err(|e| explain(&e))?;
+        match event {
+            Event::Start(start) | Event::Empty(start) => {
+                self.depth += 1;
+                if self.depth > DEPTH_MAX {
+                    return Err(format!("elements are nested deeper than {DEPTH_MAX}"));
+                }
+                read_tag(&mut self.tag, &start)?;
+                Ok(Some(Token::Start))
+            }
+            Event::End(_) => {
+                self.depth = self.depth.saturating_sub(1);
+                Ok(Some(Token::End))
+            }
+            Event::Text(text) => {
+                self.text.clear();
+                self.text.push_str(&text.xml10_content());
+                Ok(Some(Token::Text))
+            }
+            Event::CData(text) => {
+                self.text.clear();
+                self.text.push_str(&text.xml10_content());
+                Ok(Some(Token::Text))
+            }
+            Event::GeneralRef(reference) => {
+                let found = match reference.resolve_char_ref().map_err(|e| explain(&e))? {
+                    Some(found) => found,
+                    None => predefined(&reference).ok_or_else(|| {
+                        "an entity other than &amp; &lt; &gt; &quot; and &apos; is used; write the \
+                         character itself"
+                            .to_owned()
+                    })?,
+                };
+                self.text.clear();
+                self.text.push(found);
+                Ok(Some(Token::Text))
+            }
+            Event::Decl(declaration) => {
+                if let Some(encoding) = declaration.encoding() {
+                    let encoding = encoding.map_err(|e| e.to_string())?;
+                    let known = ["utf-8", "utf8", "us-ascii", "ascii"];
+                    if !known.iter().any(|known| encoding.eq_ignore_ascii_case(known)) {
+                        return Err("the file is not declared as UTF-8; convert it".into());
+                    }
+                }
+                Ok(None)
+            }
+            Event::DocType(_) => Err(
+                "the file has a DOCTYPE, which is not read: it can define entities that expand \
+                     without end; remove it"
+                    .into(),
+            ),
+            Event::Comment(_) | Event::PI(_) => Ok(None),
+            Event::Eof => Ok(Some(Token::Eof)),
+        }
+    }
+}
+
+fn read_tag(tag: &mut Tag, start: &BytesStart<'_>) -> Result<(), String> {
+    tag.name.clear();
+    tag.name.push_str(start.local_name().as_ref());
+    (tag.id, tag.reference, tag.is_nil) = (None, None, false);
+    for (at, attribute) in start.attributes().enumerate() {
+        if at == ATTRIBUTES_MAX {
+            return Err(format!("an element has more than {ATTRIBUTES_MAX} attributes"));
+        }
+        let attribute = attribute.map_err(|e| format!("an attribute cannot be read: {e}"))?;
+        let value = || {
+            let value = attribute.normalized_value(XmlVersion::Implicit1_0);
+            value.map(|value| value.trim().to_owned()).map_err(|e| explain(&e))
+        };
+        match attribute.key.local_name().as_ref() {
+            "id" => tag.id = Some(value()?),
+            "ref" => tag.reference = Some(value()?),
+            "nil" => tag.is_nil = matches!(value()?.as_str(), "true" | "1"),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn predefined(name: &str) -> Option<char> {
+    Some(match name {
+        "amp" => '&',
+        "lt" => '<',
+        "gt" => '>',
+        "quot" => '"',
+        "apos" => '\'',
+        _ => return None,
+    })
+}
+
+/// The library's error in our words; never a value from the file.
+fn explain(error: &quick_xml::Error) -> String {
+    match error {
+        quick_xml::Error::Io(error) => error.to_string(),
+        quick_xml::Error::Encoding(_) => "the file is not UTF-8; convert it".into(),
+        other => format!("the XML is not well formed: {other}"),
+    }
+}
+
+/// A source that knows its place and lets no token grow beyond its limit.
+struct Metered<R> {
+    source: R,
+    at: Spot,
+    left: u64,
+}
+
+impl<R: BufRead> io::Read for Metered<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let from = self.fill_buf()?;
+        let count = from.len().min(out.len());
+        out[..count].copy_from_slice(&from[..count]);
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for Metered<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.left == 0 {
+            let message = format!("a tag or text is longer than {TOKEN_BYTES_MAX} bytes");
+            return Err(io::Error::other(message));
+        }
+        let filled = self.source.fill_buf()?;
+        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+        Ok(&filled[..filled.len().min(left)])
+    }
+
+    fn consume(&mut self, count: usize) {
+        // What was filled is still there: this costs no read.
+        if let Ok(bytes) = self.source.fill_buf() {
+            self.at = self.at.after(&bytes[..count.min(bytes.len())]);
+        }
+        self.left = self.left.saturating_sub(count as u64);
+        self.source.consume(count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(xml: &str) -> Result<Vec<(Token, String, u64, u64)>, Malformed> {
+        let mut scanner = Scanner::new(xml.as_bytes(), Spot::START);
+        let mut found = vec![];
+        loop {
+            let token = scanner.next()?;
+            let what = match token {
+                Token::Start => scanner.tag().name.clone(),
+                Token::Text => scanner.text().to_owned(),
+                Token::End | Token::Eof => String::new(),
+            };
+            found.push((token, what, scanner.start().line, scanner.start().column()));
+            if token == Token::Eof {
+                return Ok(found);
+            }
+        }
+    }
+
+    #[test]
+    fn tokens_have_their_places() {
+        let found =
+            tokens("\u{feff}<?xml version=\"1.0\"?>\n<e:a>\n  <b/>x &amp; <!-- -->y\n</e:a>");
+
+        let token = |t, text: &str, line, column| (t, text.to_owned(), line, column);
+        assert_eq!(
+            found.unwrap(),
+            [
+                token(Token::Text, "\n", 1, 25),
+                token(Token::Start, "a", 2, 1),
+                token(Token::Text, "\n  ", 2, 6),
+                token(Token::Start, "b", 3, 3),
+                token(Token::End, "", 3, 7),
+                token(Token::Text, "x ", 3, 7),
+                token(Token::Text, "&", 3, 9),
+                token(Token::Text, " ", 3, 14),
+                token(Token::Text, "y\n", 3, 23),
+                token(Token::End, "", 4, 1),
+                token(Token::Eof, "", 4, 7),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_could_expand_or_grow_without_end_is_refused() {
+        let deep = "<a>".repeat(33);
+        let long = format!("<a>{}</a>", "x".repeat(2 << 20));
+        let wide =
+            format!("<a {}/>", (0..70).map(|n| format!("a{n}=\"\"")).collect::<Vec<_>>().join(" "));
+        for (xml, part) in [
+            ("<!DOCTYPE a [<!ENTITY b \"c\">]><a/>", "DOCTYPE"),
+            ("<a>&b;</a>", "entity"),
+            ("<a>&#0;</a>", "well formed"),
+            ("<a></b>", "well formed"),
+            ("<a b></a>", "attribute"),
+            ("<?xml version=\"1.0\" encoding=\"UTF-16\"?><a/>", "UTF-8"),
+            (deep.as_str(), "deeper"),
+            (long.as_str(), "longer"),
+            (wide.as_str(), "attributes"),
+        ] {
+            let error = tokens(xml).unwrap_err();
+            assert!(error.message.contains(part), "{error:?}");
+            assert_eq!(error.line, 1);
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_refused() {
+        let mut scanner = Scanner::new(&b"<a>\xff</a>"[..], Spot::START);
+        scanner.next().unwrap();
+
+        assert!(scanner.next().unwrap_err().message.contains("UTF-8"));
+    }
+
+    #[test]
+    fn attributes_count_whatever_their_prefix() {
+        let xml = "<S id=' a ' ref=\"b&amp;c\" x:nil='true' other='1'/>";
+        let mut scanner = Scanner::new(xml.as_bytes(), Spot::START);
+
+        scanner.next().unwrap();
+
+        let tag = scanner.tag();
+        assert_eq!(tag.id.as_deref(), Some("a"));
+        assert_eq!(tag.reference.as_deref(), Some("b&c"));
+        assert!(tag.is_nil);
+    }
+}

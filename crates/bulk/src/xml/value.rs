@@ -1,0 +1,118 @@
+//! Element text as the API writes the same value.
+
+use std::borrow::Cow;
+
+use homeroom_model::Scalar;
+
+/// The text of a value, from XML Schema's lexical forms to those of the API.
+///
+/// Numbers lose a plus sign and leading zeros and gain the zero before their point, `1` and `0` of a
+/// truth value become words, a date loses its zone. What has no such form stays as it is; the
+/// validation says what is wrong with it.
+///
+/// Source: XML Schema Part 2, §3.2.2 (boolean), §3.2.3 (decimal), §3.2.9 (date).
+pub(crate) fn lexical(scalar: Scalar, text: &str) -> Cow<'_, str> {
+    match scalar {
+        Scalar::Integer { .. } | Scalar::Decimal { .. } => number(text),
+        Scalar::Boolean => match text {
+            "1" => "true".into(),
+            "0" => "false".into(),
+            other => other.into(),
+        },
+        Scalar::Date => match text.get(..10) {
+            Some(day) if is_zone(&text[10..]) => day.into(),
+            _ => text.into(),
+        },
+        Scalar::Text { .. } | Scalar::DateTime | Scalar::Time | Scalar::Descriptor(_) => {
+            text.into()
+        }
+    }
+}
+
+/// The second year of `2021-2022`, or a year by itself; [`None`] for anything else.
+pub(crate) fn school_year(text: &str) -> Option<&str> {
+    let is_year = |text: &str| text.len() == 4 && text.bytes().all(|b| b.is_ascii_digit());
+    match text.split_once('-') {
+        None => is_year(text).then_some(text),
+        Some((first, second)) => {
+            let follows = is_year(first)
+                && is_year(second)
+                && first.parse::<u16>().ok()?.checked_add(1) == second.parse().ok();
+            follows.then_some(second)
+        }
+    }
+}
+
+fn number(text: &str) -> Cow<'_, str> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.len() + fraction.len() == 0 || !is_digits(whole) || !is_digits(fraction) {
+        return text.into();
+    }
+    let whole = match whole.trim_start_matches('0') {
+        "" => "0",
+        whole => whole,
+    };
+    let written = if fraction.is_empty() {
+        format!("{sign}{whole}")
+    } else {
+        format!("{sign}{whole}.{fraction}")
+    };
+    if written == text { text.into() } else { written.into() }
+}
+
+fn is_zone(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    match bytes.first() {
+        Some(b'Z') => bytes.len() == 1,
+        Some(b'+' | b'-') => bytes.len() == 6 && bytes[3] == b':',
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_written_as_the_api_writes_them() {
+        let int = Scalar::Integer { bits: 32, min: 0, max: 9 };
+        for (scalar, text, expected) in [
+            (int, "+05", "5"),
+            (int, "000", "0"),
+            (int, "-5", "-5"),
+            (int, "5 apples", "5 apples"),
+            (int, "-", "-"),
+            (int, ".5", "0.5"),
+            (int, "1.", "1"),
+            (int, "1.2.3", "1.2.3"),
+            (Scalar::Boolean, "1", "true"),
+            (Scalar::Boolean, "False", "False"),
+            (Scalar::Date, "2026-08-31Z", "2026-08-31"),
+            (Scalar::Date, "2026-08-31-05:00", "2026-08-31"),
+            (Scalar::Date, "2026-08-31T00:00:00", "2026-08-31T00:00:00"),
+            (Scalar::Date, "2026-08-ä1", "2026-08-ä1"),
+            (Scalar::Text { min: 0, max: 9 }, "007", "007"),
+        ] {
+            assert_eq!(lexical(scalar, text), expected);
+        }
+    }
+
+    #[test]
+    fn a_school_year_is_its_second_year() {
+        for (text, year) in [
+            ("2021-2022", Some("2022")),
+            ("2022", Some("2022")),
+            ("2021-2023", None),
+            ("2021", Some("2021")),
+            ("21-22", None),
+            ("", None),
+        ] {
+            assert_eq!(school_year(text), year, "{text}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What the tests of loading use.
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use homeroom_bulk::{LoadOptions, Summary, load};
+use homeroom_data::{Catalog, DataApi, seed};
+use homeroom_http::Timestamp;
+use homeroom_model::{format, link, shipped};
+use homeroom_store::{Sql, Store, Uuid};
+use serde_json::Value;
+
+const SEED: &str = include_str!("../../../../models/ed-fi/5.2.0/seed.jsonl");
+
+/// An empty store of the shipped model, seeded.
+pub fn target() -> DataApi {
+    let model = link(&[format::read(shipped("5.2.0").unwrap()).unwrap()]).unwrap();
+    let store = Store::temporary(&[]).unwrap();
+    let catalog = Arc::new(Catalog::bind(Arc::new(model), &store).unwrap());
+    seed(&catalog, &store, SEED, Timestamp::now()).unwrap();
+    DataApi::new(catalog, store)
+}
+
+/// A folder that goes with its value.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// A new, empty folder.
+    pub fn new() -> Self {
+        let path = std::env::temp_dir().join(format!("homeroom-bulk-{}", Uuid::new()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Writes a file in it.
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Reads a file in it.
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.join(name)).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Loads paths and gives the summary and every reject.
+pub fn load_all(target: &DataApi, paths: &[&Path]) -> (Summary, Vec<Value>) {
+    load_with(
+        target,
+        LoadOptions {
+            paths: paths.iter().map(|path| path.to_path_buf()).collect(),
+            ..LoadOptions::default()
+        },
+    )
+}
+
+/// As [`load_all`], with further options; results go to a file of their own.
+pub fn load_with(target: &DataApi, options: LoadOptions) -> (Summary, Vec<Value>) {
+    let folder = Folder::new();
+    let results = folder.path().join("results.jsonl");
+    let options = LoadOptions { results: Some(results), ..options };
+
+    let summary = load(target, &options, &mut |_| {}).unwrap();
+
+    let text = folder.read("results.jsonl");
+    let mut lines: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let last = lines.pop().unwrap();
+    assert_eq!(last, serde_json::json!({ "summary": summary }));
+    (summary, lines)
+}
+
+/// The stored documents of a resource, in order of creation.
+pub fn stored(target: &DataApi, endpoint: &str) -> Vec<Value> {
+    let resource = target.catalog.model.by_endpoint("ed-fi", endpoint).unwrap();
+    let kind = i64::from(target.catalog.kind(resource.id).0);
+    let rows = target
+        .store
+        .query_blocking(Sql::new(
+            "SELECT body FROM doc WHERE kind = ?1 ORDER BY id",
+            vec![kind.into()],
+        ))
+        .unwrap();
+    rows.iter().map(|row| serde_json::from_str(row[0].as_text().unwrap()).unwrap()).collect()
+}
