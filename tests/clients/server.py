@@ -21,7 +21,8 @@ def free_port():
 
 @contextlib.contextmanager
 def demo(binary):
-    """Runs `homeroom demo` in a folder of its own; gives what it prints: url, key, secret."""
+    """Runs `homeroom demo` in a folder of its own; gives what it prints (url, key, secret), that
+    folder and the folder of the store."""
     with tempfile.TemporaryDirectory(prefix="homeroom-clients-") as folder:
         log = open(f"{folder}/log", "w+")
         process = subprocess.Popen(
@@ -39,7 +40,7 @@ def demo(binary):
         try:
             found = printed(process, log)
             wait_until_ready(found["url"], process, log)
-            yield found
+            yield found | {"folder": folder, "data": f"{folder}/data"}
         finally:
             process.terminate()
             try:

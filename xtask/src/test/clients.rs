@@ -7,25 +7,45 @@ use super::each_line;
 use crate::house::{cargo, root, succeed};
 use crate::summary::Summary;
 
-/// The suites, in the order in which they run; each is a program that starts its own server.
-const SUITES: &[&str] = &["lightbeam", "edfi_api_client"];
+/// A suite: a Python program that starts its own server.
+struct Suite {
+    name: &'static str,
+    /// Whether it runs a client that has to be installed.
+    installs: bool,
+}
+
+/// The suites, in the order in which they run.
+const SUITES: &[Suite] = &[
+    Suite { name: "guides", installs: false },
+    Suite { name: "lightbeam", installs: true },
+    Suite { name: "edfi_api_client", installs: true },
+];
 
 /// Runs the suites, or notes why they are skipped.
 pub fn run(summary: &mut Summary) {
     let folder = root().join("tests/clients");
-    let python = match python(&folder) {
-        Ok(python) => python,
-        Err(reason) => return skip(summary, &reason),
-    };
+    let plain = plain_python();
+    let installed = plain.clone().and_then(|_| python(&folder));
+    if let Err(reason) = &plain {
+        SUITES.iter().for_each(|suite| skip(summary, suite, reason));
+        return;
+    }
     if let Err(problem) = succeed(&mut cargo(&["build", "--quiet", "--locked", "-p", "homeroom"])) {
         eprintln!("the server does not build: {problem}");
         summary.failed += 1;
         return;
     }
     for suite in SUITES {
-        println!("\nclient {suite}");
-        let mut command = Command::new(&python);
-        command.arg("-B").arg(folder.join(format!("{suite}_suite.py"))).arg(binary());
+        let python = match if suite.installs { &installed } else { &plain } {
+            Ok(python) => python,
+            Err(reason) => {
+                skip(summary, suite, reason);
+                continue;
+            }
+        };
+        println!("\nclients: {}", suite.name);
+        let mut command = Command::new(python);
+        command.arg("-B").arg(folder.join(format!("{}_suite.py", suite.name))).arg(binary());
         let ran = each_line(&mut command, summary, |summary, line| {
             summary.take_check(line);
             println!("{line}");
@@ -37,10 +57,8 @@ pub fn run(summary: &mut Summary) {
     }
 }
 
-fn skip(summary: &mut Summary, reason: &str) {
-    for suite in SUITES {
-        summary.skipped.push((format!("client {suite}"), reason.to_owned()));
-    }
+fn skip(summary: &mut Summary, suite: &Suite, reason: &str) {
+    summary.skipped.push((format!("clients {}", suite.name), reason.to_owned()));
 }
 
 /// The server under test.
@@ -48,6 +66,17 @@ fn binary() -> PathBuf {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
     root().join(target).join("debug/homeroom")
+}
+
+/// The machine's own interpreter.
+///
+/// # Errors
+///
+/// That there is none: a reason to skip, no failure.
+fn plain_python() -> Result<PathBuf, String> {
+    quietly(Command::new("python3").arg("--version"))
+        .map(|()| "python3".into())
+        .map_err(|why| format!("python3 is needed: {why}"))
 }
 
 /// The interpreter of `.venv`, with the pinned clients in it; installs them when they are not.
