@@ -1,11 +1,12 @@
-//! `cargo xtask bench`: the data API's first figures, measured with wrk beside nginx in one
+//! `cargo xtask bench [--pages]`: the data API's first figures, measured with wrk beside nginx in one
 //! interleaved run.
 //!
 //! It builds the release binary, makes a small generated district and a store of a million
-//! documents, and prints a Markdown table: medians of the rounds, least and greatest in brackets.
+//! documents, and prints a Markdown table (with `--pages` one of page sizes instead): medians of the rounds, least and greatest in brackets.
 //! Needs `wrk` and `nginx` (Debian packages `wrk`, `nginx-light`).
 
 mod machine;
+mod pages;
 mod server;
 mod wrk;
 
@@ -64,6 +65,11 @@ pub fn run(arguments: &[String]) -> Done {
     ])?;
 
     let mut table = String::from("| what | median | least – greatest |\n|---|---|---|\n");
+    if arguments.iter().any(|argument| argument == "--pages") {
+        pages::run(&settings, &district, lines(&district)?, &mut table)?;
+        println!("{table}");
+        return Ok(());
+    }
     small(&settings, &district, &mut table)?;
     large(&settings, &district, &mut table)?;
     println!("{table}");
@@ -278,13 +284,31 @@ fn build() -> Done {
 }
 
 fn homeroom(arguments: &[&str]) -> Done {
-    let done = Command::new(BINARY).args(arguments).output().map_err(|e| e.to_string())?;
+    homeroom_with(arguments, &[])
+}
+
+fn homeroom_with(arguments: &[&str], environment: &[(&str, &str)]) -> Done {
+    let done = Command::new(BINARY)
+        .args(arguments)
+        .envs(environment.iter().copied())
+        .output()
+        .map_err(|e| e.to_string())?;
     if done.status.success() {
         return Ok(());
     }
     let mut message = format!("homeroom {} failed", arguments.join(" "));
     _ = write!(message, ": {}", String::from_utf8_lossy(&done.stderr));
     Err(message)
+}
+
+/// How many documents a folder of JSON lines holds.
+fn lines(folder: &Path) -> Result<usize, String> {
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).map_err(|e| e.to_string())? {
+        let path = entry.map_err(|e| e.to_string())?.path();
+        count += std::fs::read_to_string(path).map_err(|e| e.to_string())?.lines().count();
+    }
+    Ok(count)
 }
 
 fn row(table: &mut String, what: &str, values: &[f64], digits: usize) {

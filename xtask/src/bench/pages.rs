@@ -1,0 +1,46 @@
+//! Which page size a store should have: single writes and loads, for each size, interleaved.
+
+use std::path::Path;
+use std::time::Instant;
+
+use super::server::Server;
+use super::wrk::Wrk;
+use super::{ATTENDANCE, BINARY, Settings, homeroom_with, row, templates, text, write};
+use crate::house::Done;
+
+const SIZES: [&str; 4] = ["2048", "4096", "8192", "16384"];
+/// Decides the page size of stores that are made while it is set.
+const PAGE_BYTES: &str = "HOMEROOM_STORE__PAGE_BYTES";
+
+/// Measures each size in each round.
+pub fn run(settings: &Settings, district: &Path, documents: usize, table: &mut String) -> Done {
+    let mut loads = SIZES.map(|_| vec![]);
+    let mut creates = SIZES.map(|_| vec![]);
+    let mut megabytes = SIZES.map(|_| vec![]);
+    for _ in 0..settings.rounds {
+        for (at, size) in SIZES.iter().enumerate() {
+            let data = settings.folder.join("pages");
+            _ = std::fs::remove_dir_all(&data);
+            let begun = Instant::now();
+            let arguments = ["load", text(district), "--data-dir", text(&data)];
+            homeroom_with(&arguments, &[(PAGE_BYTES, size)])?;
+            loads[at].push(documents as f64 / begun.elapsed().as_secs_f64());
+            let server = Server::start(BINARY, &data)?;
+            let token = server.token()?;
+            let bodies = settings.folder.join("bodies");
+            write(&bodies, &templates(&server, &token)?.join("\n"))?;
+            let load = Wrk { connections: 64, threads: 2, seconds: settings.seconds };
+            let arguments = [token.as_str(), text(&bodies), ATTENDANCE, "4000"];
+            creates[at].push(load.run(&server.url(""), "create.lua", &arguments)?.rate);
+            drop(server);
+            let file = std::fs::metadata(data.join("homeroom.db")).map_err(|e| e.to_string())?;
+            megabytes[at].push(file.len() as f64 / 1e6);
+        }
+    }
+    for (at, size) in SIZES.iter().enumerate() {
+        row(table, &format!("pages of {size} bytes: load, documents/s"), &loads[at], 0);
+        row(table, &format!("pages of {size} bytes: durable creates/s"), &creates[at], 0);
+        row(table, &format!("pages of {size} bytes: file after both, MB"), &megabytes[at], 1);
+    }
+    Ok(())
+}
