@@ -67,3 +67,9 @@ pub fn rust_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     found.sort();
     Ok(found)
 }
+
+/// Whether a source file holds tests only: `tests.rs`, or whatever stands in a folder `tests`.
+pub fn is_test(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "tests.rs")
+        || path.components().any(|part| part.as_os_str() == "tests")
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::all_well;
 use super::metadata::{DependencyKind, Metadata, Package};
 use super::source::{Source, has_word};
-use crate::house::{Done, read, root, rust_files, shown};
+use crate::house::{Done, is_test, read, root, rust_files, shown};
 
 /// What each crate may know of the others; those that know nothing come first.
 const KNOWS: &[(&str, &[&str])] = &[
@@ -103,7 +103,7 @@ impl Code {
         for path in rust_files(&package.folder().join("src"))? {
             let source = Source::read(&read(&path)?);
             code.tests.push_str(&source.code);
-            if !path.ends_with("tests.rs") {
+            if !is_test(&path) {
                 code.crate_itself.push_str(&source.without_tests().code);
             }
         }

@@ -6,7 +6,7 @@ use homeroom_model::{format, link, shipped};
 
 use super::all_well;
 use super::source::{Source, has_word};
-use crate::house::{Done, read, root, rust_files, shown};
+use crate::house::{Done, is_test, read, root, rust_files, shown};
 
 /// Crates whose behaviour comes from the model: what differs between resources stands there.
 const WITHOUT_NAMES: &[&str] = &["access", "bulk", "data", "gateway", "http", "store"];
@@ -50,7 +50,7 @@ pub fn check_names() -> Done {
     let mut needed = HashSet::new();
     for name in WITHOUT_NAMES {
         for path in rust_files(&root().join("crates").join(name).join("src"))? {
-            if path.ends_with("tests.rs") {
+            if is_test(&path) {
                 continue;
             }
             let (file, source) = (shown(&path), Source::read(&read(&path)?).without_tests());
