@@ -82,35 +82,35 @@ fn small(settings: &Settings, district: &Path, table: &mut String) -> Done {
     homeroom(&["load", text(district), "--data-dir", text(&data)])?;
     let server = Server::start(BINARY, &data)?;
     let token = server.token()?;
-    let students = server.ids("/data/v3/ed-fi/students?limit=500", &token)?;
-    let bodies = templates(&server, &token)?;
+    let students = Server::ids("/data/v3/ed-fi/students?limit=500", &token)?;
+    let bodies = templates(&token)?;
     let (ids_file, bodies_file) = (settings.folder.join("ids"), settings.folder.join("bodies"));
     write(&ids_file, &students.join("\n"))?;
     write(&bodies_file, &bodies.join("\n"))?;
     let first = students.first().ok_or("the district has no students")?;
-    let page = server.get(&format!("/data/v3/ed-fi/students/{first}"), &token)?;
+    let page = Server::get(&format!("/data/v3/ed-fi/students/{first}"), &token)?;
     let nginx = Nginx::start(&settings.folder, &page)?;
 
     let mut start = 0;
     let mut figures = Figures::default();
     for round in 0..=settings.rounds {
         let load = Wrk { connections: 64, threads: 2, seconds: settings.seconds };
-        let peer = measure(&nginx.pids(), || load.run(&nginx.url("/doc.json"), "", &[]))?;
+        let peer = measure(&nginx.pids(), || load.run(&Nginx::url("/doc.json"), "", &[]))?;
         let arguments = [token.as_str(), text(&ids_file), "/data/v3/ed-fi/students/"];
-        let get = measure(&[server.pid()], || load.run(&server.url(""), "get.lua", &arguments))?;
+        let get = measure(&[server.pid()], || load.run(&Server::url(""), "get.lua", &arguments))?;
         start += 4_000;
         let from = start.to_string();
         let arguments = [token.as_str(), text(&bodies_file), ATTENDANCE, &from];
         let create =
-            measure(&[server.pid()], || load.run(&server.url(""), "create.lua", &arguments))?;
+            measure(&[server.pid()], || load.run(&Server::url(""), "create.lua", &arguments))?;
         start += 4_000;
         let from = start.to_string();
-        let events = server.ids(&format!("{ATTENDANCE}?limit=500"), &token)?;
+        let events = Server::ids(&format!("{ATTENDANCE}?limit=500"), &token)?;
         let events_file = settings.folder.join("events");
         write(&events_file, &events.join("\n"))?;
         let arguments = [token.as_str(), text(&bodies_file), ATTENDANCE, &from, text(&events_file)];
         let mixed =
-            measure(&[server.pid()], || load.run(&server.url(""), "mixed.lua", &arguments))?;
+            measure(&[server.pid()], || load.run(&Server::url(""), "mixed.lua", &arguments))?;
         if round > 0 {
             figures.add(peer, get, create, mixed);
         }
@@ -127,7 +127,7 @@ fn large(settings: &Settings, district: &Path, table: &mut String) -> Done {
     {
         let server = Server::start(BINARY, &data)?;
         let token = server.token()?;
-        many_documents(&templates(&server, &token)?, settings.documents, &file)?;
+        many_documents(&templates(&token)?, settings.documents, &file)?;
     }
     let begun = Instant::now();
     homeroom(&["load", text(&file), "--data-dir", text(&data)])?;
@@ -153,7 +153,7 @@ fn large(settings: &Settings, district: &Path, table: &mut String) -> Done {
     );
     let token = server.token()?;
     let depth = settings.documents * 8 / 10;
-    let partitions = server.get(&format!("{ATTENDANCE}/partitions?number=5"), &token)?;
+    let partitions = Server::get(&format!("{ATTENDANCE}/partitions?number=5"), &token)?;
     let cursor = partitions
         .split('"')
         .filter(|part| part.len() > 8 && *part != "pageTokens")
@@ -174,7 +174,7 @@ fn large(settings: &Settings, district: &Path, table: &mut String) -> Done {
         let mut times = vec![];
         for _ in 0..settings.rounds * 10 {
             let begun = Instant::now();
-            server.get(&path, &token)?;
+            Server::get(&path, &token)?;
             times.push(begun.elapsed().as_secs_f64() * 1e3);
         }
         row(table, what, &times, 2);
@@ -235,8 +235,8 @@ fn measure(pids: &[u32], load: impl FnOnce() -> Result<Run, String>) -> Result<M
 }
 
 /// Bodies of attendance events with three references each, `%s` for the date.
-fn templates(server: &Server, token: &str) -> Result<Vec<String>, String> {
-    let page = server.get(&format!("{ATTENDANCE}?limit=500"), token)?;
+fn templates(token: &str) -> Result<Vec<String>, String> {
+    let page = Server::get(&format!("{ATTENDANCE}?limit=500"), token)?;
     let events: serde_json::Value = serde_json::from_str(&page).map_err(|e| e.to_string())?;
     let mut bodies: Vec<String> = vec![];
     for event in events.as_array().into_iter().flatten() {

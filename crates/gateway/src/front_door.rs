@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use homeroom_access::{Access as AccessPart, ApiClient, Call};
 use homeroom_http::{Access, Kind, Problem, RequestBody, Response, Route, Timestamp};
-use http::header::{HeaderName, HeaderValue};
+use http::header::{CONNECTION, HeaderName, HeaderValue};
 use http::{HeaderMap, Method, request};
 use http_body_util::Full;
 
@@ -69,12 +69,11 @@ impl FrontDoor {
         let correlation_id = correlation_id(&head.headers).unwrap_or_else(|| request_id.clone());
         let method = known_method(&head.method);
         let is_head = head.method == Method::HEAD;
-        if self.metrics.begin() > self.limits.in_flight {
-            self.metrics.refuse();
+        let Some(in_flight) = self.metrics.begin(self.limits.in_flight) else {
             let problem = Problem::busy(1)
                 .detail("The server answers as many requests as it can at this moment.");
             return finish(problem.into_response(&correlation_id), &request_id, &correlation_id);
-        }
+        };
         let mut route = "";
         let mut client = None;
         let answered =
@@ -90,7 +89,7 @@ impl FrontDoor {
         }
         let time = begun.elapsed();
         let status = response.status().as_u16();
-        self.metrics.end(method, route, status, time);
+        in_flight.end(method, route, status, time);
         tracing::debug!(
             method,
             route,
@@ -102,6 +101,15 @@ impl FrontDoor {
             "answered"
         );
         finish(response, &request_id, &correlation_id)
+    }
+
+    /// Refuses a request that is not understood well enough to be matched to a route, and lets the
+    /// connection close.
+    pub fn refuse(head: &request::Parts, problem: Problem) -> Response {
+        let request_id = request_id(&head.headers);
+        let correlation_id = correlation_id(&head.headers).unwrap_or_else(|| request_id.clone());
+        let problem = problem.header(CONNECTION, HeaderValue::from_static("close"));
+        finish(problem.into_response(&correlation_id), &request_id, &correlation_id)
     }
 
     async fn pass(

@@ -10,6 +10,6 @@ mod metrics;
 mod router;
 
 pub use front_door::{FrontDoor, Limits};
-pub use listen::{ListenError, Listener};
+pub use listen::{ListenError, Listener, Times};
 pub use metrics::{Gauge, Metrics};
 pub use router::{RouteError, Router};

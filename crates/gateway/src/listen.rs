@@ -1,13 +1,17 @@
 //! Listening: connections with limits in time and size, and a drain at the end.
 
+mod connection;
+mod framing;
+
 use std::convert::Infallible;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use homeroom_http::RequestBody;
-use http::Request;
+use homeroom_http::{Kind, Problem, RequestBody};
+use http::header::HOST;
+use http::{Request, Version, request};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -17,9 +21,8 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use crate::front_door::FrontDoor;
+use connection::{Answering, Connection};
 
-/// Longest time for a request's header to arrive.
-const HEADER_TIME_MAX: Duration = Duration::from_secs(15);
 /// Most bytes of a request's header.
 const HEADER_BYTES_MAX: usize = 64 << 10;
 /// Most connections of one listener.
@@ -34,6 +37,15 @@ pub enum ListenError {
     /// It cannot be listened on for another reason.
     #[error("cannot listen on {0}: {1}")]
     Unusable(SocketAddr, std::io::Error),
+}
+
+/// Limits in time of a listener.
+#[derive(Debug, Clone, Copy)]
+pub struct Times {
+    /// Longest time for a request's header to arrive, from its first byte.
+    pub header: Duration,
+    /// Longest wait for open requests at the end.
+    pub drain: Duration,
 }
 
 /// A bound listener.
@@ -63,27 +75,21 @@ impl Listener {
         self.address
     }
 
-    /// Serves until `stop` is done, then drains for at most `drain`.
-    pub async fn serve(
-        self,
-        door: Arc<FrontDoor>,
-        stop: impl Future<Output = ()>,
-        drain: Duration,
-    ) {
+    /// Serves until `stop` is done, then drains.
+    pub async fn serve(self, door: Arc<FrontDoor>, stop: impl Future<Output = ()>, times: Times) {
         let mut builder = auto::Builder::new(TokioExecutor::new());
         builder
             .http1()
             .timer(TokioTimer::new())
-            .header_read_timeout(HEADER_TIME_MAX)
-            .max_buf_size(HEADER_BYTES_MAX.max(8_192))
-            .pipeline_flush(true);
+            .header_read_timeout(None)
+            .max_buf_size(HEADER_BYTES_MAX.max(8_192));
         builder.http2().timer(TokioTimer::new()).max_concurrent_streams(256);
         let graceful = GracefulShutdown::new();
         let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         tokio::pin!(stop);
         loop {
             let place = tokio::select! {
-                place = Arc::clone(&places).acquire_owned() => place,
+                Ok(place) = Arc::clone(&places).acquire_owned() => place,
                 () = &mut stop => break,
             };
             let accepted = tokio::select! {
@@ -100,11 +106,18 @@ impl Listener {
             };
             _ = connection.set_nodelay(true);
             let door = Arc::clone(&door);
+            let answering = Answering::default();
+            let connection = Connection::new(connection, place, answering.clone(), times.header);
             let service = service_fn(move |request: Request<Incoming>| {
-                let door = Arc::clone(&door);
+                let (door, one) = (Arc::clone(&door), answering.one());
                 async move {
                     let (head, body) = request.into_parts();
-                    Ok::<_, Infallible>(door.answer(head, RequestBody::Incoming(body)).await)
+                    let answer = match malformed(&head) {
+                        Some(fault) => FrontDoor::refuse(&head, fault),
+                        None => door.answer(head, RequestBody::Incoming(body)).await,
+                    };
+                    drop(one);
+                    Ok::<_, Infallible>(answer)
                 }
             });
             let served = builder.serve_connection(TokioIo::new(connection), service).into_owned();
@@ -113,12 +126,25 @@ impl Listener {
                 if let Err(error) = served.await {
                     tracing::trace!(%error, "a connection ended early");
                 }
-                drop(place);
             });
         }
         drop(self.socket);
-        if tokio::time::timeout(drain, graceful.shutdown()).await.is_err() {
+        if tokio::time::timeout(times.drain, graceful.shutdown()).await.is_err() {
             tracing::warn!("connections were still open after the drain time");
         }
     }
+}
+
+/// What is wrong with a head that hyper lets pass.
+///
+/// Source: RFC 9112 §3.2 (a target is a path, or a whole URL for proxies; one `Host`).
+fn malformed(head: &request::Parts) -> Option<Problem> {
+    let fault = if head.uri.path().is_empty() {
+        "The target of the request is no path; it begins with a slash."
+    } else if head.version == Version::HTTP_11 && head.headers.get_all(HOST).iter().count() != 1 {
+        "A request has one Host header."
+    } else {
+        return None;
+    };
+    Some(Problem::of(Kind::BadRequest).error(fault))
 }

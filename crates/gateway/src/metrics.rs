@@ -16,11 +16,33 @@ use prometheus_client::registry::Registry;
 const BUCKETS: [f64; 14] =
     [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
 
+#[expect(clippy::struct_field_names, reason = "OpenTelemetry's names")]
 #[derive(Debug, Clone, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Labels {
     http_request_method: &'static str,
     http_route: &'static str,
     http_response_status_code: u16,
+}
+
+/// A request that is being answered; it counts until the value goes, which is also when its
+/// caller has gone and no answer is made.
+pub(crate) struct InFlight<'a>(&'a Metrics);
+
+impl InFlight<'_> {
+    pub(crate) fn end(self, method: &'static str, route: &'static str, status: u16, time: Duration) {
+        let labels = Labels {
+            http_request_method: method,
+            http_route: route,
+            http_response_status_code: status,
+        };
+        self.0.durations.get_or_create(&labels).observe(time.as_secs_f64());
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.in_flight.dec();
+    }
 }
 
 /// The server's metrics.
@@ -75,29 +97,14 @@ impl Metrics {
         gauge
     }
 
-    pub(crate) fn begin(&self) -> i64 {
-        self.in_flight.inc() + 1
-    }
-
-    pub(crate) fn refuse(&self) {
+    /// Counts a request that begins, unless `max` are being answered already.
+    pub(crate) fn begin(&self, max: i64) -> Option<InFlight<'_>> {
+        let one = InFlight(self);
+        if self.in_flight.inc() < max {
+            return Some(one);
+        }
         self.refused.inc();
-        self.in_flight.dec();
-    }
-
-    pub(crate) fn end(
-        &self,
-        method: &'static str,
-        route: &'static str,
-        status: u16,
-        time: Duration,
-    ) {
-        self.in_flight.dec();
-        let labels = Labels {
-            http_request_method: method,
-            http_route: route,
-            http_response_status_code: status,
-        };
-        self.durations.get_or_create(&labels).observe(time.as_secs_f64());
+        None
     }
 
     /// The text that Prometheus scrapes.

@@ -36,6 +36,8 @@ pub struct ServerConfig {
     pub listen: SocketAddr,
     /// Address of metrics and probes. Default: `127.0.0.1:9090`.
     pub admin_listen: SocketAddr,
+    /// Longest time for a request's header to arrive, from its first byte. Default: `15s`.
+    pub header_time: HumanDuration,
     /// Longest wait for open requests when the server is stopped. Default: `25s`.
     pub drain: HumanDuration,
     /// Most requests that are answered at the same time. Default: 4096.
@@ -49,6 +51,7 @@ impl Default for ServerConfig {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
             admin_listen: SocketAddr::from(([127, 0, 0, 1], 9090)),
+            header_time: HumanDuration::from_secs(15),
             drain: HumanDuration::from_secs(25),
             in_flight_max: 4_096,
             trust_forwarded: false,

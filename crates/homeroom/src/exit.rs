@@ -22,9 +22,6 @@ pub enum Failure {
     /// The arguments contradict each other or name what does not exist.
     #[error("{0}")]
     Usage(String),
-    /// The server does not accept the key.
-    #[error("{0}")]
-    NotAuthorized(String),
     /// Nothing answers there.
     #[error("{0}")]
     Unreachable(String),
@@ -40,7 +37,6 @@ impl Failure {
         match self {
             Self::Failed(_) => 1,
             Self::Usage(_) => 2,
-            Self::NotAuthorized(_) => 4,
             Self::Unreachable(_) => 5,
         }
     }

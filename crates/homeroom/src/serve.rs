@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use homeroom_data::metadata::Credentials;
-use homeroom_gateway::{FrontDoor, Limits, Listener};
+use homeroom_gateway::{FrontDoor, Limits, Listener, Times};
 use tokio::signal::unix::SignalKind;
 use tokio::sync::watch;
 
@@ -75,10 +75,14 @@ impl Server {
         let admin_door = Arc::new(admin_door);
         let (stopping, stopped) = watch::channel(false);
         let (drained, nothing_left) = watch::channel(false);
-        let drain = self.config.server.drain.0;
+        let times = Times {
+            header: self.config.server.header_time.0,
+            drain: self.config.server.drain.0,
+        };
+        let admin_times = Times { drain: ADMIN_DRAIN, ..times };
         let control = self.control.serve(self.app.clone());
-        let main = tokio::spawn(self.main.serve(door, told(stopped), drain));
-        let admin = tokio::spawn(self.admin.serve(admin_door, told(nothing_left), ADMIN_DRAIN));
+        let main = tokio::spawn(self.main.serve(door, told(stopped), times));
+        let admin = tokio::spawn(self.admin.serve(admin_door, told(nothing_left), admin_times));
         self.app.ready.start();
         stop.await;
         tracing::info!("stopping: open requests are finished first");

@@ -68,7 +68,7 @@ pub struct Store {
     engine: Arc<Engine>,
     list_deadline: Duration,
     // After `engine`, so that the folder goes when the files are closed.
-    _folder: Option<Arc<TemporaryFolder>>,
+    folder: Option<Arc<TemporaryFolder>>,
 }
 
 enum Engine {
@@ -110,7 +110,7 @@ impl Store {
         Ok(Self {
             engine: Arc::new(Engine::Sqlite(Sqlite { shared, writer, lister })),
             list_deadline: options.list_deadline,
-            _folder: None,
+            folder: None,
         })
     }
 
@@ -122,7 +122,7 @@ impl Store {
     pub fn temporary(kinds: &[String]) -> Result<Self, StoreError> {
         let folder = TemporaryFolder::new()?;
         let mut store = Self::open(&Options::for_file(folder.0.join("homeroom.db")))?;
-        store._folder = Some(Arc::new(folder));
+        store.folder = Some(Arc::new(folder));
         store.kinds(kinds)?;
         Ok(store)
     }

@@ -28,10 +28,10 @@ pub fn run(settings: &Settings, district: &Path, documents: usize, table: &mut S
             let server = Server::start(BINARY, &data)?;
             let token = server.token()?;
             let bodies = settings.folder.join("bodies");
-            write(&bodies, &templates(&server, &token)?.join("\n"))?;
+            write(&bodies, &templates(&token)?.join("\n"))?;
             let load = Wrk { connections: 64, threads: 2, seconds: settings.seconds };
             let arguments = [token.as_str(), text(&bodies), ATTENDANCE, "4000"];
-            creates[at].push(load.run(&server.url(""), "create.lua", &arguments)?.rate);
+            creates[at].push(load.run(&Server::url(""), "create.lua", &arguments)?.rate);
             drop(server);
             let file = std::fs::metadata(data.join("homeroom.db")).map_err(|e| e.to_string())?;
             megabytes[at].push(file.len() as f64 / 1e6);

@@ -45,7 +45,7 @@ impl Server {
             secret: made["secret"].as_str().unwrap_or_default().into(),
             seconds_to_ready: 0.0,
         };
-        let ready = wait(Duration::from_secs(60), || {
+        let ready = wait(Duration::from_mins(1), || {
             exchange(PORT, "GET", "/readyz", "", "").is_ok_and(|(status, _)| status == 200)
         });
         server.seconds_to_ready = begun.elapsed().as_secs_f64();
@@ -58,7 +58,7 @@ impl Server {
     }
 
     /// A URL of it.
-    pub fn url(&self, path: &str) -> String {
+    pub fn url(path: &str) -> String {
         format!("http://127.0.0.1:{PORT}{path}")
     }
 
@@ -75,7 +75,7 @@ impl Server {
     }
 
     /// The body of a GET.
-    pub fn get(&self, path: &str, token: &str) -> Result<String, String> {
+    pub fn get(path: &str, token: &str) -> Result<String, String> {
         let header = format!("Authorization: Bearer {token}\r\n");
         match exchange(PORT, "GET", path, &header, "")? {
             (200, body) => Ok(body),
@@ -84,9 +84,9 @@ impl Server {
     }
 
     /// The ids of a list.
-    pub fn ids(&self, path: &str, token: &str) -> Result<Vec<String>, String> {
+    pub fn ids(path: &str, token: &str) -> Result<Vec<String>, String> {
         let page: serde_json::Value =
-            serde_json::from_str(&self.get(path, token)?).map_err(|e| e.to_string())?;
+            serde_json::from_str(&Self::get(path, token)?).map_err(|e| e.to_string())?;
         let documents = page.as_array().into_iter().flatten();
         Ok(documents.filter_map(|d| Some(d["id"].as_str()?.to_owned())).collect())
     }
@@ -152,7 +152,7 @@ impl Nginx {
     }
 
     /// A URL of it.
-    pub fn url(&self, path: &str) -> String {
+    pub fn url(path: &str) -> String {
         format!("http://127.0.0.1:{NGINX_PORT}{path}")
     }
 }

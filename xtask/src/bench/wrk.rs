@@ -59,8 +59,7 @@ impl Wrk {
             .and_then(|l| l.rsplit(' ').next()?.parse::<f64>().ok())
             .unwrap_or(0.0);
         let sockets: f64 = line("Socket errors:")
-            .map(|l| l.split([' ', ',']).filter_map(|word| word.parse::<f64>().ok()).sum())
-            .unwrap_or(0.0);
+            .map_or(0.0, |l| l.split([' ', ',']).filter_map(|word| word.parse::<f64>().ok()).sum());
         Ok(Run { requests, rate, p99_ms: p99.unwrap_or(f64::NAN), errors: bad + sockets })
     }
 }
