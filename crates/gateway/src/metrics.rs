@@ -29,7 +29,13 @@ struct Labels {
 pub(crate) struct InFlight<'a>(&'a Metrics);
 
 impl InFlight<'_> {
-    pub(crate) fn end(self, method: &'static str, route: &'static str, status: u16, time: Duration) {
+    pub(crate) fn end(
+        self,
+        method: &'static str,
+        route: &'static str,
+        status: u16,
+        time: Duration,
+    ) {
         let labels = Labels {
             http_request_method: method,
             http_route: route,

@@ -75,10 +75,8 @@ impl Server {
         let admin_door = Arc::new(admin_door);
         let (stopping, stopped) = watch::channel(false);
         let (drained, nothing_left) = watch::channel(false);
-        let times = Times {
-            header: self.config.server.header_time.0,
-            drain: self.config.server.drain.0,
-        };
+        let times =
+            Times { header: self.config.server.header_time.0, drain: self.config.server.drain.0 };
         let admin_times = Times { drain: ADMIN_DRAIN, ..times };
         let control = self.control.serve(self.app.clone());
         let main = tokio::spawn(self.main.serve(door, told(stopped), times));

@@ -1,0 +1,210 @@
+//! One connection as hyper reads it: with limits in time, followed requests and a patient end.
+
+use std::io::{Error, ErrorKind, IoSlice, Result};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{Instant, Sleep, sleep, timeout};
+
+use super::framing::Framing;
+
+/// Longest quiet on a connection on which nothing is being answered. Longer than what balancers
+/// keep their side open, so that they close first.
+const QUIET_TIME_MAX: Duration = Duration::from_secs(75);
+/// How long a closed connection is still listened to.
+const LINGER_TIME_MAX: Duration = Duration::from_secs(5);
+/// How many bytes are passed over while a closed connection is listened to.
+const LINGER_BYTES_MAX: u64 = 64 << 20;
+
+/// An accepted connection.
+pub(super) struct Connection {
+    /// There until the value goes.
+    stream: Option<TcpStream>,
+    /// Given back when the connection is really over.
+    place: Option<OwnedSemaphorePermit>,
+    framing: Framing,
+    answering: Answering,
+    header_time: Duration,
+    timer: Pin<Box<Sleep>>,
+    running: Option<Limit>,
+    /// The caller has closed, or the connection is broken.
+    is_over: bool,
+}
+
+/// What the timer runs for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    /// A request's head, from its first byte.
+    Head(u64),
+    /// Quiet, from the last byte in either direction.
+    Quiet,
+}
+
+/// Counts the requests of a connection that are being answered.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Answering(Arc<AtomicU32>);
+
+impl Answering {
+    /// Counts one more until the value that it gives goes.
+    pub(super) fn one(&self) -> impl Drop + Send + use<> {
+        struct One(Arc<AtomicU32>);
+        impl Drop for One {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        self.0.fetch_add(1, Ordering::Relaxed);
+        One(Arc::clone(&self.0))
+    }
+}
+
+impl Connection {
+    pub(super) fn new(
+        stream: TcpStream,
+        place: OwnedSemaphorePermit,
+        answering: Answering,
+        header_time: Duration,
+    ) -> Self {
+        Self {
+            stream: Some(stream),
+            place: Some(place),
+            framing: Framing::new(),
+            answering,
+            header_time,
+            timer: Box::pin(sleep(header_time)),
+            running: None,
+            is_over: false,
+        }
+    }
+
+    fn stream(&mut self) -> Pin<&mut TcpStream> {
+        Pin::new(self.stream.as_mut().expect("the stream is taken only when the value goes"))
+    }
+
+    /// Whether the time is up while nothing comes.
+    fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
+        let limit = self.framing.open_head().map_or(Limit::Quiet, Limit::Head);
+        if self.running != Some(limit) {
+            self.run(limit);
+        }
+        if self.timer.as_mut().poll(cx).is_pending() {
+            return false;
+        }
+        if limit == Limit::Quiet && self.answering.0.load(Ordering::Relaxed) > 0 {
+            self.run(limit);
+            return self.timer.as_mut().poll(cx).is_ready();
+        }
+        true
+    }
+
+    fn run(&mut self, limit: Limit) {
+        let time = match limit {
+            Limit::Head(_) => self.header_time,
+            Limit::Quiet => QUIET_TIME_MAX,
+        };
+        self.timer.as_mut().reset(Instant::now() + time);
+        self.running = Some(limit);
+    }
+
+    /// Takes note that something came or went.
+    fn stir(&mut self) {
+        if self.running == Some(Limit::Quiet) {
+            self.running = None;
+        }
+    }
+
+    fn written(&mut self, done: Poll<Result<usize>>) -> Poll<Result<usize>> {
+        match &done {
+            Poll::Ready(Ok(_)) => self.stir(),
+            Poll::Ready(Err(_)) => self.is_over = true,
+            Poll::Pending => {}
+        }
+        done
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<Result<()>> {
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        let read = this.stream().poll_read(cx, buffer);
+        if read.is_pending() && this.is_late(cx) {
+            this.is_over = true;
+            return Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "nothing came in time")));
+        }
+        let read = ready!(read);
+        let new = &mut buffer.filled_mut()[before..];
+        if read.is_err() || new.is_empty() {
+            this.is_over = true;
+        } else {
+            this.framing.follow(new);
+            this.stir();
+        }
+        Poll::Ready(read)
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
+        let this = self.get_mut();
+        let done = this.stream().poll_write(cx, bytes);
+        this.written(done)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<Result<usize>> {
+        let this = self.get_mut();
+        let done = this.stream().poll_write_vectored(cx, slices);
+        this.written(done)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.as_ref().is_some_and(AsyncWrite::is_write_vectored)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        self.get_mut().stream().poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        self.get_mut().stream().poll_shutdown(cx)
+    }
+}
+
+impl Drop for Connection {
+    /// Closing with bytes unread makes the system break the connection, and the caller may lose
+    /// the answer that says why. So what still comes is passed over for a while.
+    ///
+    /// Source: RFC 9112 §9.6.
+    fn drop(&mut self) {
+        let (Some(stream), place) = (self.stream.take(), self.place.take()) else { return };
+        if self.is_over {
+            return;
+        }
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                _ = timeout(LINGER_TIME_MAX, pass_over(stream)).await;
+                drop(place);
+            });
+        }
+    }
+}
+
+async fn pass_over(mut stream: TcpStream) {
+    _ = stream.shutdown().await;
+    let mut rest = stream.take(LINGER_BYTES_MAX);
+    _ = tokio::io::copy(&mut rest, &mut tokio::io::sink()).await;
+}
