@@ -70,14 +70,12 @@ pub(crate) fn cuts(
     smallest: u64,
 ) -> Result<Vec<DocumentId>, StoreError> {
     let total = count(connection, &ListQuery::all(kind))?;
-    let size = total.div_ceil(parts.max(1)).max(smallest).max(1);
+    let runs = (total / smallest.max(1)).min(parts).max(1);
     let mut cuts = vec![];
-    let mut at = size;
-    while at < total {
-        if let Some(id) = id_after_skipping(connection, kind, DocumentId(0), at)? {
-            cuts.push(id);
-        }
-        at += size;
+    for run in 1..runs {
+        let upto = u128::from(total) * u128::from(run) / u128::from(runs);
+        let upto = u64::try_from(upto).unwrap_or(total);
+        cuts.extend(id_after_skipping(connection, kind, DocumentId(0), upto)?);
     }
     Ok(cuts)
 }
