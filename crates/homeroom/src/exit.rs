@@ -1,5 +1,6 @@
 //! Exit codes, the same for every command.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 /// How a command ended without a usage error; the number is the process's exit code.
@@ -40,6 +41,11 @@ impl Failure {
             Self::Unreachable(_) => 5,
         }
     }
+}
+
+/// Prints text to stdout. A reader who has enough and closes is no failure.
+pub fn print(text: &str) {
+    _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
 /// Prints a failure to stderr and gives the process's exit code.

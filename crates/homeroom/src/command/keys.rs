@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::config::ConfigArgs;
 use crate::control::{self, Request};
-use crate::exit::{Exit, Failure};
+use crate::exit::{self, Exit, Failure};
 
 /// Makes, lists, rotates, revokes and explains keys; works whether or not a server runs.
 #[derive(Debug, Args)]
@@ -45,12 +45,16 @@ enum KeysCommand {
         json: bool,
     },
     /// Lists all keys, without secrets
+    #[command(after_help = "Example:\n  homeroom keys list --json")]
     List {
         /// Prints JSON
         #[arg(long)]
         json: bool,
     },
     /// Makes a second secret; the old one stays valid until it is revoked or its time is over
+    #[command(after_help = "Examples:
+  homeroom keys rotate 3f2a…
+  homeroom keys rotate 3f2a… --old-secret-seconds 86400")]
     Rotate {
         /// The key
         key: String,
@@ -62,6 +66,9 @@ enum KeysCommand {
         json: bool,
     },
     /// Ends a key at once, with all its tokens
+    #[command(after_help = "Examples:
+  homeroom keys revoke 3f2a…
+  homeroom keys revoke 3f2a… --old-secrets")]
     Revoke {
         /// The key
         key: String,
@@ -127,32 +134,38 @@ pub fn run(args: KeysArgs) -> Result<Exit, Failure> {
 
 /// Prints JSON as indented lines of `name: value`.
 pub fn print_plainly(value: &Value, depth: usize) {
+    let mut text = String::new();
+    write_plainly(&mut text, value, depth);
+    exit::print(&text);
+}
+
+fn write_plainly(text: &mut String, value: &Value, depth: usize) {
     let indent = "  ".repeat(depth);
     match value {
         Value::Object(members) => {
             for (name, value) in members {
-                match value {
-                    Value::Object(_) => {
-                        println!("{indent}{name}:");
-                        print_plainly(value, depth + 1);
-                    }
-                    Value::Array(items) if items.iter().any(Value::is_object) => {
-                        println!("{indent}{name}:");
-                        print_plainly(value, depth + 1);
-                    }
-                    value => println!("{indent}{name}: {}", plain(value)),
+                let is_nested = match value {
+                    Value::Object(_) => true,
+                    Value::Array(items) => items.iter().any(Value::is_object),
+                    _ => false,
+                };
+                if is_nested {
+                    *text += &format!("{indent}{name}:\n");
+                    write_plainly(text, value, depth + 1);
+                } else {
+                    *text += &format!("{indent}{name}: {}\n", plain(value));
                 }
             }
         }
         Value::Array(items) => {
             for (at, item) in items.iter().enumerate() {
                 if at > 0 && item.is_object() {
-                    println!();
+                    text.push('\n');
                 }
-                print_plainly(item, depth);
+                write_plainly(text, item, depth);
             }
         }
-        value => println!("{indent}{}", plain(value)),
+        value => *text += &format!("{indent}{}\n", plain(value)),
     }
 }
 

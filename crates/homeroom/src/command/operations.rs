@@ -38,6 +38,7 @@ pub struct RestoreArgs {
 
 /// Checks configuration and store; each problem comes with what to do.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  homeroom doctor --data-dir /var/lib/homeroom")]
 pub struct DoctorArgs {
     #[command(flatten)]
     config: ConfigArgs,
