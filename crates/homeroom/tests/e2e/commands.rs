@@ -1,0 +1,359 @@
+//! Managing commands: the same with and without a running server, and live at once.
+
+use std::collections::HashMap;
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::{Value, json};
+
+use crate::support::{Place, STUDENTS, Server, student};
+
+#[test]
+fn commands_answer_the_same_with_and_without_a_server() {
+    let with = Place::new();
+    let without = Place::new();
+    let server = Server::start(&with);
+    let mut answers = vec![];
+
+    for place in [&with, &without] {
+        let file = place.write("set.json", reads_students().to_string());
+        let file = file.to_str().unwrap();
+        let mut ran = vec![];
+        let mut run = |arguments: &[&str]| {
+            let answer = place.run(arguments);
+            ran.push((arguments[..2].join(" "), answer.code, answer.stdout.clone(), answer.stderr));
+            answer.stdout
+        };
+        run(&["keys", "create"]);
+        run(&["keys", "create", "--claim-set", "SisVendr"]);
+        run(&["keys", "create", "--claim-set", "SISVendor", "--scope", "dta"]);
+        run(&["claim-sets", "put", "Nightly", "--file", file]);
+        let made = run(&[
+            "keys",
+            "create",
+            "--claim-set",
+            "sis vendor",
+            "--name",
+            "trial",
+            "--education-organizations",
+            "255901,255902",
+            "--namespace-prefixes",
+            "uri://a.org,uri://b.org",
+            "--json",
+        ]);
+        let made: Value = serde_json::from_str(&made).unwrap();
+        let key = made["key"].as_str().unwrap().to_owned();
+        run(&["keys", "explain", &key, "GET", "/ed-fi/students", "--json"]);
+        run(&["keys", "rotate", &key, "--json"]);
+        run(&["keys", "rotate", &key]);
+        run(&["keys", "list", "--json"]);
+        run(&["keys", "revoke", &key]);
+        run(&["keys", "revoke", &key]);
+        run(&["keys", "revoke", "nobody"]);
+        run(&["keys", "list"]);
+        run(&["claim-sets", "list", "--json"]);
+        let plain = |text: &str| masked(&text.replace(&key, "KEY").replace(file, "FILE"));
+        answers.push(
+            ran.into_iter()
+                .map(|(what, code, out, err)| (what, code, plain(&out), plain(&err)))
+                .collect::<Vec<_>>(),
+        );
+    }
+
+    for (with, without) in answers[0].iter().zip(&answers[1]) {
+        assert_eq!(with, without);
+    }
+    let codes: Vec<_> = answers[0].iter().map(|(_, code, ..)| code.unwrap()).collect();
+    assert_eq!(codes, [1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 1, 1, 0, 0], "{:#?}", answers[0]);
+    let (_, _, _, refused) = &answers[0][0];
+    for name in ["SISVendor", "EdFiSandbox", "RosterVendor", "AssessmentVendor", "FullAccess"] {
+        assert!(refused.contains(name), "{refused}");
+    }
+    drop(server);
+}
+
+#[test]
+fn a_secret_is_shown_once_and_never_again() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let (key, secret) = place.key("FullAccess");
+
+    let listed = place.done(&["keys", "list", "--json"]);
+    let plainly = place.done(&["keys", "list"]);
+    let log = server.stop().stderr;
+    let file = std::fs::read(place.data().join("homeroom.db")).unwrap();
+
+    assert!(listed.contains(&key) && plainly.contains(&key));
+    for text in [listed.as_bytes(), plainly.as_bytes(), log.as_bytes(), &file] {
+        assert!(!contains(text, secret.as_bytes()));
+    }
+}
+
+#[test]
+fn a_key_made_while_a_server_runs_works_at_once_and_a_revoked_one_at_once_no_more() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let key = place.key("FullAccess");
+    let mut client = server.client_of(&key);
+    assert_eq!(client.get(STUDENTS).status, 200);
+
+    place.done(&["keys", "revoke", &key.0]);
+
+    let refused = client.get(STUDENTS);
+    assert_eq!(refused.status, 401, "{refused:?}");
+    assert!(refused.header("www-authenticate").is_some(), "{refused:?}");
+    assert_eq!(client.ask_token(&key.0, &key.1).status, 401);
+}
+
+#[test]
+fn a_rotated_key_has_two_secrets_until_the_old_one_is_revoked() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let (key, old) = place.key("FullAccess");
+    let mut client = server.client_of(&(key.clone(), old.clone()));
+
+    let rotated = place.json(&["keys", "rotate", &key, "--json"]);
+
+    let new = rotated["secret"].as_str().unwrap().to_owned();
+    let mut other = server.client();
+    assert_eq!(other.ask_token(&key, &old).status, 200);
+    assert_eq!(other.ask_token(&key, &new).status, 200);
+    assert_eq!(client.get(STUDENTS).status, 200);
+
+    // The message that refuses a third secret names the command that makes room for it.
+    let refused = place.run(&["keys", "rotate", &key]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    let advice = refused.stderr.split("homeroom ").last().unwrap();
+    let advice = advice.trim().trim_end_matches(')');
+    place.done(&advice.split(' ').collect::<Vec<_>>());
+
+    assert_eq!(other.ask_token(&key, &old).status, 401);
+    assert_eq!(other.ask_token(&key, &new).status, 200);
+    assert_eq!(client.get(STUDENTS).status, 401, "a token of the old secret");
+}
+
+#[test]
+fn a_claim_set_that_is_put_holds_for_the_next_request() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let file = place.write("set.json", reads_students().to_string());
+    let file = file.to_str().unwrap();
+    place.done(&["claim-sets", "put", "Nightly", "--file", file]);
+    let mut client = server.client_of(&place.key("Nightly"));
+    assert_eq!(client.get(STUDENTS).status, 200);
+    assert_eq!(client.post(STUDENTS, &student("1", "Ada")).status, 403);
+    assert_eq!(client.get("/data/v3/ed-fi/schools").status, 403);
+
+    let mut wider = reads_students();
+    let strategies = wider["resourceClaims"][0]["actions"][0]["authorizationStrategies"].clone();
+    let create = json!({"name": "Create", "authorizationStrategies": strategies});
+    wider["resourceClaims"][0]["actions"].as_array_mut().unwrap().push(create);
+    place.write("set.json", wider.to_string());
+    place.done(&["claim-sets", "put", "Nightly", "--file", file]);
+
+    assert_eq!(client.post(STUDENTS, &student("1", "Ada")).status, 201);
+}
+
+#[test]
+fn a_claim_set_file_that_is_wrong_changes_nothing_and_says_what_is_wrong() {
+    let place = Place::new();
+    let _server = Server::start(&place);
+    let before = place.done(&["claim-sets", "list", "--json"]);
+
+    for (content, word) in [
+        ("{", "line 1"),
+        ("[]", "resourceClaims"),
+        (r#"{"name": "N", "resourceClaims": [{"claim": "http://x/nothing"}]}"#, "nothing"),
+    ] {
+        let file = place.write("wrong.json", content);
+        let ran = place.run(&["claim-sets", "put", "N", "--file", file.to_str().unwrap()]);
+
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.stderr.contains(word), "no `{word}`: {ran:?}");
+    }
+
+    assert_eq!(place.done(&["claim-sets", "list", "--json"]), before);
+}
+
+#[test]
+fn a_backup_made_while_others_write_serves_the_same_documents_elsewhere() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let key = place.key("FullAccess");
+    let mut client = server.client_of(&key);
+    let mut before = HashMap::new();
+    for number in 0..50 {
+        let path = client.post(STUDENTS, &student(&number.to_string(), "Ada")).location();
+        before.insert(path.clone(), client.get(&path).json());
+    }
+    let backup = place.path("backup.db");
+    let backup = backup.to_str().unwrap();
+
+    std::thread::scope(|scope| {
+        let (done, stop) = std::sync::mpsc::channel::<()>();
+        let mut writer = server.client_of(&key);
+        let writing = scope.spawn(move || {
+            let mut written = 0;
+            while stop.try_recv().is_err() {
+                let id = format!("later-{written}");
+                assert_eq!(writer.post(STUDENTS, &student(&id, "Bo")).status, 201);
+                written += 1;
+            }
+            written
+        });
+        assert_eq!(place.done(&["backup", backup]).trim(), backup);
+        done.send(()).unwrap();
+        assert!(writing.join().unwrap() > 0);
+    });
+
+    let again = place.run(&["backup", backup]);
+    assert_eq!(again.code, Some(1), "{again:?}");
+    assert!(again.stderr.contains("exists already"), "{again:?}");
+    let other = Place::new();
+    let unconfirmed = other.run(&["restore", backup]);
+    assert_eq!(unconfirmed.code, Some(2), "{unconfirmed:?}");
+    assert!(unconfirmed.stderr.contains("--yes"), "{unconfirmed:?}");
+    other.done(&["restore", backup, "--yes"]);
+    assert_eq!(other.json(&["doctor", "--json"])["problems"], json!([]));
+    let restored = Server::start(&other);
+    // The keys are in the backup, too.
+    let mut client = restored.client_of(&key);
+    for (path, document) in &before {
+        assert_eq!(&client.get(path).json(), document);
+    }
+    let created = client.post(STUDENTS, &student("after the restore", "Cy"));
+    assert_eq!(created.status, 201, "{created:?}");
+}
+
+#[test]
+fn restore_keeps_the_store_before_and_refuses_one_that_is_served() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let backup = place.path("backup.db");
+    let backup = backup.to_str().unwrap();
+    place.done(&["backup", backup]);
+    let server = Server::start(&place);
+    let path = server.client_of(&key).post(STUDENTS, &student("1", "Ada")).location();
+
+    let refused = place.run(&["restore", backup, "--yes"]);
+
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("another process"), "{refused:?}");
+    assert_eq!(server.client_of(&key).get(&path).status, 200);
+
+    // What a killed server had only in its log is kept as well.
+    server.kill();
+    place.done(&["restore", backup, "--yes"]);
+    let server = Server::start(&place);
+    assert_eq!(server.client_of(&key).get(&path).status, 404);
+    server.stop();
+    let kept = place.data().join("homeroom.db.before-restore");
+    place.done(&["restore", kept.to_str().unwrap(), "--yes"]);
+    let server = Server::start(&place);
+    assert_eq!(server.client_of(&key).get(&path).status, 200);
+}
+
+#[test]
+fn restore_mends_a_store_that_cannot_be_opened_any_more() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let backup = place.path("backup.db");
+    let backup = backup.to_str().unwrap();
+    place.done(&["backup", backup]);
+    let file = place.data().join("homeroom.db");
+    std::fs::write(&file, b"a cosmic ray".repeat(4_000)).unwrap();
+    assert_eq!(place.run(&["doctor", "--json"]).code, Some(6));
+
+    place.done(&["restore", backup, "--yes"]);
+
+    assert_eq!(place.json(&["doctor", "--json"])["problems"], json!([]));
+    let server = Server::start(&place);
+    assert_eq!(server.client_of(&key).get(STUDENTS).status, 200);
+}
+
+#[test]
+fn restore_takes_only_a_backup_and_leaves_the_store_as_it_is_otherwise() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let letter = place.write("letter.txt", "Dear all".repeat(400));
+
+    for (from, word) in [(letter.to_str().unwrap(), "no Homeroom store"), ("absent.db", "absent")] {
+        let ran = place.run(&["restore", from, "--yes"]);
+
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.stderr.contains(word), "no `{word}`: {ran:?}");
+    }
+
+    let server = Server::start(&place);
+    assert_eq!(server.client_of(&key).get(STUDENTS).status, 200);
+}
+
+#[test]
+fn files_and_socket_are_their_owners_alone() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let mut client = server.client_of(&place.key("FullAccess"));
+    assert_eq!(client.post(STUDENTS, &student("1", "Ada")).status, 201);
+    let backup = place.path("backup.db");
+    place.done(&["backup", backup.to_str().unwrap()]);
+
+    let mut modes = HashMap::new();
+    for file in std::fs::read_dir(place.data()).unwrap() {
+        let file = file.unwrap();
+        let mode = file.metadata().unwrap().permissions().mode() & 0o777;
+        modes.insert(file.file_name().into_string().unwrap(), mode);
+    }
+
+    assert_eq!(modes["control.sock"], 0o600);
+    // The store has students' data and the keys that tokens are signed with.
+    for name in ["homeroom.db", "homeroom.db-wal", "homeroom.db-shm"] {
+        assert_eq!(modes[name], 0o600, "{name}");
+    }
+    assert_eq!(backup.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    server.stop();
+    assert!(!place.data().join("control.sock").exists());
+}
+
+#[test]
+fn a_control_socket_that_a_killed_server_left_is_in_nobodys_way() {
+    let place = Place::new();
+    Server::start(&place).kill();
+    assert!(place.data().join("control.sock").exists());
+
+    let key = place.key("FullAccess");
+
+    let server = Server::start(&place);
+    assert_eq!(server.client_of(&key).get(STUDENTS).status, 200);
+    place.done(&["keys", "list"]);
+}
+
+/// A claim set that may read students and nothing else.
+fn reads_students() -> Value {
+    json!({
+        "name": "Nightly",
+        "resourceClaims": [{
+            "claim": "http://ed-fi.org/identity/claims/ed-fi/student",
+            "actions": [{
+                "name": "Read",
+                "authorizationStrategies": ["NoFurtherAuthorizationRequired"],
+            }],
+        }],
+    })
+}
+
+/// Text with what is different every time left out: moments and secrets.
+fn masked(text: &str) -> String {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "-:.".contains(c);
+    let mut out = String::new();
+    for piece in text.split_inclusive(|c: char| !is_word(c)) {
+        let word = piece.trim_end_matches(|c: char| !is_word(c));
+        let is_moment = word.len() > 18 && word.as_bytes()[10] == b'T' && word.contains(':');
+        let is_secret = word.len() == 52 && word.chars().all(|c| c.is_ascii_alphanumeric());
+        out += if is_moment || is_secret { "…" } else { word };
+        out += &piece[word.len()..];
+    }
+    out
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}

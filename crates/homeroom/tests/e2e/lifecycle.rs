@@ -1,0 +1,124 @@
+//! From the start on an empty folder to the drain.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::support::{PATIENCE, Place, STUDENTS, Server, Wire, eventually, student};
+
+#[test]
+fn an_empty_folder_is_served_at_once_with_the_standards_school_years() {
+    let place = Place::new();
+
+    let server = Server::start(&place);
+
+    let mut client = server.client_of(&place.key("FullAccess"));
+    let years = client.get("/data/v3/ed-fi/schoolYearTypes?limit=500");
+    assert_eq!(years.status, 200, "{years:?}");
+    assert!(years.json().as_array().unwrap().len() > 50);
+    let created = client.post(STUDENTS, &student("1", "Ada"));
+    assert_eq!(created.status, 201, "{created:?}");
+    assert_eq!(client.get(&created.location()).json()["firstName"], "Ada");
+}
+
+#[test]
+fn probes_and_version_answer_on_both_listeners_and_metrics_on_one() {
+    let place = Place::new();
+    let server = Server::start(&place);
+
+    for mut client in [server.client(), server.admin_client()] {
+        for (path, member) in [("/livez", "live"), ("/readyz", "ready"), ("/startupz", "started")] {
+            let answer = client.get(path);
+            assert_eq!((answer.status, &answer.json()[member]), (200, &json!(true)), "{path}");
+        }
+        assert_eq!(client.get("/version").json()["name"], "homeroom");
+    }
+
+    server.client().get("/data/v3/ed-fi/students");
+    let metrics = server.admin_client().get("/metrics");
+    assert_eq!(metrics.status, 200);
+    let counted = metrics.text().lines().any(|line| {
+        line.starts_with("http_server_request_duration_seconds_count")
+            && line.contains("http_route=\"/data/v3/{schema}/{endpoint}\"")
+            && line.contains("http_response_status_code=\"401\"")
+    });
+    assert!(counted, "{}", metrics.text());
+    assert_eq!(server.client().get("/metrics").status, 404);
+    assert_eq!(server.admin_client().get(STUDENTS).status, 404);
+}
+
+#[test]
+fn a_server_told_to_stop_finishes_what_it_has_begun() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let server = Server::start(&place);
+    let client = server.client_of(&key);
+    let body = student("1", "Slow").to_string();
+    let (begin, end) = body.split_at(20);
+    let json = [("content-type", "application/json")];
+    let mut idle = server.wire();
+    idle.send("GET /livez HTTP/1.1\r\nhost: a\r\n\r\n");
+    assert_eq!(idle.answer().status, 200);
+    let mut slow = server.wire();
+    slow.send(client.head("POST", STUDENTS, &json, Some(body.len())));
+    slow.send(begin);
+    eventually("the request is in flight", || in_flight(&server) == 1);
+
+    server.tell_to_stop();
+
+    eventually("new connections are refused", || Wire::try_open(server.api).is_err());
+    assert_eq!(idle.rest(), b"", "an idle connection is closed");
+    let ready = server.admin_client().get("/readyz");
+    assert_eq!((ready.status, ready.json()), (503, json!({"ready": false})));
+    assert_eq!(server.admin_client().get("/livez").status, 200);
+    slow.send(end);
+    let answer = slow.answer();
+    assert_eq!(answer.status, 201, "{answer:?}");
+    assert_eq!(slow.rest(), b"");
+    let ended = server.ended();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+
+    let server = Server::start(&place);
+    let found = server.client_of(&key).get(&answer.location());
+    assert_eq!(found.json()["firstName"], "Slow");
+}
+
+#[test]
+fn a_request_that_never_ends_does_not_keep_a_server_from_stopping() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let server = Server::start_with(&place, &[("HOMEROOM_SERVER__DRAIN", "300ms")]);
+    let client = server.client_of(&key);
+    let mut stuck = server.wire();
+    stuck.send(client.head("POST", STUDENTS, &[("content-type", "application/json")], Some(100)));
+    eventually("the request is in flight", || in_flight(&server) == 1);
+
+    let ended = server.stop();
+
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stderr.contains("still open after the drain time"), "{ended:?}");
+    assert_eq!(stuck.rest(), b"");
+}
+
+#[test]
+fn a_server_stops_soon_when_nothing_is_open() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let idle: Vec<Wire> = (0..20).map(|_| server.wire()).collect();
+    let begun = Instant::now();
+
+    let ended = server.stop();
+
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    // Far from the 25 seconds that open requests are given.
+    assert!(begun.elapsed() < Duration::from_secs(20) && begun.elapsed() < PATIENCE);
+    drop(idle);
+    assert!(!place.data().join("control.sock").exists());
+}
+
+/// Requests of the API that are being answered, as the admin listener tells.
+fn in_flight(server: &Server) -> i64 {
+    let metrics = server.admin_client().get("/metrics").text();
+    let line = metrics.lines().find_map(|line| line.strip_prefix("http_server_active_requests "));
+    line.unwrap_or_else(|| panic!("{metrics}")).parse().unwrap()
+}

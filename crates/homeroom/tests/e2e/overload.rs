@@ -1,0 +1,193 @@
+//! More than the server can do: it says so at once, and those it serves notice nothing.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::support::{Client, Place, STUDENTS, Server, Wire, eventually, student};
+
+const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
+
+/// Begins a request whose body is not sent.
+fn begun(server: &Server, client: &Client, length: usize) -> Wire {
+    let mut wire = server.wire();
+    wire.send(client.head("POST", STUDENTS, &JSON, Some(length)));
+    wire
+}
+
+fn metric(server: &Server, name: &str) -> i64 {
+    let metrics = server.admin_client().get("/metrics").text();
+    let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {name}: {metrics}")).parse().unwrap()
+}
+
+#[test]
+fn beyond_the_limit_of_requests_the_answer_is_503_at_once() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let server = Server::start_with(&place, &[("HOMEROOM_SERVER__IN_FLIGHT_MAX", "2")]);
+    let mut client = server.client_of(&key);
+    let body = student("1", "Ada").to_string();
+    let mut slow: Vec<Wire> = (0..2).map(|_| begun(&server, &client, body.len())).collect();
+    eventually("both are in flight", || metric(&server, "http_server_active_requests") == 2);
+
+    let refused = client.get(STUDENTS);
+
+    assert_eq!(refused.status, 503, "{refused:?}");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!(refused.json()["type"], "urn:ed-fi:api:service-unavailable");
+    assert_eq!(metric(&server, "homeroom_requests_refused_total"), 1);
+    // Those who are in go on, and make room.
+    for (wire, status) in slow.iter_mut().zip([201, 200]) {
+        wire.send(&body);
+        assert_eq!(wire.answer().status, status);
+    }
+    eventually("there is room again", || client.get(STUDENTS).status == 200);
+}
+
+#[test]
+fn a_storm_of_writes_is_answered_in_full_and_leaves_nothing_behind() {
+    const WRITERS: usize = 32;
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let limits = [("HOMEROOM_STORE__QUEUE", "1"), ("HOMEROOM_SERVER__IN_FLIGHT_MAX", "16")];
+    let server = Server::start_with(&place, &limits);
+    let token = server.client_of(&key).token;
+    let (written, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
+
+    for storm in 0..20 {
+        std::thread::scope(|scope| {
+            for writer in 0..WRITERS {
+                let mut client = server.client();
+                client.token.clone_from(&token);
+                let (written, refused) = (&written, &refused);
+                scope.spawn(move || {
+                    for number in 0..10 {
+                        let id = format!("{storm}-{writer}-{number}");
+                        let answer = client.post(STUDENTS, &student(&id, "Ada"));
+                        match answer.status {
+                            201 => written.fetch_add(1, Ordering::Relaxed),
+                            503 if answer.header("retry-after").is_some() => {
+                                refused.fetch_add(1, Ordering::Relaxed)
+                            }
+                            _ => panic!("{answer:?}"),
+                        };
+                    }
+                });
+            }
+        });
+        if refused.load(Ordering::Relaxed) > 0 {
+            break;
+        }
+    }
+
+    let (written, refused) = (written.into_inner(), refused.into_inner());
+    assert!(written > 0 && refused > 0, "{written} written, {refused} refused");
+    let mut client = server.client_of(&key);
+    let stored = client.get(&format!("{STUDENTS}?limit=1&totalCount=true"));
+    assert_eq!(stored.header("total-count"), Some(&*written.to_string()));
+    eventually("nothing is in flight", || metric(&server, "http_server_active_requests") == 0);
+    assert_eq!(client.post(STUDENTS, &student("after", "Ada")).status, 201);
+}
+
+#[test]
+fn idle_connections_stop_nobody() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let key = place.key("FullAccess");
+    // A thousand, where both processes may have so many files open.
+    let count = 1_000.min(open_files_max().saturating_sub(300));
+
+    let idle: Vec<Wire> = (0..count)
+        .map(|number| {
+            let mut wire = server.wire();
+            match number % 3 {
+                0 => {}
+                1 => wire.send("GET /livez HTTP/1.1\r\nhost: a\r\n\r\n"),
+                _ => {
+                    wire.send("POST /oauth/token HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\na")
+                }
+            }
+            wire
+        })
+        .collect();
+
+    let mut client = server.client_of(&key);
+    for number in 0..20 {
+        assert_eq!(client.post(STUDENTS, &student(&number.to_string(), "Ada")).status, 201);
+    }
+    assert_eq!(server.client().get("/readyz").status, 200);
+    let open =
+        idle.iter().enumerate().filter(|(number, wire)| number % 3 != 1 && !wire.is_closed());
+    assert!(open.count() >= count / 3, "the idle were there all the time");
+}
+
+#[test]
+fn a_header_that_never_ends_is_closed_in_time_and_a_slow_body_is_not() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let server = Server::start_with(&place, &[("HOMEROOM_SERVER__HEADER_TIME", "400ms")]);
+    let mut client = server.client_of(&key);
+    let body = student("1", "Slow").to_string();
+    let mut slow = begun(&server, &client, body.len());
+    let starts: &[&[u8]] =
+        &[b"G", b"PRI * HT", b"GET / HTTP/1.1\r\nhost: a\r\nx-1: y\r\n", b"\r\n\r\nPOST"];
+
+    let closed: Vec<_> = std::thread::scope(|scope| {
+        let each = starts.iter().map(|start| {
+            let mut wire = server.wire();
+            scope.spawn(move || {
+                wire.send(start);
+                for _ in 0..600 {
+                    std::thread::sleep(std::time::Duration::from_millis(100));
+                    // A byte now and then wins no time.
+                    let is_sent = start.starts_with(b"PRI") || wire.try_send("z").is_ok();
+                    if !is_sent || wire.is_closed() {
+                        return true;
+                    }
+                }
+                false
+            })
+        });
+        let each: Vec<_> = each.collect();
+        for piece in body.as_bytes().chunks(body.len() / 8) {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            slow.send(piece);
+        }
+        each.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+
+    assert_eq!(closed, vec![true; starts.len()]);
+    let answer = slow.answer();
+    assert_eq!(answer.status, 201, "{answer:?}");
+    // A kept connection may be quiet for longer than a header may take.
+    assert_eq!(client.get(STUDENTS).status, 200);
+    slow.send("GET /livez HTTP/1.1\r\nhost: a\r\n\r\n");
+    assert_eq!(slow.answer().status, 200);
+}
+
+#[test]
+fn a_connection_on_which_nothing_is_ever_said_is_closed_in_the_end() {
+    if std::env::var_os("HOMEROOM_LONG").is_none() {
+        println!("skipped: it waits for 75 seconds; `cargo xtask long` runs it");
+        return;
+    }
+    let place = Place::new();
+    let server = Server::start(&place);
+    let never = server.wire();
+    let mut once = server.wire();
+    once.send("GET /livez HTTP/1.1\r\nhost: a\r\n\r\n");
+    assert_eq!(once.answer().status, 200);
+
+    std::thread::sleep(std::time::Duration::from_secs(40));
+    assert!(!never.is_closed() && !once.is_closed());
+    std::thread::sleep(std::time::Duration::from_secs(20));
+
+    eventually("both are closed", || never.is_closed() && once.is_closed());
+}
+
+/// How many files a process may have open here.
+fn open_files_max() -> usize {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let soft = line.and_then(|line| line.split_whitespace().next());
+    soft.and_then(|soft| soft.parse().ok()).unwrap_or(1_024)
+}

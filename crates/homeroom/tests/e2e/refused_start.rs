@@ -1,0 +1,169 @@
+//! A server that cannot start says what is in the way and what to do, and leaves it as it was.
+
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+use crate::support::{Place, Ran, Server};
+
+/// Runs `serve`, which must end by itself.
+fn serve(place: &Place) -> Ran {
+    place.run(&["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"])
+}
+
+/// Checks that a command failed in one line of words, without a panic.
+fn assert_failed(ran: &Ran, words: &[&str]) {
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let last = ran.stderr.lines().rfind(|line| line.starts_with("homeroom: "));
+    let last = last.unwrap_or_else(|| panic!("{ran:?}"));
+    for word in words {
+        assert!(last.contains(word), "no `{word}` in: {last}");
+    }
+    assert!(!ran.stderr.contains("panicked"), "{ran:?}");
+}
+
+#[test]
+fn a_busy_port_is_named_with_its_setting_and_the_way_out() {
+    let place = Place::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+
+    let api = place.run(&["serve", "--listen", &address, "--admin-listen", "127.0.0.1:0"]);
+    let admin = place.run(&["serve", "--listen", "127.0.0.1:0", "--admin-listen", &address]);
+
+    assert_failed(&api, &[&address, "server.listen", "in use", "choose another"]);
+    assert_failed(&admin, &[&address, "server.admin_listen", "in use", "choose another"]);
+}
+
+#[test]
+fn an_address_of_another_machine_is_named() {
+    let place = Place::new();
+
+    let ran = place.run(&["serve", "--listen", "192.0.2.1:80", "--admin-listen", "127.0.0.1:0"]);
+
+    assert_failed(&ran, &["server.listen", "192.0.2.1:80"]);
+}
+
+#[test]
+fn a_second_server_on_the_same_folder_is_refused_and_the_first_serves_on() {
+    let place = Place::new();
+    let first = Server::start(&place);
+
+    let second = serve(&place);
+
+    assert_failed(&second, &["homeroom.db", "another process", "stop it", "another folder"]);
+    assert_eq!(first.client().get("/readyz").status, 200);
+    // The control socket is still the first one's.
+    place.done(&["keys", "list"]);
+    assert_eq!(first.stop().code, Some(0));
+}
+
+#[test]
+fn a_store_of_a_newer_homeroom_is_left_alone() {
+    let place = Place::new();
+    place.done(&["keys", "list"]);
+    let file = place.data().join("homeroom.db");
+    set_user_version(&file, 9_999);
+    let before = std::fs::read(&file).unwrap();
+
+    let ran = serve(&place);
+
+    assert_failed(&ran, &["9999", "upgrade Homeroom"]);
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    let doctor = place.run(&["doctor"]);
+    assert_eq!(doctor.code, Some(6), "{doctor:?}");
+    assert!(doctor.stdout.contains("9999"), "{doctor:?}");
+    assert!(!doctor.stdout.contains("restore"), "a restore would lose it: {doctor:?}");
+}
+
+#[test]
+fn a_file_that_is_no_store_is_left_alone() {
+    for (content, word) in [
+        (b"Dear diary, this is not a database. It is a letter.".repeat(20), "no Homeroom store"),
+        (foreign_sqlite_file(), "another program"),
+    ] {
+        let place = Place::new();
+        std::fs::create_dir(place.data()).unwrap();
+        let file = place.data().join("homeroom.db");
+        std::fs::write(&file, &content).unwrap();
+
+        let ran = serve(&place);
+
+        assert_failed(&ran, &["homeroom.db", word]);
+        assert_eq!(std::fs::read(&file).unwrap(), content, "{word}");
+        assert_eq!(place.run(&["doctor"]).code, Some(6), "{word}");
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_used_is_named() {
+    let place = Place::new();
+    let file = place.write("data", "a file where a folder should be");
+
+    let ran = serve(&place);
+
+    assert_failed(&ran, &[file.to_str().unwrap()]);
+    std::fs::remove_file(&file).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o000)).unwrap();
+    if std::fs::read_dir(&file).is_ok() {
+        println!("the superuser may enter every folder: that case is left out");
+        return;
+    }
+    let ran = serve(&place);
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o700)).unwrap();
+    assert_failed(&ran, &[file.to_str().unwrap()]);
+}
+
+#[test]
+fn a_path_too_long_for_a_socket_is_told_as_such() {
+    let place = Place::new();
+    let deep = place.path("a-name-of-forty-letters-that-goes-on-and".repeat(4));
+
+    let ran = Ran::of(
+        Command::new(env!("CARGO_BIN_EXE_homeroom"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"])
+            .args(["--data-dir", deep.to_str().unwrap()])
+            .current_dir(place.path("")),
+    );
+
+    assert_failed(&ran, &["control.sock", "shorter", "--data-dir"]);
+}
+
+/// Overwrites `PRAGMA user_version`: four bytes, big-endian, at offset 60 of the file's header.
+///
+/// Source: SQLite database file format, §1.3.
+fn set_user_version(file: &std::path::Path, version: u32) {
+    let mut bytes = std::fs::read(file).unwrap();
+    bytes[60..64].copy_from_slice(&version.to_be_bytes());
+    std::fs::write(file, bytes).unwrap();
+}
+
+/// The smallest SQLite file with one table of somebody else's.
+///
+/// Source: SQLite database file format, §1.3 (header), §1.6 (pages), §2.1 (records).
+fn foreign_sqlite_file() -> Vec<u8> {
+    const PAGE: usize = 512;
+    let sql = b"CREATE TABLE note(a)";
+    // A row of `sqlite_schema`: type, name, tbl_name, rootpage, sql.
+    let mut record = vec![6, 13 + 2 * 5, 13 + 2 * 4, 13 + 2 * 4, 1, 13 + 2 * 20];
+    for part in [&b"table"[..], b"note", b"note", &[2], sql] {
+        record.extend_from_slice(part);
+    }
+    let mut cell = vec![u8::try_from(record.len()).unwrap(), 1];
+    cell.append(&mut record);
+    let mut file = vec![0; 2 * PAGE];
+    file[..16].copy_from_slice(b"SQLite format 3\0");
+    file[16..18].copy_from_slice(&512_u16.to_be_bytes());
+    file[18..24].copy_from_slice(&[1, 1, 0, 64, 32, 32]);
+    for (at, number) in [(24, 1), (28, 2), (40, 1), (44, 4), (56, 1), (92, 1), (96, 3_045_000)] {
+        file[at..at + 4].copy_from_slice(&u32::to_be_bytes(number));
+    }
+    let begin = PAGE - cell.len();
+    let at = u16::try_from(begin).unwrap().to_be_bytes();
+    // A leaf page with one cell, whose content and place are the same.
+    file[100..110].copy_from_slice(&[13, 0, 0, 0, 1, at[0], at[1], 0, at[0], at[1]]);
+    file[begin..PAGE].copy_from_slice(&cell);
+    file[PAGE..PAGE + 8].copy_from_slice(&[13, 0, 0, 0, 0, 2, 0, 0]);
+    file
+}

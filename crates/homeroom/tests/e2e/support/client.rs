@@ -1,0 +1,98 @@
+//! A client that speaks as an integration does: one kept connection, a token.
+
+use std::io::Result;
+use std::net::SocketAddr;
+
+use serde_json::{Value, json};
+
+use super::{Answer, Wire};
+
+/// A client.
+pub struct Client {
+    address: SocketAddr,
+    wire: Option<Wire>,
+    /// The bearer token that is sent, if any.
+    pub token: Option<String>,
+}
+
+impl Client {
+    /// A client without a token.
+    pub fn new(address: SocketAddr) -> Self {
+        Self { address, wire: None, token: None }
+    }
+
+    /// Takes a token for key and secret.
+    pub fn authorize(&mut self, key: &str, secret: &str) {
+        let answer = self.ask_token(key, secret);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        self.token = Some(answer.json()["access_token"].as_str().unwrap().to_owned());
+    }
+
+    /// Asks for a token.
+    pub fn ask_token(&mut self, key: &str, secret: &str) -> Answer {
+        self.token = None;
+        let asked = json!({
+            "grant_type": "client_credentials", "client_id": key, "client_secret": secret,
+        });
+        self.post("/oauth/token", &asked)
+    }
+
+    /// GET.
+    pub fn get(&mut self, path: &str) -> Answer {
+        self.send("GET", path, &[], None).unwrap()
+    }
+
+    /// POST of JSON.
+    pub fn post(&mut self, path: &str, body: &Value) -> Answer {
+        self.try_json("POST", path, body).unwrap()
+    }
+
+    /// A method with JSON; an error when the connection breaks.
+    pub fn try_json(&mut self, method: &str, path: &str, body: &Value) -> Result<Answer> {
+        let header = [("content-type", "application/json")];
+        self.send(method, path, &header, Some(body.to_string().as_bytes()))
+    }
+
+    /// Any request.
+    pub fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&[u8]>,
+    ) -> Result<Answer> {
+        let mut bytes = self.head(method, path, headers, body.map(<[u8]>::len)).into_bytes();
+        bytes.extend_from_slice(body.unwrap_or_default());
+        let mut wire = match self.wire.take().filter(|wire| !wire.is_closed()) {
+            Some(wire) => wire,
+            None => Wire::try_open(self.address)?,
+        };
+        wire.try_send(bytes)?;
+        let answer = wire.try_answer(method == "HEAD")?;
+        if answer.header("connection") != Some("close") {
+            self.wire = Some(wire);
+        }
+        Ok(answer)
+    }
+
+    /// The head of a request, with the token and a body of a known length or none.
+    pub fn head(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        length: Option<usize>,
+    ) -> String {
+        let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {}\r\n", self.address);
+        if let Some(token) = &self.token {
+            head += &format!("authorization: Bearer {token}\r\n");
+        }
+        for (name, value) in headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        if let Some(length) = length {
+            head += &format!("content-length: {length}\r\n");
+        }
+        head + "\r\n"
+    }
+}

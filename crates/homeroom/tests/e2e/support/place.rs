@@ -1,0 +1,104 @@
+//! A folder of a test's own, and commands that work in it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::Value;
+
+/// A folder that goes with its value. The store is in `data` within it.
+pub struct Place(PathBuf);
+
+impl Place {
+    /// A new, empty folder. Its path is short, because the path of a socket has to be.
+    pub fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("hr-e2e-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// A path in the folder.
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// The folder of the store.
+    pub fn data(&self) -> PathBuf {
+        self.path("data")
+    }
+
+    /// Writes a file in the folder.
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// The program, to be started in the folder, without this process's own configuration.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_homeroom"));
+        command.args(arguments).current_dir(&self.0).stdin(Stdio::null());
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("HOMEROOM_") {
+                command.env_remove(name);
+            }
+        }
+        command.env("HOMEROOM_STORE__DATA_DIR", self.data());
+        command
+    }
+
+    /// Runs a command on the store of this place.
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        Ran::of(&mut self.command(arguments))
+    }
+
+    /// Runs a command that must do what it is told; gives what it printed.
+    pub fn done(&self, arguments: &[&str]) -> String {
+        let ran = self.run(arguments);
+        assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
+        ran.stdout
+    }
+
+    /// As [`Place::done`], read as JSON.
+    pub fn json(&self, arguments: &[&str]) -> Value {
+        serde_json::from_str(&self.done(arguments)).unwrap()
+    }
+
+    /// Makes a key of a claim set; gives key and secret.
+    pub fn key(&self, claim_set: &str) -> (String, String) {
+        let made = self.json(&["keys", "create", "--claim-set", claim_set, "--json"]);
+        let text = |name: &str| made[name].as_str().unwrap().to_owned();
+        (text("key"), text("secret"))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// How a command ended and what it said.
+#[derive(Debug)]
+pub struct Ran {
+    /// Exit code; [`None`] when a signal ended it.
+    pub code: Option<i32>,
+    /// What it printed.
+    pub stdout: String,
+    /// What it reported.
+    pub stderr: String,
+}
+
+impl Ran {
+    /// Runs a command to its end.
+    pub fn of(command: &mut Command) -> Self {
+        let output = command.output().unwrap();
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
