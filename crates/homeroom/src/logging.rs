@@ -13,7 +13,7 @@ use crate::exit::Failure;
 ///
 /// When the level is none.
 pub fn start(config: &LogConfig) -> Result<(), Failure> {
-    let filter = EnvFilter::try_new(&config.level)
+    let filter = EnvFilter::try_new(quoting_nobody(&config.level))
         .map_err(|error| Failure::Usage(format!("log.level: {error}")))?;
     let is_text = match config.format {
         LogFormat::Text => true,
@@ -27,4 +27,22 @@ pub fn start(config: &LogConfig) -> Result<(), Failure> {
         lines.json().flatten_event(true).init();
     }
     Ok(())
+}
+
+/// The directives without the one library that quotes what callers send: a path that HTTP/2 does
+/// not allow, with the query behind it.
+fn quoting_nobody(directives: &str) -> String {
+    let own = directives.split(',').filter(|directive| !directive.trim().starts_with("h2"));
+    own.chain(["h2=off"]).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_that_quotes_callers_is_silent_whatever_is_asked() {
+        assert_eq!(quoting_nobody("info"), "info,h2=off");
+        assert_eq!(quoting_nobody("h2::server=trace,warn, h2=debug"), "warn,h2=off");
+    }
 }
