@@ -134,38 +134,37 @@ pub fn run(args: KeysArgs) -> Result<Exit, Failure> {
 
 /// Prints JSON as indented lines of `name: value`.
 pub fn print_plainly(value: &Value, depth: usize) {
-    let mut text = String::new();
-    write_plainly(&mut text, value, depth);
-    exit::print(&text);
+    exit::print(&(lines(value, depth).join("\n") + "\n"));
 }
 
-fn write_plainly(text: &mut String, value: &Value, depth: usize) {
+fn lines(value: &Value, depth: usize) -> Vec<String> {
     let indent = "  ".repeat(depth);
     match value {
-        Value::Object(members) => {
-            for (name, value) in members {
+        Value::Object(members) => members
+            .iter()
+            .flat_map(|(name, value)| {
                 let is_nested = match value {
                     Value::Object(_) => true,
                     Value::Array(items) => items.iter().any(Value::is_object),
                     _ => false,
                 };
                 if is_nested {
-                    *text += &format!("{indent}{name}:\n");
-                    write_plainly(text, value, depth + 1);
+                    [vec![format!("{indent}{name}:")], lines(value, depth + 1)].concat()
                 } else {
-                    *text += &format!("{indent}{name}: {}\n", plain(value));
+                    vec![format!("{indent}{name}: {}", plain(value))]
                 }
-            }
-        }
+            })
+            .collect(),
         Value::Array(items) => {
-            for (at, item) in items.iter().enumerate() {
-                if at > 0 && item.is_object() {
-                    text.push('\n');
-                }
-                write_plainly(text, item, depth);
-            }
+            let blank = |at| if at > 0 { vec![String::new()] } else { vec![] };
+            let each = items.iter().enumerate();
+            each.flat_map(|(at, item)| match item {
+                Value::Object(_) => [blank(at), lines(item, depth)].concat(),
+                _ => lines(item, depth),
+            })
+            .collect()
         }
-        value => *text += &format!("{indent}{}\n", plain(value)),
+        value => vec![format!("{indent}{}", plain(value))],
     }
 }
 

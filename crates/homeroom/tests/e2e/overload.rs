@@ -99,13 +99,11 @@ fn idle_connections_stop_nobody() {
     let idle: Vec<Wire> = (0..count)
         .map(|number| {
             let mut wire = server.wire();
-            match number % 3 {
-                0 => {}
-                1 => wire.send("GET /livez HTTP/1.1\r\nhost: a\r\n\r\n"),
-                _ => {
-                    wire.send("POST /oauth/token HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\na")
-                }
-            }
+            wire.send(match number % 3 {
+                0 => "",
+                1 => "GET /livez HTTP/1.1\r\nhost: a\r\n\r\n",
+                _ => "POST /oauth/token HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\na",
+            });
             wire
         })
         .collect();

@@ -83,16 +83,11 @@ impl Client {
         headers: &[(&str, &str)],
         length: Option<usize>,
     ) -> String {
-        let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {}\r\n", self.address);
-        if let Some(token) = &self.token {
-            head += &format!("authorization: Bearer {token}\r\n");
-        }
-        for (name, value) in headers {
-            head += &format!("{name}: {value}\r\n");
-        }
-        if let Some(length) = length {
-            head += &format!("content-length: {length}\r\n");
-        }
-        head + "\r\n"
+        let mut lines =
+            vec![format!("{method} {path} HTTP/1.1"), format!("host: {}", self.address)];
+        lines.extend(self.token.iter().map(|token| format!("authorization: Bearer {token}")));
+        lines.extend(headers.iter().map(|(name, value)| format!("{name}: {value}")));
+        lines.extend(length.map(|length| format!("content-length: {length}")));
+        lines.join("\r\n") + "\r\n\r\n"
     }
 }

@@ -13,7 +13,7 @@ pub use server::Server;
 pub use wire::{Answer, Wire};
 
 /// Longest wait for anything; long enough for a loaded machine, never waited for in full.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Waits until something is so.
 pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
