@@ -30,7 +30,7 @@ pub(crate) struct CauseId(u32);
 /// All causes of a load.
 #[derive(Debug, Default)]
 pub(crate) struct Causes {
-    causes: Vec<Cause>,
+    all: Vec<Cause>,
     by_group: HashMap<Group, CauseId>,
     rejected: HashMap<NaturalKey, (CauseId, At)>,
 }
@@ -45,16 +45,16 @@ impl Causes {
         hint: &str,
     ) -> CauseId {
         let (group, what, hint) =
-            if self.causes.len() < CAUSES_MAX || self.by_group.contains_key(&group) {
+            if self.all.len() < CAUSES_MAX || self.by_group.contains_key(&group) {
                 (group, what, hint)
             } else {
                 (Group { r#type: "", by: String::new() }, "Other faults.", "See the rejects.")
             };
         let (next, r#type) =
-            (CauseId(u32::try_from(self.causes.len()).unwrap_or(u32::MAX)), group.r#type);
+            (CauseId(u32::try_from(self.all.len()).unwrap_or(u32::MAX)), group.r#type);
         let id = *self.by_group.entry(group).or_insert(next);
         if id == next {
-            self.causes.push(Cause {
+            self.all.push(Cause {
                 r#type: r#type.to_owned(),
                 what: what.to_owned(),
                 count: 0,
@@ -75,7 +75,7 @@ impl Causes {
 
     /// Counts rejects under a cause; `follows` when they refer to a rejected record.
     pub(crate) fn count(&mut self, id: CauseId, count: u64, follows: bool) {
-        if let Some(cause) = self.causes.get_mut(usize::try_from(id.0).unwrap_or(usize::MAX)) {
+        if let Some(cause) = self.all.get_mut(usize::try_from(id.0).unwrap_or(usize::MAX)) {
             cause.count += count;
             cause.following += if follows { count } else { 0 };
         }
@@ -83,7 +83,7 @@ impl Causes {
 
     /// Notes what is missing as an example.
     pub(crate) fn example(&mut self, id: CauseId, key: &str) {
-        if let Some(cause) = self.causes.get_mut(usize::try_from(id.0).unwrap_or(usize::MAX))
+        if let Some(cause) = self.all.get_mut(usize::try_from(id.0).unwrap_or(usize::MAX))
             && cause.examples.len() < EXAMPLES
             && !cause.examples.iter().any(|there| there == key)
         {
@@ -100,7 +100,7 @@ impl Causes {
 
     /// The causes, that of most rejects first.
     pub(crate) fn sorted(&self) -> Vec<Cause> {
-        let mut causes = self.causes.clone();
+        let mut causes = self.all.clone();
         causes.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.what.cmp(&b.what)));
         causes
     }

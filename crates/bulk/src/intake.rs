@@ -207,7 +207,7 @@ impl<'a> Intake<'a> {
         if self.trial.is_some() {
             return batch
                 .into_iter()
-                .try_for_each(|(entry, document)| self.try_out(entry, &document));
+                .try_for_each(|(entry, document)| self.try_out(&entry, &document));
         }
         let now = Timestamp::now();
         let mut entries = Vec::with_capacity(batch.len());
@@ -226,7 +226,7 @@ impl<'a> Intake<'a> {
                         u64::from(ran.value.version_before > self.version_before);
                     self.stored(&entry, ran.value.effect);
                 }
-                Err(Refused::Decision(problem)) => self.refused(entry, &problem)?,
+                Err(Refused::Decision(problem)) => self.refused(&entry, &problem)?,
                 Err(Refused::Store(error)) => return Err(error.into()),
             }
         }
@@ -234,7 +234,7 @@ impl<'a> Intake<'a> {
     }
 
     /// What a dry run does instead of writing.
-    fn try_out(&mut self, entry: Entry, document: &Document) -> Result<(), LoadError> {
+    fn try_out(&mut self, entry: &Entry, document: &Document) -> Result<(), LoadError> {
         let store = &self.api.store;
         if let Some(alias) = document.alias
             && let Some((.., kind)) = store.target(alias)?
@@ -263,7 +263,7 @@ impl<'a> Intake<'a> {
             Some(row) if row.body == document.body => Effect::Unchanged,
             Some(_) => Effect::Updated,
         };
-        self.stored(&entry, effect);
+        self.stored(entry, effect);
         Ok(())
     }
 
@@ -277,17 +277,14 @@ impl<'a> Intake<'a> {
         }
     }
 
-    fn refused(&mut self, entry: Entry, problem: &Problem) -> Result<(), LoadError> {
-        let (at, attempt) = (entry.at, entry.attempt);
-        if let Some(text) = entry.given.as_ref() {
-            let record = given_record(at, entry.resource, text);
-            return self.refused_record(&record, &entry, problem);
+    fn refused(&mut self, entry: &Entry, problem: &Problem) -> Result<(), LoadError> {
+        if let Some(text) = &entry.given {
+            let record = given_record(entry.at, entry.resource, text);
+            return self.refused_record(&record, entry, problem);
         }
         let Some(sources) = self.sources else { return Ok(()) };
-        let again = sources.again(at, |record| {
-            self.refused_record(&record, &Entry { given: None, attempt, ..entry }, problem)
-        });
-        self.reread(at, again)
+        let again = sources.again(entry.at, |record| self.refused_record(&record, entry, problem));
+        self.reread(entry.at, again)
     }
 
     fn refused_record(

@@ -145,6 +145,10 @@ pub(crate) fn layout(file: &File) -> std::io::Result<Option<Layout>> {
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
+const NO_ITEM: &str = "An item does not say what it is.";
+const SHAPE: &str = "Write {\"resource\": \"ed-fi/students\", \"document\": {…}}, or name the \
+                     file after its resource, students.jsonl.";
+
 /// The resource and document of an item that says its own.
 pub(crate) fn own_resource<'i>(
     model: &Model,
@@ -157,8 +161,6 @@ pub(crate) fn own_resource<'i>(
         message,
         hint,
     };
-    const NO_ITEM: &str = "An item does not say what it is.";
-    const SHAPE: &str = r#"Write {"resource": "ed-fi/students", "document": {…}}, or name the file after its resource, students.jsonl."#;
     let json = Json::read(item).map_err(|error| not_json(&error))?;
     let Json::Object(members) = json else {
         return Err(flaw(NO_ITEM, "The item is no JSON object.".into(), SHAPE));

@@ -1,10 +1,11 @@
 //! A load: files surveyed, then level by level to the store.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use homeroom_data::DataApi;
+use serde::{Deserialize, Serialize};
 
 use crate::error::LoadError;
 use crate::intake::{Intake, given_record};
@@ -17,7 +18,8 @@ use crate::sources::Sources;
 use crate::xml::{Lookups, ReadError, Shapes};
 
 /// What to load, and what to write about it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LoadOptions {
     /// Files and folders; `-` stands for the standard input.
     pub paths: Vec<PathBuf>,
@@ -31,8 +33,21 @@ pub struct LoadOptions {
     pub select: Vec<String>,
 }
 
+impl LoadOptions {
+    /// The options with paths that do not depend on the folder they were given in, for another
+    /// process to load by. `-` stays: the standard input is to be [spooled](crate::spool) first.
+    #[must_use]
+    pub fn given_in(mut self, folder: &Path) -> Self {
+        let all = self.paths.iter_mut().chain(&mut self.results).chain(&mut self.rejects);
+        for path in all.filter(|path| path.as_os_str() != "-") {
+            *path = folder.join(&*path);
+        }
+        self
+    }
+}
+
 /// How far a load is.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// What it is doing.
     pub phase: Phase,
@@ -53,7 +68,7 @@ pub struct Progress {
 }
 
 /// What a load is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Phase {
     /// Finding out what the files hold.
     Surveying,

@@ -46,6 +46,7 @@ impl Spot {
 
     /// The place after `bytes`.
     #[must_use]
+    #[expect(clippy::naive_bytecount, reason = "the compiler makes vector code of it")]
     pub(crate) fn after(self, bytes: &[u8]) -> Self {
         let offset = self.offset + bytes.len() as u64;
         let lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;

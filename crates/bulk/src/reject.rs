@@ -1,6 +1,6 @@
 //! What a load says about a record that it could not load.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A reject: one line of the results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -56,7 +56,7 @@ pub struct RejectedAt {
 }
 
 /// Rejects that have one root cause.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {
     /// Type of the problem.
     pub r#type: String,
@@ -73,12 +73,12 @@ pub struct Cause {
     /// How to mend it.
     pub hint: String,
     /// Up to three of the documents that are missing, as JSON text of their identifying values.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<String>,
 }
 
 /// Elements inside records that the model does not have; they were passed over.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     /// What was passed over, in a sentence.
     pub what: String,
@@ -91,7 +91,7 @@ pub struct Warning {
 }
 
 /// What a load did.
-#[derive(Debug, Clone, PartialEq, Serialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct Summary {
     /// Documents created or updated.
     pub loaded: u64,

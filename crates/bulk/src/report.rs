@@ -285,10 +285,6 @@ impl Report {
             warnings: warnings.collect(),
             ..self.counts.clone()
         };
-        #[derive(Serialize)]
-        struct Last<'s> {
-            summary: &'s Summary,
-        }
         self.write(Last { summary: &summary })?;
         if let Some(results) = &mut self.results {
             let flushed = results.out.flush();
@@ -308,6 +304,12 @@ impl Report {
             .and_then(|()| results.out.write_all(b"\n"))
             .map_err(|source| LoadError::Output { path: results.path.clone(), source })
     }
+}
+
+/// The last line of the results.
+#[derive(Serialize)]
+struct Last<'s> {
+    summary: &'s Summary,
 }
 
 /// A resource as requests name it, `ed-fi/students`.

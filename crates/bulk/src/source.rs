@@ -59,7 +59,7 @@ pub(crate) fn find(model: &Model, paths: &[PathBuf]) -> Result<Vec<SourceFile>, 
     let mut found = vec![];
     for path in paths {
         if path.as_os_str() == STDIN {
-            found.push(standard_input(path)?);
+            found.push(standard_input()?);
             continue;
         }
         let wrong = |problem: String| LoadError::Path { path: path.clone(), problem };
@@ -93,10 +93,11 @@ fn search(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), L
     for entry in entries {
         let path = entry.path();
         let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_hidden {
             continue;
-        } else if is_folder {
+        }
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder {
             search(&path, depth, files)?;
         } else if Extension::of(&path).is_some() {
             if files.len() >= FILES_MAX {
@@ -173,9 +174,16 @@ fn resource_of(model: &Model, path: &Path) -> Option<ResourceId> {
         .find_map(|name| resource_named(model, name))
 }
 
-/// What was written for this load only; deleted with it.
+/// A copy of the standard input in a file; deleted when this is dropped.
 #[derive(Debug)]
-struct Spool(PathBuf);
+pub struct Spool(PathBuf);
+
+impl Spool {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
 
 impl Drop for Spool {
     fn drop(&mut self) {
@@ -183,10 +191,14 @@ impl Drop for Spool {
     }
 }
 
-/// Takes the standard input to a file that only the owner can read, since it is read twice.
-fn standard_input(given: &Path) -> Result<SourceFile, LoadError> {
+/// Copies the standard input to a file that only its owner can read, since a load reads it twice.
+///
+/// # Errors
+///
+/// [`LoadError::Path`].
+pub fn spool() -> Result<Spool, LoadError> {
     let path = std::env::temp_dir().join(format!("homeroom-load-{}.jsonl", Uuid::new()));
-    let wrong = |problem: String| LoadError::Path { path: given.to_owned(), problem };
+    let wrong = |problem: String| LoadError::Path { path: STDIN.into(), problem };
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -194,20 +206,33 @@ fn standard_input(given: &Path) -> Result<SourceFile, LoadError> {
     let mut file = options.open(&path).map_err(|error| {
         wrong(format!("the standard input is kept in {}: {error}", path.display()))
     })?;
-    let spool = Spool(path.clone());
+    let spool = Spool(path);
     let copied = std::io::copy(&mut std::io::stdin().lock().take(STDIN_BYTES_MAX + 1), &mut file)
         .and_then(|bytes| file.flush().map(|()| bytes))
         .map_err(|error| wrong(format!("the standard input cannot be read: {error}")))?;
     if copied > STDIN_BYTES_MAX {
         return Err(wrong(format!("more than {STDIN_BYTES_MAX} bytes; load it from a file")));
     }
-    let layout = File::open(&path).and_then(|file| layout(&file));
-    let format = match layout.map_err(|error| wrong(error.to_string()))? {
+    Ok(spool)
+}
+
+/// Takes the standard input as a file of documents that say their own resource.
+fn standard_input() -> Result<SourceFile, LoadError> {
+    let spool = spool()?;
+    let wrong =
+        |error: std::io::Error| LoadError::Path { path: STDIN.into(), problem: error.to_string() };
+    let format = match File::open(&spool.0).and_then(|file| layout(&file)).map_err(wrong)? {
         Some(layout) => Format::Json(layout, None),
         None => Format::Empty,
     };
     let relative = PathBuf::from("stdin.jsonl");
-    Ok(SourceFile { path, name: "stdin".into(), relative, format, _spool: Some(spool) })
+    Ok(SourceFile {
+        path: spool.0.clone(),
+        name: "stdin".into(),
+        relative,
+        format,
+        _spool: Some(spool),
+    })
 }
 
 #[cfg(test)]

@@ -17,3 +17,6 @@ pub(crate) use lookup::Lookups;
 pub(crate) use references::references;
 pub(crate) use shapes::Shapes;
 pub(crate) use survey::{RootTag, survey};
+
+#[cfg(test)]
+mod tests;

@@ -199,7 +199,7 @@ impl<'m> Builder<'m> {
         match open.inside {
             Inside::Ignored => {}
             Inside::Lookup(mut raw) => {
-                raw.text = text.to_owned();
+                text.clone_into(&mut raw.text);
                 self.end_of_lookup(raw, open.place);
             }
             Inside::Known(_) if open.is_nil || text.is_empty() => {}
@@ -209,13 +209,9 @@ impl<'m> Builder<'m> {
                         self.disagrees(member, &shape.name);
                     }
                 }
-                Content::SchoolYear(member) => match school_year(text) {
-                    Some(year) => {
-                        if !self.fill(open.place, member, year, SCHOOL_YEAR) {
-                            self.disagrees(member, &shape.name);
-                        }
-                    }
-                    None => {
+                Content::SchoolYear(member) => {
+                    let year = school_year(text);
+                    if year.is_none() {
                         let path = self.path(Some(&shape.name));
                         self.flaw(Flaw {
                             kind: Kind::DataValidationFailed,
@@ -225,7 +221,10 @@ impl<'m> Builder<'m> {
                             hint: "Write two years that follow each other, such as 2021-2022.",
                         });
                     }
-                },
+                    if year.is_some_and(|year| !self.fill(open.place, member, year, SCHOOL_YEAR)) {
+                        self.disagrees(member, &shape.name);
+                    }
+                }
                 Content::Children
                 | Content::Reference { .. }
                 | Content::Lookup(_)

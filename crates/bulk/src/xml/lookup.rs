@@ -26,8 +26,11 @@ const PAGE: i64 = 2_000;
 pub(crate) struct Lookups<'a> {
     api: &'a DataApi,
     shapes: &'a Shapes<'a>,
-    remembered: RefCell<HashMap<(Target, Raw), Result<Vec<String>, String>>>,
+    remembered: RefCell<HashMap<(Target, Raw), Answer>>,
 }
+
+/// A key, or why there is none.
+type Answer = Result<Vec<String>, String>;
 
 impl<'a> Lookups<'a> {
     /// Lookups in a store.
@@ -78,7 +81,7 @@ impl<'a> Lookups<'a> {
     }
 
     /// The key of the one document that has the values given.
-    fn key(&self, target: Target, given: Raw) -> Result<Result<Vec<String>, String>, StoreError> {
+    fn key(&self, target: Target, given: Raw) -> Result<Answer, StoreError> {
         let question = (target, given);
         if let Some(answer) = self.remembered.borrow().get(&question) {
             return Ok(answer.clone());
@@ -92,11 +95,7 @@ impl<'a> Lookups<'a> {
         Ok(answer)
     }
 
-    fn look_up(
-        &self,
-        target: Target,
-        given: &Raw,
-    ) -> Result<Result<Vec<String>, String>, StoreError> {
+    fn look_up(&self, target: Target, given: &Raw) -> Result<Answer, StoreError> {
         let name = self.model().target_name(target);
         let resources = match target {
             Target::Resource(id) => vec![id],

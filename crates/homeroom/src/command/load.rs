@@ -1,0 +1,259 @@
+//! `homeroom load`.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use homeroom_bulk::{LoadError, LoadOptions, Phase, Progress, Summary};
+use homeroom_data::DataApi;
+use serde_json::json;
+
+use crate::exit::{Exit, Failure};
+
+/// Causes that are shown; the results have all.
+const CAUSES_SHOWN: usize = 10;
+
+/// Loads interchange XML and JSON lines, in the order of their dependencies, whatever file they
+/// stand in. What cannot be loaded is rejected, with what is missing and how to mend it.
+#[derive(Debug, Args)]
+#[command(after_help = "Files:
+  *.xml                    an interchange; a folder is searched for all files of these kinds
+  students.jsonl           one document a line, the file named after endpoint or resource;
+  students/1.json          also .ndjson, .json (lines or one array), or a folder of that name
+  -                        the standard input: lines {\"resource\": \"ed-fi/students\", \"document\": {…}}
+
+Examples:
+  homeroom load descriptors/ samples/ --results results.jsonl --rejects rejects/
+  homeroom load Student.xml --dry-run
+  homeroom load district/ --select students,schools --json
+  zcat export.jsonl.gz | homeroom load -
+
+The exit code is 0 when everything was loaded, 3 when records were rejected.")]
+pub struct LoadArgs {
+    /// Files and folders; `-` is the standard input
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Folder of the store
+    #[arg(long, value_name = "DIR", default_value = "homeroom-data")]
+    pub data_dir: PathBuf,
+    /// Writes every reject and the summary to this file, as JSON lines
+    #[arg(long, value_name = "FILE")]
+    results: Option<PathBuf>,
+    /// Writes the rejected records to this folder, in the form they came in, to be mended and
+    /// loaded again
+    #[arg(long, value_name = "DIR")]
+    rejects: Option<PathBuf>,
+    /// Checks everything and writes nothing to the store
+    #[arg(long)]
+    dry_run: bool,
+    /// Loads only these resources (endpoints or names, separated by commas)
+    #[arg(long, value_name = "RESOURCES", value_delimiter = ',')]
+    select: Vec<String>,
+    /// Prints the rejects and the summary as JSON lines; with --results the summary only
+    #[arg(long)]
+    json: bool,
+}
+
+/// Loads into an open store.
+///
+/// # Errors
+///
+/// Why the load as a whole could not be done.
+pub fn load_with(api: &DataApi, args: &LoadArgs) -> Result<Exit, Failure> {
+    run_by(args, |options, progress| homeroom_bulk::load(api, options, progress).map_err(failure))
+}
+
+/// Has a load done by `run`, here or by the server that has the store open, shows its progress and
+/// tells what came of it.
+///
+/// # Errors
+///
+/// What `run` fails with.
+pub fn run_by(
+    args: &LoadArgs,
+    run: impl FnOnce(&LoadOptions, &mut dyn FnMut(&Progress)) -> Result<Summary, Failure>,
+) -> Result<Exit, Failure> {
+    let stdout = PathBuf::from("-");
+    let options = LoadOptions {
+        paths: args.paths.clone(),
+        results: args.results.clone().or(args.json.then_some(stdout)),
+        rejects: args.rejects.clone(),
+        dry_run: args.dry_run,
+        select: args.select.clone(),
+    };
+    let mut line = ProgressLine::new();
+    let done = run(&options, &mut |progress| line.show(progress));
+    line.end();
+    let summary = done?;
+    if !args.json {
+        crate::exit::print(&told(&summary, args));
+    } else if args.results.is_some() {
+        crate::exit::print(&format!("{}\n", json!({ "summary": summary })));
+    }
+    Ok(if summary.is_clean() { Exit::Done } else { Exit::Rejects })
+}
+
+/// A load that could not be done, as a failure of the command.
+pub fn failure(error: LoadError) -> Failure {
+    match error {
+        LoadError::Path { .. } | LoadError::Nothing | LoadError::UnknownResource(_) => {
+            Failure::Usage(error.to_string())
+        }
+        LoadError::Output { .. } | LoadError::TooLargeForDryRun(_) | LoadError::Store(_) => {
+            Failure::because("loading", error)
+        }
+    }
+}
+
+fn told(summary: &Summary, args: &LoadArgs) -> String {
+    let done = if summary.dry_run { "would be loaded" } else { "loaded" };
+    let mut out = format!(
+        "{} documents {done}, {} were there already, {} rejected ({} records in {:.1} s, {} \
+         documents/s)\n",
+        grouped(summary.loaded),
+        grouped(summary.unchanged),
+        grouped(summary.rejected),
+        grouped(summary.records),
+        summary.seconds,
+        grouped(rate(summary.documents, summary.seconds)),
+    );
+    for cause in summary.causes.iter().take(CAUSES_SHOWN) {
+        out += &format!("\n{:>9}  {}\n", grouped(cause.count), cause.what);
+        if cause.following > 0 {
+            out += &format!(
+                "           {} of them only refer to a rejected record\n",
+                grouped(cause.following)
+            );
+        }
+        out += &format!("           first in {}, line {}\n", cause.file, cause.line);
+        out += &format!("           {}\n", cause.hint);
+    }
+    if summary.causes.len() > CAUSES_SHOWN {
+        out += &format!("\n           and {} more causes\n", summary.causes.len() - CAUSES_SHOWN);
+    }
+    if summary.rejected > 0 && args.results.is_none() {
+        out += "\n--results FILE writes every reject, --rejects DIR the rejected records.\n";
+    }
+    for warning in summary.warnings.iter().take(CAUSES_SHOWN) {
+        out += &format!(
+            "\nwarning: {} ({} times, first in {}, line {})\n",
+            warning.what,
+            grouped(warning.count),
+            warning.file,
+            warning.line
+        );
+    }
+    out
+}
+
+/// The line on stderr that says how far a load is: a terminal has one that changes, anything else
+/// gets a new one now and then.
+struct ProgressLine {
+    is_terminal: bool,
+    is_shown: bool,
+    last: Instant,
+}
+
+impl ProgressLine {
+    fn new() -> Self {
+        Self { is_terminal: std::io::stderr().is_terminal(), is_shown: false, last: Instant::now() }
+    }
+
+    fn show(&mut self, progress: &Progress) {
+        let wait =
+            if self.is_terminal { Duration::from_millis(100) } else { Duration::from_secs(10) };
+        if self.last.elapsed() < wait {
+            return;
+        }
+        self.last = Instant::now();
+        self.is_shown = true;
+        let text = progress_text(progress);
+        let mut stderr = std::io::stderr().lock();
+        _ = if self.is_terminal {
+            write!(stderr, "\r\u{1b}[K{text}").and_then(|()| stderr.flush())
+        } else {
+            writeln!(stderr, "{text}")
+        };
+    }
+
+    fn end(&mut self) {
+        if self.is_terminal && self.is_shown {
+            eprint!("\r\u{1b}[K");
+        }
+    }
+}
+
+fn progress_text(progress: &Progress) -> String {
+    match progress.phase {
+        Phase::Surveying => format!(
+            "reading {} of {} files: {} documents",
+            grouped(progress.files_surveyed),
+            grouped(progress.files),
+            grouped(progress.documents_in_all)
+        ),
+        Phase::Loading => format!(
+            "{} files, {} of {} documents, {}/s, {} rejects",
+            grouped(progress.files),
+            grouped(progress.documents),
+            grouped(progress.documents_in_all),
+            grouped(rate(progress.documents, progress.seconds)),
+            grouped(progress.rejected)
+        ),
+    }
+}
+
+/// Whole documents a second.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a rate for people: three digits are enough, and it is neither negative nor huge"
+)]
+fn rate(documents: u64, seconds: f64) -> u64 {
+    if seconds > 0.0 { (documents as f64 / seconds).round() as u64 } else { 0 }
+}
+
+/// The number with commas between thousands.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_grouped() {
+        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")]
+        {
+            assert_eq!(grouped(number), text);
+        }
+    }
+
+    #[test]
+    fn progress_is_one_line() {
+        let progress = Progress {
+            phase: Phase::Loading,
+            files: 49,
+            files_surveyed: 49,
+            documents_in_all: 17_449,
+            documents: 5_000,
+            rejected: 3,
+            waiting: 0,
+            seconds: 2.0,
+        };
+
+        let text = progress_text(&progress);
+
+        assert_eq!(text, "49 files, 5,000 of 17,449 documents, 2,500/s, 3 rejects");
+    }
+}
