@@ -1,9 +1,10 @@
 //! The data API in this process, called as the network would call it: nothing bypasses the front
 //! door.
-#![allow(dead_code, reason = "each test file uses its part of it")]
+#![allow(dead_code, unused_imports, reason = "each test file uses its part of it")]
 
-mod answer;
+pub mod answer;
 pub mod document;
+pub mod documents;
 pub mod failures;
 pub mod samples;
 pub mod world;
@@ -63,12 +64,7 @@ impl TestApp {
         let (model, now) = (model(), Timestamp::now());
         let catalog = Arc::new(Catalog::bind(Arc::clone(&model), &store).unwrap());
         let data = DataApi::new(Arc::clone(&catalog), store.clone());
-        let seeded = data.clone();
-        tokio::task::spawn_blocking(move || {
-            homeroom_data::seed(&seeded.catalog, &seeded.store, SEED, now).unwrap();
-        })
-        .await
-        .unwrap();
+        seed(&data, SEED).await;
         let access = Access::open(store, Arc::clone(&model), AccessConfig::default(), now);
         let access = access.await.unwrap();
         access.set_education_organizations(Arc::new(data.clone()));
@@ -78,6 +74,11 @@ impl TestApp {
         let metrics = Arc::new(Metrics::new("0.0.0"));
         let door = FrontDoor::new(routes, Arc::clone(&access), metrics, Limits::default()).unwrap();
         Self { store: name, data, access, front_door: Arc::new(door) }
+    }
+
+    /// Puts JSON lines of `resource` and `document` into the store at once.
+    pub async fn seed(&self, lines: &str) {
+        seed(&self.data, lines).await;
     }
 
     pub fn model(&self) -> &Model {
@@ -99,7 +100,7 @@ impl TestApp {
         let answer = self.send(Method::POST, "/oauth/token", &headers, body.to_string()).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         let token = answer.json()["access_token"].as_str().unwrap().to_owned();
-        Client { app: self.clone(), authorization: format!("Bearer {token}") }
+        Client { app: self.clone(), key, authorization: format!("Bearer {token}") }
     }
 
     /// A new key and its secret.
@@ -135,10 +136,19 @@ impl TestApp {
     }
 }
 
+async fn seed(data: &DataApi, lines: &str) {
+    let (data, lines) = (data.clone(), lines.to_owned());
+    let seeded = tokio::task::spawn_blocking(move || {
+        homeroom_data::seed(&data.catalog, &data.store, &lines, Timestamp::now())
+    });
+    seeded.await.unwrap().unwrap();
+}
+
 /// A caller with a token.
 #[derive(Clone)]
 pub struct Client {
     pub app: TestApp,
+    pub key: String,
     /// Its `Authorization` header.
     pub authorization: String,
 }

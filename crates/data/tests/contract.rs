@@ -1,0 +1,24 @@
+//! The wire contract of the Ed-Fi ODS/API 7.3, clause by clause.
+
+mod app;
+
+#[path = "contract/bodies.rs"]
+mod bodies;
+#[path = "contract/changes.rs"]
+mod changes;
+#[path = "contract/cursors.rs"]
+mod cursors;
+#[path = "contract/etags.rs"]
+mod etags;
+#[path = "contract/guards.rs"]
+mod guards;
+#[path = "contract/habits.rs"]
+mod habits;
+#[path = "contract/lists.rs"]
+mod lists;
+#[path = "contract/references.rs"]
+mod references;
+#[path = "contract/upserts.rs"]
+mod upserts;
+#[path = "contract/values.rs"]
+mod values;

@@ -1,0 +1,131 @@
+//! What a request's body must be before anybody looks at the document.
+
+use http::Method;
+use serde_json::json;
+
+use crate::app::documents::{on_each_store, student};
+
+/// Most bytes of a document.
+const LIMIT: usize = 10 << 20;
+
+#[tokio::test]
+async fn an_empty_body_is_refused() {
+    for client in on_each_store().await {
+        let location = client.create("/ed-fi/students", &student("1")).await;
+        for body in ["", "  \r\n\t "] {
+            for (method, path) in [(Method::POST, "/ed-fi/students"), (Method::PUT, &location)] {
+                let headers = [("content-type", "application/json")];
+                let problem = client.send(method, path, &headers, body).await;
+
+                let problem = problem.problem(400, "bad-request");
+                assert_eq!(problem["errors"].as_array().unwrap().len(), 1, "{problem}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_json_is_refused_with_line_and_column() {
+    for client in on_each_store().await {
+        for (body, place) in [
+            ("{\n  \"studentUniqueId\": 1,\n  oops\n}", "line 3, column 3"),
+            ("{\"a\": 1", "line 1, column 8"),
+            ("{\"a\": 01}", "line 1, column 8"),
+            ("{\"a\": \"\\ud800\"}", "line 1, column"),
+            ("{} {}", "line 1, column 4"),
+            ("<student/>", "line 1, column 1"),
+        ] {
+            let problem = client.send(Method::POST, "/ed-fi/students", &[], body).await;
+
+            let problem = problem.problem(400, "bad-request");
+            let error = problem["errors"][0].as_str().unwrap();
+            assert!(error.contains(place), "{body}: {error}");
+        }
+        let not_utf_8: &[u8] = b"{\"firstName\": \"\xff\"}";
+        client
+            .send(Method::POST, "/ed-fi/students", &[], not_utf_8)
+            .await
+            .problem(400, "bad-request");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_nests_too_deep_or_holds_too_many_values_is_refused() {
+    for client in on_each_store().await {
+        let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        let many = format!("[{{}}{}]", ",{}".repeat(3_000_000));
+        for body in [nested, many] {
+            let answer = client.send(Method::POST, "/ed-fi/students", &[], body).await;
+
+            answer.problem(400, "bad-request");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_object_is_refused() {
+    for client in on_each_store().await {
+        for body in [json!([student("1")]), json!("x"), json!(1), json!(null), json!(true)] {
+            let problem = client.post("/ed-fi/students", &body).await;
+
+            let problem = problem.problem(400, "bad-request:data-validation-failed");
+            assert!(problem["validationErrors"]["$"].is_array(), "{problem}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_body_must_say_that_it_is_json() {
+    for client in on_each_store().await {
+        let body = student("1").to_string();
+        let location = client.create("/ed-fi/students", &student("1")).await;
+        for media in ["", "text/plain", "application/xml", "application/json2", "json", "*/*"] {
+            for (method, path) in [(Method::POST, "/ed-fi/students"), (Method::PUT, &location)] {
+                let headers = [("content-type", media)];
+                let answer = client.send(method, path, &headers, body.clone()).await;
+                answer.problem(415, "unsupported-media-type");
+            }
+        }
+        let headers = [("authorization", client.authorization.as_str())];
+        let path = "/data/v3/ed-fi/students";
+        let without = client.app.send(Method::POST, path, &headers, body.clone()).await;
+        without.problem(415, "unsupported-media-type");
+        for media in ["application/json", "Application/JSON; charset=utf-8", "application/json ;x"]
+        {
+            let headers = [("content-type", media)];
+            let answer = client.send(Method::POST, "/ed-fi/students", &headers, body.clone()).await;
+            assert_eq!(answer.status, 200, "{media}: {answer:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_body_beyond_the_limit_is_refused() {
+    for client in on_each_store().await {
+        let whole = |length: usize| {
+            let document = student("1").to_string();
+            let blanks = " ".repeat(length - document.len());
+            format!("{document}{blanks}")
+        };
+
+        let within = client.send(Method::POST, "/ed-fi/students", &[], whole(LIMIT)).await;
+        let beyond = client.send(Method::POST, "/ed-fi/students", &[], whole(LIMIT + 1)).await;
+        let length = [("content-length", "10485761")];
+        let declared = client.send(Method::POST, "/ed-fi/students", &length, "{}").await;
+
+        assert_eq!(within.status, 201, "{within:?}");
+        beyond.problem(413, "payload-too-large");
+        declared.problem(413, "payload-too-large");
+    }
+}
+
+#[tokio::test]
+async fn a_stranger_is_refused_before_the_body_is_looked_at() {
+    for client in on_each_store().await {
+        let path = "/data/v3/ed-fi/students";
+
+        let answer = client.app.send(Method::POST, path, &[], "not json").await;
+
+        answer.problem(401, "security:authentication");
+    }
+}

@@ -1,0 +1,152 @@
+//! `ETag`, `If-Match`, `If-None-Match`.
+
+use http::Method;
+use serde_json::json;
+
+use crate::app::documents::{on_each_store, student, with};
+
+const STALE: &str = "optimistic-lock-failed";
+
+/// The forms in which clients send the tag `"7"`.
+fn forms(etag: &str) -> [String; 5] {
+    let bare = etag.trim_matches('"');
+    [
+        etag.to_owned(),
+        bare.to_owned(),
+        format!("W/{etag}"),
+        format!("\"1\", {etag}"),
+        format!(" {etag} "),
+    ]
+}
+
+#[tokio::test]
+async fn a_change_of_the_version_at_hand_is_done() {
+    for client in on_each_store().await {
+        let location = client.create("/ed-fi/students", &student("1")).await;
+        for at in 0..5 {
+            let etag = client.get(&location).await.etag().to_owned();
+            let tag = &forms(&etag)[at];
+            let renamed = with(student("1"), "firstName", format!("Ada {at}")).to_string();
+            let headers = [("if-match", tag.as_str())];
+
+            let put = client.send(Method::PUT, &location, &headers, renamed).await;
+
+            assert_eq!(put.status, 204, "{tag}: {put:?}");
+            assert_ne!(put.etag(), etag);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_change_of_another_version_is_refused_whatever_the_method() {
+    for client in on_each_store().await {
+        let location = client.create("/ed-fi/students", &student("1")).await;
+        let first = client.get(&location).await.etag().to_owned();
+        let renamed = with(student("1"), "firstName", "Eve");
+        assert_eq!(client.put(&location, &renamed).await.status, 204);
+
+        for tag in forms(&first).iter().chain(&["x".into(), String::new(), "\"\"".into()]) {
+            let headers = [("if-match", tag.as_str())];
+            let body = student("1").to_string();
+            for (method, path, body) in [
+                (Method::PUT, location.as_str(), body.clone()),
+                (Method::POST, "/ed-fi/students", body),
+                (Method::DELETE, location.as_str(), String::new()),
+            ] {
+                let answer = client.send(method.clone(), path, &headers, body).await;
+                answer.problem(412, STALE);
+            }
+        }
+        assert_eq!(client.get(&location).await.json()["firstName"], "Eve");
+    }
+}
+
+#[tokio::test]
+async fn any_version_will_do_for_a_star_but_there_must_be_one() {
+    for client in on_each_store().await {
+        let headers = [("if-match", "*")];
+        let body = student("1").to_string();
+        let missing = "/ed-fi/students/0197d8f1b4347f0b8a3e7b2c5d6e7f80";
+        for (method, path) in
+            [(Method::POST, "/ed-fi/students"), (Method::PUT, missing), (Method::DELETE, missing)]
+        {
+            client.send(method, path, &headers, body.clone()).await.problem(412, STALE);
+        }
+        assert!(client.ids("/ed-fi/students").await.is_empty());
+
+        let location = client.create("/ed-fi/students", &student("1")).await;
+
+        let renamed = with(student("1"), "firstName", "Eve").to_string();
+        let put = client.send(Method::PUT, &location, &headers, renamed).await;
+        let post = client.send(Method::POST, "/ed-fi/students", &headers, body).await;
+        let delete = client.send(Method::DELETE, &location, &headers, "").await;
+        assert_eq!((put.status, post.status, delete.status), (204, 200, 204));
+    }
+}
+
+#[tokio::test]
+async fn a_version_that_the_caller_has_is_not_sent_again() {
+    for client in on_each_store().await {
+        let location = client.create("/ed-fi/students", &student("1")).await;
+        let etag = client.get(&location).await.etag().to_owned();
+
+        for tag in forms(&etag).iter().chain(&["*".to_owned()]) {
+            let headers = [("if-none-match", tag.as_str())];
+            let answer = client.send(Method::GET, &location, &headers, "").await;
+
+            assert_eq!((answer.status, answer.body.len()), (304, 0), "{tag}");
+            assert_eq!(answer.etag(), etag);
+        }
+        client.put(&location, &with(student("1"), "firstName", "Eve")).await;
+        let headers = [("if-none-match", etag.as_str())];
+        let changed = client.send(Method::GET, &location, &headers, "").await;
+        assert_eq!(changed.status, 200);
+        assert_eq!(changed.json()["firstName"], "Eve");
+    }
+}
+
+#[tokio::test]
+async fn a_star_of_if_none_match_guards_a_creation() {
+    for client in on_each_store().await {
+        let headers = [("if-none-match", "*")];
+        let body = student("1").to_string();
+
+        let first = client.send(Method::POST, "/ed-fi/students", &headers, body.clone()).await;
+        let second = client.send(Method::POST, "/ed-fi/students", &headers, body.clone()).await;
+        let put = client.send(Method::PUT, &first.location(), &headers, body).await;
+
+        assert_eq!(first.status, 201);
+        second.problem(412, STALE);
+        put.problem(412, STALE);
+    }
+}
+
+#[tokio::test]
+async fn a_tag_of_if_none_match_guards_a_change_of_that_version() {
+    for client in on_each_store().await {
+        let location = client.create("/ed-fi/students", &student("1")).await;
+        let etag = client.get(&location).await.etag().to_owned();
+        let renamed = with(student("1"), "firstName", "Eve").to_string();
+
+        let same = [("if-none-match", etag.as_str())];
+        let refused = client.send(Method::PUT, &location, &same, renamed.clone()).await;
+        let other = [("if-none-match", "\"1\"")];
+        let done = client.send(Method::PUT, &location, &other, renamed).await;
+
+        refused.problem(412, STALE);
+        assert_eq!(done.status, 204);
+    }
+}
+
+#[tokio::test]
+async fn the_etag_in_a_list_is_that_of_the_document() {
+    for client in on_each_store().await {
+        let location = client.create("/ed-fi/students", &student("1")).await;
+
+        let listed = client.get("/ed-fi/students").await.json();
+
+        let one = client.get(&location).await;
+        assert_eq!(json!([one.json()]), listed);
+        assert_eq!(one.etag(), format!("\"{}\"", listed[0]["_etag"].as_str().unwrap()));
+    }
+}

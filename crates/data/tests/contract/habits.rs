@@ -1,0 +1,190 @@
+//! Habits of the API that clients rely on, whatever they ask.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use http::Method;
+
+use crate::app::documents::{descriptor, on_each_store, school, student, uri};
+use crate::app::{FULL_ACCESS, TestApp, encoded};
+
+#[tokio::test]
+async fn endpoint_names_match_in_any_case() {
+    for client in on_each_store().await {
+        let location = client.create("/ed-fi/students", &student("1")).await;
+        let id = location.rsplit('/').next().unwrap();
+
+        for path in ["/ed-fi/STUDENTS", "/ed-fi/Students", "/data/v3/Ed-Fi/students"] {
+            assert_eq!(client.ids(path).await, [id], "{path}");
+            let one = format!("{path}/{id}");
+            assert_eq!(client.get(&one).await.status, 200, "{one}");
+        }
+        let answer = client.post("/ed-fi/StudentS", &student("1")).await;
+        assert_eq!((answer.status, answer.location()), (200, location));
+    }
+}
+
+#[tokio::test]
+async fn query_parameter_names_match_in_any_case_and_unknown_ones_are_ignored() {
+    for client in on_each_store().await {
+        for id in ["1", "2", "3"] {
+            client.create("/ed-fi/students", &student(id)).await;
+        }
+
+        let found = client.get("/ed-fi/students?STUDENTuniqueid=2&TOTALCOUNT=True").await;
+        let limited = client.ids("/ed-fi/students?Limit=2&OFFSET=2").await;
+        let unknown = client.ids("/ed-fi/students?shoeSize=42&_=1663").await;
+
+        assert_eq!((found.ids().len(), found.header("total-count")), (1, "1"));
+        assert_eq!(limited.len(), 1);
+        assert_eq!(unknown.len(), 3);
+    }
+}
+
+#[tokio::test]
+async fn descriptor_uris_match_in_any_case() {
+    for client in on_each_store().await {
+        let mut body = school(1);
+        let shouted = uri("GradeLevelDescriptor", "Ninth grade").to_uppercase();
+        body["gradeLevels"][0]["gradeLevelDescriptor"] = shouted.clone().into();
+        client.create("/ed-fi/schools", &body).await;
+        client.create("/ed-fi/students", &student("1")).await;
+        let enrolment = crate::app::documents::enrolment("1", 1, "2026-08-20");
+        client.create("/ed-fi/studentSchoolAssociations", &enrolment).await;
+
+        for asked in [shouted, uri("GradeLevelDescriptor", "ninth GRADE")] {
+            let query = format!(
+                "/ed-fi/studentSchoolAssociations?entryGradeLevelDescriptor={}",
+                encoded(&asked)
+            );
+            assert_eq!(client.ids(&query).await.len(), 1, "{asked}");
+        }
+        let again = descriptor("GradeLevelDescriptor", "NINTH grade");
+        let answer = client.post("/ed-fi/gradeLevelDescriptors", &again).await;
+        assert_eq!(answer.status, 200, "the same descriptor in another case");
+        let of_both = "/ed-fi/gradeLevelDescriptors?codeValue=NINTH%20GRADE&namespace=URI%3A%2F%2Fed-fi.org%2Fgradeleveldescriptor";
+        assert_eq!(client.ids(of_both).await.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_carries_the_correlation_id_of_its_request() {
+    for client in on_each_store().await {
+        let path = "/ed-fi/students/0197d8f1b4347f0b8a3e7b2c5d6e7f80";
+
+        let headers = [("correlationid", "load-17/4")];
+        let named = client.send(Method::GET, path, &headers, "").await;
+        let found = client.send(Method::GET, "/ed-fi/students", &headers, "").await;
+        let unnamed = client.get(path).await;
+
+        assert_eq!(named.problem(404, "not-found")["correlationId"], "load-17/4");
+        assert_eq!(named.header("correlationid"), "load-17/4");
+        assert_eq!(found.header("correlationid"), "load-17/4");
+        let own = unnamed.problem(404, "not-found")["correlationId"].clone();
+        assert_eq!(own, unnamed.header("correlationid"));
+        assert_ne!(own, client.get(path).await.header("correlationid"));
+    }
+}
+
+#[tokio::test]
+async fn a_correlation_id_that_could_mislead_a_log_is_not_repeated() {
+    for client in on_each_store().await {
+        for odd in ["x".repeat(129), "a b".into(), "a\tb".into(), "é".into()] {
+            let headers = [("correlationid", odd.as_str())];
+            let answer = client.send(Method::GET, "/ed-fi/students", &headers, "").await;
+
+            assert_eq!(answer.status, 200);
+            assert_eq!(answer.header("correlationid").len(), 32, "{odd}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_answer_says_that_it_is_what_it_says() {
+    for client in on_each_store().await {
+        let created = client.post("/ed-fi/students", &student("1")).await;
+        let location = created.location();
+        let problem = client.get("/ed-fi/pupils").await;
+        let list = client.get("/ed-fi/students").await;
+        let one = client.get(&location).await;
+        let stranger = client.app.send(Method::GET, "/data/v3/ed-fi/students", &[], "").await;
+        let deleted = client.delete(&location).await;
+
+        for answer in [&created, &problem, &list, &one, &stranger, &deleted] {
+            assert_eq!(answer.header("x-content-type-options"), "nosniff", "{answer:?}");
+            assert_eq!(answer.header("referrer-policy"), "no-referrer", "{answer:?}");
+        }
+        for answer in [&list, &one] {
+            assert!(answer.header("content-type").starts_with("application/json"));
+        }
+        assert!(created.headers.get("content-type").is_none());
+    }
+}
+
+#[tokio::test]
+async fn head_is_get_without_the_body() {
+    for client in on_each_store().await {
+        let location = client.create("/ed-fi/students", &student("1")).await;
+        let got = client.get(&location).await;
+
+        let answer = client.send(Method::HEAD, &location, &[], "").await;
+
+        assert_eq!((answer.status, answer.body.len()), (200, 0));
+        assert_eq!(answer.etag(), got.etag());
+        assert_eq!(answer.header("content-length"), got.body.len().to_string());
+    }
+}
+
+#[tokio::test]
+async fn a_location_is_where_the_caller_sees_the_server() {
+    for client in on_each_store().await {
+        let answer = client.post("/ed-fi/students", &student("1")).await;
+
+        let location = answer.header("location");
+        assert!(location.starts_with("http://homeroom.test/data/v3/ed-fi/students/"), "{location}");
+        assert_eq!(client.get(location).await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_given_at_both_forms_of_its_address() {
+    for app in TestApp::on_each_store().await {
+        let (key, secret) = app.key(FULL_ACCESS, &[]).await;
+        let basic = format!("Basic {}", BASE64.encode(format!("{key}:{secret}")));
+        let form = "application/x-www-form-urlencoded";
+        let headers = [("content-type", form), ("authorization", basic.as_str())];
+
+        for path in ["/oauth/token", "/oauth/token/"] {
+            let answer =
+                app.send(Method::POST, path, &headers, "grant_type=client_credentials").await;
+
+            assert_eq!(answer.status, 200, "{path}: {answer:?}");
+            let body = answer.json();
+            assert_eq!(
+                (&body["token_type"], &body["expires_in"]),
+                (&"bearer".into(), &1800.into())
+            );
+            let token = format!("Bearer {}", body["access_token"].as_str().unwrap());
+            let headers = [("authorization", token.as_str())];
+            let answer = app.send(Method::GET, "/data/v3/ed-fi/students", &headers, "").await;
+            assert_eq!(answer.status, 200);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_new_store_holds_the_school_years_of_the_standard() {
+    for client in on_each_store().await {
+        let years = client.get("/ed-fi/schoolYearTypes").await.json();
+
+        let years: Vec<i64> = years
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|year| year["schoolYear"].as_i64().unwrap())
+            .collect();
+        let expected: Vec<i64> =
+            client.app.model().school_years.iter().map(|year| i64::from(*year)).collect();
+        assert_eq!(years, expected);
+        assert_eq!(client.ids("/ed-fi/schoolYearTypes?schoolYear=2027").await.len(), 1);
+    }
+}

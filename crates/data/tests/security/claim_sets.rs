@@ -1,0 +1,193 @@
+//! What claim sets grant, seen from outside: the vendors' sets on resources of each domain.
+
+use http::Method;
+use serde_json::json;
+
+use crate::app::documents::{on_each_store, school, student};
+use crate::app::failures::Failures;
+use crate::app::{Client, TestApp};
+
+const RESOURCE: &str = "security:authorization:access-denied:resource";
+const ACTION: &str = "security:authorization:access-denied:action";
+const NOT_BUILT: &str = "not-implemented";
+const NO_NAMESPACES: &str = "security:authorization:namespace:invalid-client:no-namespaces";
+
+const ID: &str = "0197d8f1b4347f0b8a3e7b2c5d6e7f80";
+
+/// Asks for an action on a resource: with a body that is no document and an id that nobody has.
+async fn ask(client: &Client, action: &str, endpoint: &str) -> crate::app::Answer {
+    let (many, one) = (format!("/ed-fi/{endpoint}"), format!("/ed-fi/{endpoint}/{ID}"));
+    let (method, path, body) = match action {
+        "Create" => (Method::POST, many, "{}"),
+        "List" => (Method::GET, many, ""),
+        "Partition" => (Method::GET, format!("{many}/partitions"), ""),
+        "Read" => (Method::GET, one, ""),
+        "Update" => (Method::PUT, one, "{}"),
+        "Delete" => (Method::DELETE, one, ""),
+        "Deletes" => (Method::GET, format!("{many}/deletes"), ""),
+        "KeyChanges" => (Method::GET, format!("{many}/keyChanges"), ""),
+        other => panic!("{other} is no action"),
+    };
+    client.send(method, &path, &[], body).await
+}
+
+#[tokio::test]
+async fn a_vendor_is_granted_what_its_set_says_and_refused_the_rest() {
+    for app in TestApp::on_each_store().await {
+        let client = app.client("SISVendor").await;
+        let mut failures = Failures::of("SISVendor is granted what the published set says");
+        for (endpoint, actions, expected) in [
+            // Read only.
+            ("schools", &["List", "Partition"][..], Ok(200)),
+            ("schools", &["Read"], Ok(404)),
+            (
+                "schools",
+                &["Create", "Update", "Delete", "Deletes", "KeyChanges"],
+                Err((403, ACTION)),
+            ),
+            ("schoolYearTypes", &["List"], Ok(200)),
+            ("schoolYearTypes", &["Create", "Update", "Delete"], Err((403, ACTION))),
+            ("crisisEvents", &["List", "Deletes", "KeyChanges"], Ok(200)),
+            ("crisisEvents", &["Create", "Delete"], Err((403, ACTION))),
+            // Not in the set at all.
+            (
+                "balanceSheetDimensions",
+                &["List", "Read", "Create", "Update", "Delete", "Deletes"],
+                Err((403, RESOURCE)),
+            ),
+            ("localBudgets", &["List", "Create", "Delete"], Err((403, RESOURCE))),
+            // Created freely; read by relationships, which are not built yet.
+            ("students", &["Create"], Ok(400)),
+            ("students", &["Delete"], Ok(404)),
+            ("students", &["List", "Partition", "Read", "Update"], Err((501, NOT_BUILT))),
+            (
+                "studentSchoolAssociations",
+                &["List", "Read", "Create", "Update", "Delete"],
+                Err((501, NOT_BUILT)),
+            ),
+            // By namespace, and the key has none.
+            (
+                "assessments",
+                &["List", "Read", "Create", "Update", "Delete"],
+                Err((403, NO_NAMESPACES)),
+            ),
+            ("surveys", &["List", "Create", "Delete"], Err((403, NO_NAMESPACES))),
+            ("performanceLevelDescriptors", &["List"], Ok(200)),
+        ] {
+            for action in actions {
+                let answer = ask(&client, action, endpoint).await;
+                let outcome = match expected {
+                    Ok(status) => answer.expect(status).map(|_| ()),
+                    Err((status, kind)) => answer.try_problem(status, kind).map(|_| ()),
+                };
+                failures.check(format!("{action} {endpoint}"), outcome);
+            }
+        }
+        failures.assert_none(46);
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_comes_before_the_body_is_looked_at_and_writes_nothing() {
+    for client in on_each_store().await {
+        let vendor = client.app.client("SISVendor").await;
+        let location = client.create("/ed-fi/schools", &school(1)).await;
+        let before = client.newest().await;
+
+        for body in ["", "no json", "{}", &school(2).to_string()] {
+            for (method, path) in [
+                (Method::POST, "/ed-fi/schools"),
+                (Method::PUT, &location),
+                (Method::DELETE, &location),
+            ] {
+                let headers = [("content-type", "text/plain")];
+                vendor.send(method, path, &headers, body.to_owned()).await.problem(403, ACTION);
+            }
+        }
+
+        assert_eq!(client.newest().await, before);
+    }
+}
+
+#[tokio::test]
+async fn who_may_create_but_not_update_cannot_change_by_posting_again() {
+    for client in on_each_store().await {
+        let vendor = client.app.client("SISVendor").await;
+        let created = vendor.post("/ed-fi/students", &student("1")).await;
+        assert_eq!(created.status, 201, "{created:?}");
+
+        let mut changed = student("1");
+        changed["firstName"] = json!("Eve");
+        let again = vendor.post("/ed-fi/students", &changed).await;
+
+        again.problem(501, NOT_BUILT);
+        let found = client.get(&created.location()).await.json();
+        assert_eq!(found["firstName"], "Ada");
+    }
+}
+
+#[tokio::test]
+async fn a_set_that_grants_creating_only_grants_nothing_else() {
+    for app in TestApp::on_each_store().await {
+        let client = app.client("SeedLoader").await;
+        for action in ["List", "Read", "Update", "Delete", "Deletes"] {
+            ask(&client, action, "schools").await.problem(403, ACTION);
+        }
+        assert_eq!(ask(&client, "Create", "schools").await.status, 400);
+    }
+}
+
+#[tokio::test]
+async fn full_access_is_full() {
+    for app in TestApp::on_each_store().await {
+        let client = app.client(crate::app::FULL_ACCESS).await;
+        let mut failures = Failures::of("FullAccess may do everything to everything");
+        for resource in &app.model().resources {
+            for (action, status) in [
+                ("List", 200),
+                ("Partition", 200),
+                ("Read", 404),
+                ("Create", 400),
+                ("Update", 400),
+                ("Delete", 404),
+                ("Deletes", if resource.endpoint == "schoolYearTypes" { 404 } else { 200 }),
+            ] {
+                let answer = ask(&client, action, &resource.endpoint).await;
+                let case = format!("{action} {}", resource.endpoint);
+                failures.check(case, answer.expect(status).map(|_| ()));
+            }
+        }
+        failures.assert_none(349 * 7);
+    }
+}
+
+#[tokio::test]
+async fn a_change_of_a_claim_set_holds_from_the_next_request_on() {
+    for app in TestApp::on_each_store().await {
+        let grant = |actions: &[&str]| {
+            let actions: Vec<_> = actions
+                .iter()
+                .map(|name| {
+                    let open = ["NoFurtherAuthorizationRequired"];
+                    json!({"name": name, "authorizationStrategies": open})
+                })
+                .collect();
+            homeroom_access::Manage::PutClaimSet {
+                name: "Registrar".into(),
+                definition: json!({"resourceClaims": [
+                    {"claim": "http://ed-fi.org/identity/claims/ed-fi/student", "actions": actions},
+                ]}),
+            }
+        };
+        let now = homeroom_http::Timestamp::now();
+        app.access.manage(grant(&["Read"]), now).await.unwrap();
+        let client = app.client("Registrar").await;
+        assert_eq!(ask(&client, "List", "students").await.status, 200);
+        ask(&client, "Create", "students").await.problem(403, ACTION);
+
+        app.access.manage(grant(&["Create"]), now).await.unwrap();
+
+        ask(&client, "List", "students").await.problem(403, ACTION);
+        assert_eq!(ask(&client, "Create", "students").await.status, 400);
+    }
+}

@@ -1,0 +1,173 @@
+//! Every route that is not public refuses a stranger; the public ones are counted.
+
+use homeroom_http::{Access, Params, RequestBody, Timestamp};
+use http::{HeaderMap, HeaderValue, Method};
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+
+use crate::app::failures::Failures;
+use crate::app::{FULL_ACCESS, TestApp};
+
+/// What anybody may call. A new line here is a decision.
+const PUBLIC: [&str; 14] = [
+    "GET /",
+    "GET /.well-known/jwks.json",
+    "GET /metadata",
+    "GET /metadata/",
+    "GET /metadata/changeQueries/v1/swagger.json",
+    "GET /metadata/changequeries/v1/swagger.json",
+    "GET /metadata/data/v3/dependencies",
+    "GET /metadata/data/v3/descriptors/swagger.json",
+    "GET /metadata/data/v3/resources/swagger.json",
+    "GET /metadata/xsd",
+    "GET /metadata/xsd/{schema}/files",
+    "GET /metadata/xsd/{schema}/{file}",
+    "POST /oauth/token",
+    "POST /oauth/token/",
+];
+
+/// A day, in seconds.
+const DAY: i64 = 86_400;
+
+/// A token that was issued at `now`, by the part's own route.
+async fn token_of(app: &TestApp, now: Timestamp) -> String {
+    let (key, secret) = app.key(FULL_ACCESS, &[]).await;
+    let routes = homeroom_access::routes(&app.access);
+    let route = routes.iter().find(|route| route.template == "/oauth/token").unwrap();
+    let body = json!({
+        "grant_type": "client_credentials", "client_id": key, "client_secret": secret
+    });
+    let mut headers = HeaderMap::new();
+    headers.insert("content-type", HeaderValue::from_static("application/json"));
+    let call = homeroom_access::Call {
+        method: Method::POST,
+        path: "/oauth/token".into(),
+        query: String::new(),
+        headers,
+        params: Params::default(),
+        client: None,
+        request_id: "r".into(),
+        correlation_id: "c".into(),
+        base_url: "http://homeroom.test".into(),
+        now,
+        body: RequestBody::Bytes(body.to_string().into()),
+        body_limit: route.body_limit,
+    };
+    let response = (route.handler)(call).await.unwrap();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    body["access_token"].as_str().unwrap().to_owned()
+}
+
+/// The paths that a template stands for: of each resource, or the template itself.
+fn paths(app: &TestApp, template: &str) -> Vec<String> {
+    if !template.contains("{endpoint}") {
+        let other = template.replace("{schema}", "ed-fi").replace("{file}", "x.xsd");
+        assert!(!other.contains('{'), "{template}: say what its placeholders stand for");
+        return vec![other];
+    }
+    let id = "0197d8f1b4347f0b8a3e7b2c5d6e7f80";
+    let resources = app.model().resources.iter();
+    let of = |schema: &str, endpoint: &str| {
+        let path = template.replace("{schema}", schema).replace("{endpoint}", endpoint);
+        path.replace("{id}", id)
+    };
+    resources
+        .map(|resource| of(&resource.schema, &resource.endpoint))
+        .chain([of("ed-fi", "thereIsNoSuchThing")])
+        .collect()
+}
+
+#[tokio::test]
+async fn the_public_routes_are_these() {
+    for app in TestApp::on_each_store().await {
+        let mut public: Vec<String> = app
+            .front_door
+            .routes()
+            .iter()
+            .filter(|route| route.access == Access::Public)
+            .map(|route| format!("{} {}", route.method, route.template))
+            .collect();
+
+        public.sort_unstable();
+        assert_eq!(public, PUBLIC);
+    }
+}
+
+#[tokio::test]
+async fn every_other_route_refuses_a_stranger() {
+    for app in TestApp::on_each_store().await {
+        let valid = token_of(&app, Timestamp::now()).await;
+        let expired = token_of(&app, Timestamp::now().plus_seconds(-DAY)).await;
+        let (claims, signature) = valid.rsplit_once('.').unwrap();
+        let forged = format!("{claims}.{}", signature.chars().rev().collect::<String>());
+        let strangers = [
+            None,
+            Some(String::new()),
+            Some("Bearer".into()),
+            Some("Bearer ".into()),
+            Some("Bearer nonsense".into()),
+            Some(format!("Basic {valid}")),
+            Some(valid.clone()),
+            Some(format!("Bearer {expired}")),
+            Some(format!("Bearer {forged}")),
+            Some(format!("Bearer {}", "x".repeat(10_000))),
+            Some("Bearer é".into()),
+        ];
+        let mut failures = Failures::of("a stranger is refused");
+        for route in app.front_door.routes().iter().filter(|r| r.access != Access::Public) {
+            for path in paths(&app, route.template) {
+                for authorization in &strangers {
+                    let headers: Vec<(&str, &str)> =
+                        authorization.iter().map(|a| ("authorization", a.as_str())).collect();
+                    let answer = app.send(route.method.clone(), &path, &headers, "{}").await;
+                    let outcome =
+                        answer.try_problem(401, "security:authentication").and_then(|_| {
+                            let challenge = answer.headers.get("www-authenticate");
+                            let challenge = challenge.and_then(|value| value.to_str().ok());
+                            match challenge.filter(|value| value.starts_with("Bearer")) {
+                                Some(_) => Ok(()),
+                                None => Err(format!("challenged with {challenge:?}")),
+                            }
+                        });
+                    failures
+                        .check(format!("{} {path} as {authorization:?}", route.method), outcome);
+                }
+            }
+        }
+        failures.assert_none(30_000);
+    }
+}
+
+#[tokio::test]
+async fn whoever_is_no_stranger_gets_past_the_same_door() {
+    for app in TestApp::on_each_store().await {
+        let token = format!("Bearer {}", token_of(&app, Timestamp::now()).await);
+        for route in app.front_door.routes().iter().filter(|r| r.access != Access::Public) {
+            let path = &paths(&app, route.template)[0];
+            let headers = [("authorization", token.as_str()), ("content-type", "application/json")];
+
+            let answer = app.send(route.method.clone(), path, &headers, "{}").await;
+
+            assert!(
+                ![401, 403, 500].contains(&answer.status),
+                "{} {path}: {answer:?}",
+                route.method
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_revoked_key_is_a_stranger_at_once() {
+    for app in TestApp::on_each_store().await {
+        let client = app.client(FULL_ACCESS).await;
+        assert_eq!(client.get("/ed-fi/students").await.status, 200);
+        let asked =
+            homeroom_access::Manage::RevokeKey { key: client.key.clone(), old_secrets_only: false };
+
+        app.access.manage(asked, Timestamp::now()).await.unwrap();
+
+        client.get("/ed-fi/students").await.problem(401, "security:authentication");
+    }
+}
