@@ -9,6 +9,7 @@ mod lister;
 mod open;
 mod probe;
 mod select;
+mod value;
 mod writer;
 
 use std::path::PathBuf;
@@ -19,7 +20,8 @@ pub(crate) use lister::Lister;
 pub(crate) use open::{backup, check, open_file};
 pub(crate) use probe::{by_key, by_uuid, on_this_thread as probe_here, target};
 pub(crate) use select::{count, cuts, list};
-pub(crate) use writer::{Job, Writer, WriterHandle, rows};
+pub(crate) use value::rows;
+pub(crate) use writer::{Job, Writer, WriterHandle};
 
 /// Blocks of 4,096 ids are counted together.
 pub(crate) const BLOCK_BITS: u32 = 12;

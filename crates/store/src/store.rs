@@ -1,6 +1,11 @@
 //! The store as everybody sees it.
 
-use std::path::{Path, PathBuf};
+mod job;
+mod options;
+mod read;
+mod temporary;
+
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -8,59 +13,14 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::error::StoreError;
-use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
-use crate::list::{Condition, ListQuery, Page};
+use crate::id::KindId;
 use crate::plan::{Answer, Ask, Decide, Decision, Plan, Ran, Refused, Write};
-use crate::row::Row;
-use crate::sql::{Sql, Value};
+use crate::sql::Sql;
 use crate::sqlite::{self, Lister, Sqlite, WriterHandle};
+use crate::store::job::{Outcome, PlanJob};
+use crate::store::temporary::TemporaryFolder;
 
-/// How a store is opened.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The SQLite file.
-    pub path: PathBuf,
-    /// Page size in bytes; fixed when the file is made.
-    pub page_bytes: u32,
-    /// Most plans that wait for the writer; beyond it the answer is [`StoreError::Busy`].
-    pub queue: usize,
-    /// Longest time a list or count may take, waiting included.
-    pub list_deadline: Duration,
-    /// Page cache of each reading connection, in KiB.
-    pub cache_kib: u32,
-    /// Size of the write-ahead log beyond which it is made to begin anew.
-    pub wal_bytes_max: u64,
-}
-
-impl Options {
-    /// The usual options for a file.
-    pub fn for_file(path: impl Into<PathBuf>) -> Self {
-        Self {
-            path: path.into(),
-            page_bytes: 4_096,
-            queue: 1_024,
-            list_deadline: Duration::from_secs(5),
-            cache_kib: 16_384,
-            wal_bytes_max: 256 << 20,
-        }
-    }
-}
-
-/// How busy a store is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StoreLoad {
-    /// Writes that are not answered yet.
-    pub waiting: usize,
-    /// Bytes of the write-ahead log's file.
-    pub log_bytes: u64,
-}
-
-/// How a store is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Health {
-    /// Damage that was found, in words; empty when there is none.
-    pub problems: Vec<String>,
-}
+pub use options::{Health, Options, StoreLoad};
 
 /// An open store; clones share it. It is closed when the last one is dropped.
 #[derive(Clone)]
@@ -223,102 +183,6 @@ impl Store {
         )
     }
 
-    /// Finds a document by its public id, at once.
-    ///
-    /// # Errors
-    ///
-    /// The store's own.
-    pub fn document(&self, uuid: Uuid) -> Result<Option<Row>, StoreError> {
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite::probe_here(&sqlite.shared, |connection| sqlite::by_uuid(connection, uuid))
-    }
-
-    /// Finds a document by its identity, at once.
-    ///
-    /// # Errors
-    ///
-    /// The store's own.
-    pub fn document_by_key(&self, key: NaturalKey) -> Result<Option<Row>, StoreError> {
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite::probe_here(&sqlite.shared, |connection| sqlite::by_key(connection, key))
-    }
-
-    /// Finds what carries an identity, as its own or as an abstract base's, at once.
-    ///
-    /// # Errors
-    ///
-    /// The store's own.
-    pub fn target(
-        &self,
-        key: NaturalKey,
-    ) -> Result<Option<(DocumentId, Uuid, KindId)>, StoreError> {
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite::probe_here(&sqlite.shared, |connection| sqlite::target(connection, key))
-    }
-
-    /// Gives a page of documents in order of creation.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Deadline`], [`StoreError::Busy`] when too many wait.
-    pub async fn list(&self, query: ListQuery) -> Result<Page, StoreError> {
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite
-            .lister
-            .read(is_long(&query), self.list_deadline, move |c| sqlite::list(c, &query))
-            .await
-    }
-
-    /// Counts, exactly, what a list would give without `skip` and `limit`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Store::list`].
-    pub async fn count(&self, query: ListQuery) -> Result<u64, StoreError> {
-        let is_long = !query.is_plain() && !is_pointed(&query);
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite.lister.read(is_long, self.list_deadline, move |c| sqlite::count(c, &query)).await
-    }
-
-    /// Cuts a kind's documents into at most `parts` runs of at least `smallest`; gives the last id
-    /// of each run but the last.
-    ///
-    /// # Errors
-    ///
-    /// As [`Store::list`].
-    pub async fn cuts(
-        &self,
-        kind: KindId,
-        parts: u64,
-        smallest: u64,
-    ) -> Result<Vec<DocumentId>, StoreError> {
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite
-            .lister
-            .read(false, self.list_deadline, move |c| sqlite::cuts(c, kind, parts, smallest))
-            .await
-    }
-
-    /// Runs a reading statement.
-    ///
-    /// # Errors
-    ///
-    /// As [`Store::list`].
-    pub async fn query(&self, sql: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite.lister.read(false, self.list_deadline, move |c| sqlite::rows(c, &sql)).await
-    }
-
-    /// As [`Store::query`], for threads that may wait.
-    ///
-    /// # Errors
-    ///
-    /// As [`Store::list`].
-    pub fn query_blocking(&self, sql: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite.lister.read_blocking(false, self.list_deadline, move |c| sqlite::rows(c, &sql))
-    }
-
     /// The newest change version that is durable.
     pub fn newest_change_version(&self) -> i64 {
         let Engine::Sqlite(sqlite) = &*self.engine;
@@ -351,71 +215,5 @@ impl Store {
     /// [`StoreError::Unusable`] when it is no store.
     pub fn check(path: &Path) -> Result<Health, StoreError> {
         Ok(Health { problems: sqlite::check(path)? })
-    }
-}
-
-/// Lists that may have to look at every document of their kind.
-fn is_long(query: &ListQuery) -> bool {
-    !query.conditions.is_empty() && !is_pointed(query)
-}
-
-/// Lists of at most one document.
-fn is_pointed(query: &ListQuery) -> bool {
-    let pointed =
-        |c: &Condition| matches!(c, Condition::Key(_) | Condition::Uuid(_) | Condition::Never);
-    query.conditions.iter().any(pointed)
-}
-
-/// What came of one plan.
-type Outcome<D> = Result<Ran<<D as Decide>::Done>, Refused<<D as Decide>::Refusal>>;
-
-struct PlanJob<D: Decide, R> {
-    plans: Vec<Plan<D>>,
-    count: usize,
-    outcomes: Vec<Outcome<D>>,
-    reply: Option<R>,
-}
-
-impl<D: Decide, R: FnOnce(Vec<Outcome<D>>) + Send> sqlite::Job for PlanJob<D, R> {
-    fn run(&mut self, writer: &mut sqlite::Writer) -> Result<(), StoreError> {
-        self.outcomes.reserve(self.plans.len());
-        for plan in std::mem::take(&mut self.plans) {
-            match writer.run_plan(plan) {
-                Ok(outcome) => self.outcomes.push(outcome),
-                Err(error) => {
-                    self.outcomes.push(Err(Refused::Store(error.clone())));
-                    return Err(error);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(mut self: Box<Self>, committed: Result<(), StoreError>) {
-        if let Err(error) = committed {
-            self.outcomes = (0..self.count).map(|_| Err(Refused::Store(error.clone()))).collect();
-        }
-        if let Some(reply) = self.reply.take() {
-            reply(self.outcomes);
-        }
-    }
-}
-
-/// A folder that goes with its value.
-struct TemporaryFolder(PathBuf);
-
-impl TemporaryFolder {
-    fn new() -> Result<Self, StoreError> {
-        let path = std::env::temp_dir().join(format!("homeroom-{}", Uuid::new()));
-        std::fs::create_dir_all(&path).map_err(|error| {
-            StoreError::Unusable(format!("cannot create {}: {error}", path.display()))
-        })?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for TemporaryFolder {
-    fn drop(&mut self) {
-        _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,6 +1,9 @@
 //! The one writer: takes what has arrived, runs it in one transaction, a savepoint a plan, and
 //! answers when the commit is on disk.
 
+mod run;
+mod write;
+
 use std::collections::HashMap;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,17 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
-use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, ToSql, params};
+use rusqlite::{Connection, params};
 
 use crate::error::StoreError;
-use crate::id::DocumentId;
-use crate::plan::{
-    Answer, Ask, Decide, Decision, NewDocument, Plan, ROUNDS_MAX, Ran, Refused, Tombstone, Write,
-};
-use crate::row::{References, Row};
-use crate::sql::{Sql, Value};
-use crate::sqlite::{BLOCK_BITS, Shared, checkpoint, probe};
+use crate::sqlite::{Shared, checkpoint};
 
 /// Most jobs in one transaction: bounds both the wait of the first and the size of a transaction.
 const GROUP_MAX: usize = 256;
@@ -171,230 +167,5 @@ impl Writer {
         drop(upsert);
         self.connection.execute_batch("COMMIT")?;
         Ok(())
-    }
-
-    /// Runs one plan. The inner result is the plan's own; the outer is the transaction's.
-    #[expect(clippy::type_complexity, reason = "two ways to fail are two results")]
-    pub(crate) fn run_plan<D: Decide>(
-        &mut self,
-        mut plan: Plan<D>,
-    ) -> Result<Result<Ran<D::Done>, Refused<D::Refusal>>, StoreError> {
-        let mut ask = std::mem::take(&mut plan.ask);
-        for _ in 0..ROUNDS_MAX {
-            let found = ask.iter().map(|ask| self.answer(ask)).collect::<Result<_, _>>()?;
-            match plan.decide.decide(found) {
-                Decision::Refuse(refusal) => return Ok(Err(Refused::Decision(refusal))),
-                Decision::Ask(more) => ask = more,
-                Decision::Write(writes, value) if writes.is_empty() => {
-                    return Ok(Ok(Ran { value, change_version: 0 }));
-                }
-                Decision::Write(writes, value) => {
-                    return Ok(match self.write_all(writes)? {
-                        Ok(change_version) => Ok(Ran { value, change_version }),
-                        Err(error) => Err(Refused::Store(error)),
-                    });
-                }
-            }
-        }
-        Ok(Err(Refused::Store(StoreError::Failed("a plan asked too many rounds".into()))))
-    }
-
-    fn write_all(&mut self, writes: Vec<Write>) -> Result<Result<i64, StoreError>, StoreError> {
-        let before = (self.last_id, self.last_change_version);
-        let mut tally = vec![];
-        self.connection.prepare_cached("SAVEPOINT plan")?.execute([])?;
-        let done: Result<(), StoreError> =
-            writes.into_iter().try_for_each(|write| self.write(write, &mut tally));
-        match done {
-            Ok(()) => {
-                self.connection.prepare_cached("RELEASE plan")?.execute([])?;
-                for (place, n) in tally {
-                    *self.tally.entry(place).or_default() += n;
-                }
-                Ok(Ok(self.last_change_version))
-            }
-            // A full disk or an I/O error has taken the whole transaction with it.
-            Err(error) if self.connection.is_autocommit() => Err(error),
-            Err(error) => {
-                self.connection.execute_batch("ROLLBACK TO plan; RELEASE plan")?;
-                (self.last_id, self.last_change_version) = before;
-                Ok(Err(error))
-            }
-        }
-    }
-
-    fn answer(&self, ask: &Ask) -> Result<Answer, StoreError> {
-        let connection = &self.connection;
-        Ok(match ask {
-            Ask::Document(key) => Answer::Document(probe::by_key(connection, *key)?),
-            Ask::DocumentByUuid(uuid) => Answer::Document(probe::by_uuid(connection, *uuid)?),
-            Ask::Target(key) => Answer::Target(probe::target(connection, *key)?),
-            Ask::Referrers(id) => Answer::Referrers(probe::referrers(connection, *id)?),
-            Ask::Sql(sql) => Answer::Rows(rows(connection, sql)?),
-        })
-    }
-
-    fn write(
-        &mut self,
-        write: Write,
-        tally: &mut Vec<((u16, i64), i64)>,
-    ) -> Result<(), StoreError> {
-        match write {
-            Write::Create(new) => self.create(new, tally),
-            Write::Replace { old, old_references, new } => self.replace(old, &old_references, &new),
-            Write::Delete { row, alias, tombstone } => {
-                self.delete(&row, alias.map(|key| key.0), &tombstone, tally)
-            }
-            Write::Sql(sql) => {
-                self.connection
-                    .prepare_cached(sql.text)?
-                    .execute(rusqlite::params_from_iter(&sql.arguments))?;
-                Ok(())
-            }
-        }
-    }
-
-    fn create(
-        &mut self,
-        mut new: NewDocument,
-        tally: &mut Vec<((u16, i64), i64)>,
-    ) -> Result<(), StoreError> {
-        self.last_id += 1;
-        self.last_change_version += 1;
-        let id = self.last_id;
-        new.references.name_itself(DocumentId(id));
-        let packed = new.references.pack();
-        self.connection
-            .prepare_cached(
-                "INSERT INTO doc (id, uuid, kind, key, cv, modified, refs, body)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            )?
-            .execute(params![
-                id,
-                new.uuid.0,
-                new.kind.0,
-                new.key.0,
-                self.last_change_version,
-                new.modified,
-                packed,
-                new.body
-            ])?;
-        if let Some(alias) = new.alias {
-            self.connection
-                .prepare_cached("INSERT INTO alias (key, id) VALUES (?1, ?2)")?
-                .execute(params![alias.0, id])?;
-        }
-        for target in References::targets(&packed) {
-            self.edge(target, new.kind.0, id)?;
-        }
-        tally.push(((new.kind.0, id >> BLOCK_BITS), 1));
-        Ok(())
-    }
-
-    fn replace(
-        &mut self,
-        old: DocumentId,
-        old_references: &[u8],
-        new: &NewDocument,
-    ) -> Result<(), StoreError> {
-        self.last_change_version += 1;
-        let packed = new.references.pack();
-        self.connection
-            .prepare_cached(
-                "UPDATE doc SET cv = ?2, modified = ?3, refs = ?4, body = ?5 WHERE id = ?1",
-            )?
-            .execute(params![old.0, self.last_change_version, new.modified, packed, new.body])?;
-        let before = References::targets(old_references);
-        let after = References::targets(&packed);
-        for gone in before.iter().filter(|target| after.binary_search(target).is_err()) {
-            self.remove_edge(*gone, new.kind.0, old.0)?;
-        }
-        for come in after.iter().filter(|target| before.binary_search(target).is_err()) {
-            self.edge(*come, new.kind.0, old.0)?;
-        }
-        Ok(())
-    }
-
-    fn delete(
-        &mut self,
-        row: &Row,
-        alias: Option<[u8; 16]>,
-        tombstone: &Tombstone,
-        tally: &mut Vec<((u16, i64), i64)>,
-    ) -> Result<(), StoreError> {
-        self.last_change_version += 1;
-        for target in References::targets(&row.references) {
-            self.remove_edge(target, row.kind.0, row.id.0)?;
-        }
-        self.connection.prepare_cached("DELETE FROM doc WHERE id = ?1")?.execute([row.id.0])?;
-        if let Some(alias) = alias {
-            self.connection.prepare_cached("DELETE FROM alias WHERE key = ?1")?.execute([alias])?;
-        }
-        self.connection
-            .prepare_cached(
-                "INSERT INTO tomb (cv, kind, uuid, key, key_values, modified)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            )?
-            .execute(params![
-                self.last_change_version,
-                row.kind.0,
-                row.uuid.0,
-                row.key.0,
-                tombstone.key_values,
-                tombstone.modified
-            ])?;
-        tally.push(((row.kind.0, row.id.0 >> BLOCK_BITS), -1));
-        Ok(())
-    }
-
-    fn edge(&self, target: DocumentId, kind: u16, source: i64) -> Result<(), StoreError> {
-        self.connection
-            .prepare_cached("INSERT INTO ref (target, kind, source) VALUES (?1, ?2, ?3)")?
-            .execute(params![target.0, kind, source])?;
-        Ok(())
-    }
-
-    fn remove_edge(&self, target: DocumentId, kind: u16, source: i64) -> Result<(), StoreError> {
-        self.connection
-            .prepare_cached("DELETE FROM ref WHERE target = ?1 AND kind = ?2 AND source = ?3")?
-            .execute(params![target.0, kind, source])?;
-        Ok(())
-    }
-}
-
-/// Runs a statement and reads all its rows.
-pub(crate) fn rows(connection: &Connection, sql: &Sql) -> Result<Vec<Vec<Value>>, StoreError> {
-    let mut statement = connection.prepare_cached(sql.text)?;
-    let columns = statement.column_count();
-    let mut found = statement.query(rusqlite::params_from_iter(&sql.arguments))?;
-    let mut out = vec![];
-    while let Some(row) = found.next()? {
-        let mut values = Vec::with_capacity(columns);
-        for at in 0..columns {
-            values.push(match row.get_ref(at)? {
-                ValueRef::Null => Value::Null,
-                ValueRef::Integer(number) => Value::Integer(number),
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    reason = "the store's columns hold no fractions"
-                )]
-                ValueRef::Real(number) => Value::Integer(number as i64),
-                ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
-                ValueRef::Blob(bytes) => Value::Blob(bytes.to_vec()),
-            });
-        }
-        out.push(values);
-    }
-    Ok(out)
-}
-
-impl ToSql for Value {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(match self {
-            Self::Null => ValueRef::Null,
-            Self::Integer(number) => ValueRef::Integer(*number),
-            Self::Text(text) => ValueRef::Text(text.as_bytes()),
-            Self::Blob(bytes) => ValueRef::Blob(bytes),
-        }))
     }
 }

@@ -1,0 +1,140 @@
+//! Each write as statements.
+
+use rusqlite::params;
+
+use crate::error::StoreError;
+use crate::id::DocumentId;
+use crate::plan::{NewDocument, Tombstone, Write};
+use crate::row::{References, Row};
+use crate::sqlite::BLOCK_BITS;
+use crate::sqlite::writer::Writer;
+
+impl Writer {
+    /// Does one write; `tally` gets what it changes of the kept counts.
+    pub(super) fn write(
+        &mut self,
+        write: Write,
+        tally: &mut Vec<((u16, i64), i64)>,
+    ) -> Result<(), StoreError> {
+        match write {
+            Write::Create(new) => self.create(new, tally),
+            Write::Replace { old, old_references, new } => self.replace(old, &old_references, &new),
+            Write::Delete { row, alias, tombstone } => {
+                self.delete(&row, alias.map(|key| key.0), &tombstone, tally)
+            }
+            Write::Sql(sql) => {
+                self.connection
+                    .prepare_cached(sql.text)?
+                    .execute(rusqlite::params_from_iter(&sql.arguments))?;
+                Ok(())
+            }
+        }
+    }
+
+    fn create(
+        &mut self,
+        mut new: NewDocument,
+        tally: &mut Vec<((u16, i64), i64)>,
+    ) -> Result<(), StoreError> {
+        self.last_id += 1;
+        self.last_change_version += 1;
+        let id = self.last_id;
+        new.references.name_itself(DocumentId(id));
+        let packed = new.references.pack();
+        self.connection
+            .prepare_cached(
+                "INSERT INTO doc (id, uuid, kind, key, cv, modified, refs, body)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            )?
+            .execute(params![
+                id,
+                new.uuid.0,
+                new.kind.0,
+                new.key.0,
+                self.last_change_version,
+                new.modified,
+                packed,
+                new.body
+            ])?;
+        if let Some(alias) = new.alias {
+            self.connection
+                .prepare_cached("INSERT INTO alias (key, id) VALUES (?1, ?2)")?
+                .execute(params![alias.0, id])?;
+        }
+        for target in References::targets(&packed) {
+            self.edge(target, new.kind.0, id)?;
+        }
+        tally.push(((new.kind.0, id >> BLOCK_BITS), 1));
+        Ok(())
+    }
+
+    fn replace(
+        &mut self,
+        old: DocumentId,
+        old_references: &[u8],
+        new: &NewDocument,
+    ) -> Result<(), StoreError> {
+        self.last_change_version += 1;
+        let packed = new.references.pack();
+        self.connection
+            .prepare_cached(
+                "UPDATE doc SET cv = ?2, modified = ?3, refs = ?4, body = ?5 WHERE id = ?1",
+            )?
+            .execute(params![old.0, self.last_change_version, new.modified, packed, new.body])?;
+        let before = References::targets(old_references);
+        let after = References::targets(&packed);
+        for gone in before.iter().filter(|target| after.binary_search(target).is_err()) {
+            self.remove_edge(*gone, new.kind.0, old.0)?;
+        }
+        for come in after.iter().filter(|target| before.binary_search(target).is_err()) {
+            self.edge(*come, new.kind.0, old.0)?;
+        }
+        Ok(())
+    }
+
+    fn delete(
+        &mut self,
+        row: &Row,
+        alias: Option<[u8; 16]>,
+        tombstone: &Tombstone,
+        tally: &mut Vec<((u16, i64), i64)>,
+    ) -> Result<(), StoreError> {
+        self.last_change_version += 1;
+        for target in References::targets(&row.references) {
+            self.remove_edge(target, row.kind.0, row.id.0)?;
+        }
+        self.connection.prepare_cached("DELETE FROM doc WHERE id = ?1")?.execute([row.id.0])?;
+        if let Some(alias) = alias {
+            self.connection.prepare_cached("DELETE FROM alias WHERE key = ?1")?.execute([alias])?;
+        }
+        self.connection
+            .prepare_cached(
+                "INSERT INTO tomb (cv, kind, uuid, key, key_values, modified)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?
+            .execute(params![
+                self.last_change_version,
+                row.kind.0,
+                row.uuid.0,
+                row.key.0,
+                tombstone.key_values,
+                tombstone.modified
+            ])?;
+        tally.push(((row.kind.0, row.id.0 >> BLOCK_BITS), -1));
+        Ok(())
+    }
+
+    fn edge(&self, target: DocumentId, kind: u16, source: i64) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("INSERT INTO ref (target, kind, source) VALUES (?1, ?2, ?3)")?
+            .execute(params![target.0, kind, source])?;
+        Ok(())
+    }
+
+    fn remove_edge(&self, target: DocumentId, kind: u16, source: i64) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("DELETE FROM ref WHERE target = ?1 AND kind = ?2 AND source = ?3")?
+            .execute(params![target.0, kind, source])?;
+        Ok(())
+    }
+}
