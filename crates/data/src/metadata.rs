@@ -6,6 +6,7 @@
 
 mod dependencies;
 mod discovery;
+mod gzip;
 mod markup;
 mod media;
 mod openapi;
@@ -31,7 +32,7 @@ pub use page::{CONTENT_SECURITY_POLICY, Credentials, render as browser_page};
 pub use shelf::BASE_URL;
 pub use xsd::{SchemaFile, files as schema_files, schemas};
 
-use shelf::{Copy, Document, Shelf};
+use shelf::{Both, Coding, Copy, Document, Shelf};
 
 /// Most bytes of a body that these routes read: none.
 const BODY_MAX: usize = 0;
@@ -49,7 +50,7 @@ pub type BrowserPage = Arc<dyn Fn(&str) -> String + Send + Sync>;
 pub struct Metadata {
     model: Arc<Model>,
     shelf: Arc<Shelf>,
-    schema_files: Arc<OnceLock<BTreeMap<String, Copy>>>,
+    schema_files: Arc<OnceLock<BTreeMap<String, Both>>>,
     page: BrowserPage,
 }
 
@@ -97,12 +98,10 @@ pub fn routes<C: Send + Sync + 'static>(state: &Metadata) -> Vec<Route<C>> {
     vec![
         route("/", handler(state, root)),
         route("/metadata", handler(state, list)),
-        route("/metadata/", handler(state, list)),
         kept("/metadata/data/v3/resources/swagger.json", Document::Resources),
         kept("/metadata/data/v3/descriptors/swagger.json", Document::Descriptors),
         route("/metadata/data/v3/dependencies", handler(state, dependencies)),
         kept("/metadata/changequeries/v1/swagger.json", Document::ChangeQueries),
-        kept("/metadata/changeQueries/v1/swagger.json", Document::ChangeQueries),
         route("/metadata/xsd", handler(state, list_schemas)),
         route("/metadata/xsd/{schema}/files", handler(state, list_schema_files)),
         route("/metadata/xsd/{schema}/{file}", handler(state, schema_file)),
@@ -131,7 +130,8 @@ async fn dependencies<C>(state: Metadata, call: Call<C>) -> Result<Response, Pro
     let graph = media::prefers(call.header("accept"), "application/graphml", "application/json");
     let document = if graph { Document::DependencyGraph } else { Document::Dependencies };
     let mut response = state.kept(document, &call).await?;
-    response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
+    let vary = HeaderValue::from_static("Accept, Accept-Encoding");
+    response.headers_mut().insert(header::VARY, vary);
     Ok(response)
 }
 
@@ -157,12 +157,12 @@ async fn list_schema_files<C>(state: Metadata, call: Call<C>) -> Result<Response
 async fn schema_file<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
     let schema = state.core_schema(call.params.get("schema"))?;
     let name = call.params.get("file");
-    let copy = state.schema_files().await?.get(name).ok_or_else(|| {
+    let copies = state.schema_files().await?.get(name).ok_or_else(|| {
         Problem::of(Kind::NotFound)
             .detail("There is no such schema file.")
             .hint(format!("/metadata/xsd/{schema}/files lists the files."))
     })?;
-    Ok(answer(&call, copy, XML))
+    Ok(coded(&call, copies.get(coding(&call)), XML))
 }
 
 impl Metadata {
@@ -177,13 +177,13 @@ impl Metadata {
     }
 
     /// The schema files by name; whoever asks first waits until they are written.
-    async fn schema_files(&self) -> Result<&BTreeMap<String, Copy>, Problem> {
+    async fn schema_files(&self) -> Result<&BTreeMap<String, Both>, Problem> {
         if self.schema_files.get().is_none() {
             let (model, files) = (Arc::clone(&self.model), Arc::clone(&self.schema_files));
             tokio::task::spawn_blocking(move || {
                 files.get_or_init(|| {
                     let written = schema_files(&model);
-                    written.into_iter().map(|file| (file.name, Copy::of(file.text))).collect()
+                    written.into_iter().map(|file| (file.name, Both::of(&file.text))).collect()
                 });
             })
             .await
@@ -194,18 +194,19 @@ impl Metadata {
 
     /// Answers with a document that is kept; whoever asks first waits until it is written.
     async fn kept<C>(&self, document: Document, call: &Call<C>) -> Result<Response, Problem> {
-        let copy = if let Some(copy) = self.shelf.peek(document, &call.base_url) {
+        let coding = coding(call);
+        let copy = if let Some(copy) = self.shelf.peek(document, &call.base_url, coding) {
             copy
         } else {
             let (state, base_url) = (self.clone(), call.base_url.clone());
             tokio::task::spawn_blocking(move || {
-                state.shelf.get(document, &base_url, || state.write(document))
+                state.shelf.get(document, &base_url, coding, || state.write(document))
             })
             .await
             .map_err(Problem::internal)?
         };
         let media = if document == Document::DependencyGraph { GRAPHML } else { JSON };
-        Ok(answer(call, &copy, media))
+        Ok(coded(call, &copy, media))
     }
 
     fn write(&self, document: Document) -> String {
@@ -226,6 +227,23 @@ fn small<C>(call: &Call<C>, document: &Value) -> Response {
     answer(call, &Copy::of(document.to_string()), JSON)
 }
 
+/// The coding that the caller prefers.
+fn coding<C>(call: &Call<C>) -> Coding {
+    let lines = call.headers.get_all(header::ACCEPT_ENCODING).iter();
+    if media::takes_gzip(lines.filter_map(|line| line.to_str().ok())) {
+        Coding::Gzip
+    } else {
+        Coding::Identity
+    }
+}
+
+/// Answers with the copy that is right for the caller's codings.
+fn coded<C>(call: &Call<C>, copy: &Copy, media: &'static str) -> Response {
+    let mut response = answer(call, copy, media);
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    response
+}
+
 /// Answers with a copy, or with 304 where the caller has it already.
 fn answer<C>(call: &Call<C>, copy: &Copy, media: &'static str) -> Response {
     let known = call.header("if-none-match").is_some_and(|tags| {
@@ -237,7 +255,11 @@ fn answer<C>(call: &Call<C>, copy: &Copy, media: &'static str) -> Response {
         empty_response(StatusCode::NOT_MODIFIED)
     } else {
         let mut response = http::Response::new(Full::new(copy.bytes.clone()));
-        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
+        if copy.coding == Coding::Gzip {
+            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        }
         response
     };
     let headers = response.headers_mut();

@@ -9,6 +9,9 @@ mod whole_model;
 #[path = "metadata/xsd.rs"]
 mod xsd;
 
+use std::io::Read as _;
+
+use flate2::read::GzDecoder;
 use homeroom_data::metadata::{
     Credentials, Metadata, Section, browser_page, change_queries, document,
 };
@@ -65,7 +68,7 @@ async fn another_page_can_take_its_place() {
 #[tokio::test]
 async fn the_list_of_documents_leads_to_documents() {
     let state = Metadata::new(small());
-    let (_, _, body) = ask(&state, "/metadata/", &[]).await;
+    let (_, _, body) = ask(&state, "/metadata", &[]).await;
     let list: serde_json::Value = serde_json::from_slice(&body).unwrap();
 
     for entry in list.as_array().unwrap() {
@@ -96,6 +99,49 @@ async fn a_document_that_the_caller_has_is_not_sent_again() {
     assert_eq!(again["etag"], etag);
     let (status, _, _) = ask(&state, path, &[("if-none-match", "\"other\"")]).await;
     assert_eq!(status, 200);
+}
+
+#[tokio::test]
+async fn a_caller_who_takes_gzip_gets_the_same_document_compressed() {
+    let (few, all) = (Metadata::new(small()), Metadata::new(shipped()));
+    for (state, path) in [
+        (&few, "/metadata/data/v3/resources/swagger.json"),
+        (&few, "/metadata/data/v3/descriptors/swagger.json"),
+        (&few, "/metadata/xsd/ed-fi/Ed-Fi-Core.xsd"),
+        (&all, "/metadata/data/v3/dependencies"),
+    ] {
+        let (_, plain_headers, plain) = ask(state, path, &[("accept-encoding", "gzip;q=0")]).await;
+
+        let (status, headers, body) = ask(state, path, &[("accept-encoding", "br, gzip")]).await;
+
+        assert_eq!(status, 200, "{path}");
+        assert_eq!(headers["content-encoding"], "gzip", "{path}");
+        assert_eq!(headers["content-type"], plain_headers["content-type"], "{path}");
+        assert!(!plain_headers.contains_key("content-encoding"), "{path}");
+        assert_ne!(headers["etag"], plain_headers["etag"], "{path}");
+        for headers in [&headers, &plain_headers] {
+            assert!(headers["vary"].to_str().unwrap().ends_with("Accept-Encoding"), "{path}");
+        }
+        assert!(body.len() < plain.len(), "{path}");
+        let mut read = vec![];
+        GzDecoder::new(&body[..]).read_to_end(&mut read).unwrap();
+        assert_eq!(read, plain, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn each_coding_is_known_by_its_own_tag() {
+    let state = Metadata::new(small());
+    let path = "/metadata/data/v3/resources/swagger.json";
+    let (_, headers, _) = ask(&state, path, &[("accept-encoding", "gzip")]).await;
+    let known = ("if-none-match", headers["etag"].to_str().unwrap());
+
+    let (with_gzip, again, body) = ask(&state, path, &[known, ("accept-encoding", "gzip")]).await;
+    let (without, _, _) = ask(&state, path, &[known]).await;
+
+    assert_eq!((with_gzip, without, body.len()), (304, 200, 0));
+    assert_eq!(again["vary"], "Accept-Encoding");
+    assert_eq!(again["etag"], headers["etag"]);
 }
 
 #[test]

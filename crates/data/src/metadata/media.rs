@@ -1,6 +1,6 @@
-//! What an `Accept` header prefers.
+//! What the headers `Accept` and `Accept-Encoding` prefer.
 //!
-//! Source: RFC 9110 §12.5.1.
+//! Source: RFC 9110 §12.5.1, §12.5.3.
 
 /// Whether the caller likes `wanted` better than `usual`; a tie and a missing header mean no.
 pub fn prefers(accept: Option<&str>, wanted: &str, usual: &str) -> bool {
@@ -24,14 +24,35 @@ fn quality(accept: &str, media: &str) -> u16 {
             } else {
                 return None;
             };
-            let weight = parts
-                .filter_map(|parameter| parameter.split_once('='))
-                .find(|(name, _)| name.trim().eq_ignore_ascii_case("q"))
-                .map_or(1000, |(_, value)| thousandths(value.trim()));
-            Some((specific, weight))
+            Some((specific, weight(parts)))
         })
         .max()
         .map_or(0, |(_, weight)| weight)
+}
+
+/// Whether the caller takes gzip and likes it no less than what is not compressed.
+pub fn takes_gzip<'a>(accept_encoding: impl Iterator<Item = &'a str>) -> bool {
+    let (mut gzip, mut identity, mut others) = (None, None, None);
+    for coding in accept_encoding.flat_map(|line| line.split(',')) {
+        let mut parts = coding.split(';');
+        let slot = match parts.next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+            "gzip" | "x-gzip" => &mut gzip,
+            "identity" => &mut identity,
+            "*" => &mut others,
+            _ => continue,
+        };
+        *slot = Some(weight(parts));
+    }
+    let gzip = gzip.or(others).unwrap_or(0);
+    gzip > 0 && gzip >= identity.unwrap_or(0)
+}
+
+/// The weight among the parameters of a range or a coding, in thousandths.
+fn weight<'a>(parameters: impl Iterator<Item = &'a str>) -> u16 {
+    parameters
+        .filter_map(|parameter| parameter.split_once('='))
+        .find(|(name, _)| name.trim().eq_ignore_ascii_case("q"))
+        .map_or(1000, |(_, value)| thousandths(value.trim()))
 }
 
 /// `0.85` is 850; what is no weight counts as 0.
@@ -65,6 +86,35 @@ mod tests {
             (Some(";;,,=,q=1"), false),
         ] {
             assert_eq!(prefers(accept, "text/html", "application/json"), expected, "{accept:?}");
+        }
+    }
+
+    #[test]
+    fn gzip_is_taken_unless_it_is_refused_or_liked_less() {
+        for (lines, expected) in [
+            (&[][..], false),
+            (&[""], false),
+            (&["gzip"], true),
+            (&["gzip, deflate, br"], true),
+            (&["deflate, GZip;q=0.5"], true),
+            (&["x-gzip"], true),
+            (&["br", "gzip"], true),
+            (&["gzip;q=0"], false),
+            (&["gzip; q=0.000, *"], false),
+            (&["gzip;q=0.001"], true),
+            (&["*"], true),
+            (&["*;q=0"], false),
+            (&["*;q=0, gzip"], true),
+            (&["deflate, br"], false),
+            (&["identity"], false),
+            (&["identity, gzip;q=0.5"], false),
+            (&["identity;q=0.5, gzip"], true),
+            (&["identity;q=0, gzip;q=0"], false),
+            (&["gzipped"], false),
+            (&["gzip;q=much"], false),
+            (&[";;,,=,q=1"], false),
+        ] {
+            assert_eq!(takes_gzip(lines.iter().copied()), expected, "{lines:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Keeps the big documents: each is written once, and copied out for a few base URLs.
+//! Keeps the big documents: each is written and compressed once, and copied out for a few base URLs.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -6,11 +6,16 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 
+use super::gzip::Gzip;
+
 /// Stands for the base URL while a document is written.
 pub const BASE_URL: &str = "{baseUrl}";
 
 /// Most base URLs whose copies are kept; the one asked for first leaves first.
 const BASE_URLS_MAX: usize = 8;
+
+/// Bytes from which on a text is compressed; below, a packet holds it anyway.
+const GZIP_MIN: usize = 1024;
 
 /// A document that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,58 +32,130 @@ pub enum Document {
     DependencyGraph,
 }
 
+/// How a document's bytes are coded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Coding {
+    /// As they are.
+    Identity,
+    /// Compressed.
+    Gzip,
+}
+
 /// A whole document, ready to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Copy {
-    /// Its text.
+    /// Its bytes.
     pub bytes: Bytes,
-    /// Its entity tag, quoted.
+    /// How they are coded.
+    pub coding: Coding,
+    /// Its entity tag, quoted; each coding has its own.
     pub etag: String,
 }
 
 impl Copy {
-    /// A copy of a text; equal texts have equal tags.
+    /// A copy of a text as it is; equal texts have equal tags.
     pub fn of(bytes: impl Into<Bytes>) -> Self {
-        let bytes = bytes.into();
+        Self::coded(bytes.into(), Coding::Identity)
+    }
+
+    fn coded(bytes: Bytes, coding: Coding) -> Self {
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);
-        Self { etag: format!("\"{:016x}\"", hasher.finish()), bytes }
+        Self { etag: format!("\"{:016x}\"", hasher.finish()), bytes, coding }
+    }
+}
+
+/// A text between whose runs the base URL belongs; it is compressed when that is first asked for.
+#[derive(Debug)]
+struct Template {
+    runs: Vec<String>,
+    gzip: OnceLock<Gzip>,
+}
+
+impl Template {
+    /// A template of a text, with [`BASE_URL`] where the base URL belongs.
+    fn of(text: &str) -> Self {
+        Self { runs: text.split(BASE_URL).map(str::to_owned).collect(), gzip: OnceLock::new() }
+    }
+
+    /// The copy for a base URL; a short text stays as it is.
+    fn copy(&self, base_url: &str, coding: Coding) -> Copy {
+        let filling = escaped(base_url);
+        let length: usize = self.runs.iter().map(String::len).sum();
+        match coding {
+            Coding::Gzip if length >= GZIP_MIN => {
+                let gzip = self.gzip.get_or_init(|| Gzip::of(&self.runs));
+                Copy::coded(gzip.filled(&filling).into(), coding)
+            }
+            Coding::Identity | Coding::Gzip => Copy::of(self.runs.join(&filling)),
+        }
+    }
+}
+
+/// A text without a base URL, in both codings.
+#[derive(Debug)]
+pub struct Both {
+    identity: Copy,
+    gzip: Copy,
+}
+
+impl Both {
+    /// Both copies of a text.
+    pub fn of(text: &str) -> Self {
+        let template = Template { runs: vec![text.to_owned()], gzip: OnceLock::new() };
+        let copy = |coding| template.copy("", coding);
+        Self { identity: copy(Coding::Identity), gzip: copy(Coding::Gzip) }
+    }
+
+    /// The copy of a coding.
+    pub fn get(&self, coding: Coding) -> &Copy {
+        match coding {
+            Coding::Identity => &self.identity,
+            Coding::Gzip => &self.gzip,
+        }
     }
 }
 
 /// The documents written so far.
 #[derive(Debug, Default)]
 pub struct Shelf {
-    templates: [OnceLock<Vec<String>>; 5],
-    copies: Mutex<VecDeque<(String, HashMap<Document, Copy>)>>,
+    templates: [OnceLock<Template>; 5],
+    copies: Mutex<VecDeque<(String, Copies)>>,
 }
+
+type Copies = HashMap<(Document, Coding), Copy>;
 
 impl Shelf {
     /// The copy for a base URL, if there is one.
-    pub fn peek(&self, document: Document, base_url: &str) -> Option<Copy> {
+    pub fn peek(&self, document: Document, base_url: &str, coding: Coding) -> Option<Copy> {
         let copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, found) = copies.iter().find(|(base, _)| base == base_url)?;
-        found.get(&document).cloned()
+        found.get(&(document, coding)).cloned()
     }
 
     /// The copy for a base URL; `write` gives the JSON or XML text, with [`BASE_URL`] where the base
     /// URL belongs, and runs once in the life of the shelf.
-    pub fn get(&self, document: Document, base_url: &str, write: impl FnOnce() -> String) -> Copy {
-        if let Some(copy) = self.peek(document, base_url) {
+    pub fn get(
+        &self,
+        document: Document,
+        base_url: &str,
+        coding: Coding,
+        write: impl FnOnce() -> String,
+    ) -> Copy {
+        if let Some(copy) = self.peek(document, base_url, coding) {
             return copy;
         }
-        let template = self.templates[document as usize]
-            .get_or_init(|| write().split(BASE_URL).map(str::to_owned).collect());
-        let copy = Copy::of(template.join(&escaped(base_url)));
+        let template = self.templates[document as usize].get_or_init(|| Template::of(&write()));
+        let copy = template.copy(base_url, coding);
         let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
         let at = copies.iter().position(|(base, _)| base == base_url).unwrap_or_else(|| {
             if copies.len() == BASE_URLS_MAX {
                 copies.pop_front();
             }
-            copies.push_back((base_url.to_owned(), HashMap::new()));
+            copies.push_back((base_url.to_owned(), Copies::new()));
             copies.len() - 1
         });
-        copies[at].1.insert(document, copy.clone());
+        copies[at].1.insert((document, coding), copy.clone());
         copy
     }
 }
@@ -96,11 +173,13 @@ mod tests {
     #[test]
     fn a_document_is_written_once_and_has_each_base_url_in_its_place() {
         let shelf = Shelf::default();
-        let first = shelf
-            .get(Document::Resources, "http://a", || format!("[\"{BASE_URL}/x\",\"{BASE_URL}\"]"));
+        let get = |base_url: &str, write: fn() -> String| {
+            shelf.get(Document::Resources, base_url, Coding::Identity, write)
+        };
+        let first = get("http://a", || format!("[\"{BASE_URL}/x\",\"{BASE_URL}\"]"));
 
-        let second = shelf.get(Document::Resources, "http://b\"", || unreachable!());
-        let again = shelf.get(Document::Resources, "http://a", || unreachable!());
+        let second = get("http://b\"", || unreachable!());
+        let again = get("http://a", || unreachable!());
 
         assert_eq!(first.bytes, "[\"http://a/x\",\"http://a\"]");
         assert_eq!(second.bytes, "[\"http://b\\\"/x\",\"http://b\\\"\"]");
@@ -109,15 +188,32 @@ mod tests {
     }
 
     #[test]
+    fn only_a_text_of_some_length_is_compressed() {
+        for (length, coding) in [(GZIP_MIN - 1, Coding::Identity), (GZIP_MIN, Coding::Gzip)] {
+            let template = Template::of(&"a".repeat(length));
+
+            let copy = template.copy("http://a", Coding::Gzip);
+
+            assert_eq!(copy.coding, coding);
+            let plain = template.copy("http://a", Coding::Identity);
+            assert_eq!(copy.etag == plain.etag, coding == Coding::Identity);
+        }
+    }
+
+    #[test]
     fn no_more_base_urls_are_kept_than_the_limit_says() {
         let shelf = Shelf::default();
 
         for host in 0..100 {
-            shelf.get(Document::ChangeQueries, &format!("http://{host}"), String::new);
+            for coding in [Coding::Identity, Coding::Gzip] {
+                let base_url = format!("http://{host}");
+                shelf.get(Document::ChangeQueries, &base_url, coding, String::new);
+            }
         }
 
+        let kept = |host: &str| shelf.peek(Document::ChangeQueries, host, Coding::Gzip).is_some();
         assert_eq!(shelf.copies.lock().unwrap().len(), BASE_URLS_MAX);
-        assert_eq!(shelf.peek(Document::ChangeQueries, "http://91"), None);
-        assert!(shelf.peek(Document::ChangeQueries, "http://92").is_some());
+        assert!(!kept("http://91"));
+        assert!(kept("http://92"));
     }
 }
