@@ -14,7 +14,8 @@ mod writer;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
 
 pub(crate) use lister::Lister;
 pub(crate) use open::{backup, check, open_file};
@@ -33,6 +34,29 @@ pub(crate) struct Sqlite {
     pub(crate) lister: Lister,
 }
 
+impl Sqlite {
+    /// Ends readers, then the writer, which empties the log and closes the file.
+    pub(crate) fn close(&self) {
+        self.shared.is_closed.store(true, Ordering::Release);
+        self.lister.close();
+        probe::forget(&self.shared);
+        self.writer.close();
+    }
+}
+
+impl Drop for Sqlite {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Waits for a thread, unless it is this one: the last to hold a store may be a job of its own.
+fn join(thread: JoinHandle<()>) {
+    if thread.thread().id() != std::thread::current().id() && thread.join().is_err() {
+        tracing::error!("a thread of the store panicked");
+    }
+}
+
 /// What writer, readers and the checkpointer share.
 pub(crate) struct Shared {
     pub(crate) path: PathBuf,
@@ -40,6 +64,8 @@ pub(crate) struct Shared {
     pub(crate) number: u64,
     pub(crate) newest_change_version: AtomicI64,
     pub(crate) cache_kib: u32,
+    /// Whether nothing is answered any more.
+    pub(crate) is_closed: AtomicBool,
     /// Jobs that the writer has not answered yet.
     pub(crate) waiting: AtomicUsize,
 }
@@ -52,6 +78,7 @@ impl Shared {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             newest_change_version: AtomicI64::new(newest),
             cache_kib,
+            is_closed: AtomicBool::new(false),
             waiting: AtomicUsize::new(0),
         }
     }

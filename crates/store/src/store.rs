@@ -22,7 +22,8 @@ use crate::store::temporary::TemporaryFolder;
 
 pub use options::{Health, Options, StoreLoad};
 
-/// An open store; clones share it. It is closed when the last one is dropped.
+/// An open store; clones share it. It is closed by [`Store::close`], or when the last one is
+/// dropped.
 #[derive(Clone)]
 pub struct Store {
     engine: Arc<Engine>,
@@ -196,6 +197,15 @@ impl Store {
             waiting: sqlite.shared.waiting.load(Ordering::Relaxed),
             log_bytes: std::fs::metadata(sqlite.shared.log_file()).map_or(0, |file| file.len()),
         }
+    }
+
+    /// Closes the store for all its clones: what was taken on is done, the write-ahead log is
+    /// taken into the file, the lock is given back. From then on everything is answered
+    /// [`StoreError::Closed`]. Waits, for reads no longer than their deadline; closing twice is
+    /// closing once.
+    pub fn close(&self) {
+        let Engine::Sqlite(sqlite) = &*self.engine;
+        sqlite.close();
     }
 
     /// Copies the store to a new file while it is in use; the copy is checked.

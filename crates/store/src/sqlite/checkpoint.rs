@@ -88,3 +88,21 @@ pub(crate) fn restart(connection: &Connection) {
         Err(error) => tracing::warn!(%error, "the write-ahead log could not be restarted"),
     }
 }
+
+/// Copies the whole log back and empties it, before the file is closed.
+pub(crate) fn finish(connection: &Connection) {
+    if let Err(error) = connection.execute_batch("PRAGMA optimize") {
+        tracing::warn!(%error, "the statistics could not be renewed");
+    }
+    if !truncate(connection) {
+        tracing::warn!("readers keep the write-ahead log; the next start takes it in");
+    }
+}
+
+/// Copies the whole log back and empties its file; false where readers are in the way.
+fn truncate(connection: &Connection) -> bool {
+    connection
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| Ok(row.get::<_, i64>(0)? == 0))
+        .inspect_err(|error| tracing::warn!(%error, "the write-ahead log could not be emptied"))
+        .unwrap_or(false)
+}

@@ -3,7 +3,7 @@
 //! other core wait for a scan.
 
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -11,8 +11,8 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::error::StoreError;
-use crate::sqlite::Shared;
 use crate::sqlite::open::open_reader;
+use crate::sqlite::{Shared, join};
 
 /// Most reads that wait for a thread.
 const QUEUE_MAX: usize = 512;
@@ -23,9 +23,13 @@ type Read = Box<dyn FnOnce(Result<&mut Connection, StoreError>) + Send>;
 
 /// The reading threads.
 pub(crate) struct Lister {
-    short: Option<SyncSender<(Instant, Read)>>,
-    long: Option<SyncSender<(Instant, Read)>>,
-    threads: Vec<JoinHandle<()>>,
+    queues: RwLock<Option<Queues>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+struct Queues {
+    short: SyncSender<Read>,
+    long: SyncSender<Read>,
 }
 
 impl Lister {
@@ -47,11 +51,18 @@ impl Lister {
                     .map_err(|error| StoreError::Failed(error.to_string()))?;
                 threads.push(thread);
             }
-            Ok(Some(sender))
+            Ok(sender)
         };
         let short = start("store-list", short)?;
         let long = start("store-scan", long)?;
-        Ok(Self { short, long, threads })
+        Ok(Self { queues: RwLock::new(Some(Queues { short, long })), threads: Mutex::new(threads) })
+    }
+
+    /// Takes no more reads and waits for those that were taken, each of which has its deadline.
+    pub(crate) fn close(&self) {
+        drop(self.queues.write().unwrap_or_else(PoisonError::into_inner).take());
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        threads.drain(..).for_each(join);
     }
 
     /// Reads within `time`, waiting included.
@@ -85,33 +96,25 @@ impl Lister {
         read: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
         answer: impl FnOnce(Result<T, StoreError>) + Send + 'static,
     ) -> Result<(), StoreError> {
-        let queue = if is_long { &self.long } else { &self.short };
         let deadline = Instant::now() + time;
         let job: Read = Box::new(move |connection| {
             answer(connection.and_then(|connection| within(connection, deadline, time, read)));
         });
-        let queue = queue.as_ref().ok_or(StoreError::Closed)?;
-        queue.try_send((deadline, job)).map_err(|error| match error {
+        let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
+        let queues = queues.as_ref().ok_or(StoreError::Closed)?;
+        let queue = if is_long { &queues.long } else { &queues.short };
+        queue.try_send(job).map_err(|error| match error {
             TrySendError::Full(_) => StoreError::Busy,
             TrySendError::Disconnected(_) => StoreError::Closed,
         })
     }
 }
 
-impl Drop for Lister {
-    fn drop(&mut self) {
-        (self.short, self.long) = (None, None);
-        for thread in self.threads.drain(..) {
-            _ = thread.join();
-        }
-    }
-}
-
-fn work(reads: &Mutex<Receiver<(Instant, Read)>>, shared: &Shared) {
+fn work(reads: &Mutex<Receiver<Read>>, shared: &Shared) {
     let mut connection: Option<Connection> = None;
     loop {
         let next = reads.lock().map(|reads| reads.recv());
-        let Ok(Ok((_, read))) = next else { return };
+        let Ok(Ok(read)) = next else { return };
         if connection.is_none() {
             match open_reader(&shared.path, shared.cache_kib) {
                 Ok(opened) => connection = Some(opened),

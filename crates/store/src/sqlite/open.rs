@@ -186,7 +186,8 @@ pub(crate) fn check(path: &Path) -> Result<Vec<String>, StoreError> {
     let cannot_open = |error: &dyn std::fmt::Display| {
         StoreError::Unusable(format!("cannot open {}: {error}", path.display()))
     };
-    File::open(path).map_err(|error| cannot_open(&error))?;
+    // Not opened: closing a second handle would take this process's locks on the file away.
+    std::fs::metadata(path).map_err(|error| cannot_open(&error))?;
     let connection =
         open_reader(path, 65_536).map_err(|error| match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => StoreError::Unusable(format!(

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 
@@ -20,6 +21,9 @@ pub(crate) fn on_this_thread<T>(
     shared: &Shared,
     probe: impl FnOnce(&Connection) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
+    if shared.is_closed.load(Ordering::Acquire) {
+        return Err(StoreError::Closed);
+    }
     CONNECTIONS.with_borrow_mut(|connections| {
         if !connections.contains_key(&shared.number) {
             // A thread outlives the stores that tests open one after another.
@@ -30,6 +34,12 @@ pub(crate) fn on_this_thread<T>(
         }
         probe(&connections[&shared.number])
     })
+}
+
+/// Closes this thread's connection to the store.
+pub(crate) fn forget(shared: &Shared) {
+    // A thread that ends has closed its connections already.
+    _ = CONNECTIONS.try_with(|connections| drop(connections.borrow_mut().remove(&shared.number)));
 }
 
 pub(crate) const COLUMNS: &str = "id, uuid, kind, key, cv, modified, refs, body";

@@ -7,15 +7,15 @@ mod write;
 use std::collections::HashMap;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
 use rusqlite::{Connection, params};
 
 use crate::error::StoreError;
-use crate::sqlite::{Shared, checkpoint};
+use crate::sqlite::{Shared, checkpoint, join};
 
 /// Most jobs in one transaction: bounds both the wait of the first and the size of a transaction.
 const GROUP_MAX: usize = 256;
@@ -31,9 +31,11 @@ pub(crate) trait Job: Send {
 /// The way to the writer.
 pub(crate) struct WriterHandle {
     shared: Arc<Shared>,
-    jobs: Option<SyncSender<Box<dyn Job>>>,
-    thread: Option<JoinHandle<()>>,
+    jobs: RwLock<Option<Jobs>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
+
+type Jobs = SyncSender<Box<dyn Job>>;
 
 impl WriterHandle {
     /// Starts the writer; `queue` bounds the jobs that wait.
@@ -61,44 +63,53 @@ impl WriterHandle {
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || {
-                writer.work(&arrivals);
+                let connection = writer.work(&arrivals);
+                // Two checkpoints at once would be in each other's way.
                 drop(checkpointer);
+                checkpoint::finish(&connection);
+                drop(connection);
                 drop(lock);
             })
             .map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(Self { shared: handle, jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self { shared: handle, jobs: RwLock::new(Some(jobs)), thread: Mutex::new(Some(thread)) })
     }
 
     /// Hands a job over without waiting for a place in the queue.
     pub(crate) fn offer(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
-        let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
-        self.shared.waiting.fetch_add(1, Ordering::Relaxed);
-        jobs.try_send(job).map_err(|error| {
-            self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
-            match error {
+        self.hand(|jobs| {
+            jobs.try_send(job).map_err(|error| match error {
                 TrySendError::Full(_) => StoreError::Busy,
                 TrySendError::Disconnected(_) => StoreError::Closed,
-            }
+            })
         })
     }
 
     /// Hands a job over and waits for a place in the queue.
     pub(crate) fn push(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
-        let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
+        self.hand(|jobs| jobs.send(job).map_err(|_| StoreError::Closed))
+    }
+
+    fn hand(&self, send: impl FnOnce(&Jobs) -> Result<(), StoreError>) -> Result<(), StoreError> {
+        // A clone, so that one who waits for a place keeps nobody out.
+        let jobs = self.jobs.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let jobs = jobs.ok_or(StoreError::Closed)?;
         self.shared.waiting.fetch_add(1, Ordering::Relaxed);
-        jobs.send(job).map_err(|_| {
-            self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
-            StoreError::Closed
-        })
+        send(&jobs).inspect_err(|_| _ = self.shared.waiting.fetch_sub(1, Ordering::Relaxed))
+    }
+
+    /// Takes no more jobs and waits until those that were taken are done and the file is closed.
+    pub(crate) fn close(&self) {
+        drop(self.jobs.write().unwrap_or_else(PoisonError::into_inner).take());
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = thread.take() {
+            join(thread);
+        }
     }
 }
 
 impl Drop for WriterHandle {
     fn drop(&mut self) {
-        self.jobs = None;
-        if let Some(thread) = self.thread.take() {
-            _ = thread.join();
-        }
+        self.close();
     }
 }
 
@@ -114,7 +125,8 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    fn work(mut self, arrivals: &Receiver<Box<dyn Job>>) {
+    /// Runs what arrives until nobody can send any more.
+    fn work(mut self, arrivals: &Receiver<Box<dyn Job>>) -> Connection {
         let mut group: Vec<Box<dyn Job>> = Vec::with_capacity(GROUP_MAX);
         while let Ok(first) = arrivals.recv() {
             let before = (self.last_id, self.last_change_version);
@@ -153,7 +165,7 @@ impl Writer {
                 checkpoint::restart(&self.connection);
             }
         }
-        _ = self.connection.execute_batch("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)");
+        self.connection
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {

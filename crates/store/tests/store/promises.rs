@@ -1,65 +1,11 @@
-//! What the store promises, on the embedded engine.
+//! Documents, lists, files: what holds from day to day.
 
 use homeroom_store::{
-    Answer, Ask, Condition, Decision, DocumentId, KindId, ListQuery, NaturalKey, NewDocument,
-    Options, Plan, References, Refused, Sql, Store, StoreError, Tombstone, Uuid, Value, Write,
+    Answer, Ask, Condition, Decision, KindId, ListQuery, Options, Plan, Refused, Sql, Store,
+    StoreError, Uuid, Value, Write,
 };
 
-type Done = Decision<(), String>;
-
-fn key(name: &str) -> NaturalKey {
-    NaturalKey::of("k", [name.as_bytes()])
-}
-
-fn document(kind: KindId, name: &str, others: Vec<DocumentId>) -> NewDocument {
-    NewDocument {
-        uuid: Uuid::new(),
-        kind,
-        key: key(name),
-        alias: None,
-        body: format!("{{\"name\":\"{name}\"}}"),
-        references: References { links: vec![], others },
-        modified: 7,
-    }
-}
-
-fn create(store: &Store, new: NewDocument) -> i64 {
-    let mut new = Some(new);
-    let plan = Plan {
-        ask: vec![],
-        decide: move |_| -> Done {
-            Decision::Write(vec![Write::Create(new.take().expect("once"))], ())
-        },
-    };
-    store.run_blocking(plan).unwrap().change_version
-}
-
-fn delete(store: &Store, name: &str) {
-    let plan = Plan {
-        ask: vec![Ask::Document(key(name))],
-        decide: |found: Vec<Answer>| -> Done {
-            let Some(Answer::Document(Some(row))) = found.into_iter().next() else {
-                return Decision::Refuse("missing".into());
-            };
-            let tombstone = Tombstone { key_values: "{}".into(), modified: 9 };
-            Decision::Write(vec![Write::Delete { row: Box::new(row), alias: None, tombstone }], ())
-        },
-    };
-    store.run_blocking(plan).unwrap();
-}
-
-fn names(rows: &[homeroom_store::Row]) -> Vec<String> {
-    rows.iter()
-        .map(|row| row.body.trim_start_matches("{\"name\":\"").trim_end_matches("\"}").to_owned())
-        .collect()
-}
-
-fn store() -> (Store, KindId, KindId) {
-    let kinds = ["a".to_owned(), "b".to_owned()];
-    let store = Store::temporary(&kinds).unwrap();
-    let numbers = store.kinds(&kinds).unwrap();
-    (store, numbers[0], numbers[1])
-}
+use crate::support::{Done, create, delete, document, key, names, store};
 
 #[test]
 fn a_document_is_found_by_id_and_by_identity() {

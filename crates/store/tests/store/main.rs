@@ -1,0 +1,5 @@
+//! What the store promises, on the embedded engine.
+
+mod closing;
+mod promises;
+mod support;

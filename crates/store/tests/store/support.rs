@@ -1,0 +1,90 @@
+//! Small documents, and stores of their own.
+
+use homeroom_store::{
+    Answer, Ask, Decision, DocumentId, KindId, NaturalKey, NewDocument, Options, Plan, References,
+    Store, Tombstone, Uuid, Write,
+};
+
+pub type Done = Decision<(), String>;
+
+pub fn key(name: &str) -> NaturalKey {
+    NaturalKey::of("k", [name.as_bytes()])
+}
+
+pub fn document(kind: KindId, name: &str, others: Vec<DocumentId>) -> NewDocument {
+    NewDocument {
+        uuid: Uuid::new(),
+        kind,
+        key: key(name),
+        alias: None,
+        body: format!("{{\"name\":\"{name}\"}}"),
+        references: References { links: vec![], others },
+        modified: 7,
+    }
+}
+
+pub fn create(store: &Store, new: NewDocument) -> i64 {
+    let mut new = Some(new);
+    let plan = Plan {
+        ask: vec![],
+        decide: move |_| -> Done {
+            Decision::Write(vec![Write::Create(new.take().expect("once"))], ())
+        },
+    };
+    store.run_blocking(plan).unwrap().change_version
+}
+
+pub fn delete(store: &Store, name: &str) {
+    let plan = Plan {
+        ask: vec![Ask::Document(key(name))],
+        decide: |found: Vec<Answer>| -> Done {
+            let Some(Answer::Document(Some(row))) = found.into_iter().next() else {
+                return Decision::Refuse("missing".into());
+            };
+            let tombstone = Tombstone { key_values: "{}".into(), modified: 9 };
+            Decision::Write(vec![Write::Delete { row: Box::new(row), alias: None, tombstone }], ())
+        },
+    };
+    store.run_blocking(plan).unwrap();
+}
+
+pub fn names(rows: &[homeroom_store::Row]) -> Vec<String> {
+    rows.iter()
+        .map(|row| row.body.trim_start_matches("{\"name\":\"").trim_end_matches("\"}").to_owned())
+        .collect()
+}
+
+pub fn store() -> (Store, KindId, KindId) {
+    let kinds = ["a".to_owned(), "b".to_owned()];
+    let store = Store::temporary(&kinds).unwrap();
+    let numbers = store.kinds(&kinds).unwrap();
+    (store, numbers[0], numbers[1])
+}
+
+/// Where a store can be opened again and again; goes with its value.
+pub struct Place(pub std::path::PathBuf);
+
+impl Place {
+    pub fn new() -> Self {
+        let path = std::env::temp_dir().join(format!("homeroom-place-{}", Uuid::new()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub fn options(&self) -> Options {
+        Options::for_file(self.0.join("homeroom.db"))
+    }
+
+    /// Opens the store; gives the number of its one kind, too.
+    pub fn open(&self) -> (Store, KindId) {
+        let store = Store::open(&self.options()).unwrap();
+        let kinds = store.kinds(&["a".to_owned()]).unwrap();
+        (store, kinds[0])
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        _ = std::fs::remove_dir_all(&self.0);
+    }
+}
