@@ -13,13 +13,7 @@ pub fn parameters() -> Value {
         "offset": query(
             "offset",
             "How many items to skip before the first one that is returned.",
-            &json!({
-                "type": "integer",
-                "format": "int64",
-                "minimum": 0,
-                "maximum": i64::MAX,
-                "default": 0,
-            }),
+            &json!({ "type": "integer", "format": "int64", "minimum": 0, "default": 0 }),
         ),
         "limit": query(
             "limit",
@@ -45,12 +39,12 @@ pub fn parameters() -> Value {
         "MinChangeVersion": query(
             "minChangeVersion",
             "Returns only what changed at this change version or later.",
-            &json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": i64::MAX }),
+            &json!({ "type": "integer", "format": "int64", "minimum": 0 }),
         ),
         "MaxChangeVersion": query(
             "maxChangeVersion",
             "Returns only what changed at this change version or earlier.",
-            &json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": i64::MAX }),
+            &json!({ "type": "integer", "format": "int64", "minimum": 0 }),
         ),
         "numberOfPartitions": query(
             "number",

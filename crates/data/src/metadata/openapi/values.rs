@@ -23,9 +23,7 @@ pub fn scalar(kind: Scalar) -> Map<String, Value> {
         Scalar::Text { min, max } => {
             json!({ "type": "string", "minLength": min, "maxLength": max })
         }
-        Scalar::Integer { bits, min, max } => json!({
-            "type": "integer", "format": format!("int{bits}"), "minimum": min, "maximum": max,
-        }),
+        Scalar::Integer { bits, min, max } => integer(bits, min, max),
         Scalar::Decimal { precision, scale, min, max } => {
             let widest = widest(precision, scale);
             json!({
@@ -87,6 +85,22 @@ pub fn vocabulary(model: &Model) -> impl Fn(Scalar) -> Option<String> + '_ {
     }
 }
 
+/// An integer; the bounds that its format has anyway are left out.
+fn integer(bits: u8, min: i64, max: i64) -> Value {
+    let mut schema = json!({ "type": "integer", "format": format!("int{bits}") });
+    let (least, greatest) = match bits {
+        32 => (i32::MIN.into(), i32::MAX.into()),
+        _ => (i64::MIN, i64::MAX),
+    };
+    if min > least {
+        schema["minimum"] = min.into();
+    }
+    if max < greatest {
+        schema["maximum"] = max.into();
+    }
+    schema
+}
+
 /// Greatest number with so many digits: `(9, 2)` is 9999999.99.
 fn widest(precision: u8, scale: u8) -> f64 {
     let whole = usize::from(precision.saturating_sub(scale));
@@ -107,6 +121,27 @@ fn number(value: f64) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_integer_has_only_the_bounds_that_its_format_does_not_have() {
+        let (least, greatest) = (i32::MIN.into(), i32::MAX.into());
+        for (bits, min, max, expected) in [
+            (32, least, greatest, json!({ "type": "integer", "format": "int32" })),
+            (64, i64::MIN, i64::MAX, json!({ "type": "integer", "format": "int64" })),
+            (32, 0, greatest, json!({ "type": "integer", "format": "int32", "minimum": 0 })),
+            (64, i64::MIN, 9, json!({ "type": "integer", "format": "int64", "maximum": 9 })),
+            (
+                64,
+                least,
+                greatest,
+                json!({
+                    "type": "integer", "format": "int64", "minimum": least, "maximum": greatest,
+                }),
+            ),
+        ] {
+            assert_eq!(integer(bits, min, max), expected);
+        }
+    }
 
     #[test]
     fn a_decimal_is_bounded_by_its_digits() {
