@@ -57,7 +57,7 @@ pub enum Condition {
         /// Whether case is ignored.
         fold: bool,
     },
-    /// The value at a path is this number, given as decimal text.
+    /// The value at a path is this number.
     Number {
         /// JSON paths.
         paths: Vec<String>,

@@ -141,7 +141,7 @@ pub enum Write {
 pub struct Ran<T> {
     /// What the decision gave.
     pub value: T,
-    /// Change version of what was written; 0 where nothing was.
+    /// Change version of the documents that were written; 0 where none was.
     pub change_version: i64,
 }
 

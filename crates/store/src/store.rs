@@ -208,6 +208,13 @@ impl Store {
         sqlite.close();
     }
 
+    /// What the engine's threads share.
+    #[cfg(test)]
+    pub(crate) fn shared(&self) -> &Arc<sqlite::Shared> {
+        let Engine::Sqlite(sqlite) = &*self.engine;
+        &sqlite.shared
+    }
+
     /// Copies the store to a new file while it is in use; the copy is checked.
     ///
     /// # Errors

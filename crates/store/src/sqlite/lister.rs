@@ -2,7 +2,8 @@
 //! an index) one at a time on another, each with a deadline, so that neither the workers nor the
 //! other core wait for a scan.
 
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -65,7 +66,8 @@ impl Lister {
         threads.drain(..).for_each(join);
     }
 
-    /// Reads within `time`, waiting included.
+    /// Reads within `time`, waiting included; late is answered in time even while all threads are
+    /// busy, and what is late when its turn comes is not read at all.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         is_long: bool,
@@ -74,7 +76,10 @@ impl Lister {
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         self.offer(is_long, time, read, move |found| _ = reply.send(found))?;
-        answer.await.unwrap_or(Err(StoreError::Closed))
+        match tokio::time::timeout(time, answer).await {
+            Ok(found) => found.unwrap_or(Err(StoreError::Closed)),
+            Err(_) => Err(StoreError::Deadline(time)),
+        }
     }
 
     /// As [`Lister::read`], for threads that may wait.
@@ -86,7 +91,12 @@ impl Lister {
     ) -> Result<T, StoreError> {
         let (reply, answer) = sync_channel(1);
         self.offer(is_long, time, read, move |found| _ = reply.send(found))?;
-        answer.recv().unwrap_or(Err(StoreError::Closed))
+        answer.recv_timeout(time).unwrap_or_else(|error| {
+            Err(match error {
+                RecvTimeoutError::Timeout => StoreError::Deadline(time),
+                RecvTimeoutError::Disconnected => StoreError::Closed,
+            })
+        })
     }
 
     fn offer<T: Send + 'static>(
@@ -140,10 +150,77 @@ fn within<T>(
         return Err(StoreError::Deadline(time));
     }
     connection.progress_handler(STEPS, Some(move || Instant::now() >= deadline))?;
-    let found = read(connection);
+    // A fault in one read must not end the thread.
+    let found = catch_unwind(AssertUnwindSafe(|| read(connection)))
+        .unwrap_or_else(|_| Err(StoreError::Failed("a read panicked".into())));
     connection.progress_handler(0, None::<fn() -> bool>)?;
     match found {
         Err(StoreError::Failed(_)) if Instant::now() >= deadline => Err(StoreError::Deadline(time)),
         found => found,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::store::Store;
+
+    const LONG: Duration = Duration::from_mins(1);
+    const BRIEF: Duration = Duration::from_millis(50);
+
+    /// One thread of each sort, and the store that keeps the file there.
+    fn lister() -> (Lister, Store) {
+        let store = Store::temporary(&[]).unwrap();
+        (Lister::start(store.shared(), 1, 1).unwrap(), store)
+    }
+
+    fn one(connection: &Connection) -> Result<i64, StoreError> {
+        Ok(connection.query_row("SELECT 1", [], |row| row.get(0))?)
+    }
+
+    #[test]
+    fn a_read_that_panics_ends_no_thread() {
+        let (lister, _store) = lister();
+        for _ in 0..3 {
+            let failed =
+                lister.read_blocking(false, LONG, |_| -> Result<(), _> { panic!("in a read") });
+            assert!(matches!(failed, Err(StoreError::Failed(_))), "{failed:?}");
+        }
+
+        let found = lister.read_blocking(false, LONG, one);
+
+        assert_eq!(found.unwrap(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_waiting_read_is_answered_in_time_and_never_begun_though_all_threads_are_busy() {
+        let (lister, _store) = lister();
+        let lister = Arc::new(lister);
+        let (begun, has_begun) = channel();
+        let (end, may_end) = channel::<()>();
+        let busy = Arc::clone(&lister);
+        let busy = std::thread::spawn(move || {
+            busy.read_blocking(false, LONG, move |_| {
+                begun.send(()).unwrap();
+                _ = may_end.recv();
+                Ok(())
+            })
+        });
+        has_begun.recv().unwrap();
+        let (late, was_read) = channel();
+        let blocking = late.clone();
+        let closed = |_| StoreError::Closed;
+
+        let waited = lister.read(false, BRIEF, move |_| late.send(()).map_err(closed)).await;
+        let also = lister.read_blocking(false, BRIEF, move |_| blocking.send(()).map_err(closed));
+
+        assert!(matches!(waited, Err(StoreError::Deadline(_))), "{waited:?}");
+        assert!(matches!(also, Err(StoreError::Deadline(_))), "{also:?}");
+        drop(end);
+        busy.join().unwrap().unwrap();
+        assert_eq!(lister.read(false, LONG, one).await.unwrap(), 1);
+        assert!(was_read.try_recv().is_err());
     }
 }

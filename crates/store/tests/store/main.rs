@@ -1,5 +1,6 @@
 //! What the store promises, on the embedded engine.
 
 mod closing;
+mod faults;
 mod promises;
 mod support;

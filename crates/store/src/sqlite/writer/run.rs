@@ -1,5 +1,7 @@
 //! One plan: ask, decide, write, in a savepoint of its own.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use crate::error::StoreError;
 use crate::plan::{Answer, Ask, Decide, Decision, Plan, ROUNDS_MAX, Ran, Refused, Write};
 use crate::sqlite::probe;
@@ -15,8 +17,19 @@ impl Writer {
     ) -> Result<Result<Ran<D::Done>, Refused<D::Refusal>>, StoreError> {
         let mut ask = std::mem::take(&mut plan.ask);
         for _ in 0..ROUNDS_MAX {
-            let found = ask.iter().map(|ask| self.answer(ask)).collect::<Result<_, _>>()?;
-            match plan.decide.decide(found) {
+            let found = match ask.iter().map(|ask| self.answer(ask)).collect::<Result<_, _>>() {
+                Ok(found) => found,
+                // Damage has taken the whole transaction with it.
+                Err(error) if self.connection.is_autocommit() => return Err(error),
+                Err(error) => return Ok(Err(Refused::Store(error))),
+            };
+            // A fault in one decision must not reach its neighbours; nothing is written yet.
+            let decided = catch_unwind(AssertUnwindSafe(|| plan.decide.decide(found)));
+            let Ok(decision) = decided else {
+                let error = StoreError::Failed("a decision panicked".into());
+                return Ok(Err(Refused::Store(error)));
+            };
+            match decision {
                 Decision::Refuse(refusal) => return Ok(Err(Refused::Decision(refusal))),
                 Decision::Ask(more) => ask = more,
                 Decision::Write(writes, value) if writes.is_empty() => {
@@ -45,7 +58,8 @@ impl Writer {
                 for (place, n) in tally {
                     *self.tally.entry(place).or_default() += n;
                 }
-                Ok(Ok(self.last_change_version))
+                let is_changed = self.last_change_version > before.1;
+                Ok(Ok(if is_changed { self.last_change_version } else { 0 }))
             }
             // A full disk or an I/O error has taken the whole transaction with it.
             Err(error) if self.connection.is_autocommit() => Err(error),
