@@ -1,20 +1,24 @@
 //! Education organizations by id, as `/oauth/token_info` shows them.
+//!
+//! The base that all of them extend is named here, as authorization's rules name it; what its kinds
+//! are, what they are called and what is above them comes from the model.
 
 use std::future::Future;
 use std::pin::Pin;
 
 use homeroom_access::{EducationOrganization, EducationOrganizations};
 use homeroom_http::Problem;
-use homeroom_model::{PropertyKind, Resource, Target};
+use homeroom_model::{
+    Abstract, Model, Presence, PropertyKind, Resource, ResourceId, Scalar, Target,
+};
 use homeroom_store::Row;
 
 use crate::json::Json;
 use crate::{DataApi, problem_of};
 
-/// The abstract base that authorization speaks of (the subject kind of the same name).
+/// The abstract base that authorization speaks of (the subject kind of the same name). A model may
+/// have other bases, and which of them a client is bound to is a rule of Ed-Fi and not of the model.
 const BASE: &str = "EducationOrganization";
-/// The property of the base's documents that names them.
-const NAME: &str = "nameOfInstitution";
 /// Most organizations above one.
 const ANCESTORS_MAX: usize = 16;
 
@@ -33,10 +37,12 @@ impl EducationOrganizations for DataApi {
 fn organization(api: &DataApi, id: i64) -> Result<Option<EducationOrganization>, Problem> {
     let Some((resource, row)) = find(api, id)? else { return Ok(None) };
     let Ok(Json::Object(members)) = Json::read(row.body.as_bytes()) else { return Ok(None) };
-    let name = match Json::member(members.as_slice(), NAME) {
-        Some(Json::Text(name)) => name.to_string(),
-        _ => String::new(),
-    };
+    let model = &api.catalog.model;
+    let base = resource.base.as_ref().map(|base| model.base(base.id));
+    let name = base
+        .and_then(|base| name_property(model, base))
+        .and_then(|property| Json::member(members.as_slice(), property));
+    let name = if let Some(Json::Text(name)) = name { name.to_string() } else { String::new() };
     let mut ancestors = vec![];
     above(api, resource, &row.body, &mut ancestors)?;
     let schema = resource.schema.replace('-', "");
@@ -51,6 +57,26 @@ fn find(api: &DataApi, id: i64) -> Result<Option<(&Resource, Row)>, Problem> {
     let Some((_, uuid, _)) = api.store.target(key).map_err(problem_of)? else { return Ok(None) };
     let Some(row) = api.store.document(uuid).map_err(problem_of)? else { return Ok(None) };
     Ok(api.catalog.resource(row.kind).map(|resource| (resource, row)))
+}
+
+/// The property that names the documents of a base: the one text that all its subclasses demand
+/// beside their key. [`None`] where there is none or more than one.
+fn name_property<'m>(model: &'m Model, base: &Abstract) -> Option<&'m str> {
+    let texts = |id: &ResourceId| {
+        let properties = model.resource(*id).properties.iter();
+        properties.filter(|property| {
+            property.presence == Presence::Required
+                && matches!(property.kind, PropertyKind::Scalar(Scalar::Text { .. }))
+        })
+    };
+    let (first, others) = base.subclasses.split_first()?;
+    let mut shared = texts(first).filter(|property| {
+        others.iter().all(|id| texts(id).any(|other| other.name == property.name))
+    });
+    match (shared.next(), shared.next()) {
+        (Some(only), None) => Some(&only.name),
+        _ => None,
+    }
 }
 
 /// Adds the organizations that a document's references of the same base lead to, and so on.
@@ -96,4 +122,47 @@ fn snake_case(name: &str) -> String {
         out.push(letter.to_ascii_lowercase());
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use homeroom_model::{format, link, shipped};
+
+    use super::*;
+
+    fn name_in(text: &str) -> Option<String> {
+        let model = link(&[format::read(text).unwrap()]).unwrap();
+        let base = model.abstracts.iter().find(|base| base.name == BASE).unwrap();
+        name_property(&model, base).map(str::to_owned)
+    }
+
+    #[test]
+    fn the_shipped_models_organizations_have_one_name() {
+        let name = name_in(shipped("5.2.0").unwrap());
+
+        assert_eq!(name.as_deref(), Some("nameOfInstitution"));
+    }
+
+    #[test]
+    fn a_name_is_the_only_text_that_every_subclass_demands() {
+        for (first, second, expected) in [
+            ("! title text(1..9)", "! title text(1..9)", Some("title")),
+            ("! title text(1..9)\n  ! code text(1..9)", "! title text(1..9)", Some("title")),
+            ("! title text(1..9)", "? title text(1..9)", None),
+            ("! size int32", "! size int32", None),
+            (
+                "! code text(1..9)\n  ! title text(1..9)",
+                "! code text(1..9)\n  ! title text(1..9)",
+                None,
+            ),
+        ] {
+            let text = format!(
+                "standard Ed-Fi ed-fi 5.2.0\n\nabstract {BASE}\n  @ id int64\n\n\
+                 resource One ones\n  base {BASE} id=oneId\n  @ oneId int64\n  {first}\n\n\
+                 resource Two twos\n  base {BASE} id=twoId\n  @ twoId int64\n  {second}\n"
+            );
+
+            assert_eq!(name_in(&text).as_deref(), expected, "{first} / {second}");
+        }
+    }
 }

@@ -249,11 +249,8 @@ fn check_scalar(schema: &Value, scalar: Scalar, path: &str) {
             assert_eq!(schema["maxLength"].as_u64(), Some(u64::from(max)), "{path}");
         }
         Scalar::Integer { bits, min, max } => {
-            let (least, greatest) = if bits == 32 {
-                (i32::MIN.into(), i32::MAX.into())
-            } else {
-                (i64::MIN, i64::MAX)
-            };
+            let (least, greatest) =
+                if bits == 32 { (i32::MIN.into(), i32::MAX.into()) } else { (i64::MIN, i64::MAX) };
             let own = |bound: i64, of_format: i64| (bound != of_format).then_some(bound);
             assert_eq!(schema["minimum"].as_i64(), own(min, least), "{path}");
             assert_eq!(schema["maximum"].as_i64(), own(max, greatest), "{path}");

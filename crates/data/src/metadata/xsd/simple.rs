@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use homeroom_model::{Model, Scalar};
+use homeroom_model::{Model, ResourceKind, Scalar};
 
 use super::super::markup::escaped;
 
@@ -75,9 +75,15 @@ impl SimpleTypes {
         name
     }
 
-    /// The type of a school year, `2021-2022`: those that the model knows, or any.
+    /// The type of a school year, `2021-2022`: those that the model knows, or any. It is called
+    /// like the enumeration, the one resource to which elements refer by a school year.
     pub fn school_year(&mut self, model: &Model) -> String {
-        let name = "SchoolYearType";
+        let name = &model
+            .resources
+            .iter()
+            .find(|resource| resource.kind == ResourceKind::Enumeration)
+            .expect("an element is a school year because it refers to an enumeration")
+            .name;
         let facets: Vec<String> = if model.school_years.is_empty() {
             vec!["<xs:pattern value=\"[0-9]{4}-[0-9]{4}\"/>".into()]
         } else {
@@ -90,7 +96,7 @@ impl SimpleTypes {
                 .collect()
         };
         self.add(name, "xs:string", &facets);
-        name.into()
+        name.clone()
     }
 
     fn add(&mut self, name: &str, base: &str, facets: &[String]) {
