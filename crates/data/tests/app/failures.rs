@@ -3,7 +3,9 @@
 use std::fmt::Display;
 
 /// Most breaches that a message shows.
-const SHOWN_MAX: usize = 40;
+const SHOWN_MAX: usize = 20;
+/// Most characters of one of them.
+const LENGTH_MAX: usize = 400;
 
 /// Breaches of one law.
 pub struct Failures {
@@ -29,7 +31,11 @@ impl Failures {
     #[track_caller]
     pub fn assert_none(self, least: usize) {
         let Self { law, checked, found } = self;
-        let shown: Vec<&str> = found.iter().take(SHOWN_MAX).map(String::as_str).collect();
+        let shown: Vec<String> = found
+            .iter()
+            .take(SHOWN_MAX)
+            .map(|what| what.chars().take(LENGTH_MAX).collect())
+            .collect();
         assert!(
             found.is_empty(),
             "{law}: {} of {checked} cases broke it\n  {}",

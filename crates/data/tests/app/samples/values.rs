@@ -74,11 +74,12 @@ impl Values {
     }
 }
 
-/// A text that holds what has a meaning elsewhere, where there is room for it.
+/// A text that holds what has a meaning elsewhere, where there is room for it; no `#`, which the
+/// namespace of a descriptor may not have.
 fn text(n: u64, min: usize, max: usize) -> String {
     // What is this short is no identity, so that it may come again.
     let number = base_36(if max < 8 { n % 36u64.pow(u32::try_from(max).unwrap()) } else { n });
-    let odd = format!("Ñ'\"\\ &+%2F#{{}}/{number}");
+    let odd = format!("Ñ'\"\\ &+%2F{{}}/{number}");
     if odd.chars().count() <= max {
         return odd;
     }

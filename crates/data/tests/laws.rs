@@ -1,0 +1,27 @@
+//! Laws that hold whatever is sent.
+
+mod app;
+
+#[path = "laws/canonical.rs"]
+mod canonical;
+#[path = "laws/history.rs"]
+mod history;
+#[path = "laws/spelling.rs"]
+mod spelling;
+#[path = "laws/texts.rs"]
+mod texts;
+
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+
+/// Runs a law over so many cases; what a case needs once stands outside.
+fn holds<S: Strategy>(
+    cases: u32,
+    strategy: &S,
+    law: impl Fn(S::Value) -> Result<(), TestCaseError>,
+) {
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    if let Err(error) = TestRunner::new(config).run(strategy, law) {
+        panic!("{error}");
+    }
+}
