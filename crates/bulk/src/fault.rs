@@ -63,7 +63,7 @@ impl Fault<'_> {
         match self {
             Self::Flawed(flaws) => flaws.first().map_or(Kind::BadRequest, |flaw| flaw.kind),
             Self::Invalid(_) => Kind::DataValidationFailed,
-            Self::Absent(absent) if absent.iter().all(|absent| absent.is_descriptor) => {
+            Self::Absent(absent) if absent.iter().any(|absent| absent.is_descriptor) => {
                 Kind::BadRequest
             }
             Self::Absent(_) => Kind::UnresolvedReference,
@@ -155,9 +155,7 @@ impl Fault<'_> {
             }
             message
         }));
-        // What has no reject behind it is the root.
-        let root = all.iter().find(|absent| absent.missing.rejected.is_none()).or(all.first());
-        let Some(root) = root else {
+        let Some(root) = root(all) else {
             let group = Group { r#type: self.kind().urn(), by: String::new() };
             return Words { message, hint: String::new(), group, what: String::new() };
         };
@@ -188,6 +186,12 @@ impl Fault<'_> {
             if root.is_descriptor { Kind::BadRequest } else { Kind::UnresolvedReference }.urn();
         Words { message, hint, group: Group { r#type, by }, what }
     }
+}
+
+/// Of several, the one that a reject is grouped by: what has no reject behind it, descriptors first.
+pub(crate) fn root(all: &[Absent]) -> Option<&Absent> {
+    let own = || all.iter().filter(|absent| absent.missing.rejected.is_none());
+    own().find(|absent| absent.is_descriptor).or(own().next()).or(all.first())
 }
 
 fn spell(messages: impl Iterator<Item = String>) -> String {

@@ -43,8 +43,8 @@ pub(crate) struct Intake<'a> {
     ready: VecDeque<(At, u8)>,
     /// How many records of each resource the input has.
     totals: HashMap<ResourceId, u64>,
-    /// How many of them have not come yet.
-    remaining: HashMap<ResourceId, u64>,
+    /// How many of them are neither stored nor rejected nor waiting.
+    undecided: HashMap<ResourceId, u64>,
     /// In a dry run: identities that would be stored, as hashes of half the length.
     trial: Option<HashSet<u64>>,
     /// The store's newest version when the load began.
@@ -67,9 +67,10 @@ impl<'a> Intake<'a> {
     pub(crate) fn new(
         api: &'a DataApi,
         sources: Option<&'a Sources<'a>>,
-        report: Report,
+        mut report: Report,
         is_trial: bool,
     ) -> Self {
+        report.counts.dry_run = is_trial;
         let totals = sources.map(Sources::counts).unwrap_or_default();
         Self {
             api,
@@ -79,7 +80,7 @@ impl<'a> Intake<'a> {
             batch_bytes: 0,
             waiting: Waiting::default(),
             ready: VecDeque::new(),
-            remaining: totals.clone(),
+            undecided: totals.clone(),
             totals,
             trial: is_trial.then(HashSet::new),
             version_before: api.store.newest_change_version(),
@@ -101,9 +102,6 @@ impl<'a> Intake<'a> {
         counts.records += 1;
         if let Some(id) = record.resource {
             counts.records += items(&self.api.catalog.model.resource(id).properties, &record.json);
-            if let Some(remaining) = self.remaining.get_mut(&id) {
-                *remaining = remaining.saturating_sub(1);
-            }
             self.report.warn(id, record.strays.clone(), record.at);
         }
         self.offer(record, given, 0)?;
@@ -135,8 +133,9 @@ impl<'a> Intake<'a> {
             if waiters.is_empty() {
                 return Ok(());
             }
-            for Waiter { at, .. } in waiters {
+            for Waiter { at, resource, .. } in waiters {
                 let Some(sources) = self.sources else { continue };
+                self.reopen(resource);
                 let again = sources.again(at, |record| {
                     let absent = self.absent(&record)?;
                     if absent.is_empty() {
@@ -272,8 +271,26 @@ impl<'a> Intake<'a> {
             Effect::Created | Effect::Updated => self.report.counts.loaded += 1,
             Effect::Unchanged => self.report.counts.unchanged += 1,
         }
+        self.decided(entry.resource);
         for key in std::iter::once(entry.keys.0).chain(entry.keys.1) {
-            self.ready.extend(self.waiting.take(key).into_iter().map(|waiter| (waiter.at, 1)));
+            for waiter in self.waiting.take(key) {
+                self.reopen(waiter.resource);
+                self.ready.push_back((waiter.at, 1));
+            }
+        }
+    }
+
+    /// A record is stored, rejected or waits.
+    fn decided(&mut self, resource: ResourceId) {
+        if let Some(count) = self.undecided.get_mut(&resource) {
+            *count = count.saturating_sub(1);
+        }
+    }
+
+    /// A record that waited is tried again.
+    fn reopen(&mut self, resource: ResourceId) {
+        if let Some(count) = self.undecided.get_mut(&resource) {
+            *count += 1;
         }
     }
 
@@ -308,24 +325,25 @@ impl<'a> Intake<'a> {
             self.ready.push_back((entry.at, entry.attempt + 1));
             return Ok(());
         };
-        let waiter = Waiter { at: entry.at, keys: entry.keys };
-        if absent.iter().all(|absent| self.may_come(absent))
+        let waiter = Waiter { at: entry.at, resource: entry.resource, keys: entry.keys };
+        if absent.iter().all(|absent| self.may_come(absent, entry.resource))
             && self.waiting.wait(waiter, first.hash)
         {
+            self.decided(entry.resource);
             return Ok(());
         }
         self.reject_absent(record, absent)
     }
 
-    /// Whether a record of this load may still bring it.
-    fn may_come(&self, absent: &Absent) -> bool {
+    /// Whether a record of this load may still bring what a record of `asking` lacks.
+    fn may_come(&self, absent: &Absent, asking: ResourceId) -> bool {
         let model = &self.api.catalog.model;
-        let is_left = |id: &ResourceId| self.remaining.get(id).is_some_and(|left| *left > 0);
+        // The record that asks is undecided itself.
+        let is_left = |id: &ResourceId| {
+            self.undecided.get(id).is_some_and(|left| *left > u64::from(*id == asking))
+        };
         if self.waiting.has(absent.hash) {
             return true;
-        }
-        if self.sources.is_none() || self.report.has_rejected(absent.hash) {
-            return false;
         }
         match model.by_name(&absent.missing.resource) {
             Some(Target::Resource(id)) => is_left(&id),
@@ -415,6 +433,9 @@ impl<'a> Intake<'a> {
     fn reject(&mut self, record: &Record<'_>, fault: &Fault<'_>) -> Result<(), LoadError> {
         let catalog = &self.api.catalog;
         let resource: Option<&Resource> = record.resource.map(|id| catalog.model.resource(id));
+        if let Some(id) = record.resource {
+            self.decided(id);
+        }
         let rejected = Rejected {
             at: record.at,
             resource,

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::causes::Causes;
 use crate::error::LoadError;
-use crate::fault::{Absent, Fault};
+use crate::fault::{Absent, Fault, root};
 use crate::place::{At, Malformed};
 use crate::reject::{Missing, Reject, RejectedAt, Summary, Warning};
 use crate::reject_files::RejectFiles;
@@ -92,11 +92,6 @@ impl Report {
         }
     }
 
-    /// Whether the record with this identity was rejected.
-    pub(crate) fn has_rejected(&self, key: NaturalKey) -> bool {
-        self.causes.of_rejected(key).is_some()
-    }
-
     /// Rejects a record.
     ///
     /// # Errors
@@ -128,8 +123,7 @@ impl Report {
         };
         self.causes.count(cause, 1, followed.is_some());
         if let (None, Fault::Absent(all)) = (followed, fault)
-            && let Some(root) = all.iter().find(|absent| absent.missing.rejected.is_none())
-            && !root.is_descriptor
+            && let Some(root) = root(all).filter(|root| !root.is_descriptor)
         {
             self.causes.example(cause, &root.missing.key);
         }

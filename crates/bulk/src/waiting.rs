@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
+use homeroom_model::ResourceId;
 use homeroom_store::NaturalKey;
 
 use crate::place::At;
@@ -17,6 +18,8 @@ const WAITING_MAX: usize = 1_000_000;
 pub(crate) struct Waiter {
     /// Where it stands.
     pub at: At,
+    /// Its resource.
+    pub resource: ResourceId,
     /// Its identity, and that under its base.
     pub keys: (NaturalKey, Option<NaturalKey>),
 }
@@ -109,7 +112,8 @@ mod tests {
     }
 
     fn waiter(of: u8, offset: u64) -> Waiter {
-        Waiter { at: At { file: 0, offset, bytes: 1, line: 1 }, keys: (key(of), None) }
+        let at = At { file: 0, offset, bytes: 1, line: 1 };
+        Waiter { at, resource: ResourceId(0), keys: (key(of), None) }
     }
 
     #[test]
