@@ -26,9 +26,7 @@ pub fn routes(access: &Arc<Access>) -> Vec<Route<ApiClient>> {
     let recognized = Entry::Token { scope: ANY_SCOPE };
     vec![
         route(Method::POST, "/oauth/token", Entry::Public, handler(access, post_token)),
-        route(Method::POST, "/oauth/token/", Entry::Public, handler(access, post_token)),
         route(Method::POST, "/oauth/token_info", recognized, handler(access, post_token_info)),
-        route(Method::POST, "/oauth/token_info/", recognized, handler(access, post_token_info)),
         route(Method::GET, "/.well-known/jwks.json", Entry::Public, handler(access, get_keys)),
     ]
 }

@@ -69,10 +69,7 @@ impl Catalog {
 
     /// Hash of a descriptor's identity, from its URI in any case.
     pub fn descriptor_key(&self, descriptor: ResourceId, uri: &str) -> NaturalKey {
-        NaturalKey::of(
-            &self.names[usize::from(descriptor.0)],
-            [uri.to_ascii_lowercase().as_bytes()],
-        )
+        NaturalKey::of(&self.names[usize::from(descriptor.0)], [uri.to_lowercase().as_bytes()])
     }
 }
 

@@ -9,7 +9,7 @@ use homeroom_store::{Condition, DocumentId, NaturalKey, Store, StoreError, Uuid}
 use crate::catalog::{Catalog, is_descriptor};
 use crate::json::{Json, write_text};
 use crate::scalar;
-use crate::validate::key_bytes;
+use crate::validate::{descriptor_uri, key_bytes};
 
 /// What a list is restricted to.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -42,15 +42,18 @@ pub fn read(
 ) -> Result<Filter, Problem> {
     let mut errors = vec![];
     let mut given: Vec<Given<'_>> = vec![];
+    let mut never = false;
     for field in &resource.query_fields {
-        let Some(sent) = query.get(&field.name) else { continue };
+        let Some(sent) = query.get(&field.name).filter(|sent| !sent.is_empty()) else { continue };
         match canonical(field.scalar, sent) {
             Ok(text) => given.push(Given { field, text }),
+            // No document uses a descriptor that is no URI.
+            Err(_) if matches!(field.scalar, Scalar::Descriptor(_)) => never = true,
             Err(message) => errors.push(format!("{}: {message}", field.name)),
         }
     }
     let mut filter = Filter::default();
-    if let Some(id) = query.get("id") {
+    if let Some(id) = query.get("id").filter(|id| !id.is_empty()) {
         match Uuid::read(id) {
             Some(id) => filter.conditions.push(Condition::Uuid(id)),
             None => errors.push("id must be 32 hex digits.".into()),
@@ -60,6 +63,10 @@ pub fn read(
         let mut problem = Problem::of(Kind::ParameterValidationFailed);
         problem.errors = errors;
         return Err(problem);
+    }
+    if never {
+        filter.conditions.push(Condition::Never);
+        return Ok(filter);
     }
     if let Some(key) = whole_key(catalog, resource, &given) {
         filter.conditions.push(Condition::Key(key));
@@ -95,15 +102,7 @@ fn whole_key(catalog: &Catalog, resource: &Resource, given: &[Given<'_>]) -> Opt
         .map(|column| given.iter().find(|g| g.field.name == column.name).map(|g| g.text.as_str()))
         .collect::<Option<Vec<&str>>>()?;
     if is_descriptor(resource) {
-        let value = |name: &str| {
-            let at = resource.key.iter().position(|column| column.name == name)?;
-            match Json::read(texts[at].as_bytes()) {
-                Ok(Json::Text(text)) => Some(text.into_owned()),
-                _ => None,
-            }
-        };
-        let uri = format!("{}#{}", value("namespace")?, value("codeValue")?);
-        return Some(catalog.descriptor_key(resource.id, &uri));
+        return Some(catalog.descriptor_key(resource.id, &descriptor_uri(resource, &texts)));
     }
     let columns: Vec<_> =
         resource.key.iter().zip(texts).map(|(c, text)| key_bytes(c.scalar, text)).collect();
@@ -202,7 +201,9 @@ fn condition(resource: &Resource, given: &Given<'_>) -> Condition {
         Scalar::Boolean => Condition::Boolean { paths, value: given.text == "true" },
         Scalar::Descriptor(_) => Condition::Text { paths, value: plain(), fold: true },
         Scalar::Text { .. } | Scalar::Date | Scalar::DateTime | Scalar::Time => {
-            Condition::Text { paths, value: plain(), fold: false }
+            // A descriptor's identity does not depend on case.
+            let fold = given.field.identity && is_descriptor(resource);
+            Condition::Text { paths, value: plain(), fold }
         }
     }
 }

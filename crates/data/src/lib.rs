@@ -49,12 +49,27 @@ impl DataApi {
     }
 
     fn resource(&self, call: &Call) -> Result<&Resource, Problem> {
+        if call.header("use-snapshot").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+            return Err(no_snapshot(&call.method));
+        }
         let (schema, endpoint) = (call.params.get("schema"), call.params.get("endpoint"));
         self.catalog.model.by_endpoint(schema, endpoint).ok_or_else(|| {
             Problem::of(Kind::NotFound)
                 .detail("There is no such resource.")
                 .hint("/metadata/data/v3/resources/swagger.json lists the resources.")
         })
+    }
+}
+
+/// What a caller is told who asks for a snapshot: this store has none.
+fn no_snapshot(method: &Method) -> Problem {
+    if *method == Method::GET || *method == Method::HEAD {
+        Problem::of(Kind::NotFound)
+            .detail("This server offers no snapshots.")
+            .hint("Leave the Use-Snapshot header out; page with pageToken within maxChangeVersion.")
+    } else {
+        Problem::of(Kind::SnapshotsMethodNotAllowed)
+            .header(http::header::ALLOW, http::HeaderValue::from_static("GET, HEAD"))
     }
 }
 

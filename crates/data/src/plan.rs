@@ -15,6 +15,9 @@ use crate::catalog::Catalog;
 use crate::json::Json;
 use crate::validate::{Document, key_values, validate};
 
+/// Most places that one problem names.
+const NAMED_MAX: usize = 100;
+
 /// What the caller demands of the stored version.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Precondition {
@@ -262,12 +265,12 @@ impl Save {
         for descriptor in &document.descriptors {
             if let Some((target, ..)) = targets.get(&descriptor.key) {
                 references.others.push(*target);
-            } else {
+            } else if unknown.len() < NAMED_MAX {
                 let name = &self.catalog.model.resource(descriptor.descriptor).name;
                 unknown
                     .entry(descriptor.path.json(resource))
                     .or_default()
-                    .push(format!("The value is no known {name}."));
+                    .push(unknown_descriptor(name));
             }
         }
         references.others.sort_unstable();
@@ -277,7 +280,7 @@ impl Save {
                 .detail("The document uses descriptor values that this store does not have.")
                 .violations(unknown)
                 .hint("Send the descriptor first, or use one that GET of the descriptor's endpoint lists.");
-            problem.errors = missing.iter().map(|(path, name)| unresolved(path, name)).collect();
+            problem.errors = unresolved_all(&missing);
             return Err(problem);
         }
         if !missing.is_empty() {
@@ -287,7 +290,7 @@ impl Save {
             let mut problem = Problem::of(Kind::UnresolvedReference)
                 .detail(format!("The referenced {} does not exist.", names.join(", ")))
                 .hint("Send the referenced document first; /metadata/data/v3/dependencies gives an order that works.");
-            problem.errors = missing.iter().map(|(path, name)| unresolved(path, name)).collect();
+            problem.errors = unresolved_all(&missing);
             return Err(problem);
         }
         Ok(references)
@@ -425,6 +428,21 @@ fn identity_under_base(catalog: &Catalog, resource: &Resource, body: &str) -> Op
     resource.base.as_ref()?;
     let json = Json::read(body.as_bytes()).ok()?;
     validate(catalog, resource, &json).ok()?.alias
+}
+
+/// What is said of a descriptor that does not exist.
+pub(crate) fn unknown_descriptor(name: &str) -> String {
+    format!("The value is no known {name}.")
+}
+
+/// The first lines about references without a target, and how many more there are.
+fn unresolved_all(missing: &[(String, &str)]) -> Vec<String> {
+    let mut lines: Vec<String> =
+        missing.iter().take(NAMED_MAX).map(|(path, name)| unresolved(path, name)).collect();
+    if missing.len() > NAMED_MAX {
+        lines.push(format!("… and {} more.", missing.len() - NAMED_MAX));
+    }
+    lines
 }
 
 fn unresolved(path: &str, name: &str) -> String {

@@ -7,11 +7,12 @@ use homeroom_http::{Kind, Problem, Query, Response, json_response};
 use homeroom_model::{Resource, ResourceKind};
 use homeroom_store::{Condition, DocumentId, ListQuery, Refused, Sql, Uuid, Value};
 use http::StatusCode;
+use tokio::sync::Semaphore;
 
 use crate::json::Json;
 use crate::paging::{PAGE_MAX, PARTITIONS_MAX, PageToken, Paging};
 use crate::plan::{self, Precondition};
-use crate::validate::{Document, validate};
+use crate::validate::{Document, Invalid, examine};
 use crate::{DataApi, filter, problem_of, respond};
 
 /// Gives one document.
@@ -226,19 +227,52 @@ async fn read_document(
     call: &mut Call,
     id: Option<Uuid>,
 ) -> Result<Document, Problem> {
-    let is_json = call.header("content-type").is_some_and(|value| {
-        let media = value.split(';').next().unwrap_or("").trim();
-        media.eq_ignore_ascii_case("application/json")
-    });
-    if !is_json {
+    if !call.header("content-type").is_some_and(is_json) {
         return Err(Problem::of(Kind::UnsupportedMediaType)
-            .hint("Send the header Content-Type: application/json."));
+            .hint("Send the header Content-Type: application/json, in UTF-8."));
     }
     let bytes = call.read_body().await?;
+    if bytes.len() <= SMALL_BODY {
+        return parse(api, resource, &bytes, id);
+    }
+    // No worker is held by a long body, and no more of them are looked at than there are cores.
+    let _place = LARGE_BODIES.acquire().await.map_err(Problem::internal)?;
+    let (api, resource) = (api.clone(), resource.id);
+    tokio::task::spawn_blocking(move || {
+        parse(&api, api.catalog.model.resource(resource), &bytes, id)
+    })
+    .await
+    .map_err(Problem::internal)?
+}
+
+/// Bodies up to this size are looked at where they arrive.
+const SMALL_BODY: usize = 64 << 10;
+/// Places for bodies beyond [`SMALL_BODY`].
+static LARGE_BODIES: Semaphore = Semaphore::const_new(2);
+
+/// Whether a media type is JSON in UTF-8.
+fn is_json(value: &str) -> bool {
+    let mut parts = value.split(';').map(str::trim);
+    let media = parts.next().unwrap_or("");
+    media.eq_ignore_ascii_case("application/json")
+        && parts.all(|parameter| match parameter.split_once('=') {
+            Some((name, charset)) if name.trim().eq_ignore_ascii_case("charset") => {
+                charset.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
+            }
+            _ => true,
+        })
+}
+
+fn parse(
+    api: &DataApi,
+    resource: &Resource,
+    bytes: &[u8],
+    id: Option<Uuid>,
+) -> Result<Document, Problem> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(Problem::of(Kind::BadRequest).error("A non-empty request body is required."));
     }
-    let json = Json::read(&bytes).map_err(|error| {
+    let json = Json::read(bytes).map_err(|error| {
         Problem::of(Kind::BadRequest)
             .detail("The request body is no JSON.")
             .error(format!("The body is no JSON at {error}."))
@@ -248,9 +282,29 @@ async fn read_document(
     {
         check_sent_id(sent, id)?;
     }
-    validate(&api.catalog, resource, &json)
-        .map_err(|found| Problem::of(Kind::DataValidationFailed).violations(found))
+    examine(&api.catalog, resource, &json)
+        .map_err(|invalid| invalid_document(api, resource, invalid))
 }
+
+/// Every violation, those of descriptors that do not exist among them.
+fn invalid_document(api: &DataApi, resource: &Resource, invalid: Invalid) -> Problem {
+    let mut violations = invalid.violations;
+    for descriptor in invalid.descriptors.iter().take(DESCRIPTORS_NAMED_MAX) {
+        match api.store.target(descriptor.key) {
+            Ok(Some(_)) => {}
+            Ok(None) => {
+                let name = &api.catalog.model.resource(descriptor.descriptor).name;
+                let messages = violations.entry(descriptor.path.json(resource)).or_default();
+                messages.push(plan::unknown_descriptor(name));
+            }
+            Err(error) => return problem_of(error),
+        }
+    }
+    Problem::of(Kind::DataValidationFailed).violations(violations)
+}
+
+/// Most descriptors of an invalid document that are looked up.
+const DESCRIPTORS_NAMED_MAX: usize = 100;
 
 /// POST takes no id in the body; PUT takes the URL's.
 fn check_sent_id(sent: &Json<'_>, id: Option<Uuid>) -> Result<(), Problem> {
@@ -296,7 +350,9 @@ fn versions(call: &Call, header: &str) -> Vec<String> {
         .get_all(header)
         .iter()
         .flat_map(|line| line.to_str().unwrap_or("").split(','))
-        .map(|tag| tag.trim().trim_start_matches("W/").trim_matches('"').to_owned())
+        .map(str::trim)
+        .filter(|tag| !tag.is_empty())
+        .map(|tag| tag.trim_start_matches("W/").trim_matches('"').to_owned())
         .collect()
 }
 

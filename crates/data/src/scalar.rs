@@ -79,7 +79,12 @@ pub fn write(out: &mut String, scalar: Scalar, json: &Json<'_>) -> Result<(), St
 }
 
 fn text(out: &mut String, json: &Json<'_>, min: u32, max: u32) -> Result<(), String> {
-    let text = string(json).ok_or("The value must be text in quotes.")?;
+    // Clients send identifiers as numbers, too; their text is taken as it stands.
+    let text = match json {
+        Json::Text(text) => text.as_ref(),
+        Json::Number(text) => text,
+        _ => return Err("The value must be text in quotes.".into()),
+    };
     if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
         return Err("The value holds control characters; remove them.".into());
     }
@@ -103,7 +108,7 @@ fn text(out: &mut String, json: &Json<'_>, min: u32, max: u32) -> Result<(), Str
 
 fn descriptor(out: &mut String, uri: &str) -> Result<(), String> {
     let shaped = uri
-        .rsplit_once('#')
+        .split_once('#')
         .is_some_and(|(namespace, code)| !namespace.is_empty() && !code.trim().is_empty());
     if !shaped {
         return Err("The value must be a descriptor's URI: namespace#codeValue.".into());
@@ -416,6 +421,7 @@ mod tests {
             (Scalar::DateTime, "\"2026-08-01T23:30:00-05:00\"", "\"2026-08-02T04:30:00Z\""),
             (Scalar::DateTime, "\"2026-08-01 08:30:15.1200\"", "\"2026-08-01T08:30:15.12Z\""),
             (Scalar::Time, "\"08:30\"", "\"08:30:00\""),
+            (text, "60482", "\"60482\""),
             (text, "\"ä\\u00e4bcd\"", "\"ääbcd\""),
         ] {
             assert_eq!(canonical(scalar, sent).as_deref(), Ok(expected), "{sent}");
@@ -448,7 +454,8 @@ mod tests {
             (text, "\"\""),
             (text, "\"  \""),
             (text, "\"a\\u0000\""),
-            (text, "5"),
+            (text, "true"),
+            (text, "[5]"),
         ] {
             assert!(canonical(scalar, sent).is_err(), "{sent}");
         }

@@ -21,8 +21,10 @@ use crate::scalar;
 
 /// Most violations that are collected; a document of millions of bad items is bad enough.
 const VIOLATIONS_MAX: usize = 200;
-/// Most references of one document.
-const REFERENCES_MAX: usize = 20_000;
+/// Most references and descriptors of one document: each is looked up while other writes wait.
+const REFERENCES_MAX: usize = 5_000;
+/// Most members of one object; each property is looked for among them.
+const MEMBERS_MAX: usize = 2_000;
 
 /// A document that keeps all rules that can be checked without the store.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,6 +114,15 @@ impl Path {
     }
 }
 
+/// A document that breaks rules.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Invalid {
+    /// Every violation, by JSON path.
+    pub violations: Violations,
+    /// Descriptors that stand where they may; the store knows whether they exist.
+    pub descriptors: Vec<FoundDescriptor>,
+}
+
 /// Checks a document against its resource.
 ///
 /// # Errors
@@ -122,10 +133,24 @@ pub fn validate(
     resource: &Resource,
     json: &Json<'_>,
 ) -> Result<Document, Violations> {
+    examine(catalog, resource, json).map_err(|invalid| invalid.violations)
+}
+
+/// As [`validate`]; tells also which descriptors were found, so that those that do not exist can be
+/// named in the same answer.
+///
+/// # Errors
+///
+/// [`Invalid`]
+pub fn examine(
+    catalog: &Catalog,
+    resource: &Resource,
+    json: &Json<'_>,
+) -> Result<Document, Invalid> {
     let Json::Object(members) = json else {
-        return Err(
-            [("$".to_owned(), vec!["The document must be a JSON object.".to_owned()])].into()
-        );
+        let message = "The document must be a JSON object.".to_owned();
+        let violations = [("$".to_owned(), vec![message])].into();
+        return Err(Invalid { violations, descriptors: vec![] });
     };
     let mut walk = Walk {
         catalog,
@@ -138,8 +163,11 @@ pub fn validate(
     };
     let spans = walk.object(&resource.properties, members, Path::default(), 0);
     unify::check(resource, json, |path, message| walk.note_text(path, message));
+    if is_descriptor(resource) {
+        walk.check_namespace(members);
+    }
     if walk.count > 0 {
-        return Err(walk.violations);
+        return Err(Invalid { violations: walk.violations, descriptors: walk.descriptors });
     }
     let texts: Vec<&str> = resource
         .key
@@ -185,13 +213,20 @@ pub fn validate(
 /// What a key column adds to an identity's hash: its canonical JSON text; descriptors in lower case.
 pub fn key_bytes(scalar: Scalar, text: &str) -> std::borrow::Cow<'_, [u8]> {
     match scalar {
-        Scalar::Descriptor(_) => text.to_ascii_lowercase().into_bytes().into(),
+        Scalar::Descriptor(_) => text.to_lowercase().into_bytes().into(),
         _ => text.as_bytes().into(),
     }
 }
 
+/// The properties that make up a descriptor's URI, `namespace#codeValue`.
+pub(crate) const NAMESPACE: &str = "namespace";
+/// See [`NAMESPACE`].
+pub(crate) const CODE_VALUE: &str = "codeValue";
+
+const TOO_MANY_REFERENCES: &str = "A document may hold at most 5,000 references and descriptors.";
+
 /// A descriptor's URI from the JSON texts of its key.
-fn descriptor_uri(resource: &Resource, texts: &[&str]) -> String {
+pub(crate) fn descriptor_uri(resource: &Resource, texts: &[&str]) -> String {
     let column = |name: &str| {
         let at = resource.key.iter().position(|column| column.name == name);
         match at.map(|at| Json::read(texts[at].as_bytes())) {
@@ -199,7 +234,7 @@ fn descriptor_uri(resource: &Resource, texts: &[&str]) -> String {
             _ => String::new(),
         }
     };
-    format!("{}#{}", column("namespace"), column("codeValue"))
+    format!("{}#{}", column(NAMESPACE), column(CODE_VALUE))
 }
 
 /// Where a property's value stands in the body.
@@ -234,6 +269,20 @@ impl Walk<'_> {
         }
     }
 
+    /// A URI is split at its first `#`: a namespace that holds one could pass for another's.
+    fn check_namespace(&mut self, members: &Members<'_>) {
+        if let Some(Json::Text(namespace)) = Json::member(members, NAMESPACE)
+            && namespace.contains('#')
+        {
+            let message = format!("{NAMESPACE}: The value must not hold a `#`.");
+            self.note_text(format!("$.{NAMESPACE}"), message);
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.references.len() + self.descriptors.len() >= REFERENCES_MAX
+    }
+
     /// Writes an object's members; gives the spans of the values of each property.
     fn object(
         &mut self,
@@ -243,6 +292,10 @@ impl Walk<'_> {
         depth: usize,
     ) -> Vec<Span> {
         let mut spans = if depth == 0 { vec![Span::default(); properties.len()] } else { vec![] };
+        if members.len() > MEMBERS_MAX {
+            self.note(path, format!("An object may hold at most {MEMBERS_MAX} members."));
+            return spans;
+        }
         self.body.push('{');
         for (at, property) in properties.iter().enumerate() {
             let path = path.then(at);
@@ -309,6 +362,10 @@ impl Walk<'_> {
         if let Scalar::Descriptor(descriptor) = scalar
             && let Json::Text(uri) = sent
         {
+            if self.is_full() {
+                self.note(path, TOO_MANY_REFERENCES);
+                return false;
+            }
             let key = self.catalog.descriptor_key(descriptor, uri);
             self.descriptors.push(FoundDescriptor { path, descriptor, key });
         }
@@ -361,8 +418,8 @@ impl Walk<'_> {
         if self.count > before {
             return false;
         }
-        if self.references.len() >= REFERENCES_MAX {
-            self.note(path, format!("A document may hold at most {REFERENCES_MAX} references."));
+        if self.is_full() {
+            self.note(path, TOO_MANY_REFERENCES);
             return false;
         }
         let columns: Vec<_> = reference

@@ -9,6 +9,7 @@ use homeroom_http::{Access, Kind, Problem, RequestBody, Response, Route, Timesta
 use http::header::{CONNECTION, HeaderName, HeaderValue};
 use http::{HeaderMap, Method, request};
 use http_body_util::Full;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::forwarded::base_url;
 use crate::metrics::Metrics;
@@ -24,13 +25,15 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 pub struct Limits {
     /// Most requests that are answered at the same time; more are told 503 at once.
     pub in_flight: i64,
+    /// Most bytes of all large bodies (of more than 64 KiB) that are held at the same time.
+    pub body_bytes: usize,
     /// Whether `X-Forwarded-…` of a reverse proxy is believed.
     pub trust_forwarded: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { in_flight: 4_096, trust_forwarded: false }
+        Self { in_flight: 4_096, body_bytes: 256 << 20, trust_forwarded: false }
     }
 }
 
@@ -40,6 +43,7 @@ pub struct FrontDoor {
     access: Arc<AccessPart>,
     metrics: Arc<Metrics>,
     limits: Limits,
+    body_kib: Semaphore,
 }
 
 impl FrontDoor {
@@ -54,7 +58,8 @@ impl FrontDoor {
         metrics: Arc<Metrics>,
         limits: Limits,
     ) -> Result<Self, RouteError> {
-        Ok(Self { router: Router::new(routes)?, access, metrics, limits })
+        let body_kib = Semaphore::new(limits.body_bytes / 1_024);
+        Ok(Self { router: Router::new(routes)?, access, metrics, limits, body_kib })
     }
 
     /// All routes; a test walks them.
@@ -112,6 +117,23 @@ impl FrontDoor {
         finish(problem.into_response(&correlation_id), &request_id, &correlation_id)
     }
 
+    /// Room for a large body, until the value goes; all large bodies together have a limit.
+    fn room_for_body(
+        &self,
+        headers: &HeaderMap,
+        limit: usize,
+    ) -> Result<Option<SemaphorePermit<'_>>, Problem> {
+        let chunked = headers.contains_key(http::header::TRANSFER_ENCODING);
+        let bytes = content_length(headers).or(chunked.then_some(limit)).unwrap_or(0).min(limit);
+        if bytes <= SMALL_BODY {
+            return Ok(None);
+        }
+        let kib = u32::try_from(bytes.div_ceil(1_024)).unwrap_or(u32::MAX);
+        self.body_kib.try_acquire_many(kib).map(Some).map_err(|_| {
+            Problem::busy(1).detail("The server holds as many large request bodies as it can.")
+        })
+    }
+
     async fn pass(
         &self,
         head: request::Parts,
@@ -127,9 +149,10 @@ impl FrontDoor {
         let client = match route.access {
             Access::Public => None,
             Access::Token { scope } => {
-                let authorization =
-                    head.headers.get(http::header::AUTHORIZATION).map(HeaderValue::to_str);
-                let authorization = authorization.map(|value| value.unwrap_or(""));
+                let mut sent = head.headers.get_all(http::header::AUTHORIZATION).iter();
+                let authorization = sent.next().map(|value| value.to_str().unwrap_or(""));
+                // Of two, nobody knows which is meant: neither is looked at.
+                let authorization = if sent.next().is_some() { Some("") } else { authorization };
                 Some(self.access.recognize(authorization, scope, now)?)
             }
         };
@@ -137,6 +160,7 @@ impl FrontDoor {
             *key = Some(client.key.clone());
         }
         refuse_long_body(&head.headers, route.body_limit)?;
+        let _room = self.room_for_body(&head.headers, route.body_limit)?;
         let base_url = base_url(&head.headers, &head.uri, self.limits.trust_forwarded);
         let call = Call {
             path: head.uri.path().to_owned(),
@@ -156,13 +180,17 @@ impl FrontDoor {
     }
 }
 
+/// Bodies up to this size are let in without being counted.
+const SMALL_BODY: usize = 64 << 10;
+
+/// What a request says of its body's length.
+fn content_length(headers: &HeaderMap) -> Option<usize> {
+    headers.get(http::header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
 /// Refuses a body that says of itself that it is too long, before any of it is read.
 fn refuse_long_body(headers: &HeaderMap, limit: usize) -> Result<(), Problem> {
-    let length = headers
-        .get(http::header::CONTENT_LENGTH)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.parse::<u64>().ok());
-    if limit > 0 && length.is_some_and(|length| length > limit as u64) {
+    if limit > 0 && content_length(headers).is_some_and(|length| length > limit) {
         return Err(Problem::of(Kind::PayloadTooLarge)
             .detail(format!("The request body is larger than the {limit} bytes allowed here.")));
     }

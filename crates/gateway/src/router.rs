@@ -30,6 +30,7 @@ pub enum RouteError {
 
 /// All routes, ready to be matched.
 pub struct Router<C> {
+    /// Routes by template, its fixed segments in lower case.
     templates: matchit::Router<Vec<usize>>,
     routes: Vec<Route<C>>,
 }
@@ -59,10 +60,11 @@ impl<C> Router<C> {
         let mut templates = matchit::Router::new();
         for template in order {
             let routes = by_template.remove(template).unwrap_or_default();
-            templates.insert(template, routes).map_err(|error| RouteError::Conflict {
+            let conflict = |error: matchit::InsertError| RouteError::Conflict {
                 template: template.into(),
                 reason: error.to_string(),
-            })?;
+            };
+            templates.insert(lower_case(template), routes).map_err(conflict)?;
         }
         Ok(Self { templates, routes })
     }
@@ -73,20 +75,26 @@ impl<C> Router<C> {
     }
 
     /// The route for a method and a path, and the values of its placeholders. HEAD is answered by
-    /// the GET route.
+    /// the GET route. Fixed segments match in any case, and one slash at the end is passed over, as
+    /// clients of the Ed-Fi ODS/API are used to.
     ///
     /// # Errors
     ///
     /// 404 for an unknown path, 405 with `Allow` for a known one with other methods; 400 for
     /// percent-encoding that is not UTF-8.
     pub fn find(&self, method: &Method, path: &str) -> Result<(&Route<C>, Params), Problem> {
-        let found = self.templates.at(path).map_err(|_| Problem::of(Kind::NotFound))?;
+        let lower = match path {
+            "/" => path.to_owned(),
+            path => path.strip_suffix('/').unwrap_or(path).to_ascii_lowercase(),
+        };
+        let found = self.templates.at(&lower).map_err(|_| Problem::of(Kind::NotFound))?;
         let wanted = if *method == Method::HEAD { &Method::GET } else { method };
         let Some(at) = found.value.iter().find(|at| self.routes[**at].method == *wanted) else {
             return Err(self.not_allowed(found.value));
         };
         let mut params = Vec::with_capacity(found.params.len());
         for (name, value) in found.params.iter() {
+            let value = as_sent(path, value);
             let value = percent_decode_str(value).decode_utf8().map_err(|_| {
                 Problem::of(Kind::BadRequest).error("The path is not UTF-8 when decoded.")
             })?;
@@ -105,5 +113,87 @@ impl<C> Router<C> {
         let allow = HeaderValue::try_from(methods.join(", "))
             .unwrap_or_else(|_| HeaderValue::from_static(""));
         Problem::of(Kind::MethodNotAllowed).header(ALLOW, allow)
+    }
+}
+
+/// A template with its fixed segments in lower case.
+fn lower_case(template: &str) -> String {
+    let fold = |segment: &str| {
+        if segment.starts_with('{') { segment.to_owned() } else { segment.to_ascii_lowercase() }
+    };
+    template.split('/').map(fold).collect::<Vec<_>>().join("/")
+}
+
+/// A placeholder's value in the case in which it was sent: it is one segment of the path.
+fn as_sent<'p>(path: &'p str, value: &'p str) -> &'p str {
+    path.split('/').find(|segment| segment.eq_ignore_ascii_case(value)).unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use homeroom_http::{Access, empty_response, handler};
+
+    fn router() -> Router<()> {
+        let route = |method: Method, template| Route {
+            method,
+            template,
+            access: Access::Public,
+            body_limit: 0,
+            handler: handler(&(), |(), _| async {
+                Ok(empty_response(http::StatusCode::NO_CONTENT))
+            }),
+        };
+        Router::new(vec![
+            route(Method::GET, "/"),
+            route(Method::GET, "/data/v3/{schema}/{endpoint}"),
+            route(Method::POST, "/data/v3/{schema}/{endpoint}"),
+            route(Method::GET, "/data/v3/{schema}/{endpoint}/{id}"),
+            route(Method::GET, "/data/v3/{schema}/{endpoint}/keyChanges"),
+            route(Method::POST, "/oauth/token"),
+        ])
+        .unwrap()
+    }
+
+    #[test]
+    fn paths_match_in_any_case_and_with_a_slash_at_the_end() {
+        let router = router();
+        for (method, path, template) in [
+            (Method::GET, "/", "/"),
+            (Method::GET, "/data/v3/ed-fi/students", "/data/v3/{schema}/{endpoint}"),
+            (Method::HEAD, "/data/v3/ed-fi/students/", "/data/v3/{schema}/{endpoint}"),
+            (Method::POST, "/DATA/V3/Ed-Fi/Students", "/data/v3/{schema}/{endpoint}"),
+            (Method::GET, "/data/v3/ed-fi/x/keychanges", "/data/v3/{schema}/{endpoint}/keyChanges"),
+            (
+                Method::GET,
+                "/data/v3/ed-fi/x/keyChanges/",
+                "/data/v3/{schema}/{endpoint}/keyChanges",
+            ),
+            (Method::POST, "/OAuth/Token", "/oauth/token"),
+            (Method::POST, "/oauth/token/", "/oauth/token"),
+        ] {
+            let (route, _) = router.find(&method, path).unwrap_or_else(|e| panic!("{path}: {e:?}"));
+
+            assert_eq!(route.template, template, "{path}");
+        }
+        assert!(router.find(&Method::GET, "/data/v3/ed-fi/students//").is_err());
+    }
+
+    #[test]
+    fn a_placeholder_has_the_case_in_which_it_was_sent() {
+        let router = router();
+
+        let (_, params) = router.find(&Method::GET, "/DATA/v3/Ed-Fi/Students/AbC%2Fd").unwrap();
+
+        assert_eq!(params.get("schema"), "Ed-Fi");
+        assert_eq!(params.get("id"), "AbC/d");
+    }
+
+    #[test]
+    fn a_known_path_with_another_method_names_those_that_are_allowed() {
+        let problem = router().find(&Method::PATCH, "/data/v3/ed-fi/students").err().unwrap();
+
+        assert_eq!(problem.kind, Kind::MethodNotAllowed);
+        assert_eq!(problem.headers[0].1, "GET, HEAD, POST");
     }
 }

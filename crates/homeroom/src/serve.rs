@@ -64,6 +64,7 @@ impl Server {
         let limits = Limits {
             in_flight: i64::from(self.config.server.in_flight_max),
             trust_forwarded: self.config.server.trust_forwarded,
+            ..Limits::default()
         };
         let door = Arc::new(self.app.front_door(limits, credentials)?);
         let mut admin_routes = probes::routes(&self.app.ready);

@@ -65,6 +65,7 @@ kinds! {
     NoNamespaces, 403, "security:authorization:namespace:invalid-client:no-namespaces", "Authorization Denied", "This key has no namespace prefixes, and this resource is authorized by them.";
     NotFound, 404, "not-found", "Not Found", "Nothing is found at this address.";
     MethodNotAllowed, 405, "method-not-allowed", "Method Not Allowed", "The method is not allowed at this address; the Allow header names those that are.";
+    SnapshotsMethodNotAllowed, 405, "snapshots:method-not-allowed", "Method Not Allowed with Snapshots", "A snapshot cannot be changed; leave the Use-Snapshot header out.";
     RequestTimeout, 408, "request-timeout", "Request Timeout", "The request did not arrive in time.";
     UnresolvedReference, 409, "data-conflict:unresolved-reference", "Unresolved Reference", "A referenced document does not exist.";
     DependentItemExists, 409, "data-conflict:dependent-item-exists", "Dependent Item Exists", "The document is still referred to by others.";

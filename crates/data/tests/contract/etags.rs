@@ -45,7 +45,7 @@ async fn a_change_of_another_version_is_refused_whatever_the_method() {
         let renamed = with(student("1"), "firstName", "Eve");
         assert_eq!(client.put(&location, &renamed).await.status, 204);
 
-        for tag in forms(&first).iter().chain(&["x".into(), String::new(), "\"\"".into()]) {
+        for tag in forms(&first).iter().chain(&["x".into(), "\"\"".into()]) {
             let headers = [("if-match", tag.as_str())];
             let body = student("1").to_string();
             for (method, path, body) in [

@@ -3,8 +3,8 @@
 use http::Method;
 use serde_json::{Value, json};
 
+use crate::app::answer::violated;
 use crate::app::documents::{on_each_store, student, with};
-use crate::app::violated;
 
 const VALIDATION: &str = "bad-request:data-validation-failed";
 
