@@ -10,11 +10,16 @@ mod whole_model;
 mod xsd;
 
 use std::io::Read as _;
+use std::sync::Arc;
 
 use flate2::read::GzDecoder;
 use homeroom_data::metadata::{
-    Credentials, Metadata, Section, browser_page, change_queries, document,
+    Credentials, Metadata, Section, browser_page, change_queries, discovery, document,
 };
+use homeroom_data::{Catalog, DataApi};
+use homeroom_gateway::Router;
+use homeroom_store::Store;
+use http::Method;
 use serde_json::json;
 use support::{ask, shipped, small, snapshot, text};
 
@@ -26,6 +31,35 @@ async fn the_root_says_where_everything_is() {
 
     assert_eq!(status, 200);
     snapshot("discovery", &serde_json::from_slice::<serde_json::Value>(&body).unwrap());
+}
+
+#[tokio::test]
+async fn what_discovery_publishes_is_served_as_clients_build_on_it() {
+    let (model, store) = (small(), Store::temporary(&[]).unwrap());
+    let catalog = Arc::new(Catalog::bind(Arc::clone(&model), &store).unwrap());
+    let data = Router::new(homeroom_data::routes(&DataApi::new(catalog, store))).unwrap();
+    let state = Metadata::new(Arc::clone(&model));
+    let discovery = discovery(&model, "");
+    let url = |name: &str| discovery["urls"][name].as_str().unwrap();
+
+    for name in ["dependencies", "openApiMetadata", "xsdMetadata"] {
+        let without = url(name).trim_end_matches('/');
+        for path in [without, &format!("{without}/")] {
+            assert_eq!(ask(&state, path, &[]).await.0, 200, "{path}");
+        }
+    }
+    for (name, below) in [
+        ("dataManagementApi", "ed-fi/schools"),
+        ("dataManagementApi", "ed-fi/schools/0123"),
+        ("dataManagementApi", "ed-fi/schools/deletes"),
+        ("changeQueries", "availableChangeVersions"),
+    ] {
+        let base = url(name);
+        // Some put the parts together as they are; most take care of one slash between them.
+        for path in [format!("{base}{below}"), format!("{}/{below}", base.trim_end_matches('/'))] {
+            assert!(data.find(&Method::GET, &path).is_ok(), "{path}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -57,8 +91,8 @@ fn the_page_shows_a_demonstrations_key_and_escapes_what_it_is_given() {
 
 #[tokio::test]
 async fn another_page_can_take_its_place() {
-    let state = Metadata::new(small())
-        .with_browser_page(std::sync::Arc::new(|base_url| format!("<p>{base_url}")));
+    let state =
+        Metadata::new(small()).with_browser_page(Arc::new(|base_url| format!("<p>{base_url}")));
 
     let (_, _, body) = ask(&state, "/", &[("accept", BROWSER)]).await;
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use homeroom_data::metadata::{Metadata, routes};
-use homeroom_http::{Call, Params, RequestBody, Timestamp};
+use homeroom_gateway::Router;
+use homeroom_http::{Call, RequestBody, Timestamp};
 use homeroom_model::{Model, format, link, shipped as shipped_text};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use http_body_util::BodyExt;
@@ -35,17 +36,14 @@ pub fn shipped() -> Arc<Model> {
     Arc::new(link(&[source]).unwrap())
 }
 
-/// Sends a GET to the route whose template fits the path.
+/// Sends a GET to the route of the path.
 pub async fn ask(
     state: &Metadata,
     path: &str,
     headers: &[(&str, &str)],
 ) -> (u16, HeaderMap, Bytes) {
-    let (route, params) = routes::<()>(state)
-        .into_iter()
-        .filter_map(|route| placeholders(route.template, path).map(|params| (route, params)))
-        .min_by_key(|(_, params)| params.len())
-        .unwrap_or_else(|| panic!("no route for {path}"));
+    let router = Router::new(routes::<()>(state)).unwrap();
+    let (route, params) = router.find(&Method::GET, path).unwrap();
     let mut all = HeaderMap::new();
     for (name, value) in headers {
         let name: HeaderName = name.parse().unwrap();
@@ -56,7 +54,7 @@ pub async fn ask(
         path: path.into(),
         query: String::new(),
         headers: all,
-        params: Params(params),
+        params,
         client: None,
         request_id: "0".repeat(32),
         correlation_id: "0".repeat(32),
@@ -74,21 +72,4 @@ pub async fn ask(
 /// A body as text.
 pub fn text(body: &Bytes) -> &str {
     std::str::from_utf8(body).unwrap()
-}
-
-fn placeholders(template: &str, path: &str) -> Option<Vec<(String, String)>> {
-    let (template, path): (Vec<_>, Vec<_>) =
-        (template.split('/').collect(), path.split('/').collect());
-    if template.len() != path.len() {
-        return None;
-    }
-    let mut found = vec![];
-    for (expected, actual) in template.iter().zip(&path) {
-        match expected.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
-            Some(name) => found.push((name.to_owned(), (*actual).to_owned())),
-            None if expected == actual => {}
-            None => return None,
-        }
-    }
-    Some(found)
 }

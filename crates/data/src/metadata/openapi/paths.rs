@@ -61,7 +61,7 @@ impl Operations<'_> {
         self.operation(
             &format!("get{}", self.plural()),
             &format!("Lists {}.", words(&self.resource.endpoint)),
-            "All parameters that are given must match.",
+            "All parameters that are given must match; names that are not listed here are ignored.",
             &parameters,
             answers,
         )
@@ -71,6 +71,7 @@ impl Operations<'_> {
         let mut answers = refusals(&[
             "Conflict",
             "PreconditionFailed",
+            "Timeout",
             "PayloadTooLarge",
             "UnsupportedMediaType",
         ]);
@@ -113,6 +114,7 @@ impl Operations<'_> {
             "NotFound",
             "Conflict",
             "PreconditionFailed",
+            "Timeout",
             "PayloadTooLarge",
             "UnsupportedMediaType",
         ]);
@@ -195,7 +197,7 @@ impl Operations<'_> {
         self.operation(
             &format!("get{}Partitions", self.plural()),
             &format!("Divides the {} into even parts.", words(&self.resource.endpoint)),
-            "Each part can be read by a worker of its own, page by page.",
+            "Each part can be read by a worker of its own, page by page. Filters are ignored.",
             &[to_parameter("numberOfPartitions")],
             answers,
         )

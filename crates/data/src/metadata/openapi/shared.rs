@@ -3,9 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::shelf::BASE_URL;
-
-/// Most items of a page.
-const PAGE_MAX: u32 = 500;
+use crate::paging::{PAGE_MAX, PARTITIONS_MAX};
 
 /// Parameters by name.
 pub fn parameters() -> Value {
@@ -48,8 +46,8 @@ pub fn parameters() -> Value {
         ),
         "numberOfPartitions": query(
             "number",
-            "How many partitions to make; as many as are useful, if it is left out.",
-            &json!({ "type": "integer", "format": "int32", "minimum": 1, "maximum": 200 }),
+            "The most partitions to make; there are fewer where there are few documents.",
+            &json!({ "type": "integer", "format": "int32", "minimum": 1, "maximum": PARTITIONS_MAX, "default": 5 }),
         ),
         "id": {
             "name": "id",
@@ -79,18 +77,19 @@ pub fn id_schema() -> Value {
 }
 
 /// Refusals: status, name of the response, what it means.
-pub const REFUSALS: [(&str, &str, &str); 12] = [
+pub const REFUSALS: [(&str, &str, &str); 13] = [
     ("400", "BadRequest", "The request breaks a rule; validationErrors and errors say which."),
     ("401", "Unauthorized", "The bearer token is missing, wrong or expired."),
     ("403", "Forbidden", "The key behind the token may not do this."),
     ("404", "NotFound", "There is no such document."),
+    ("408", "Timeout", "The body took too long to arrive."),
     ("409", "Conflict", "A referenced document is missing, or others still refer to this one."),
     ("412", "PreconditionFailed", "The document no longer has the ETag of If-Match."),
     ("413", "PayloadTooLarge", "The body is larger than the server takes."),
-    ("415", "UnsupportedMediaType", "The body is not application/json."),
+    ("415", "UnsupportedMediaType", "The body is not application/json in UTF-8."),
     ("429", "TooManyRequests", "Too many requests; Retry-After says how long to wait."),
     ("500", "Error", "The server failed."),
-    ("501", "NotImplemented", "The key is authorized by a strategy that is not built yet."),
+    ("501", "NotImplemented", "What the key is authorized by is not built yet for this operation."),
     ("503", "Unavailable", "The server is too busy; Retry-After says how long to wait."),
 ];
 
@@ -108,8 +107,11 @@ pub fn responses() -> Value {
         "Deleted": { "description": "The document was deleted." },
         "NotModified": { "description": "The document still has the ETag of If-None-Match." },
     });
-    for (_, name, description) in REFUSALS {
+    for (status, name, description) in REFUSALS {
         responses[name] = problem(description);
+        if matches!(status, "429" | "503") {
+            responses[name]["headers"] = json!({ "Retry-After": to_header("Retry-After") });
+        }
     }
     responses
 }
@@ -121,7 +123,11 @@ pub fn headers() -> Value {
     json!({
         "ETag": text("The version of the document."),
         "Location": text("The address of the document."),
-        "Next-Page-Token": text("The pageToken of the next page; absent on the last one."),
+        "Next-Page-Token": text("The pageToken of the page after this one; absent when this page is empty."),
+        "Retry-After": {
+            "description": "How many seconds to wait before the request is sent again.",
+            "schema": { "type": "integer", "minimum": 0 },
+        },
         "Total-Count": {
             "description": "How many items there are in all, if totalCount was true.",
             "schema": { "type": "integer", "format": "int64", "minimum": 0 },

@@ -13,8 +13,8 @@ const TEXT_OR_NOTHING: &str = r"^([^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*[^\s\x0
 /// Text of a key: it neither begins nor ends with white space.
 const KEY_TEXT: &str =
     r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$";
-/// A descriptor's URI: namespace, `#`, code value.
-const DESCRIPTOR_URI: &str = r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*#[^\x00-\x1f\x7f-\x9f]*[^\s#\x00-\x1f\x7f-\x9f]$";
+/// A descriptor's URI: namespace, the first `#`, code value.
+const DESCRIPTOR_URI: &str = r"^[^\s#\x00-\x1f\x7f-\x9f][^#\x00-\x1f\x7f-\x9f]*#[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f]$";
 
 /// The schema of a single value.
 pub fn scalar(kind: Scalar) -> Map<String, Value> {
@@ -62,18 +62,16 @@ pub fn in_body(kind: Scalar, key: bool) -> Map<String, Value> {
 /// The schema of a single value in a query string: it may ask for what no document can hold.
 pub fn in_query(kind: Scalar) -> Map<String, Value> {
     match kind {
-        Scalar::Text { .. } => Map::from_iter([("type".into(), "string".into())]),
+        Scalar::Text { .. } | Scalar::Descriptor(_) => {
+            Map::from_iter([("type".into(), "string".into())])
+        }
         Scalar::Integer { .. } => {
             scalar(Scalar::Integer { bits: 64, min: i64::MIN, max: i64::MAX })
         }
         Scalar::Decimal { .. } => {
             Map::from_iter([("type".into(), "number".into()), ("format".into(), "double".into())])
         }
-        Scalar::Boolean
-        | Scalar::Date
-        | Scalar::DateTime
-        | Scalar::Time
-        | Scalar::Descriptor(_) => in_body(kind, false),
+        Scalar::Boolean | Scalar::Date | Scalar::DateTime | Scalar::Time => scalar(kind),
     }
 }
 
