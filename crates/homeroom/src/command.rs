@@ -3,8 +3,10 @@
 pub mod claim_sets;
 pub mod claims;
 pub mod config;
+pub mod demo;
 pub mod generate;
 pub mod keys;
+pub mod load;
 pub mod model;
 pub mod operations;
 pub mod serve;
@@ -23,7 +25,16 @@ pub fn prepare(args: &ConfigArgs, flags: &[(&str, Option<String>)]) -> Result<Co
 
 /// As [`prepare`], where log lines would be in the way: only warnings are shown.
 pub fn prepare_quietly(args: &ConfigArgs) -> Result<Config, Failure> {
-    let (mut config, layers) = args.read(&[]).map_err(|error| Failure::Usage(error.to_string()))?;
+    prepare_quietly_with(args, &[])
+}
+
+/// As [`prepare_quietly`], with values of the command line.
+pub fn prepare_quietly_with(
+    args: &ConfigArgs,
+    flags: &[(&str, Option<String>)],
+) -> Result<Config, Failure> {
+    let (mut config, layers) =
+        args.read(flags).map_err(|error| Failure::Usage(error.to_string()))?;
     let is_default = layers
         .explain(&config)
         .iter()

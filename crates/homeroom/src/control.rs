@@ -10,9 +10,11 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use homeroom_access::Manage;
+use homeroom_bulk::{LoadOptions, Progress};
 use homeroom_http::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -35,6 +37,8 @@ pub enum Request {
         /// The new file.
         to: PathBuf,
     },
+    /// Loads files with trust; their paths are absolute.
+    Load(LoadOptions),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -54,7 +58,7 @@ pub fn perform(
     app: &App,
     runtime: &tokio::runtime::Handle,
     request: Request,
-    _progress: &mut dyn FnMut(Value),
+    progress: &mut dyn FnMut(Value),
 ) -> Result<Value, String> {
     match request {
         Request::Manage(manage) => runtime
@@ -64,7 +68,22 @@ pub fn perform(
             app.data.store.backup(&to).map_err(|error| error.to_string())?;
             Ok(json!({ "backup": to }))
         }
+        Request::Load(options) => {
+            let mut tell = |now: &Progress| {
+                if let Ok(value) = serde_json::to_value(now) {
+                    progress(value);
+                }
+            };
+            let summary = homeroom_bulk::load(&app.data, &options, &mut tell)
+                .map_err(|error| crate::app::chain(&error))?;
+            serde_json::to_value(summary).map_err(|error| error.to_string())
+        }
     }
+}
+
+/// Whether a server has the store open and can be asked.
+pub fn is_served(config: &Config) -> bool {
+    UnixStream::connect(config.store.control_socket()).is_ok()
 }
 
 /// Sends a request to the server that has the store open, or opens the store and does it here.
@@ -152,40 +171,53 @@ impl Socket {
         let stopped = Arc::clone(&stop);
         let path = self.path.clone();
         let runtime = tokio::runtime::Handle::current();
-        let thread = std::thread::Builder::new().name("control".into()).spawn(move || {
+        let accept = move || {
+            let mut requests: Vec<JoinHandle<()>> = vec![];
             while !stopped.load(Ordering::Acquire) {
+                requests.retain(|request| !request.is_finished());
                 match self.listener.accept() {
                     Ok((stream, _)) => {
                         let (app, runtime) = (app.clone(), runtime.clone());
                         let spawned = std::thread::Builder::new()
                             .name("control-request".into())
                             .spawn(move || answer(&app, &runtime, &stream));
-                        if let Err(error) = spawned {
-                            tracing::warn!(%error, "a control request could not be taken");
+                        match spawned {
+                            Ok(request) => requests.push(request),
+                            Err(error) => {
+                                tracing::warn!(%error, "a control request could not be taken");
+                            }
                         }
                     }
                     Err(_) => std::thread::sleep(Duration::from_millis(20)),
                 }
             }
-        });
-        if let Err(error) = thread {
-            tracing::error!(%error, "the control socket is not served");
-        }
-        Serving { stop, path }
+            for request in requests {
+                _ = request.join();
+            }
+        };
+        let thread = std::thread::Builder::new().name("control".into()).spawn(accept);
+        let thread = thread
+            .inspect_err(|error| tracing::error!(%error, "the control socket is not served"))
+            .ok();
+        Serving { stop, path, thread }
     }
 }
 
-/// A served control socket; it goes when this is dropped.
+/// A served control socket; it goes when this is dropped, after the requests under way.
 #[derive(Debug)]
 pub struct Serving {
     stop: Arc<AtomicBool>,
     path: PathBuf,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Drop for Serving {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
         _ = std::fs::remove_file(&self.path);
+        if let Some(thread) = self.thread.take() {
+            _ = thread.join();
+        }
     }
 }
 

@@ -28,9 +28,11 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(command::demo::DemoArgs),
     Serve(command::serve::ServeArgs),
     Keys(command::keys::KeysArgs),
     ClaimSets(command::claim_sets::ClaimSetsArgs),
+    Load(command::load::LoadArgs),
     Generate(command::generate::GenerateArgs),
     /// Make, check and show the model files that say what the API serves
     #[command(subcommand)]
@@ -43,9 +45,11 @@ enum Command {
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
+        Command::Demo(args) => command::demo::run(args),
         Command::Serve(args) => command::serve::run(args),
         Command::Keys(args) => command::keys::run(args),
         Command::ClaimSets(args) => command::claim_sets::run(args),
+        Command::Load(args) => command::load::run(args),
         Command::Generate(args) => command::generate::run(args),
         Command::Model(command) => command::model::run(command),
         Command::Backup(args) => command::operations::backup(args),

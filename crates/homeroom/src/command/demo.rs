@@ -52,8 +52,10 @@ pub struct DemoArgs {
 
 /// Runs the command.
 pub fn run(args: DemoArgs) -> Result<Exit, Failure> {
-    let flags =
-        [("server.listen", args.listen.clone()), ("server.admin_listen", args.admin_listen.clone())];
+    let flags = [
+        ("server.listen", args.listen.clone()),
+        ("server.admin_listen", args.admin_listen.clone()),
+    ];
     let config = super::prepare_quietly_with(&args.config, &flags)?;
     refuse_strangers(config.server.listen, args.allow_remote)?;
     let plan = DistrictPlan::new(args.students, 1, SCHOOL_YEAR_DEFAULT)
@@ -71,7 +73,11 @@ pub fn run(args: DemoArgs) -> Result<Exit, Failure> {
             loaded,
             credentials: credentials.clone(),
         };
-        if args.json { println!("{}", demo.json()) } else { println!("{}", demo.text()) }
+        if args.json {
+            println!("{}", demo.json())
+        } else {
+            println!("{}", demo.text())
+        }
         server.run(Some(credentials), told_to_stop()).await
     })?;
     Ok(Exit::Done)
@@ -106,7 +112,7 @@ fn fill_store(data: &DataApi, plan: DistrictPlan) -> Result<Option<(u64, f64)>, 
         eprintln!("making a sample district of {} students …", plan.students());
     }
     let begun = Instant::now();
-    let generated = documents(&plan).map(|document| (document.resource, document.text));
+    let generated = documents(&plan).map(|document| (document.resource, document.json));
     let summary = homeroom_bulk::load_documents(data, generated)
         .map_err(|error| Failure::because("loading the sample district", chain(&error)))?;
     if summary.rejected > 0 {
@@ -179,11 +185,7 @@ impl Demo {
     }
 
     fn failing_command(&self) -> String {
-        format!(
-            "homeroom load {} --data-dir {}",
-            self.failing.display(),
-            self.data_dir.display()
-        )
+        format!("homeroom load {} --data-dir {}", self.failing.display(), self.data_dir.display())
     }
 
     fn json(&self) -> Value {
@@ -218,4 +220,11 @@ impl Demo {
             self.data_dir.display()
         )
     }
+}
+
+/// How this program is called from here.
+fn program() -> String {
+    let whole = std::env::current_exe().unwrap_or_else(|_| "homeroom".into());
+    let here = std::env::current_dir().unwrap_or_default();
+    whole.strip_prefix(&here).unwrap_or(&whole).display().to_string()
 }

@@ -1,14 +1,18 @@
 //! `homeroom load`.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::path::PathBuf;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use homeroom_bulk::{LoadError, LoadOptions, Phase, Progress, Summary};
-use homeroom_data::DataApi;
+use homeroom_http::Timestamp;
 use serde_json::json;
 
+use crate::app::App;
+use crate::config::{Config, ConfigArgs};
+use crate::control::{self, Request};
 use crate::exit::{Exit, Failure};
 
 /// Causes that are shown; the results have all.
@@ -34,9 +38,8 @@ pub struct LoadArgs {
     /// Files and folders; `-` is the standard input
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Folder of the store
-    #[arg(long, value_name = "DIR", default_value = "homeroom-data")]
-    pub data_dir: PathBuf,
+    #[command(flatten)]
+    config: ConfigArgs,
     /// Writes every reject and the summary to this file, as JSON lines
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
@@ -55,13 +58,83 @@ pub struct LoadArgs {
     json: bool,
 }
 
-/// Loads into an open store.
-///
-/// # Errors
-///
-/// Why the load as a whole could not be done.
-pub fn load_with(api: &DataApi, args: &LoadArgs) -> Result<Exit, Failure> {
-    run_by(args, |options, progress| homeroom_bulk::load(api, options, progress).map_err(failure))
+/// Runs the command: in the server that has the store open, or here.
+pub fn run(args: LoadArgs) -> Result<Exit, Failure> {
+    let config = super::prepare_quietly(&args.config)?;
+    if control::is_served(&config) {
+        return run_by(&args, |options, progress| load_there(&config, options, progress));
+    }
+    let runtime = super::serve::runtime()?;
+    let app = runtime.block_on(App::open(&config))?;
+    run_by(&args, |options, progress| {
+        homeroom_bulk::load(&app.data, options, progress).map_err(failure)
+    })
+}
+
+/// Has the server load: it reads the files itself, so they get their whole paths, and what comes
+/// in and goes out by the standard streams gets a file of its own for the time.
+fn load_there(
+    config: &Config,
+    options: &LoadOptions,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<Summary, Failure> {
+    let folder = Temporary::new()?;
+    let whole = |path: &Path| {
+        std::path::absolute(path).map_err(|e| Failure::because(&path.display().to_string(), e))
+    };
+    let stream = Path::new("-");
+    let mut there = options.clone();
+    for path in &mut there.paths {
+        *path = if path == stream { folder.standard_input()? } else { whole(path)? };
+    }
+    let printed = folder.0.join("results.jsonl");
+    there.results = match &options.results {
+        Some(path) if path == stream => Some(printed.clone()),
+        Some(path) => Some(whole(path)?),
+        None => None,
+    };
+    there.rejects = options.rejects.as_deref().map(whole).transpose()?;
+    let summary = control::request(config, Request::Load(there), &mut |value| {
+        if let Ok(now) = serde_json::from_value(value) {
+            progress(&now);
+        }
+    })?;
+    if options.results.as_deref() == Some(stream) {
+        let text = std::fs::read_to_string(&printed)
+            .map_err(|e| Failure::because("reading the results", e))?;
+        crate::exit::print(&text);
+    }
+    serde_json::from_value(summary).map_err(|e| Failure::because("reading the server's answer", e))
+}
+
+/// A folder that goes with its value.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new() -> Result<Self, Failure> {
+        let name = format!("homeroom-load-{}-{}", std::process::id(), Timestamp::now().0);
+        let path = std::env::temp_dir().join(name);
+        std::fs::DirBuilder::new()
+            .mode(0o700)
+            .create(&path)
+            .map_err(|e| Failure::because(&format!("making {}", path.display()), e))?;
+        Ok(Self(path))
+    }
+
+    /// A file with all that comes by the standard input; its lines name their resources.
+    fn standard_input(&self) -> Result<PathBuf, Failure> {
+        let path = self.0.join("stdin.jsonl");
+        std::fs::File::create(&path)
+            .and_then(|mut file| std::io::copy(&mut std::io::stdin().lock(), &mut file))
+            .map_err(|e| Failure::because("reading the standard input", e))?;
+        Ok(path)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 /// Has a load done by `run`, here or by the server that has the store open, shows its progress and
@@ -70,7 +143,7 @@ pub fn load_with(api: &DataApi, args: &LoadArgs) -> Result<Exit, Failure> {
 /// # Errors
 ///
 /// What `run` fails with.
-pub fn run_by(
+fn run_by(
     args: &LoadArgs,
     run: impl FnOnce(&LoadOptions, &mut dyn FnMut(&Progress)) -> Result<Summary, Failure>,
 ) -> Result<Exit, Failure> {
@@ -95,7 +168,7 @@ pub fn run_by(
 }
 
 /// A load that could not be done, as a failure of the command.
-pub fn failure(error: LoadError) -> Failure {
+fn failure(error: LoadError) -> Failure {
     match error {
         LoadError::Path { .. } | LoadError::Nothing | LoadError::UnknownResource(_) => {
             Failure::Usage(error.to_string())
