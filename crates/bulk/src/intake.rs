@@ -1,6 +1,6 @@
 //! From records to the store, batch by batch; what is refused waits or is rejected.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use homeroom_access::{Grant, UpsertGrant};
 use homeroom_data::DataApi;
@@ -14,9 +14,9 @@ use homeroom_store::{NaturalKey, Refused};
 use crate::error::LoadError;
 use crate::fault::{Absent, Fault};
 use crate::identity;
+use crate::known::Known;
 use crate::place::At;
 use crate::record::Record;
-use crate::reject::Missing;
 use crate::report::{Rejected, Report};
 use crate::sources::Sources;
 use crate::waiting::{Waiter, Waiting};
@@ -26,8 +26,6 @@ use crate::xml::ReadError;
 const BATCH_DOCUMENTS: usize = 500;
 /// Most bytes of their texts.
 const BATCH_BYTES: usize = 8 << 20;
-/// Most identities that a dry run remembers.
-const TRIAL_MAX: usize = 20_000_000;
 /// How often a record is tried again when nothing that it lacks can be found.
 const ATTEMPTS_MAX: u8 = 3;
 
@@ -41,12 +39,9 @@ pub(crate) struct Intake<'a> {
     batch_bytes: usize,
     waiting: Waiting,
     ready: VecDeque<(At, u8)>,
-    /// How many records of each resource the input has.
-    totals: HashMap<ResourceId, u64>,
     /// How many of them are neither stored nor rejected nor waiting.
     undecided: HashMap<ResourceId, u64>,
-    /// In a dry run: identities that would be stored, as hashes of half the length.
-    trial: Option<HashSet<u64>>,
+    known: Known<'a>,
     /// The store's newest version when the load began.
     version_before: i64,
 }
@@ -80,9 +75,8 @@ impl<'a> Intake<'a> {
             batch_bytes: 0,
             waiting: Waiting::default(),
             ready: VecDeque::new(),
-            undecided: totals.clone(),
-            totals,
-            trial: is_trial.then(HashSet::new),
+            known: Known::new(api, totals.keys().copied().collect(), is_trial),
+            undecided: totals,
             version_before: api.store.newest_change_version(),
         }
     }
@@ -137,7 +131,7 @@ impl<'a> Intake<'a> {
                 let Some(sources) = self.sources else { continue };
                 self.reopen(resource);
                 let again = sources.again(at, |record| {
-                    let absent = self.absent(&record)?;
+                    let absent = self.known.absent(&record)?;
                     if absent.is_empty() {
                         return self.offer(&record, None, 1);
                     }
@@ -203,7 +197,7 @@ impl<'a> Intake<'a> {
     fn flush(&mut self) -> Result<(), LoadError> {
         let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH_DOCUMENTS));
         self.batch_bytes = 0;
-        if self.trial.is_some() {
+        if self.known.is_trial() {
             return batch
                 .into_iter()
                 .try_for_each(|(entry, document)| self.try_out(&entry, &document));
@@ -246,17 +240,12 @@ impl<'a> Intake<'a> {
         let stored = store.document_by_key(document.key)?;
         let keys = document.references.iter().map(|reference| reference.key);
         for key in keys.chain(document.descriptors.iter().map(|descriptor| descriptor.key)) {
-            if key != document.key && Some(key) != document.alias && !self.is_known(key)? {
+            if key != document.key && Some(key) != document.alias && !self.known.has(key)? {
                 return self.refused(entry, &Problem::of(Kind::UnresolvedReference));
             }
         }
-        if let Some(seen) = &mut self.trial {
-            if seen.len() >= TRIAL_MAX {
-                return Err(LoadError::TooLargeForDryRun(TRIAL_MAX));
-            }
-            self.report.counts.repeated += u64::from(!seen.insert(half(document.key)));
-            seen.extend(document.alias.map(half));
-        }
+        let is_repeated = !self.known.remember(document.key, document.alias)?;
+        self.report.counts.repeated += u64::from(is_repeated);
         let effect = match stored {
             None => Effect::Created,
             Some(row) if row.body == document.body => Effect::Unchanged,
@@ -313,7 +302,7 @@ impl<'a> Intake<'a> {
         if !matches!(problem.kind, Kind::UnresolvedReference | Kind::BadRequest) {
             return self.reject(record, &Fault::Refused(problem));
         }
-        let absent = self.absent(record)?;
+        let absent = self.known.absent(record)?;
         let Some(first) = absent.first() else {
             // All is there by now: what it refers to came later in the same batch.
             if entry.attempt >= ATTEMPTS_MAX {
@@ -349,75 +338,6 @@ impl<'a> Intake<'a> {
             Some(Target::Resource(id)) => is_left(&id),
             Some(Target::Abstract(id)) => model.base(id).subclasses.iter().any(is_left),
             None => false,
-        }
-    }
-
-    /// What a record refers to and what does not exist.
-    fn absent(&self, record: &Record<'_>) -> Result<Vec<Absent>, LoadError> {
-        let catalog = &self.api.catalog;
-        let Some(id) = record.resource else { return Ok(vec![]) };
-        let resource = catalog.model.resource(id);
-        let Ok(document) = validate(catalog, resource, &record.json) else { return Ok(vec![]) };
-        let body = Json::read(document.body.as_bytes()).unwrap_or(Json::Null);
-        let mut absent = vec![];
-        for reference in &document.references {
-            let key = reference.key;
-            if key == document.key || Some(key) == document.alias || self.is_known(key)? {
-                continue;
-            }
-            let path = reference.path.json(resource);
-            let columns = catalog.model.target_key(reference.target);
-            let values = match identity::at_path(&body, &path) {
-                Some(Json::Object(members)) => members.as_slice(),
-                _ => &[],
-            };
-            let text = identity::object_text(
-                columns
-                    .iter()
-                    .map(|column| column.name.as_str())
-                    .zip(values.iter().map(|(_, v)| v)),
-            );
-            let name = catalog.model.target_name(reference.target);
-            absent.push(Absent {
-                is_in_input: self.is_in_input(reference.target),
-                missing: Missing::new(name, text, path),
-                hash: key,
-                is_descriptor: false,
-            });
-        }
-        for descriptor in &document.descriptors {
-            if self.is_known(descriptor.key)? {
-                continue;
-            }
-            let path = descriptor.path.json(resource);
-            let uri = match identity::at_path(&body, &path) {
-                Some(Json::Text(uri)) => uri.to_string(),
-                _ => String::new(),
-            };
-            absent.push(Absent {
-                is_in_input: self.is_in_input(Target::Resource(descriptor.descriptor)),
-                missing: Missing::new(
-                    &catalog.model.resource(descriptor.descriptor).name,
-                    uri,
-                    path,
-                ),
-                hash: descriptor.key,
-                is_descriptor: true,
-            });
-        }
-        Ok(absent)
-    }
-
-    fn is_known(&self, key: NaturalKey) -> Result<bool, LoadError> {
-        let is_tried = self.trial.as_ref().is_some_and(|seen| seen.contains(&half(key)));
-        Ok(is_tried || self.api.store.target(key)?.is_some())
-    }
-
-    fn is_in_input(&self, target: Target) -> bool {
-        let has = |id: &ResourceId| self.totals.contains_key(id);
-        match target {
-            Target::Resource(id) => has(&id),
-            Target::Abstract(id) => self.api.catalog.model.base(id).subclasses.iter().any(has),
         }
     }
 
@@ -468,11 +388,4 @@ fn items(properties: &[Property], json: &Json<'_>) -> u64 {
         }
     });
     counts.sum()
-}
-
-/// Half of an identity's hash; that two of a load's documents have the same is out of the question.
-fn half(key: NaturalKey) -> u64 {
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&key.0[..8]);
-    u64::from_le_bytes(bytes)
 }

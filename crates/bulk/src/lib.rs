@@ -18,6 +18,8 @@ mod flaw;
 mod identity;
 mod intake;
 mod json_file;
+mod json_items;
+mod known;
 mod levels;
 mod load;
 mod place;

@@ -10,7 +10,7 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::LoadError;
-use crate::json_file::Layout;
+use crate::json_items::Layout;
 use crate::place::{At, Spot};
 use crate::source::{Format, SourceFile};
 use crate::survey::Survey;

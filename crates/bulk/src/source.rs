@@ -10,7 +10,7 @@ use homeroom_model::{Model, ResourceId};
 use homeroom_store::Uuid;
 
 use crate::error::LoadError;
-use crate::json_file::{Layout, layout};
+use crate::json_items::{Layout, layout};
 use crate::levels::resource_named;
 
 /// Most files of one load.

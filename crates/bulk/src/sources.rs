@@ -7,6 +7,7 @@ use homeroom_model::{Model, ResourceId};
 
 use crate::error::LoadError;
 use crate::json_file::JsonFile;
+use crate::json_items::Layout;
 use crate::levels::Levels;
 use crate::place::{At, Malformed};
 use crate::record::Record;
@@ -149,7 +150,7 @@ impl<'a> Sources<'a> {
         let file = &self.files[at];
         let (layout, resource) = match file.format {
             Format::Json(layout, resource) => (layout, resource),
-            _ => (crate::json_file::Layout::Lines, None),
+            _ => (Layout::Lines, None),
         };
         JsonFile { model: self.model, path: &file.path, index, layout, resource }
     }

@@ -80,7 +80,7 @@ fn standard(id: &str, parent: Option<&str>) -> Value {
 }
 
 fn lines(documents: impl IntoIterator<Item = Value>) -> String {
-    documents.into_iter().map(|document| format!("{document}\n")).collect()
+    documents.into_iter().fold(String::new(), |text, document| text + &document.to_string() + "\n")
 }
 
 #[test]
