@@ -18,6 +18,8 @@ mod habits;
 mod lists;
 #[path = "contract/references.rs"]
 mod references;
+#[path = "contract/seeds.rs"]
+mod seeds;
 #[path = "contract/upserts.rs"]
 mod upserts;
 #[path = "contract/values.rs"]

@@ -1,0 +1,57 @@
+//! What a new store is filled with.
+
+use homeroom_data::{SeedError, seed};
+use homeroom_http::Timestamp;
+use serde_json::json;
+
+use crate::app::TestApp;
+use crate::app::documents::{enrolment, on_each_store, student, with};
+
+/// Puts lines into the store.
+async fn sow(app: &TestApp, lines: &[String]) -> Result<(), SeedError> {
+    let (data, text) = (app.data.clone(), lines.join("\n"));
+    let sown = tokio::task::spawn_blocking(move || {
+        seed(&data.catalog, &data.store, &text, Timestamp::now())
+    });
+    sown.await.unwrap()
+}
+
+fn line(endpoint: &str, document: &serde_json::Value) -> String {
+    json!({"resource": format!("ed-fi/{endpoint}"), "document": document}).to_string()
+}
+
+#[tokio::test]
+async fn a_document_that_is_there_already_stays_as_it_is() {
+    for client in on_each_store().await {
+        let location = client.create("/ed-fi/students", &student("1")).await;
+        let other = with(student("1"), "firstName", "Eve");
+
+        sow(&client.app, &[line("students", &other), line("students", &student("2"))])
+            .await
+            .unwrap();
+
+        assert_eq!(client.get(&location).await.json()["firstName"], "Ada");
+        assert_eq!(client.ids("/ed-fi/students").await.len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_line_that_cannot_be_stored_is_named() {
+    for client in on_each_store().await {
+        for bad in [
+            "no json".to_owned(),
+            "[]".into(),
+            "{}".into(),
+            line("pupils", &student("1")),
+            line("students", &json!({"studentUniqueId": "1"})),
+            line("studentSchoolAssociations", &enrolment("1", 404, "2026-08-20")),
+        ] {
+            let outcome = sow(&client.app, &[line("students", &student("1")), bad.clone()]).await;
+
+            let Err(SeedError::Line { line, message }) = outcome else {
+                panic!("{bad}: {outcome:?}")
+            };
+            assert_eq!(line, 2, "{bad}: {message}");
+        }
+    }
+}
