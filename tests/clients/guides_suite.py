@@ -56,8 +56,8 @@ def pattern(answer):
 
 
 def run(commands, demo, binary):
-    """What each command printed, carriage returns and the shell's own complaints left out."""
-    script = "".join(f"{command}\nprintf '%s\\n' '{MARK}'\n" for command in commands)
+    """What each command printed, complaints included, carriage returns left out."""
+    script = "exec 2>&1\n" + "".join(f"{command}\nprintf '%s\\n' '{MARK}'\n" for command in commands)
     folder = pathlib.Path(binary).resolve().parent
     ran = subprocess.run(
         ["bash", "-u"],
@@ -76,8 +76,6 @@ def run(commands, demo, binary):
         },
         cwd=demo["folder"],
     )
-    if ran.stderr.strip():
-        print(ran.stderr)
     return ran.stdout.replace("\r", "").split(MARK + "\n")[:-1]
 
 
