@@ -185,7 +185,8 @@ impl Demo {
     }
 
     fn failing_command(&self) -> String {
-        format!("homeroom load {} --data-dir {}", self.failing.display(), self.data_dir.display())
+        let (failing, data) = (self.failing.display(), self.data_dir.display());
+        format!("{} load {failing} --data-dir {data}", program())
     }
 
     fn json(&self) -> Value {
