@@ -33,6 +33,8 @@ pub(super) struct Connection {
     header_time: Duration,
     timer: Pin<Box<Sleep>>,
     running: Option<Limit>,
+    /// When something came or went last.
+    stirred: Instant,
     /// The caller has closed, or the connection is broken.
     is_over: bool,
 }
@@ -79,6 +81,7 @@ impl Connection {
             header_time,
             timer: Box::pin(sleep(header_time)),
             running: None,
+            stirred: Instant::now(),
             is_over: false,
         }
     }
@@ -91,37 +94,29 @@ impl Connection {
     fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
         let limit = self.framing.open_head().map_or(Limit::Quiet, Limit::Head);
         if self.running != Some(limit) {
-            self.run(limit);
+            let time = match limit {
+                Limit::Head(_) => self.header_time,
+                Limit::Quiet => QUIET_TIME_MAX,
+            };
+            self.timer.as_mut().reset(Instant::now() + time);
+            self.running = Some(limit);
         }
-        if self.timer.as_mut().poll(cx).is_pending() {
-            return false;
+        while self.timer.as_mut().poll(cx).is_ready() {
+            // The timer is not set anew by all that comes and goes, only looked after at its end.
+            let now = Instant::now();
+            let is_answering = self.answering.0.load(Ordering::Relaxed) > 0;
+            let quiet_since = if is_answering { now } else { self.stirred };
+            if limit != Limit::Quiet || quiet_since + QUIET_TIME_MAX <= now {
+                return true;
+            }
+            self.timer.as_mut().reset(quiet_since + QUIET_TIME_MAX);
         }
-        if limit == Limit::Quiet && self.answering.0.load(Ordering::Relaxed) > 0 {
-            self.run(limit);
-            return self.timer.as_mut().poll(cx).is_ready();
-        }
-        true
-    }
-
-    fn run(&mut self, limit: Limit) {
-        let time = match limit {
-            Limit::Head(_) => self.header_time,
-            Limit::Quiet => QUIET_TIME_MAX,
-        };
-        self.timer.as_mut().reset(Instant::now() + time);
-        self.running = Some(limit);
-    }
-
-    /// Takes note that something came or went.
-    fn stir(&mut self) {
-        if self.running == Some(Limit::Quiet) {
-            self.running = None;
-        }
+        false
     }
 
     fn written(&mut self, done: Poll<Result<usize>>) -> Poll<Result<usize>> {
         match &done {
-            Poll::Ready(Ok(_)) => self.stir(),
+            Poll::Ready(Ok(_)) => self.stirred = Instant::now(),
             Poll::Ready(Err(_)) => self.is_over = true,
             Poll::Pending => {}
         }
@@ -148,7 +143,7 @@ impl AsyncRead for Connection {
             this.is_over = true;
         } else {
             this.framing.follow(new);
-            this.stir();
+            this.stirred = Instant::now();
         }
         Poll::Ready(read)
     }
