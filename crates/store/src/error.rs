@@ -11,6 +11,12 @@ pub enum StoreError {
     /// A read took longer than it may and was interrupted.
     #[error("the read took longer than {0:?}")]
     Deadline(Duration),
+    /// The documents of a page have more bytes than a page may.
+    #[error("the page would be larger than {bytes_max} bytes")]
+    TooLarge {
+        /// Most bytes of a page.
+        bytes_max: usize,
+    },
     /// The disk is full; nothing was written.
     #[error("the disk is full")]
     DiskFull,

@@ -3,6 +3,13 @@
 use crate::id::{DocumentId, KindId};
 use crate::row::Row;
 
+/// Most bytes of documents on one page.
+pub(crate) const PAGE_BYTES_MAX: usize = 64 << 20;
+/// Documents that a short list passes over at most, where counts do not help.
+const SKIP_SHORT: u64 = 10_000;
+/// Change versions that the window of a short list spans at most.
+const WINDOW_SHORT: i64 = 20_000;
+
 /// A page of documents of one kind, in order of creation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListQuery {
@@ -42,6 +49,39 @@ impl ListQuery {
     /// Whether nothing but kind and range restricts it, so that counts are kept for it.
     pub fn is_plain(&self) -> bool {
         self.changed.is_none() && self.targets.is_empty() && self.conditions.is_empty()
+    }
+
+    /// Whether its count is kept.
+    pub(crate) fn is_kept_count(&self) -> bool {
+        self.is_plain() && self.after.0 == 0 && self.upto.0 == i64::MAX
+    }
+
+    /// Whether it names one document at most.
+    pub(crate) fn is_pointed(&self) -> bool {
+        self.conditions.iter().any(|c| matches!(c, Condition::Key(_) | Condition::Uuid(_)))
+    }
+
+    /// Whether no document can meet it.
+    pub(crate) fn finds_nothing(&self) -> bool {
+        self.conditions.contains(&Condition::Never)
+    }
+
+    /// Whether a page of it may have to look at very many documents, where `newest` is the newest
+    /// change version.
+    pub(crate) fn is_long_list(&self, newest: i64) -> bool {
+        if self.is_pointed() || self.finds_nothing() {
+            return false;
+        }
+        let (is_kept, is_deep) = (self.is_plain() && self.after.0 == 0, self.skip > SKIP_SHORT);
+        let is_wide = self
+            .changed
+            .is_some_and(|(min, max)| max.min(newest).saturating_sub(min.max(0)) >= WINDOW_SHORT);
+        !self.conditions.is_empty() || (is_deep && !is_kept) || is_wide
+    }
+
+    /// Whether counting it may have to look at very many documents.
+    pub(crate) fn is_long_count(&self) -> bool {
+        !(self.is_kept_count() || self.is_pointed() || self.finds_nothing())
     }
 }
 
@@ -98,4 +138,37 @@ pub enum Condition {
 pub struct Page {
     /// Documents in order of creation.
     pub rows: Vec<Row>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_that_may_look_at_very_many_documents_are_long() {
+        let all = || ListQuery::all(KindId(1));
+        let text = Condition::Text { paths: vec![], value: String::new(), fold: false };
+        let key = Condition::Key(crate::NaturalKey([1; 16]));
+        let targets = || vec![DocumentId(1)];
+        for (what, query, is_long) in [
+            ("plain", all(), false),
+            ("deep, by kept counts", ListQuery { skip: 1_000_000, ..all() }, false),
+            ("deep in a run", ListQuery { skip: 10_001, after: DocumentId(1), ..all() }, true),
+            ("by a target", ListQuery { targets: targets(), ..all() }, false),
+            ("by a target, deep", ListQuery { targets: targets(), skip: 10_001, ..all() }, true),
+            ("a narrow window", ListQuery { changed: Some((5, 20_004)), ..all() }, false),
+            ("a wide window", ListQuery { changed: Some((5, 20_005)), ..all() }, true),
+            ("the newest changes", ListQuery { changed: Some((90_000, i64::MAX)), ..all() }, false),
+            (
+                "a narrow window, deep",
+                ListQuery { changed: Some((5, 6)), skip: 10_001, ..all() },
+                true,
+            ),
+            ("a text", ListQuery { conditions: vec![text.clone()], ..all() }, true),
+            ("a key", ListQuery { conditions: vec![text, key], skip: 10_001, ..all() }, false),
+            ("nothing", ListQuery { conditions: vec![Condition::Never], ..all() }, false),
+        ] {
+            assert_eq!(query.is_long_list(100_000), is_long, "{what}");
+        }
+    }
 }

@@ -1,23 +1,27 @@
-//! From a list query to SQL: which index drives, what filters.
+//! Lists and counts: which index finds them, how far a page may go.
 
-use rusqlite::{Connection, OptionalExtension, params};
+mod condition;
+mod statement;
+
+use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
 use crate::error::StoreError;
 use crate::id::{DocumentId, KindId};
-use crate::list::{Condition, ListQuery, Page};
-use crate::sql::Value;
+use crate::list::{ListQuery, PAGE_BYTES_MAX, Page};
 use crate::sqlite::BLOCK_BITS;
-use crate::sqlite::probe::{COLUMNS, document};
+use crate::sqlite::probe::document;
+use crate::sqlite::select::statement::{Driver, Statement, WALK_MAX};
 
-/// Change windows up to this many documents are sorted by creation; larger ones are walked in
-/// order of creation and filtered.
-const WINDOW_SORTED_MAX: i64 = 20_000;
+/// Change windows up to this many documents are sorted at once.
+const WINDOW_SMALL: i64 = 20_000;
 
 /// Runs a list query.
 pub(crate) fn list(connection: &Connection, query: &ListQuery) -> Result<Page, StoreError> {
-    if query.limit == 0 || query.conditions.contains(&Condition::Never) {
+    if query.limit == 0 || query.finds_nothing() {
         return Ok(Page::default());
     }
+    // Several statements, one state of the store.
+    let connection = &*connection.unchecked_transaction()?;
     let mut query = query.clone();
     if query.is_plain() && query.skip > 0 {
         match id_after_skipping(connection, query.kind, query.after, query.skip)? {
@@ -25,39 +29,53 @@ pub(crate) fn list(connection: &Connection, query: &ListQuery) -> Result<Page, S
             None => return Ok(Page::default()),
         }
     }
-    let Some(built) = Built::of(connection, &query)? else { return Ok(Page::default()) };
-    let text = format!(
-        "SELECT {} FROM {} WHERE {} ORDER BY {} LIMIT {} OFFSET {}",
-        COLUMNS.split(", ").map(|c| format!("d.{c}")).collect::<Vec<_>>().join(", "),
-        built.from,
-        built.filter,
-        built.order,
-        query.limit,
-        query.skip.min(i64::MAX.unsigned_abs()),
-    );
+    let driver = driver(connection, &query)?;
+    let page = page(connection, &query, driver)?;
+    if driver == Driver::Walk
+        && page.rows.len() < usize::try_from(query.limit).unwrap_or(usize::MAX)
+    {
+        return self::page(connection, &query, Driver::Changes);
+    }
+    Ok(page)
+}
+
+fn page(connection: &Connection, query: &ListQuery, driver: Driver) -> Result<Page, StoreError> {
+    let Statement { text, arguments } = Statement::page(query, driver);
     let mut statement = connection.prepare_cached(&text)?;
-    let rows = statement
-        .query_map(rusqlite::params_from_iter(&built.arguments), document)?
-        .collect::<Result<_, _>>()?;
-    Ok(Page { rows })
+    let mut page = Page::default();
+    let mut bytes = 0;
+    for row in statement.query_map(params_from_iter(&arguments), document)? {
+        let row = row?;
+        bytes += row.body.len() + row.references.len();
+        if bytes > PAGE_BYTES_MAX {
+            return Err(StoreError::TooLarge { bytes_max: PAGE_BYTES_MAX });
+        }
+        page.rows.push(row);
+    }
+    // They come so; a list's order must not hang on the way a join is run.
+    page.rows.sort_unstable_by_key(|row| row.id);
+    Ok(page)
 }
 
 /// Counts what a list query would give without `skip` and `limit`.
 pub(crate) fn count(connection: &Connection, query: &ListQuery) -> Result<u64, StoreError> {
-    if query.conditions.contains(&Condition::Never) {
+    if query.finds_nothing() {
         return Ok(0);
     }
-    if query.is_plain() && query.after.0 == 0 && query.upto.0 == i64::MAX {
+    if query.is_kept_count() {
         let n: i64 = connection
             .prepare_cached("SELECT coalesce(sum(n), 0) FROM tally WHERE kind = ?1")?
             .query_row([query.kind.0], |row| row.get(0))?;
         return Ok(n.unsigned_abs());
     }
-    let Some(built) = Built::of(connection, query)? else { return Ok(0) };
-    let text = format!("SELECT count(*) FROM {} WHERE {}", built.from, built.filter);
+    let driver = match driver(connection, query)? {
+        Driver::Walk | Driver::Creation if query.changed.is_some() => Driver::Changes,
+        driver => driver,
+    };
+    let Statement { text, arguments } = Statement::count(query, driver);
     let n: i64 = connection
         .prepare_cached(&text)?
-        .query_row(rusqlite::params_from_iter(&built.arguments), |row| row.get(0))?;
+        .query_row(params_from_iter(&arguments), |row| row.get(0))?;
     Ok(n.unsigned_abs())
 }
 
@@ -114,109 +132,25 @@ fn id_after_skipping(
     Ok(id.map(DocumentId))
 }
 
-struct Built {
-    from: String,
-    filter: String,
-    order: &'static str,
-    arguments: Vec<Value>,
-}
-
-impl Built {
-    /// [`None`]: nothing can be found.
-    fn of(connection: &Connection, query: &ListQuery) -> Result<Option<Self>, StoreError> {
-        let mut arguments: Vec<Value> = vec![];
-        let mut bind = |value: Value| {
-            arguments.push(value);
-            format!("?{}", arguments.len())
-        };
-        let kind = bind(i64::from(query.kind.0).into());
-        let after = bind(query.after.0.into());
-        let upto = bind(query.upto.0.into());
-        let mut filter = vec![];
-        let keyed =
-            query.conditions.iter().any(|c| matches!(c, Condition::Key(_) | Condition::Uuid(_)));
-        let (from, order) = if keyed {
-            filter.push(format!("d.kind = {kind} AND +d.id > {after} AND +d.id <= {upto}"));
-            ("doc d".to_owned(), "d.id")
-        } else if let Some(driver) = narrowest(connection, query)? {
-            let target = bind(driver.0.into());
-            filter.push(format!(
-                "r.target = {target} AND r.kind = {kind} AND r.source > {after} AND r.source <= {upto}"
-            ));
-            for other in query.targets.iter().filter(|target| **target != driver) {
-                let other = bind(other.0.into());
-                filter.push(format!(
-                    "EXISTS (SELECT 1 FROM ref o WHERE o.target = {other} AND o.kind = {kind} AND o.source = r.source)"
-                ));
-            }
-            ("ref r CROSS JOIN doc d ON d.id = r.source".to_owned(), "r.source")
-        } else if query.changed.is_some() && window_is_small(connection, query)? {
-            filter.push(format!("d.kind = {kind} AND +d.id > {after} AND +d.id <= {upto}"));
-            ("doc d INDEXED BY doc_kind_cv".to_owned(), "d.id")
-        } else {
-            filter.push(format!("d.kind = {kind} AND d.id > {after} AND d.id <= {upto}"));
-            ("doc d INDEXED BY doc_kind_id".to_owned(), "d.id")
-        };
-        if let Some((min, max)) = query.changed {
-            filter.push(format!("d.cv BETWEEN {} AND {}", bind(min.into()), bind(max.into())));
-        }
-        for condition in &query.conditions {
-            filter.push(condition_sql(condition, &mut bind));
-        }
-        Ok(Some(Self { from, filter: filter.join(" AND "), order, arguments }))
+/// Which index finds the documents of a page with the least work.
+fn driver(connection: &Connection, query: &ListQuery) -> Result<Driver, StoreError> {
+    if query.is_pointed() {
+        return Ok(Driver::Identity);
     }
-}
-
-fn condition_sql(condition: &Condition, bind: &mut impl FnMut(Value) -> String) -> String {
-    let any = |paths: &[String],
-               bind: &mut dyn FnMut(Value) -> String,
-               test: &dyn Fn(String) -> String| {
-        let tests: Vec<String> = paths
-            .iter()
-            .map(|path| test(format!("json_extract(d.body, {})", bind(path.as_str().into()))))
-            .collect();
-        format!("({})", tests.join(" OR "))
-    };
-    match condition {
-        Condition::Text { paths, value, fold } => {
-            let value = bind(value.as_str().into());
-            any(paths, bind, &|found| {
-                if *fold {
-                    format!("lower({found}) = lower({value})")
-                } else {
-                    format!("{found} = {value}")
-                }
-            })
-        }
-        Condition::Number { paths, value } => {
-            let value = bind(value.to_string().into());
-            any(paths, bind, &|found| format!("{found} = CAST({value} AS REAL)"))
-        }
-        Condition::Integer { paths, value } => {
-            let value = bind((*value).into());
-            any(paths, bind, &|found| format!("{found} = {value}"))
-        }
-        Condition::Boolean { paths, value } => {
-            let value = bind(i64::from(*value).into());
-            any(paths, bind, &|found| format!("{found} = {value}"))
-        }
-        Condition::StartsWith { path, prefixes } => {
-            let path = bind(path.as_str().into());
-            let tests: Vec<String> = prefixes
-                .iter()
-                .map(|prefix| {
-                    let length = i64::try_from(prefix.chars().count()).unwrap_or(i64::MAX);
-                    let prefix = bind(prefix.as_str().into());
-                    let length = bind(length.into());
-                    format!("substr(json_extract(d.body, {path}), 1, {length}) = {prefix}")
-                })
-                .collect();
-            if tests.is_empty() { "0".into() } else { format!("({})", tests.join(" OR ")) }
-        }
-        Condition::Uuid(uuid) => format!("d.uuid = {}", bind(uuid.0.to_vec().into())),
-        Condition::Key(key) => format!("d.key = {}", bind(key.0.to_vec().into())),
-        Condition::Never => "0".into(),
+    if let Some(target) = narrowest(connection, query)? {
+        return Ok(Driver::Referrers(target));
     }
+    let Some(window) = query.changed else { return Ok(Driver::Creation) };
+    let wanted = query.skip.saturating_add(query.limit.into());
+    Ok(if window_is_small(connection, query.kind, window)? {
+        Driver::Changes
+    } else if !query.conditions.is_empty() {
+        Driver::Creation
+    } else if wanted <= WALK_MAX.unsigned_abs() {
+        Driver::Walk
+    } else {
+        Driver::Changes
+    })
 }
 
 /// The target with the fewest referrers of the kind, looked at up to 1,000 of each.
@@ -237,13 +171,19 @@ fn narrowest(connection: &Connection, query: &ListQuery) -> Result<Option<Docume
     Ok(best.map(|(_, target)| target))
 }
 
-fn window_is_small(connection: &Connection, query: &ListQuery) -> Result<bool, StoreError> {
-    let Some((min, max)) = query.changed else { return Ok(false) };
+fn window_is_small(
+    connection: &Connection,
+    kind: KindId,
+    (min, max): (i64, i64),
+) -> Result<bool, StoreError> {
     let n: i64 = connection
         .prepare_cached(
             "SELECT count(*) FROM (SELECT 1 FROM doc INDEXED BY doc_kind_cv
              WHERE kind = ?1 AND cv BETWEEN ?2 AND ?3 LIMIT ?4)",
         )?
-        .query_row(params![query.kind.0, min, max, WINDOW_SORTED_MAX + 1], |row| row.get(0))?;
-    Ok(n <= WINDOW_SORTED_MAX)
+        .query_row(params![kind.0, min, max, WINDOW_SMALL + 1], |row| row.get(0))?;
+    Ok(n <= WINDOW_SMALL)
 }
+
+#[cfg(test)]
+mod tests;

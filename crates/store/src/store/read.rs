@@ -2,7 +2,7 @@
 
 use crate::error::StoreError;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
-use crate::list::{Condition, ListQuery, Page};
+use crate::list::{ListQuery, Page};
 use crate::row::Row;
 use crate::sql::{Sql, Value};
 use crate::sqlite;
@@ -46,13 +46,11 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Deadline`], [`StoreError::Busy`] when too many wait.
+    /// [`StoreError::Deadline`], [`StoreError::Busy`] when too many wait, [`StoreError::TooLarge`].
     pub async fn list(&self, query: ListQuery) -> Result<Page, StoreError> {
+        let is_long = query.is_long_list(self.newest_change_version());
         let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite
-            .lister
-            .read(is_long(&query), self.list_deadline, move |c| sqlite::list(c, &query))
-            .await
+        sqlite.lister.read(is_long, self.list_deadline, move |c| sqlite::list(c, &query)).await
     }
 
     /// Counts, exactly, what a list would give without `skip` and `limit`.
@@ -61,7 +59,7 @@ impl Store {
     ///
     /// As [`Store::list`].
     pub async fn count(&self, query: ListQuery) -> Result<u64, StoreError> {
-        let is_long = !query.is_plain() && !is_pointed(&query);
+        let is_long = query.is_long_count();
         let Engine::Sqlite(sqlite) = &*self.engine;
         sqlite.lister.read(is_long, self.list_deadline, move |c| sqlite::count(c, &query)).await
     }
@@ -104,16 +102,4 @@ impl Store {
         let Engine::Sqlite(sqlite) = &*self.engine;
         sqlite.lister.read_blocking(false, self.list_deadline, move |c| sqlite::rows(c, &sql))
     }
-}
-
-/// Lists that may have to look at every document of their kind.
-fn is_long(query: &ListQuery) -> bool {
-    !query.conditions.is_empty() && !is_pointed(query)
-}
-
-/// Lists of at most one document.
-fn is_pointed(query: &ListQuery) -> bool {
-    let pointed =
-        |c: &Condition| matches!(c, Condition::Key(_) | Condition::Uuid(_) | Condition::Never);
-    query.conditions.iter().any(pointed)
 }

@@ -122,7 +122,14 @@ async fn filters_windows_and_targets_agree_with_a_plain_walk() {
     assert_eq!(list(ListQuery { conditions: vec![text], ..ListQuery::all(a) }).await, ["n8"]);
     let by_key = ListQuery { conditions: vec![Condition::Key(key("n5"))], ..ListQuery::all(a) };
     assert_eq!(list(by_key.clone()).await, ["n5"]);
-    assert!(list(ListQuery { kind: b, ..by_key }).await.is_empty());
+    assert!(list(ListQuery { kind: b, ..by_key.clone() }).await.is_empty());
+    assert!(list(ListQuery { targets: vec![t1], ..by_key.clone() }).await.is_empty());
+    assert_eq!(list(ListQuery { changed: Some((8, 8)), ..by_key }).await, ["n5"]);
+    let late = ListQuery { targets: vec![t1], changed: Some((10, 14)), ..ListQuery::all(a) };
+    assert_eq!(list(late.clone()).await, ["n8", "n10"]);
+    assert_eq!(store.count(late).await.unwrap(), 2);
+    let referrers = ListQuery { targets: vec![t1, t2], ..ListQuery::all(a) };
+    assert_eq!(store.count(referrers).await.unwrap(), 10);
     let prefix = Condition::StartsWith { path: "$.name".into(), prefixes: vec!["n5".into()] };
     let query = ListQuery { conditions: vec![prefix], ..ListQuery::all(a) };
     assert_eq!(store.count(query).await.unwrap(), 11);

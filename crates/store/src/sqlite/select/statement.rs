@@ -1,0 +1,133 @@
+//! What drives a list, and the statement that comes of it.
+
+use crate::id::DocumentId;
+use crate::list::{Condition, ListQuery};
+use crate::sql::Value;
+use crate::sqlite::probe::COLUMNS;
+use crate::sqlite::select::condition::condition_sql;
+
+/// Most documents that a bounded walk looks at.
+pub(super) const WALK_MAX: i64 = 10_000;
+
+/// Which index finds the candidates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Driver {
+    /// A key or public id: one document at most.
+    Identity,
+    /// The edges of a target, in order of creation.
+    Referrers(DocumentId),
+    /// The changes of a window, whose ids are sorted.
+    Changes,
+    /// The first [`WALK_MAX`] documents in order of creation: fast where a window is dense,
+    /// incomplete where it is not.
+    Walk,
+    /// All documents in order of creation.
+    Creation,
+}
+
+/// A statement and its arguments.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Statement {
+    pub(super) text: String,
+    pub(super) arguments: Vec<Value>,
+}
+
+impl Statement {
+    /// The rows of a page. Ids are found and sorted first, so that only the page's own bodies are
+    /// read, save where a condition needs them.
+    pub(super) fn page(query: &ListQuery, driver: Driver) -> Self {
+        let mut arguments = vec![];
+        let candidates = Candidates::of(query, driver, &mut arguments);
+        arguments.push(i64::from(query.limit).into());
+        let limit = arguments.len();
+        arguments.push(i64::try_from(query.skip).unwrap_or(i64::MAX).into());
+        let columns: Vec<_> = COLUMNS.split(", ").map(|column| format!("d.{column}")).collect();
+        let text = format!(
+            "SELECT {} FROM (SELECT {id} AS id FROM {} WHERE {} ORDER BY {}{id} LIMIT ?{limit} OFFSET ?{}) p CROSS JOIN doc d ON d.id = p.id",
+            columns.join(", "),
+            candidates.from,
+            candidates.filter,
+            if driver == Driver::Changes { "+" } else { "" },
+            arguments.len(),
+            id = candidates.id,
+        );
+        Self { text, arguments }
+    }
+
+    /// The number of all candidates.
+    pub(super) fn count(query: &ListQuery, driver: Driver) -> Self {
+        let mut arguments = vec![];
+        let candidates = Candidates::of(query, driver, &mut arguments);
+        let text = format!("SELECT count(*) FROM {} WHERE {}", candidates.from, candidates.filter);
+        Self { text, arguments }
+    }
+}
+
+/// The candidates: tables, tests, and the column that has their ids.
+struct Candidates {
+    from: String,
+    filter: String,
+    id: &'static str,
+}
+
+impl Candidates {
+    fn of(query: &ListQuery, driver: Driver, arguments: &mut Vec<Value>) -> Self {
+        let mut bind = |value: Value| {
+            arguments.push(value);
+            format!("?{}", arguments.len())
+        };
+        let kind = bind(i64::from(query.kind.0).into());
+        let mut range = |column: &str| {
+            let bounds = [
+                (query.after.0 > 0).then_some((">", query.after.0)),
+                (query.upto.0 < i64::MAX).then_some(("<=", query.upto.0)),
+            ];
+            let test = |(is, id): (_, i64)| format!(" AND {column} {is} {}", bind(id.into()));
+            bounds.into_iter().flatten().map(test).collect::<String>()
+        };
+        let (from, id, mut filter) = match driver {
+            Driver::Identity => {
+                ("doc d".into(), "d.id", vec![format!("d.kind = {kind}{}", range("+d.id"))])
+            }
+            Driver::Referrers(target) => {
+                let tests = format!("r.kind = {kind}{}", range("r.source"));
+                let needs_document = query.changed.is_some() || !query.conditions.is_empty();
+                let from = if needs_document {
+                    "ref r CROSS JOIN doc d ON d.id = r.source"
+                } else {
+                    "ref r"
+                };
+                let tests = format!("r.target = {} AND {tests}", bind(target.0.into()));
+                (from.into(), "r.source", vec![tests])
+            }
+            Driver::Changes => {
+                let tests = format!("d.kind = {kind}{}", range("+d.id"));
+                ("doc d INDEXED BY doc_kind_cv".into(), "d.id", vec![tests])
+            }
+            Driver::Walk => {
+                let from = format!(
+                    "(SELECT id, cv FROM doc INDEXED BY doc_kind_id WHERE kind = {kind}{} ORDER BY id LIMIT {WALK_MAX}) d",
+                    range("id")
+                );
+                (from, "d.id", vec![])
+            }
+            Driver::Creation => {
+                let tests = format!("d.kind = {kind}{}", range("d.id"));
+                ("doc d INDEXED BY doc_kind_id".into(), "d.id", vec![tests])
+            }
+        };
+        let others = query.targets.iter().filter(|other| driver != Driver::Referrers(**other));
+        filter.extend(others.map(|other| {
+            let other = bind(other.0.into());
+            format!(
+                "EXISTS (SELECT 1 FROM ref o WHERE o.target = {other} AND o.kind = {kind} AND o.source = {id})"
+            )
+        }));
+        if let Some((min, max)) = query.changed {
+            filter.push(format!("d.cv BETWEEN {} AND {}", bind(min.into()), bind(max.into())));
+        }
+        filter
+            .extend(query.conditions.iter().map(|test: &Condition| condition_sql(test, &mut bind)));
+        Self { from, filter: filter.join(" AND "), id }
+    }
+}

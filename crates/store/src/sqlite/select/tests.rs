@@ -1,0 +1,134 @@
+//! Which indexes the statements use, and what lists of many documents give.
+
+use super::*;
+use crate::list::Condition;
+use crate::{NaturalKey, Store};
+
+/// The steps of a statement's plan.
+fn steps(statement: &Statement) -> Vec<String> {
+    let store = Store::temporary(&[]).unwrap();
+    let connection = Connection::open(&store.shared().path).unwrap();
+    let text = format!("EXPLAIN QUERY PLAN {}", statement.text);
+    let mut explain = connection.prepare(&text).unwrap();
+    let arguments = params_from_iter(&statement.arguments);
+    explain.query_map(arguments, |row| row.get(3)).unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+fn query() -> ListQuery {
+    ListQuery { after: DocumentId(7), ..ListQuery::all(KindId(1)) }
+}
+
+fn text_condition() -> Condition {
+    Condition::Text { paths: vec!["$.a".into()], value: "x".into(), fold: false }
+}
+
+const BODIES: &str = "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)";
+const SORT: &str = "USE TEMP B-TREE FOR ORDER BY";
+
+#[test]
+fn a_plain_page_walks_ids_in_the_index_and_reads_its_own_bodies() {
+    let steps = steps(&Statement::page(&query(), Driver::Creation));
+
+    assert_eq!(steps[1], "SEARCH d USING COVERING INDEX doc_kind_id (kind=? AND id>?)");
+    assert_eq!(steps[3], BODIES, "{steps:?}");
+    assert!(!steps.iter().any(|step| step == SORT), "{steps:?}");
+}
+
+#[test]
+fn a_window_sorts_ids_of_the_index_and_no_bodies() {
+    let query = ListQuery { changed: Some((3, 9)), ..query() };
+
+    let page = steps(&Statement::page(&query, Driver::Changes));
+    let count = steps(&Statement::count(&query, Driver::Changes));
+
+    let search = "SEARCH d USING COVERING INDEX doc_kind_cv (kind=? AND cv>? AND cv<?)";
+    assert_eq!(page, ["CO-ROUTINE p", search, SORT, "SCAN p", BODIES]);
+    assert_eq!(count, [search]);
+}
+
+#[test]
+fn referrers_are_passed_over_and_counted_without_a_look_at_the_documents() {
+    let targets = vec![DocumentId(3), DocumentId(4)];
+    let query = ListQuery { targets, ..query() };
+    let driver = Driver::Referrers(DocumentId(3));
+
+    let page = steps(&Statement::page(&query, driver));
+    let count = steps(&Statement::count(&query, driver));
+
+    let search = "SEARCH r USING PRIMARY KEY (target=? AND kind=? AND source>?)";
+    let other = "SEARCH o USING PRIMARY KEY (target=? AND kind=? AND source=?)";
+    assert_eq!((page[1].as_str(), count[0].as_str()), (search, search));
+    assert!(page.iter().any(|step| step == other) && page.last().unwrap() == BODIES, "{page:?}");
+    assert!(count.iter().all(|step| !step.contains("SEARCH d")), "{count:?}");
+}
+
+#[test]
+fn an_identity_is_looked_up_whatever_else_is_asked() {
+    let key = Condition::Key(NaturalKey([1; 16]));
+    let conditions = vec![text_condition(), key];
+    let query = ListQuery { conditions, changed: Some((1, 2)), ..query() };
+
+    let steps = steps(&Statement::page(&query, Driver::Identity));
+
+    assert_eq!(steps[1], "SEARCH d USING INDEX doc_key (key=?)");
+}
+
+#[test]
+fn a_deep_offset_is_found_by_kept_counts_and_ids_alone() {
+    let blocks = "SELECT block, n FROM tally WHERE kind = 1 ORDER BY block";
+    let ids = "SELECT id FROM doc INDEXED BY doc_kind_id
+               WHERE kind = 1 AND id > 5 ORDER BY id LIMIT 1 OFFSET 9";
+    let plain = |text: &str| steps(&Statement { text: text.into(), arguments: vec![] });
+
+    assert_eq!(plain(blocks), ["SEARCH tally USING PRIMARY KEY (kind=?)"]);
+    assert_eq!(plain(ids), ["SEARCH doc USING COVERING INDEX doc_kind_id (kind=? AND id>?)"]);
+}
+
+/// A store with `n` documents of kind 1, and the SQL expressions of their change version and body.
+fn filled(n: i64, change_version: &str, body: &str) -> (Store, Connection) {
+    let store = Store::temporary(&[]).unwrap();
+    let connection = Connection::open(&store.shared().path).unwrap();
+    connection
+        .execute_batch(&format!(
+            "WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < {n})
+             INSERT INTO doc SELECT id, randomblob(16), 1, randomblob(16), {change_version}, 0, x'', {body} FROM n"
+        ))
+        .unwrap();
+    (store, connection)
+}
+
+#[test]
+fn large_windows_give_the_same_pages_whether_they_begin_dense_or_far_off() {
+    // The first 12,000 documents were changed last, so the window's begin beyond a bounded walk.
+    let (_store, connection) = filled(36_000, "(id + 24000) % 36000", "'{}'");
+    for window in [(24_001, i64::MAX), (0, 23_999), (0, 35_000), (9, 30)] {
+        for (after, skip) in [(0, 0), (0, 7), (20, 3), (0, 15_000), (30_000, 0)] {
+            let after = DocumentId(after);
+            let query = ListQuery { changed: Some(window), after, skip, limit: 40, ..query() };
+            let is_in = |id: i64| (window.0..=window.1).contains(&((id + 24_000) % 36_000));
+            let all = (after.0 + 1..=36_000).filter(|id| is_in(*id)).map(DocumentId);
+
+            let page = list(&connection, &query).unwrap();
+            let number = count(&connection, &query).unwrap();
+
+            let ids: Vec<_> = page.rows.iter().map(|row| row.id).collect();
+            let skip = usize::try_from(skip).unwrap();
+            let wanted: Vec<_> = all.clone().skip(skip).take(40).collect();
+            assert_eq!(ids, wanted, "{window:?} {after:?} {skip}");
+            assert_eq!(number, all.count() as u64, "{window:?} {after:?}");
+        }
+    }
+}
+
+#[test]
+fn a_page_holds_what_was_asked_or_is_refused() {
+    let (_store, connection) = filled(7, "id", "printf('%.*c', 10 << 20, 'x')");
+    let query = |limit| ListQuery { limit, ..ListQuery::all(KindId(1)) };
+
+    let held = list(&connection, &query(6)).unwrap();
+    let refused = list(&connection, &query(7));
+
+    assert_eq!(held.rows.len(), 6);
+    let Err(StoreError::TooLarge { bytes_max }) = refused else { panic!("{refused:?}") };
+    assert_eq!(bytes_max, 64 << 20);
+}
