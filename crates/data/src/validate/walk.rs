@@ -1,0 +1,307 @@
+//! The walk over a document: each property found, checked, written.
+
+use homeroom_http::Violations;
+use homeroom_model::{Presence, Property, PropertyKind, Reference, Resource, Scalar};
+
+use super::key::{NAMESPACE, key_bytes};
+use super::{FoundDescriptor, FoundReference, Path};
+use crate::catalog::Catalog;
+use crate::json::Json;
+use crate::scalar;
+
+/// Most violations that are collected; a document of millions of bad items is bad enough.
+const VIOLATIONS_MAX: usize = 200;
+/// Most references and descriptors of one document: each is looked up while other writes wait.
+const REFERENCES_MAX: usize = 5_000;
+/// Most members of one object; each property is looked for among them.
+const MEMBERS_MAX: usize = 2_000;
+const TOO_MANY_REFERENCES: &str = "A document may hold at most 5,000 references and descriptors.";
+
+/// Where a property's value stands in the body.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Span {
+    pub(super) own: (usize, usize),
+    pub(super) parts: Vec<(usize, usize)>,
+}
+
+pub(super) struct Walk<'a> {
+    pub(super) catalog: &'a Catalog,
+    pub(super) resource: &'a Resource,
+    pub(super) body: String,
+    pub(super) references: Vec<FoundReference>,
+    pub(super) descriptors: Vec<FoundDescriptor>,
+    pub(super) violations: Violations,
+    pub(super) count: usize,
+}
+
+type Members<'j> = [(std::borrow::Cow<'j, str>, Json<'j>)];
+
+impl Walk<'_> {
+    fn note(&mut self, path: Path, message: impl Into<String>) {
+        let path = path.json(self.resource);
+        self.note_text(path, message.into());
+    }
+
+    pub(super) fn note_text(&mut self, path: String, message: String) {
+        self.count += 1;
+        if self.count <= VIOLATIONS_MAX {
+            self.violations.entry(path).or_default().push(message);
+        }
+    }
+
+    /// A URI is split at its first `#`: a namespace that holds one could pass for another's.
+    pub(super) fn check_namespace(&mut self, members: &Members<'_>) {
+        if let Some(Json::Text(namespace)) = Json::member(members, NAMESPACE)
+            && namespace.contains('#')
+        {
+            let message = format!("{NAMESPACE}: The value must not hold a `#`.");
+            self.note_text(format!("$.{NAMESPACE}"), message);
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.references.len() + self.descriptors.len() >= REFERENCES_MAX
+    }
+
+    /// Writes an object's members; gives the spans of the values of each property.
+    pub(super) fn object(
+        &mut self,
+        properties: &[Property],
+        members: &Members<'_>,
+        path: Path,
+        depth: usize,
+    ) -> Vec<Span> {
+        let mut spans = if depth == 0 { vec![Span::default(); properties.len()] } else { vec![] };
+        if members.len() > MEMBERS_MAX {
+            self.note(path, format!("An object may hold at most {MEMBERS_MAX} members."));
+            return spans;
+        }
+        self.body.push('{');
+        for (at, property) in properties.iter().enumerate() {
+            let path = path.then(at);
+            let sent = Json::member(members, &property.name).filter(|sent| !is_absent(sent));
+            let Some(sent) = sent else {
+                if property.presence != Presence::Optional {
+                    self.note(path, format!("{} is required.", property.name));
+                }
+                continue;
+            };
+            let before = self.body.len();
+            if !self.body.ends_with('{') {
+                self.body.push(',');
+            }
+            self.body.push('"');
+            self.body.push_str(&property.name);
+            self.body.push_str("\":");
+            let start = self.body.len();
+            let mut parts = vec![];
+            let written = match &property.kind {
+                PropertyKind::Scalar(scalar) => self.scalar(property, *scalar, sent, path),
+                PropertyKind::Reference(reference) => {
+                    self.reference(property, reference, sent, path, depth == 0, &mut parts)
+                }
+                PropertyKind::Object(inner) => {
+                    if let Json::Object(members) = sent {
+                        self.object(inner, members, path, depth + 1);
+                        true
+                    } else {
+                        self.note(path, format!("{} must be an object.", property.name));
+                        false
+                    }
+                }
+                PropertyKind::List(inner) => self.list(property, inner, sent, path, depth),
+            };
+            if written {
+                if depth == 0 {
+                    spans[at] = Span { own: (start, self.body.len()), parts };
+                }
+            } else {
+                self.body.truncate(before);
+            }
+        }
+        self.body.push('}');
+        spans
+    }
+
+    fn scalar(&mut self, property: &Property, scalar: Scalar, sent: &Json<'_>, path: Path) -> bool {
+        let start = self.body.len();
+        if let Err(message) = scalar::write(&mut self.body, scalar, sent) {
+            self.note(path, format!("{}: {message}", property.name));
+            return false;
+        }
+        if property.presence == Presence::Key
+            && let (Scalar::Text { .. }, Json::Text(text)) = (scalar, sent)
+            && text.trim() != text.as_ref()
+        {
+            self.note(
+                path,
+                format!("{}: The value must not begin or end with white space.", property.name),
+            );
+            return false;
+        }
+        if let Scalar::Descriptor(descriptor) = scalar
+            && let Json::Text(uri) = sent
+        {
+            if self.is_full() {
+                self.note(path, TOO_MANY_REFERENCES);
+                return false;
+            }
+            let key = self.catalog.descriptor_key(descriptor, uri);
+            self.descriptors.push(FoundDescriptor { path, descriptor, key });
+        }
+        self.body.len() > start
+    }
+
+    fn reference(
+        &mut self,
+        property: &Property,
+        reference: &Reference,
+        sent: &Json<'_>,
+        path: Path,
+        is_root: bool,
+        spans: &mut Vec<(usize, usize)>,
+    ) -> bool {
+        let Json::Object(members) = sent else {
+            self.note(path, format!("{} must be an object.", property.name));
+            return false;
+        };
+        self.body.push('{');
+        let mut texts = Vec::with_capacity(reference.parts.len());
+        let before = self.count;
+        for (at, part) in reference.parts.iter().enumerate() {
+            let path = path.then(at);
+            let sent = Json::member(members, &part.name).filter(|sent| !matches!(sent, Json::Null));
+            let Some(sent) = sent else {
+                self.note(path, format!("{} is required.", part.name));
+                continue;
+            };
+            if at > 0 {
+                self.body.push(',');
+            }
+            self.body.push('"');
+            self.body.push_str(&part.name);
+            self.body.push_str("\":");
+            let start = self.body.len();
+            if let Err(message) = scalar::write(&mut self.body, part.scalar, sent) {
+                self.note(path, format!("{}: {message}", part.name));
+            } else if let (Scalar::Text { .. }, Json::Text(text)) = (part.scalar, sent)
+                && text.trim() != text.as_ref()
+            {
+                self.note(
+                    path,
+                    format!("{}: The value must not begin or end with white space.", part.name),
+                );
+            }
+            texts.push((start, self.body.len()));
+        }
+        self.body.push('}');
+        if self.count > before {
+            return false;
+        }
+        if self.is_full() {
+            self.note(path, TOO_MANY_REFERENCES);
+            return false;
+        }
+        let columns: Vec<_> = reference
+            .parts
+            .iter()
+            .zip(&texts)
+            .map(|(part, (start, end))| key_bytes(part.scalar, &self.body[*start..*end]))
+            .collect();
+        let key = self.catalog.key(reference.target, columns.iter().map(AsRef::as_ref));
+        self.references.push(FoundReference {
+            path,
+            offset: u32::try_from(self.body.len() - 1).unwrap_or(u32::MAX),
+            target: reference.target,
+            key,
+        });
+        if is_root {
+            *spans = texts;
+        }
+        true
+    }
+
+    fn list(
+        &mut self,
+        property: &Property,
+        inner: &[Property],
+        sent: &Json<'_>,
+        path: Path,
+        depth: usize,
+    ) -> bool {
+        let Json::Array(items) = sent else {
+            self.note(path, format!("{} must be an array.", property.name));
+            return false;
+        };
+        self.body.push('[');
+        let keyed = inner.iter().any(|property| property.presence == Presence::Key);
+        let mut seen: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
+        for (at, item) in items.iter().enumerate() {
+            let path = path.then(at);
+            if self.count > VIOLATIONS_MAX {
+                break;
+            }
+            let Json::Object(members) = item else {
+                self.note(path, format!("Each of {} must be an object.", property.name));
+                continue;
+            };
+            if at > 0 {
+                self.body.push(',');
+            }
+            let (start, before) = (self.body.len(), self.count);
+            self.object(inner, members, path, depth + 1);
+            if self.count > before {
+                continue;
+            }
+            let identity =
+                if keyed { item_identity(inner, members) } else { self.body[start..].to_owned() };
+            if let Some(first) = seen.get(&identity) {
+                let message = format!(
+                    "The item has the same identity as the item at index {first}; each may stand once.",
+                );
+                self.note(path, message);
+            } else {
+                seen.insert(identity, at);
+            }
+        }
+        self.body.push(']');
+        true
+    }
+}
+
+/// An item's identity as text: canonical values of its key properties.
+fn item_identity(properties: &[Property], members: &Members<'_>) -> String {
+    let mut out = String::new();
+    let mut add = |scalar: Scalar, json: Option<&Json<'_>>| {
+        let start = out.len();
+        if let Some(json) = json {
+            _ = scalar::write(&mut out, scalar, json);
+        }
+        if matches!(scalar, Scalar::Descriptor(_)) {
+            out[start..].make_ascii_lowercase();
+        }
+        out.push('\u{1f}');
+    };
+    for property in properties.iter().filter(|property| property.presence == Presence::Key) {
+        let sent = Json::member(members, &property.name);
+        match (&property.kind, sent) {
+            (PropertyKind::Scalar(scalar), sent) => add(*scalar, sent),
+            (PropertyKind::Reference(reference), Some(Json::Object(parts))) => {
+                for part in &reference.parts {
+                    add(part.scalar, Json::member(parts, &part.name));
+                }
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Whether a value counts as not sent.
+fn is_absent(json: &Json<'_>) -> bool {
+    match json {
+        Json::Null => true,
+        Json::Array(items) => items.is_empty(),
+        _ => false,
+    }
+}
