@@ -92,6 +92,8 @@ impl Server {
         // The admin listener goes last: while requests are finished, it says that no more are wanted.
         _ = drained.send(true);
         _ = admin.await;
+        let store = self.app.data.store.clone();
+        _ = tokio::task::spawn_blocking(move || store.close()).await;
         tracing::info!("stopped");
         Ok(())
     }
