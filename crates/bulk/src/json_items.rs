@@ -200,6 +200,8 @@ fn fill<R: BufRead>(source: &mut R, at: Spot) -> Result<&[u8], Malformed> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn items(layout: Layout, text: &str) -> Result<Vec<(String, u64)>, Malformed> {
@@ -250,5 +252,29 @@ mod tests {
         }
 
         assert_eq!(large, [false, true, false]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_the_reader_panic_or_stop(bytes in prop::collection::vec(any::<u8>(), 0..99)) {
+            for layout in [Layout::Lines, Layout::Array] {
+                let mut items = Items::new(bytes.as_slice(), layout, Spot::START);
+                let mut last = 0;
+                while let Ok(Some(_)) = items.next() {
+                    prop_assert!(items.spot.offset > last);
+                    last = items.spot.offset;
+                }
+            }
+        }
+
+        #[test]
+        fn an_array_gives_back_what_was_put_in(texts in prop::collection::vec(any::<String>(), 0..9)) {
+            let documents: Vec<String> =
+                texts.iter().map(|text| serde_json::json!({ "a": [text] }).to_string()).collect();
+
+            let found = items(Layout::Array, &format!("[{}]", documents.join(" ,\n"))).unwrap();
+
+            prop_assert_eq!(found.into_iter().map(|(text, _)| text).collect::<Vec<_>>(), documents);
+        }
     }
 }

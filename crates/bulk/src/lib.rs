@@ -36,7 +36,6 @@ mod xml;
 pub use error::LoadError;
 pub use load::{LoadOptions, Phase, Progress, load, load_documents};
 pub use reject::{Cause, Missing, Reject, RejectedAt, Summary, Warning};
-pub use source::{Spool, spool};
 
 #[cfg(test)]
 mod tests;

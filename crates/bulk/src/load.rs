@@ -1,6 +1,6 @@
 //! A load: files surveyed, then level by level to the store.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -31,19 +31,6 @@ pub struct LoadOptions {
     pub dry_run: bool,
     /// Resources to load, by endpoint or name; none stands for all.
     pub select: Vec<String>,
-}
-
-impl LoadOptions {
-    /// The options with paths that do not depend on the folder they were given in, for another
-    /// process to load by. `-` stays: the standard input is to be [spooled](crate::spool) first.
-    #[must_use]
-    pub fn given_in(mut self, folder: &Path) -> Self {
-        let all = self.paths.iter_mut().chain(&mut self.results).chain(&mut self.rejects);
-        for path in all.filter(|path| path.as_os_str() != "-") {
-            *path = folder.join(&*path);
-        }
-        self
-    }
 }
 
 /// How far a load is.

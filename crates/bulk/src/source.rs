@@ -176,14 +176,7 @@ fn resource_of(model: &Model, path: &Path) -> Option<ResourceId> {
 
 /// A copy of the standard input in a file; deleted when this is dropped.
 #[derive(Debug)]
-pub struct Spool(PathBuf);
-
-impl Spool {
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
+struct Spool(PathBuf);
 
 impl Drop for Spool {
     fn drop(&mut self) {
@@ -196,7 +189,7 @@ impl Drop for Spool {
 /// # Errors
 ///
 /// [`LoadError::Path`].
-pub fn spool() -> Result<Spool, LoadError> {
+fn spool() -> Result<Spool, LoadError> {
     let path = std::env::temp_dir().join(format!("homeroom-load-{}.jsonl", Uuid::new()));
     let wrong = |problem: String| LoadError::Path { path: STDIN.into(), problem };
     let mut options = std::fs::OpenOptions::new();
