@@ -48,5 +48,5 @@ pub fn prepare_quietly_with(
 
 /// Prints JSON to stdout.
 pub fn print_json(value: &Value) {
-    println!("{value:#}");
+    crate::exit::say!("{value:#}");
 }

@@ -48,6 +48,14 @@ pub fn print(text: &str) {
     _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
+/// As `println!`, but a reader who has enough is no reason to panic.
+macro_rules! say {
+    ($($text:tt)*) => {
+        $crate::exit::print(&format!("{}\n", format_args!($($text)*)))
+    };
+}
+pub(crate) use say;
+
 /// Prints a failure to stderr and gives the process's exit code.
 pub fn report(done: Result<Exit, Failure>) -> ExitCode {
     match done {

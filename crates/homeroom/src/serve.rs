@@ -24,21 +24,41 @@ pub struct Server {
     main: Listener,
     admin: Listener,
     control: control::Socket,
+    door: Arc<FrontDoor>,
+    admin_door: Arc<FrontDoor>,
     app: App,
     config: Config,
 }
 
 impl Server {
-    /// Binds all addresses and the control socket.
+    /// Builds the front doors, binds all addresses and the control socket. `credentials` are shown on
+    /// the page at `/`.
     ///
     /// # Errors
     ///
-    /// Which address cannot be had, and what to do.
-    pub async fn bind(app: App, config: &Config) -> Result<Self, Failure> {
+    /// Which address cannot be had, and what to do; routes that contradict each other.
+    pub async fn bind(
+        app: App,
+        config: &Config,
+        credentials: Option<Credentials>,
+    ) -> Result<Self, Failure> {
+        let limits = Limits {
+            in_flight: i64::from(config.server.in_flight_max),
+            trust_forwarded: config.server.trust_forwarded,
+            ..Limits::default()
+        };
+        let door = Arc::new(app.front_door(limits, credentials)?);
+        let mut admin_routes = probes::routes(&app.ready);
+        admin_routes.push(probes::metrics_route(&app.metrics, &app.store_gauges));
+        let admin_metrics = Arc::new(homeroom_gateway::Metrics::new(env!("CARGO_PKG_VERSION")));
+        let admin_door =
+            FrontDoor::new(admin_routes, Arc::clone(&app.access), admin_metrics, limits)
+                .map_err(|e| Failure::because("building the admin listener", e))?;
         let main = bind(config.server.listen, "server.listen").await?;
         let admin = bind(config.server.admin_listen, "server.admin_listen").await?;
         let control = control::Socket::bind(&config.store.control_socket())?;
-        Ok(Self { main, admin, control, app, config: config.clone() })
+        let admin_door = Arc::new(admin_door);
+        Ok(Self { main, admin, control, door, admin_door, app, config: config.clone() })
     }
 
     /// Address of the API.
@@ -51,43 +71,23 @@ impl Server {
         self.admin.address()
     }
 
-    /// Serves until a signal comes, then drains.
-    ///
-    /// # Errors
-    ///
-    /// When the front door cannot be built.
-    pub async fn run(
-        self,
-        credentials: Option<Credentials>,
-        stop: impl Future<Output = ()>,
-    ) -> Result<(), Failure> {
-        let limits = Limits {
-            in_flight: i64::from(self.config.server.in_flight_max),
-            trust_forwarded: self.config.server.trust_forwarded,
-            ..Limits::default()
-        };
-        let door = Arc::new(self.app.front_door(limits, credentials)?);
-        let mut admin_routes = probes::routes(&self.app.ready);
-        admin_routes.push(probes::metrics_route(&self.app.metrics, &self.app.store_gauges));
-        let admin_metrics = Arc::new(homeroom_gateway::Metrics::new(env!("CARGO_PKG_VERSION")));
-        let admin_door =
-            FrontDoor::new(admin_routes, Arc::clone(&self.app.access), admin_metrics, limits)
-                .map_err(|e| Failure::because("building the admin listener", e))?;
-        let admin_door = Arc::new(admin_door);
+    /// Serves until `stop` is done, then drains.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
         let (stopping, stopped) = watch::channel(false);
         let (drained, nothing_left) = watch::channel(false);
         let times =
             Times { header: self.config.server.header_time.0, drain: self.config.server.drain.0 };
         let admin_times = Times { drain: ADMIN_DRAIN, ..times };
         let control = self.control.serve(self.app.clone());
-        let main = tokio::spawn(self.main.serve(door, told(stopped), times));
-        let admin = tokio::spawn(self.admin.serve(admin_door, told(nothing_left), admin_times));
+        let main = tokio::spawn(self.main.serve(self.door, told(stopped), times));
+        let admin =
+            tokio::spawn(self.admin.serve(self.admin_door, told(nothing_left), admin_times));
         self.app.ready.start();
         stop.await;
         tracing::info!("stopping: open requests are finished first");
         self.app.ready.drain();
         _ = stopping.send(true);
-        drop(control);
+        _ = tokio::task::spawn_blocking(move || drop(control)).await;
         _ = main.await;
         // The admin listener goes last: while requests are finished, it says that no more are wanted.
         _ = drained.send(true);
@@ -95,7 +95,6 @@ impl Server {
         let store = self.app.data.store.clone();
         _ = tokio::task::spawn_blocking(move || store.close()).await;
         tracing::info!("stopped");
-        Ok(())
     }
 }
 

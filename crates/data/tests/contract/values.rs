@@ -200,6 +200,12 @@ async fn key_texts_have_no_blanks_at_their_ends_and_no_text_is_blank() {
                 client.post("/ed-fi/students", &with(student("1"), "firstName", name)).await;
             assert_eq!(violated(&answer.problem(400, VALIDATION)), ["$.firstName"], "{name:?}");
         }
+        for person in [" 1", "1\t"] {
+            let person = json!({"personId": person, "sourceSystemDescriptor": "uri://x#y"});
+            let body = with(student("1"), "personReference", person);
+            let problem = client.post("/ed-fi/students", &body).await.problem(400, VALIDATION);
+            assert_eq!(violated(&problem), ["$.personReference.personId"]);
+        }
         let padded = with(student("1"), "firstName", " Ada ");
         assert_eq!(stored(&client, "/ed-fi/students", &padded).await["firstName"], " Ada ");
     }

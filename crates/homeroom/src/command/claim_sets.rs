@@ -21,6 +21,7 @@ pub struct ClaimSetsArgs {
 #[derive(Debug, Subcommand)]
 enum ClaimSetsCommand {
     /// Lists the claim sets: those that are shipped and those of your own
+    #[command(after_help = "Example:\n  homeroom claim-sets list --json")]
     List {
         /// Prints JSON
         #[arg(long)]

@@ -42,7 +42,7 @@ pub fn run(args: ConfigCommandArgs) -> Result<Exit, Failure> {
     } else {
         let width = settings.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
         for (name, value, origin) in settings {
-            println!("{name:width$} = {value}  ({origin})");
+            crate::exit::say!("{name:width$} = {value}  ({origin})");
         }
     }
     Ok(Exit::Done)

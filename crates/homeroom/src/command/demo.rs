@@ -65,20 +65,22 @@ pub fn run(args: DemoArgs) -> Result<Exit, Failure> {
         let loaded = fill(&app, plan).await?;
         let failing = write_failing(&config.store.data_dir)?;
         let credentials = new_key(&app).await?;
-        let server = Server::bind(app, &config).await?;
+        let server = Server::bind(app, &config, Some(credentials.clone())).await?;
+        let stop = told_to_stop();
         let demo = Demo {
             url: format!("http://{}", server.address()),
             data_dir: config.store.data_dir.clone(),
             failing,
             loaded,
-            credentials: credentials.clone(),
+            credentials,
         };
         if args.json {
-            println!("{}", demo.json())
+            crate::exit::say!("{}", demo.json())
         } else {
-            println!("{}", demo.text())
+            crate::exit::say!("{}", demo.text())
         }
-        server.run(Some(credentials), told_to_stop()).await
+        server.run(stop).await;
+        Ok::<_, Failure>(())
     })?;
     Ok(Exit::Done)
 }

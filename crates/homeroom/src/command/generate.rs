@@ -75,7 +75,7 @@ pub fn run(args: GenerateArgs) -> Result<Exit, Failure> {
             "files": written.files,
         }));
     } else {
-        println!(
+        crate::exit::say!(
             "{documents} documents of {} kinds in {} files in {}",
             written.documents.len(),
             written.files.len(),

@@ -201,22 +201,22 @@ fn print_report(report: &Report, json: bool) {
             "unexplained": unexplained,
             "idle": report.idle,
         });
-        println!("{value}");
+        crate::exit::say!("{value}");
         return;
     }
     for (artefact, facts) in &report.compared {
-        println!("{artefact}: {facts} facts compared");
+        crate::exit::say!("{artefact}: {facts} facts compared");
     }
-    println!(
+    crate::exit::say!(
         "{} differences with a reason, {} without",
         report.explained,
         report.unexplained.len()
     );
     for difference in &report.unexplained {
-        println!("  {difference}");
+        crate::exit::say!("  {difference}");
     }
     for row in &report.idle {
-        println!("  a row explains nothing: {row}");
+        crate::exit::say!("  a row explains nothing: {row}");
     }
 }
 

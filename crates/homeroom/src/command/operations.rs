@@ -1,11 +1,9 @@
 //! `homeroom backup | restore | doctor`.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use homeroom_store::{Options, Store, StoreError};
+use homeroom_store::{Store, StoreError};
 use serde_json::json;
 
 use crate::config::{Config, ConfigArgs};
@@ -52,7 +50,7 @@ pub fn backup(args: BackupArgs) -> Result<Exit, Failure> {
     let config = super::prepare_quietly(&args.config)?;
     let to = std::path::absolute(&args.to).map_err(|e| Failure::because("the backup's path", e))?;
     control::request(&config, Request::Backup { to: to.clone() }, &mut |_| {})?;
-    println!("{}", to.display());
+    crate::exit::say!("{}", to.display());
     Ok(Exit::Done)
 }
 
@@ -62,57 +60,11 @@ pub fn restore(args: RestoreArgs) -> Result<Exit, Failure> {
     if !args.yes {
         return Err(Failure::Usage("restore replaces the store; confirm with --yes".into()));
     }
-    let health = Store::check(&args.from).map_err(|e| Failure::because("the backup", e))?;
-    if let Some(problem) = health.problems.first() {
-        return Err(Failure::Failed(format!("the backup is damaged: {problem}")));
-    }
     let file = config.store.file();
-    if file.exists() {
-        close_properly(&file)?;
-    }
-    let doing = |what: &str| format!("{what} {}", file.display());
-    let folder = config.store.data_dir.as_path();
-    std::fs::create_dir_all(folder).map_err(|e| Failure::because(&doing("making room for"), e))?;
-    let fresh = with_ending(&file, ".restored");
-    copy(&args.from, &fresh).map_err(|e| Failure::because(&doing("copying to"), e))?;
-    let old = with_ending(&file, ".before-restore");
-    let mut kept = String::new();
-    if file.exists() {
-        // What stands in the log of a store that cannot be opened goes along with it.
-        for ending in ["-wal", "-shm"] {
-            _ = std::fs::remove_file(with_ending(&old, ending));
-        }
-        std::fs::rename(&file, &old).map_err(|e| Failure::because(&doing("keeping"), e))?;
-        _ = std::fs::rename(with_ending(&file, "-wal"), with_ending(&old, "-wal"));
-        kept = format!("; the store before is {}", old.display());
-    }
-    for ending in ["-wal", "-shm"] {
-        _ = std::fs::remove_file(with_ending(&file, ending));
-    }
-    std::fs::rename(&fresh, &file).map_err(|e| Failure::because(&doing("replacing"), e))?;
-    println!("restored {}{kept}", file.display());
+    let kept = Store::restore(&args.from, &file).map_err(|e| Failure::because("restoring", e))?;
+    let kept = kept.map(|kept| format!("; the store before is {}", kept.display()));
+    crate::exit::say!("restored {}{}", file.display(), kept.unwrap_or_default());
     Ok(Exit::Done)
-}
-
-/// Finds a running server by its lock and takes in the log of a crashed one. A store that cannot
-/// be opened for another reason is what a restore mends.
-fn close_properly(file: &Path) -> Result<(), Failure> {
-    match Store::open(&Options::for_file(file)) {
-        Err(error @ StoreError::InUse(_)) => Err(Failure::because("replacing the store", error)),
-        Err(error) => {
-            tracing::warn!(%error, "the store before cannot be opened; it is kept as it is");
-            Ok(())
-        }
-        Ok(_) => Ok(()),
-    }
-}
-
-/// Copies a file to one that only its owner may read, and waits until it is on disk.
-fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
-    _ = std::fs::remove_file(to);
-    let mut copy = OpenOptions::new().create_new(true).write(true).mode(0o600).open(to)?;
-    std::io::copy(&mut File::open(from)?, &mut copy)?;
-    copy.sync_all()
 }
 
 /// Runs `doctor`.
@@ -124,10 +76,10 @@ pub fn doctor(args: DoctorArgs) -> Result<Exit, Failure> {
             findings.iter().map(|(what, mend)| json!({"problem": what, "mend": mend})).collect();
         super::print_json(&json!({ "problems": all }));
     } else if findings.is_empty() {
-        println!("no problems found");
+        crate::exit::say!("no problems found");
     } else {
         for (what, mend) in &findings {
-            println!("problem: {what}\n   mend: {mend}");
+            crate::exit::say!("problem: {what}\n   mend: {mend}");
         }
     }
     Ok(if findings.is_empty() { Exit::Done } else { Exit::Differences })
@@ -164,10 +116,4 @@ fn examine(config: &Config) -> Vec<(String, String)> {
         }
     }
     findings
-}
-
-fn with_ending(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
 }

@@ -30,7 +30,7 @@ pub fn run(args: ServeArgs) -> Result<Exit, Failure> {
     let config = super::prepare(&args.config, &flags)?;
     runtime()?.block_on(async {
         let app = App::open(&config).await?;
-        let server = Server::bind(app, &config).await?;
+        let server = Server::bind(app, &config, None).await?;
         let stop = told_to_stop();
         tracing::info!(
             api = %server.address(),
@@ -39,7 +39,8 @@ pub fn run(args: ServeArgs) -> Result<Exit, Failure> {
             standard = config.standard.version,
             "serves"
         );
-        server.run(None, stop).await
+        server.run(stop).await;
+        Ok::<_, Failure>(())
     })?;
     Ok(Exit::Done)
 }

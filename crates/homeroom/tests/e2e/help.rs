@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::support::{Place, Ran, Server};
 
 /// Commands whose help has no example yet.
-const WITHOUT_EXAMPLE: &[&str] = &["claim-sets list"];
+const WITHOUT_EXAMPLE: &[&str] = &[];
 
 /// All commands that do something, as words: `["keys", "create"]`.
 fn commands(place: &Place, above: &[String]) -> Vec<Vec<String>> {
