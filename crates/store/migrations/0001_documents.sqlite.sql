@@ -20,10 +20,18 @@ CREATE UNIQUE INDEX doc_key ON doc (key);
 CREATE INDEX doc_kind_id ON doc (kind, id);
 CREATE INDEX doc_kind_cv ON doc (kind, cv);
 
--- Identities under an abstract base.
+-- Identities under an abstract base, one a document.
 CREATE TABLE alias (
-    key BLOB PRIMARY KEY,
-    id  INTEGER NOT NULL
+    id  INTEGER PRIMARY KEY,
+    key BLOB NOT NULL
+);
+CREATE UNIQUE INDEX alias_key ON alias (key);
+
+-- The greatest id that a deleted document had, where no later one was made before: ids are never
+-- used twice, because page tokens name them.
+CREATE TABLE high_water (
+    name TEXT NOT NULL PRIMARY KEY,
+    id   INTEGER NOT NULL
 ) WITHOUT ROWID;
 
 -- Edges: who refers to `target`.

@@ -4,6 +4,7 @@
 //! instead of writing beside the first one's counters.
 
 mod checkpoint;
+mod copy;
 mod error;
 mod lister;
 mod open;
@@ -12,13 +13,14 @@ mod select;
 mod value;
 mod writer;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
+pub(crate) use copy::{backup, restore};
 pub(crate) use lister::Lister;
-pub(crate) use open::{backup, check, open_file};
+pub(crate) use open::{check, open_file};
 pub(crate) use probe::{by_key, by_uuid, on_this_thread as probe_here, target};
 pub(crate) use select::{count, cuts, list};
 pub(crate) use value::rows;
@@ -85,8 +87,13 @@ impl Shared {
 
     /// The write-ahead log's file.
     pub(crate) fn log_file(&self) -> PathBuf {
-        let mut name = self.path.as_os_str().to_owned();
-        name.push("-wal");
-        PathBuf::from(name)
+        with_ending(&self.path, "-wal")
     }
+}
+
+/// The name of a file beside another.
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
 }

@@ -5,7 +5,7 @@ mod options;
 mod read;
 mod temporary;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -223,6 +223,18 @@ impl Store {
     pub fn backup(&self, to: &Path) -> Result<(), StoreError> {
         let Engine::Sqlite(sqlite) = &*self.engine;
         sqlite::backup(&sqlite.shared.path, to)
+    }
+
+    /// Puts a backup in the place of the store at `to`, which nobody may have open; gives the name
+    /// under which the store before is kept, if there was one. Whatever happens meanwhile, the
+    /// store at `to` is the one before or the backup.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::InUse`] when a process has the store open, [`StoreError::Unusable`] when
+    /// `from` is no good backup or the files cannot be written.
+    pub fn restore(from: &Path, to: &Path) -> Result<Option<PathBuf>, StoreError> {
+        sqlite::restore(from, to)
     }
 
     /// Looks for damage in a store's file, whether or not it is open.

@@ -2,70 +2,127 @@
 //!
 //! A thread of its own copies pages back (PASSIVE), so that the writer's commits stay even. Under
 //! unbroken load that never lets the log begin anew, so beyond a size the writer is asked for one
-//! restart between two transactions; most pages are copied by then and it is short.
+//! restart between two transactions; most pages are copied by then and it is short. While nothing
+//! is written, nobody wakes up; a large log is emptied once.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rusqlite::Connection;
 
 use crate::error::StoreError;
-use crate::sqlite::Shared;
+use crate::sqlite::open::BUSY;
+use crate::sqlite::{Shared, join};
 
 /// Pause between two looks at the log.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Fewest bytes in the log that are worth a checkpoint.
+/// Fewest bytes in the log that are worth a checkpoint, and most that an idle store keeps.
 const BYTES_MIN: u64 = 4 << 20;
+/// How long nothing is written before a large log is emptied.
+pub(crate) const IDLE: Duration = Duration::from_secs(2);
+
+/// How long the writer waits for readers while jobs may come.
+const BRIEF: Duration = Duration::from_millis(20);
 
 /// A running checkpointer; it ends when this is dropped.
 pub(crate) struct Checkpointer {
-    stop: Option<Sender<()>>,
+    /// Holds one call at most: further ones say the same.
+    growth: Option<SyncSender<()>>,
+    flags: Arc<Flags>,
     thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Flags {
+    /// The log shall begin anew.
+    restart: AtomicBool,
+    /// The thread shall end.
+    end: AtomicBool,
+}
+
+impl Checkpointer {
+    pub(crate) fn start(shared: &Shared, wal_bytes_max: u64) -> Result<Self, StoreError> {
+        let connection = Connection::open(&shared.path)?;
+        connection.busy_timeout(Duration::ZERO)?;
+        connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+        connection.pragma_update(None, "cache_size", -512)?;
+        let (growth, has_grown) = sync_channel(1);
+        let flags = Arc::new(Flags::default());
+        let (seen, log) = (Arc::clone(&flags), shared.log_file());
+        let thread = std::thread::Builder::new()
+            .name("store-checkpoint".into())
+            .spawn(move || work(&connection, &has_grown, &seen, &log, wal_bytes_max))
+            .map_err(|error| StoreError::Failed(error.to_string()))?;
+        Ok(Self { growth: Some(growth), flags, thread: Some(thread) })
+    }
+
+    /// Says that there may be something to copy.
+    pub(crate) fn log_has_grown(&self) {
+        _ = self.growth.as_ref().map(|growth| growth.try_send(()));
+    }
+
+    /// Whether the log has become so large that it must begin anew; says so once.
+    pub(crate) fn wants_restart(&self) -> bool {
+        self.flags.restart.swap(false, Ordering::AcqRel)
+    }
 }
 
 impl Drop for Checkpointer {
     fn drop(&mut self) {
-        self.stop = None;
+        self.flags.end.store(true, Ordering::Release);
+        self.growth = None;
         if let Some(thread) = self.thread.take() {
-            _ = thread.join();
+            thread.thread().unpark();
+            join(thread);
         }
     }
 }
 
-pub(crate) fn start(
-    shared: &Shared,
-    restart: Arc<AtomicBool>,
+fn work(
+    connection: &Connection,
+    has_grown: &Receiver<()>,
+    flags: &Flags,
+    log_file: &Path,
     wal_bytes_max: u64,
-) -> Result<Checkpointer, StoreError> {
-    let connection = Connection::open(&shared.path)?;
-    connection.busy_timeout(Duration::ZERO)?;
-    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
-    connection.pragma_update(None, "cache_size", -512)?;
-    let page_bytes: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
-    let (stop, stopped) = channel();
-    let wal = shared.log_file();
-    let thread = std::thread::Builder::new()
-        .name("store-checkpoint".into())
-        .spawn(move || {
-            let wal_bytes_max = i64::try_from(wal_bytes_max).unwrap_or(i64::MAX);
-            let mut done = (0, 0);
-            while stopped.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
-                let bytes = std::fs::metadata(&wal).map_or(0, |file| file.len());
-                if bytes < BYTES_MIN {
-                    continue;
-                }
-                let Some((log, copied)) = passive(&connection) else { continue };
-                if (log, copied) != done && log * page_bytes > wal_bytes_max {
-                    restart.store(true, Ordering::Release);
-                }
-                done = (log, copied);
-            }
-        })
-        .map_err(|error| StoreError::Failed(error.to_string()))?;
-    Ok(Checkpointer { stop: Some(stop), thread: Some(thread) })
+) {
+    let page_bytes = connection.query_row("PRAGMA page_size", [], |row| row.get(0));
+    let page_bytes: i64 = page_bytes.unwrap_or(4_096);
+    let wal_bytes_max = i64::try_from(wal_bytes_max).unwrap_or(i64::MAX);
+    let mut done = (0, 0);
+    while has_grown.recv().is_ok() {
+        std::thread::park_timeout(PAUSE);
+        if flags.end.load(Ordering::Acquire) {
+            return;
+        }
+        if file_bytes(log_file) < BYTES_MIN {
+            continue;
+        }
+        let Some((log, copied)) = passive(connection) else { continue };
+        if (log, copied) != done && log * page_bytes > wal_bytes_max {
+            flags.restart.store(true, Ordering::Release);
+        }
+        done = (log, copied);
+    }
+}
+
+fn file_bytes(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |file| file.len())
+}
+
+/// Empties a log that is larger than an idle store should keep; false where it has to be tried
+/// again, because readers are in it.
+pub(crate) fn shrink(connection: &Connection, shared: &Shared) -> bool {
+    if file_bytes(&shared.log_file()) <= BYTES_MIN {
+        return true;
+    }
+    _ = connection.busy_timeout(BRIEF);
+    let is_empty = truncate(connection);
+    _ = connection.busy_timeout(BUSY);
+    is_empty
 }
 
 /// Copies what can be copied; gives the frames in the log and those copied.
@@ -78,10 +135,10 @@ fn passive(connection: &Connection) -> Option<(i64, i64)> {
 
 /// Lets the log begin anew; readers that are still in it postpone that to the next time.
 pub(crate) fn restart(connection: &Connection) {
-    _ = connection.busy_timeout(Duration::from_millis(20));
+    _ = connection.busy_timeout(BRIEF);
     let done =
         connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get::<_, i64>(0));
-    _ = connection.busy_timeout(Duration::from_secs(5));
+    _ = connection.busy_timeout(BUSY);
     match done {
         Ok(0) => {}
         Ok(_) => tracing::debug!("readers postpone the restart of the write-ahead log"),

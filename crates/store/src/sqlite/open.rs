@@ -1,32 +1,30 @@
-//! Opening, migrating, checking and copying the file.
+//! Opening, migrating and checking the file.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 
 use crate::error::StoreError;
 use crate::migration::{MIGRATIONS, newest};
+use crate::sqlite::with_ending;
 
 /// Marks a file as Homeroom's in its header (`PRAGMA application_id`): "HMRM".
 const APPLICATION_ID: i64 = 0x484d_524d;
 
+/// How long a connection waits for another one's lock.
+pub(crate) const BUSY: Duration = Duration::from_secs(5);
+
 /// Opens the file for writing: takes the lock, creates and migrates as needed.
 pub(crate) fn open_file(path: &Path, page_bytes: u32) -> Result<(Connection, File), StoreError> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            StoreError::Unusable(format!("cannot create {}: {error}", folder.display()))
-        })?;
-    }
-    refuse_network_folder(path)?;
     let lock = lock(path)?;
     make_private(path)?;
     let connection = Connection::open(path).map_err(|error| {
         StoreError::Unusable(format!("cannot open {}: {error}", path.display()))
     })?;
-    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "page_size", page_bytes)?;
     let version = version(&connection, path)?;
     connection.pragma_update(None, "journal_mode", "wal")?;
@@ -44,7 +42,7 @@ pub(crate) fn open_reader(path: &Path, cache_kib: u32) -> rusqlite::Result<Conne
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI;
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "cache_size", -i64::from(cache_kib))?;
     connection.pragma_update(None, "temp_store", "memory")?;
     connection.set_prepared_statement_cache_capacity(64);
@@ -88,16 +86,21 @@ fn network_mount<'a>(mounts: &'a str, folder: &Path) -> Option<&'a str> {
 
 /// Makes the file, where there is none, so that only its owner may read it; SQLite gives the files
 /// beside it the same rights. A file that is there keeps its rights.
-fn make_private(path: &Path) -> Result<(), StoreError> {
+pub(crate) fn make_private(path: &Path) -> Result<(), StoreError> {
     let made = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
     made.map(drop)
         .map_err(|error| StoreError::Unusable(format!("cannot open {}: {error}", path.display())))
 }
 
-fn lock(path: &Path) -> Result<File, StoreError> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".lock");
-    let name = PathBuf::from(name);
+/// Takes the lock beside the file, making its folder as needed; it is given back with the value.
+pub(crate) fn lock(path: &Path) -> Result<File, StoreError> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            StoreError::Unusable(format!("cannot create {}: {error}", folder.display()))
+        })?;
+    }
+    refuse_network_folder(path)?;
+    let name = with_ending(path, ".lock");
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(&name).map_err(
         |error| StoreError::Unusable(format!("cannot open {}: {error}", name.display())),
     )?;
@@ -146,37 +149,6 @@ fn migrate(connection: &Connection, from: i64) -> Result<(), StoreError> {
             _ = connection.execute_batch("ROLLBACK");
             return Err(error.into());
         }
-    }
-    Ok(())
-}
-
-/// Copies the store to `to` while it is in use; the copy is checked before it gets its name.
-pub(crate) fn backup(from: &Path, to: &Path) -> Result<(), StoreError> {
-    if to.exists() {
-        return Err(StoreError::Unusable(format!("{} exists already", to.display())));
-    }
-    let mut part = to.as_os_str().to_owned();
-    part.push(".part");
-    let part = PathBuf::from(part);
-    _ = std::fs::remove_file(&part);
-    let source = open_reader(from, 4_096)?;
-    let text = part
-        .to_str()
-        .ok_or_else(|| StoreError::Unusable(format!("{} is not UTF-8", part.display())))?;
-    make_private(&part)?;
-    source.execute("VACUUM INTO ?1", [text])?;
-    let problems = check(&part)?;
-    if let Some(first) = problems.first() {
-        return Err(StoreError::Failed(format!("the copy is damaged: {first}")));
-    }
-    File::open(&part)
-        .and_then(|file| file.sync_all())
-        .and_then(|()| std::fs::rename(&part, to))
-        .map_err(|error| {
-            StoreError::Unusable(format!("cannot finish {}: {error}", to.display()))
-        })?;
-    if let Some(folder) = to.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        _ = File::open(folder).and_then(|folder| folder.sync_all());
     }
     Ok(())
 }

@@ -7,15 +7,16 @@ mod write;
 use std::collections::HashMap;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
 use rusqlite::{Connection, params};
 
 use crate::error::StoreError;
-use crate::sqlite::{Shared, checkpoint, join};
+use crate::sqlite::checkpoint::{self, Checkpointer};
+use crate::sqlite::{Shared, join};
 
 /// Most jobs in one transaction: bounds both the wait of the first and the size of a transaction.
 const GROUP_MAX: usize = 256;
@@ -48,26 +49,21 @@ impl WriterHandle {
     ) -> Result<Self, StoreError> {
         let (jobs, arrivals) = sync_channel(queue);
         let handle = Arc::clone(&shared);
-        let restart = Arc::new(AtomicBool::new(false));
-        let checkpointer = checkpoint::start(&shared, Arc::clone(&restart), wal_bytes_max)?;
-        let next = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
-        let last_id = next("SELECT coalesce(max(id), 0) FROM doc")?;
+        let checkpointer = Checkpointer::start(&shared, wal_bytes_max)?;
+        let last_id = connection.query_row(LAST_ID, [], |row| row.get(0))?;
         let writer = Writer {
             last_id,
             last_change_version: shared.newest_change_version.load(Ordering::Acquire),
             tally: HashMap::new(),
             connection,
             shared,
-            restart,
+            checkpointer,
+            log_may_shrink: true,
         };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || {
-                let connection = writer.work(&arrivals);
-                // Two checkpoints at once would be in each other's way.
-                drop(checkpointer);
-                checkpoint::finish(&connection);
-                drop(connection);
+                writer.work(&arrivals);
                 drop(lock);
             })
             .map_err(|error| StoreError::Failed(error.to_string()))?;
@@ -121,14 +117,20 @@ pub(crate) struct Writer {
     last_change_version: i64,
     /// Changes of the kept counts, by kind and block, not yet written.
     tally: HashMap<(u16, i64), i64>,
-    restart: Arc<AtomicBool>,
+    checkpointer: Checkpointer,
+    /// Whether something was written since the log was looked at with nothing else to do.
+    log_may_shrink: bool,
 }
 
+/// The greatest number that a document has or had.
+const LAST_ID: &str = "SELECT max(coalesce((SELECT max(id) FROM doc), 0),
+    coalesce((SELECT id FROM high_water WHERE name = 'doc'), 0))";
+
 impl Writer {
-    /// Runs what arrives until nobody can send any more.
-    fn work(mut self, arrivals: &Receiver<Box<dyn Job>>) -> Connection {
+    /// Runs what arrives until nobody can send any more, then closes the file.
+    fn work(mut self, arrivals: &Receiver<Box<dyn Job>>) {
         let mut group: Vec<Box<dyn Job>> = Vec::with_capacity(GROUP_MAX);
-        while let Ok(first) = arrivals.recv() {
+        while let Some(first) = self.wait(arrivals) {
             let before = (self.last_id, self.last_change_version);
             let mut ended = self.connection.execute_batch("BEGIN IMMEDIATE").map_err(Into::into);
             let mut next = Some(first);
@@ -156,16 +158,34 @@ impl Writer {
                 self.shared
                     .newest_change_version
                     .store(self.last_change_version, Ordering::Release);
+                self.checkpointer.log_has_grown();
+                self.log_may_shrink = true;
             }
             self.shared.waiting.fetch_sub(group.len(), Ordering::Relaxed);
             for job in group.drain(..) {
                 job.finish(ended.clone());
             }
-            if self.restart.swap(false, Ordering::AcqRel) {
+            if self.checkpointer.wants_restart() {
                 checkpoint::restart(&self.connection);
             }
         }
-        self.connection
+        // Two checkpoints at once would be in each other's way.
+        drop(self.checkpointer);
+        checkpoint::finish(&self.connection);
+    }
+
+    /// Waits for a job; where none comes for a while, a log that has grown is emptied meanwhile.
+    fn wait(&mut self, arrivals: &Receiver<Box<dyn Job>>) -> Option<Box<dyn Job>> {
+        while self.log_may_shrink {
+            match arrivals.recv_timeout(checkpoint::IDLE) {
+                Ok(job) => return Some(job),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => {
+                    self.log_may_shrink = !checkpoint::shrink(&self.connection, &self.shared);
+                }
+            }
+        }
+        arrivals.recv().ok()
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {

@@ -2,5 +2,7 @@
 
 mod closing;
 mod faults;
+mod files;
+mod numbers;
 mod promises;
 mod support;

@@ -19,9 +19,7 @@ impl Writer {
         match write {
             Write::Create(new) => self.create(new, tally),
             Write::Replace { old, old_references, new } => self.replace(old, &old_references, &new),
-            Write::Delete { row, alias, tombstone } => {
-                self.delete(&row, alias.map(|key| key.0), &tombstone, tally)
-            }
+            Write::Delete { row, alias: _, tombstone } => self.delete(&row, &tombstone, tally),
             Write::Sql(sql) => {
                 self.connection
                     .prepare_cached(sql.text)?
@@ -58,8 +56,8 @@ impl Writer {
             ])?;
         if let Some(alias) = new.alias {
             self.connection
-                .prepare_cached("INSERT INTO alias (key, id) VALUES (?1, ?2)")?
-                .execute(params![alias.0, id])?;
+                .prepare_cached("INSERT INTO alias (id, key) VALUES (?1, ?2)")?
+                .execute(params![id, alias.0])?;
         }
         for target in References::targets(&packed) {
             self.edge(target, new.kind.0, id)?;
@@ -95,7 +93,6 @@ impl Writer {
     fn delete(
         &mut self,
         row: &Row,
-        alias: Option<[u8; 16]>,
         tombstone: &Tombstone,
         tally: &mut Vec<((u16, i64), i64)>,
     ) -> Result<(), StoreError> {
@@ -104,8 +101,9 @@ impl Writer {
             self.remove_edge(target, row.kind.0, row.id.0)?;
         }
         self.connection.prepare_cached("DELETE FROM doc WHERE id = ?1")?.execute([row.id.0])?;
-        if let Some(alias) = alias {
-            self.connection.prepare_cached("DELETE FROM alias WHERE key = ?1")?.execute([alias])?;
+        self.connection.prepare_cached("DELETE FROM alias WHERE id = ?1")?.execute([row.id.0])?;
+        if row.id.0 == self.last_id {
+            self.remember_last_id()?;
         }
         self.connection
             .prepare_cached(
@@ -121,6 +119,17 @@ impl Writer {
                 tombstone.modified
             ])?;
         tally.push(((row.kind.0, row.id.0 >> BLOCK_BITS), -1));
+        Ok(())
+    }
+
+    /// Keeps the number of the last document, which goes: it must not be given again.
+    fn remember_last_id(&self) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached(
+                "INSERT INTO high_water (name, id) VALUES ('doc', ?1)
+                 ON CONFLICT (name) DO UPDATE SET id = excluded.id",
+            )?
+            .execute([self.last_id])?;
         Ok(())
     }
 

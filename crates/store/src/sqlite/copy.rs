@@ -1,0 +1,131 @@
+//! Copies of the file: a backup of a store in use, and a backup in the place of a store.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::error::StoreError;
+use crate::sqlite::open::{BUSY, check, lock, make_private, open_reader};
+use crate::sqlite::with_ending;
+
+/// Copies the store to `to` while it is in use; the copy is checked before it gets its name.
+pub(crate) fn backup(from: &Path, to: &Path) -> Result<(), StoreError> {
+    if to.exists() {
+        return Err(StoreError::Unusable(format!("{} exists already", to.display())));
+    }
+    let part = with_ending(to, ".part");
+    _ = std::fs::remove_file(&part);
+    let source = open_reader(from, 4_096)?;
+    let text = part
+        .to_str()
+        .ok_or_else(|| StoreError::Unusable(format!("{} is not UTF-8", part.display())))?;
+    make_private(&part)?;
+    source.execute("VACUUM INTO ?1", [text])?;
+    let problems = check(&part)?;
+    if let Some(first) = problems.first() {
+        return Err(StoreError::Failed(format!("the copy is damaged: {first}")));
+    }
+    File::open(&part)
+        .and_then(|file| file.sync_all())
+        .and_then(|()| std::fs::rename(&part, to))
+        .map_err(|error| {
+            StoreError::Unusable(format!("cannot finish {}: {error}", to.display()))
+        })?;
+    sync_folder(to);
+    Ok(())
+}
+
+/// Puts a backup in the place of the store `to`, which nobody may have open; gives the name under
+/// which the store before is kept, if there was one.
+///
+/// The lock is held all the time, and at every moment one of the two stands under the store's name.
+pub(crate) fn restore(from: &Path, to: &Path) -> Result<Option<PathBuf>, StoreError> {
+    if log_bytes(from) > 0 {
+        return Err(StoreError::Unusable(format!(
+            "{} has a write-ahead log beside it, which a copy would lose; start a server on it \
+             and take a backup of that",
+            from.display()
+        )));
+    }
+    if let Some(first) = check(from)?.first() {
+        return Err(StoreError::Unusable(format!("{} is damaged: {first}", from.display())));
+    }
+    let _lock = lock(to)?;
+    let cannot = |what: &'static str| {
+        move |error: io::Error| {
+            StoreError::Unusable(format!("cannot {what} {}: {error}", to.display()))
+        }
+    };
+    let fresh = with_ending(to, ".restored");
+    copy(from, &fresh).map_err(cannot("make room beside"))?;
+    let kept = if to.exists() { Some(keep(to).map_err(cannot("keep"))?) } else { None };
+    // A log belongs to one file; the new one must not find the old one's.
+    for ending in ["-wal", "-shm"] {
+        remove(&with_ending(to, ending)).map_err(cannot("remove the log of"))?;
+    }
+    std::fs::rename(&fresh, to).map_err(cannot("replace"))?;
+    sync_folder(to);
+    Ok(kept)
+}
+
+/// Gives the store a second name under which it stays, with what its log still holds.
+fn keep(file: &Path) -> io::Result<PathBuf> {
+    if let Err(error) = take_in_log(file) {
+        tracing::warn!(%error, "the store before cannot be opened; it is kept as it is");
+    }
+    let kept = with_ending(file, ".before-restore");
+    for ending in ["", "-wal", "-shm"] {
+        remove(&with_ending(&kept, ending))?;
+    }
+    link(file, &kept)?;
+    if log_bytes(file) > 0 {
+        link(&with_ending(file, "-wal"), &with_ending(&kept, "-wal"))?;
+    }
+    sync_folder(file);
+    Ok(kept)
+}
+
+/// Copies the log that a killed server has left into the file, if that is a database at all: of
+/// any other file SQLite would throw the log away.
+fn take_in_log(file: &Path) -> rusqlite::Result<()> {
+    let reader = open_reader(file, 512)?;
+    reader.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    drop(reader);
+    let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.busy_timeout(BUSY)?;
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+}
+
+/// A second name for a file, or a copy where the file system has no such names.
+fn link(file: &Path, name: &Path) -> io::Result<()> {
+    std::fs::hard_link(file, name).or_else(|_| copy(file, name))
+}
+
+/// Copies a file to one that only its owner may read, and waits until it is on disk.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    remove(to)?;
+    let mut copy = OpenOptions::new().create_new(true).write(true).mode(0o600).open(to)?;
+    io::copy(&mut File::open(from)?, &mut copy)?;
+    copy.sync_all()
+}
+
+/// Removes a file, if there is one.
+fn remove(file: &Path) -> io::Result<()> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn log_bytes(file: &Path) -> u64 {
+    std::fs::metadata(with_ending(file, "-wal")).map_or(0, |log| log.len())
+}
+
+/// Makes names that were given in a file's folder durable, where the file system can.
+fn sync_folder(file: &Path) {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
+}

@@ -1,0 +1,141 @@
+//! The files of a store: its log, and a backup in its place.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use homeroom_store::{Store, StoreError};
+
+use crate::support::{Place, create, document, key};
+
+fn beside(file: &Path, ending: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+#[test]
+fn an_idle_store_empties_a_large_log_once() {
+    let place = Place::new();
+    let (store, a) = place.open();
+    let mut large = document(a, "x", vec![]);
+    large.body = "x".repeat(8 << 20);
+    create(&store, large);
+    assert!(store.load().log_bytes > 8 << 20);
+
+    let begun = Instant::now();
+    while store.load().log_bytes > 0 && begun.elapsed() < Duration::from_mins(1) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+
+    assert_eq!(store.load().log_bytes, 0);
+    create(&store, document(a, "y", vec![]));
+    assert!(store.document_by_key(key("x")).unwrap().is_some());
+}
+
+/// A store with the document `old` whose backup has `x`, both closed.
+fn with_backup() -> (Place, PathBuf, PathBuf) {
+    let place = Place::new();
+    let (store, a) = place.open();
+    create(&store, document(a, "x", vec![]));
+    let backup = place.0.join("backup.db");
+    store.backup(&backup).unwrap();
+    create(&store, document(a, "old", vec![]));
+    drop(store);
+    let file = place.options().path;
+    (place, backup, file)
+}
+
+#[test]
+fn a_restored_store_is_the_backup_and_the_one_before_is_kept() {
+    let (place, backup, file) = with_backup();
+
+    let kept = Store::restore(&backup, &file).unwrap().unwrap();
+
+    let (store, _) = place.open();
+    assert!(store.document_by_key(key("x")).unwrap().is_some());
+    assert!(store.document_by_key(key("old")).unwrap().is_none());
+    drop(store);
+    assert_eq!(kept, beside(&file, ".before-restore"));
+    assert_eq!(Store::restore(&kept, &file).unwrap(), Some(kept));
+    let (store, _) = place.open();
+    assert!(store.document_by_key(key("old")).unwrap().is_some());
+}
+
+#[test]
+fn a_store_that_is_open_is_not_replaced() {
+    let (place, backup, file) = with_backup();
+    let (store, _) = place.open();
+
+    let refused = Store::restore(&backup, &file);
+
+    assert!(matches!(refused, Err(StoreError::InUse(_))), "{refused:?}");
+    assert!(store.document_by_key(key("old")).unwrap().is_some());
+}
+
+#[test]
+fn what_cannot_be_opened_is_kept_with_its_log_and_replaced() {
+    let (place, backup, file) = with_backup();
+    let (broken, log) = (b"a cosmic ray".repeat(900), b"what was in the log".repeat(100));
+    std::fs::write(&file, &broken).unwrap();
+    std::fs::write(beside(&file, "-wal"), &log).unwrap();
+
+    let kept = Store::restore(&backup, &file).unwrap().unwrap();
+
+    let (store, _) = place.open();
+    assert!(store.document_by_key(key("x")).unwrap().is_some());
+    assert_eq!(std::fs::read(&kept).unwrap(), broken);
+    assert_eq!(std::fs::read(beside(&kept, "-wal")).unwrap(), log);
+}
+
+#[test]
+fn only_a_whole_backup_replaces_a_store() {
+    let (place, backup, file) = with_backup();
+    let letter = place.0.join("letter.txt");
+    std::fs::write(&letter, "Dear all".repeat(400)).unwrap();
+    let with_log = place.0.join("with-log.db");
+    std::fs::copy(&backup, &with_log).unwrap();
+    std::fs::write(beside(&with_log, "-wal"), "later changes").unwrap();
+    let damaged = place.0.join("damaged.db");
+    std::fs::copy(&backup, &damaged).unwrap();
+    let connection = rusqlite::Connection::open(&damaged).unwrap();
+    connection.execute("UPDATE tally SET n = n + 1", []).unwrap();
+    drop(connection);
+
+    for from in [letter, with_log, damaged, place.0.join("absent.db")] {
+        let refused = Store::restore(&from, &file);
+        assert!(matches!(refused, Err(StoreError::Unusable(_))), "{from:?}: {refused:?}");
+    }
+
+    let (store, _) = place.open();
+    assert!(store.document_by_key(key("old")).unwrap().is_some());
+}
+
+#[test]
+fn during_a_restore_there_is_always_a_store_and_nobody_gets_the_lock() {
+    let (_place, backup, file) = with_backup();
+    let (lock, fresh) = (beside(&file, ".lock"), beside(&file, ".restored"));
+    let is_over = AtomicBool::new(false);
+
+    std::thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            while !is_over.load(Ordering::Acquire) {
+                assert!(file.exists(), "a server that started now would make an empty store");
+                let lock = File::open(&lock).unwrap();
+                if fresh.exists() && lock.try_lock().is_ok() {
+                    assert!(!fresh.exists(), "a server could start in the middle");
+                }
+            }
+        });
+        let mut done = 0;
+        while done < 20 && !watch.is_finished() {
+            match Store::restore(&backup, &file) {
+                Ok(_) => done += 1,
+                Err(StoreError::InUse(_)) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+        is_over.store(true, Ordering::Release);
+    });
+}
