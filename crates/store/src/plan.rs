@@ -123,12 +123,10 @@ pub enum Write {
         /// The document as it shall be; its `uuid`, `kind`, `key` and `alias` stay as stored.
         new: NewDocument,
     },
-    /// Removes a document.
+    /// Removes a document, with its identity under its abstract base, if it has one.
     Delete {
         /// The document as it was found.
         row: Box<Row>,
-        /// Hash of its identity under its abstract base, if it has one.
-        alias: Option<NaturalKey>,
         /// What is remembered of it.
         tombstone: Tombstone,
     },

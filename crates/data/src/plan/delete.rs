@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use homeroom_access::Grant;
 use homeroom_http::{Kind, Problem, Timestamp};
-use homeroom_model::Resource;
-use homeroom_store::{Answer, Ask, Decide, Decision, NaturalKey, Row, Tombstone, Write};
+use homeroom_store::{Answer, Ask, Decide, Decision, Row, Tombstone, Write};
 
 use super::{Precondition, check_stored};
 use crate::catalog::Catalog;
-use crate::json::Json;
-use crate::validate::{key_values, validate};
+use crate::validate::key_values;
 
 /// The decision of [`delete`].
 pub struct Delete {
@@ -40,13 +38,9 @@ impl Delete {
             }
             Some(Answer::Referrers(kinds)) if kinds.is_empty() => {
                 let row = self.stored.take().expect("the first round stored it");
-                let alias = identity_under_base(&self.catalog, resource, &row.body);
                 let tombstone =
                     Tombstone { key_values: key_values(resource, &row.body), modified: self.now.0 };
-                Ok(Decision::Write(
-                    vec![Write::Delete { row: Box::new(row), alias, tombstone }],
-                    (),
-                ))
+                Ok(Decision::Write(vec![Write::Delete { row: Box::new(row), tombstone }], ()))
             }
             Some(Answer::Referrers(kinds)) => {
                 let names: Vec<&str> = kinds
@@ -70,11 +64,4 @@ impl Decide for Delete {
     fn decide(&mut self, found: Vec<Answer>) -> Decision<(), Problem> {
         self.step(found).unwrap_or_else(Decision::Refuse)
     }
-}
-
-/// The hash of a stored document's identity under its abstract base.
-fn identity_under_base(catalog: &Catalog, resource: &Resource, body: &str) -> Option<NaturalKey> {
-    resource.base.as_ref()?;
-    let json = Json::read(body.as_bytes()).ok()?;
-    validate(catalog, resource, &json).ok()?.alias
 }

@@ -42,7 +42,7 @@ pub fn delete(store: &Store, name: &str) {
                 return Decision::Refuse("missing".into());
             };
             let tombstone = Tombstone { key_values: "{}".into(), modified: 9 };
-            Decision::Write(vec![Write::Delete { row: Box::new(row), alias: None, tombstone }], ())
+            Decision::Write(vec![Write::Delete { row: Box::new(row), tombstone }], ())
         },
     };
     store.run_blocking(plan).unwrap();

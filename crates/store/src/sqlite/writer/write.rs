@@ -19,7 +19,7 @@ impl Writer {
         match write {
             Write::Create(new) => self.create(new, tally),
             Write::Replace { old, old_references, new } => self.replace(old, &old_references, &new),
-            Write::Delete { row, alias: _, tombstone } => self.delete(&row, &tombstone, tally),
+            Write::Delete { row, tombstone } => self.delete(&row, &tombstone, tally),
             Write::Sql(sql) => {
                 self.connection
                     .prepare_cached(sql.text)?
