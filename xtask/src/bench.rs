@@ -47,7 +47,9 @@ pub fn run(arguments: &[String]) -> Done {
         documents: number("--documents", 1_000_000)?,
         folder: PathBuf::from("target/bench"),
     };
-    build()?;
+    if !arguments.iter().any(|argument| argument == "--no-build") {
+        build()?;
+    }
     _ = std::fs::remove_dir_all(&settings.folder);
     std::fs::create_dir_all(&settings.folder).map_err(|e| e.to_string())?;
     println!("{}\n", machine::describe());

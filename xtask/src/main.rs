@@ -29,7 +29,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "bench",
-        arguments: "[--pages] [--rounds N] [--seconds S] [--documents N]",
+        arguments: "[--pages] [--no-build] [--rounds N] [--seconds S] [--documents N]",
         does: "the data API's figures beside nginx, as a table",
         run: bench::run,
     },
