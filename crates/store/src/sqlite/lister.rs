@@ -154,6 +154,10 @@ fn within<T>(
     let found = catch_unwind(AssertUnwindSafe(|| read(connection)))
         .unwrap_or_else(|_| Err(StoreError::Failed("a read panicked".into())));
     connection.progress_handler(0, None::<fn() -> bool>)?;
+    if !connection.is_autocommit() {
+        // The next read must see the store as it is then.
+        connection.execute_batch("ROLLBACK")?;
+    }
     match found {
         Err(StoreError::Failed(_)) if Instant::now() >= deadline => Err(StoreError::Deadline(time)),
         found => found,
@@ -192,6 +196,17 @@ mod tests {
         let found = lister.read_blocking(false, LONG, one);
 
         assert_eq!(found.unwrap(), 1);
+    }
+
+    #[test]
+    fn a_transaction_that_a_read_leaves_open_does_not_reach_the_next_one() {
+        let (lister, _store) = lister();
+        let begin = |c: &Connection| Ok(c.execute_batch("BEGIN; SELECT count(*) FROM doc")?);
+        lister.read_blocking(false, LONG, begin).unwrap();
+
+        let again = lister.read_blocking(false, LONG, begin);
+
+        assert!(again.is_ok(), "{again:?}");
     }
 
     #[tokio::test]
