@@ -115,7 +115,7 @@ fn add(scalar: Scalar, value: &Json<'_>, items: &[usize], path: String, out: &mu
     let mut text = String::new();
     if scalar::write(&mut text, scalar, value).is_ok() {
         if matches!(scalar, Scalar::Descriptor(_)) {
-            text.make_ascii_lowercase();
+            text = text.to_lowercase();
         }
         out.push(Found { items: items.to_vec(), path, text });
     }

@@ -278,7 +278,8 @@ fn item_identity(properties: &[Property], members: &Members<'_>) -> String {
             _ = scalar::write(&mut out, scalar, json);
         }
         if matches!(scalar, Scalar::Descriptor(_)) {
-            out[start..].make_ascii_lowercase();
+            let folded = out[start..].to_lowercase();
+            out.replace_range(start.., &folded);
         }
         out.push('\u{1f}');
     };

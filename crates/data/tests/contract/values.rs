@@ -264,6 +264,20 @@ async fn all_violations_of_a_document_are_told_at_once() {
 }
 
 #[tokio::test]
+async fn an_item_stands_twice_whatever_the_case_of_its_descriptor() {
+    for client in on_each_store().await {
+        let visa = |code: &str| json!({"visaDescriptor": format!("uri://x.org/Visa#{code}")});
+        for (first, second) in [("F-1", "f-1"), ("Été", "ÉTÉ")] {
+            let body = with(student("1"), "visas", vec![visa(first), visa(second)]);
+
+            let problem = client.post("/ed-fi/students", &body).await.problem(400, VALIDATION);
+
+            assert!(violated(&problem).contains(&"$.visas[1]"), "{first} {second}: {problem}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_document_of_many_bad_items_gets_an_answer_of_bounded_length() {
     for client in on_each_store().await {
         let items: Vec<Value> = (0..100_000).map(|at| json!({"firstName": at})).collect();
