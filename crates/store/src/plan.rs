@@ -72,7 +72,7 @@ where
 pub enum Decision<T, E> {
     /// Write this, all of it or none. An empty list writes nothing.
     Write(Vec<Write>, T),
-    /// More must be known; rounds are bounded ([`ROUNDS_MAX`]).
+    /// More must be known; rounds are bounded.
     Ask(Vec<Ask>),
     /// It cannot be done; nothing is written.
     Refuse(E),

@@ -15,7 +15,6 @@ const WITHOUT_NAMES: &[&str] = &["access", "bulk", "data", "gateway", "http", "s
 const NAMES_ALLOWED: &[(&str, &str, &str)] = &[
     ("crates/data/src/metadata/openapi/shared.rs", "Location", "the HTTP header"),
     ("crates/data/src/metadata/page.rs", "credentials", "what a caller shows, on the first page"),
-    ("crates/data/src/metadata/xsd/simple.rs", "SchoolYearType", "XSD's simple type of years"),
 ];
 
 /// What pure crates must not name: crate, path in the code, reason.

@@ -10,7 +10,7 @@ use super::{Precondition, check_stored};
 use crate::catalog::Catalog;
 use crate::validate::key_values;
 
-/// The decision of [`delete`].
+/// The decision of [`super::delete`].
 pub struct Delete {
     pub(super) catalog: Arc<Catalog>,
     pub(super) resource: homeroom_model::ResourceId,

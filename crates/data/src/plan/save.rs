@@ -20,7 +20,7 @@ use crate::validate::{Document, key_values};
 /// Most places that one problem names.
 const NAMED_MAX: usize = 100;
 
-/// The decision of [`upsert`] and [`replace`].
+/// The decision of [`super::upsert`] and [`super::replace`].
 pub struct Save {
     catalog: Arc<Catalog>,
     document: Option<Document>,

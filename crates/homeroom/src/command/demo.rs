@@ -75,9 +75,9 @@ pub fn run(args: DemoArgs) -> Result<Exit, Failure> {
             credentials,
         };
         if args.json {
-            crate::exit::say!("{}", demo.json())
+            crate::exit::say!("{}", demo.json());
         } else {
-            crate::exit::say!("{}", demo.text())
+            crate::exit::say!("{}", demo.text());
         }
         server.run(stop).await;
         Ok::<_, Failure>(())

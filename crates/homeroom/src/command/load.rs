@@ -1,5 +1,6 @@
 //! `homeroom load`.
 
+use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -192,24 +193,26 @@ fn told(summary: &Summary, args: &LoadArgs) -> String {
         grouped(rate(summary.documents, summary.seconds)),
     );
     for cause in summary.causes.iter().take(CAUSES_SHOWN) {
-        out += &format!("\n{:>9}  {}\n", grouped(cause.count), cause.what);
+        _ = write!(out, "\n{:>9}  {}\n", grouped(cause.count), cause.what);
         if cause.following > 0 {
-            out += &format!(
+            _ = write!(
+                out,
                 "           {} of them only refer to a rejected record\n",
                 grouped(cause.following)
             );
         }
-        out += &format!("           first in {}, line {}\n", cause.file, cause.line);
-        out += &format!("           {}\n", cause.hint);
+        _ = write!(out, "           first in {}, line {}\n", cause.file, cause.line);
+        _ = write!(out, "           {}\n", cause.hint);
     }
     if summary.causes.len() > CAUSES_SHOWN {
-        out += &format!("\n           and {} more causes\n", summary.causes.len() - CAUSES_SHOWN);
+        _ = write!(out, "\n           and {} more causes\n", summary.causes.len() - CAUSES_SHOWN);
     }
     if summary.rejected > 0 && args.results.is_none() {
         out += "\n--results FILE writes every reject, --rejects DIR the rejected records.\n";
     }
     for warning in summary.warnings.iter().take(CAUSES_SHOWN) {
-        out += &format!(
+        _ = write!(
+            out,
             "\nwarning: {} ({} times, first in {}, line {})\n",
             warning.what,
             grouped(warning.count),

@@ -10,7 +10,7 @@ pub struct Options {
     pub path: PathBuf,
     /// Page size in bytes; fixed when the file is made.
     pub page_bytes: u32,
-    /// Most plans that wait for the writer; beyond it the answer is [`StoreError::Busy`].
+    /// Most plans that wait for the writer; beyond it the answer is [`crate::StoreError::Busy`].
     pub queue: usize,
     /// Longest time a list or count may take, waiting included.
     pub list_deadline: Duration,
