@@ -14,7 +14,7 @@ use quick_xml::events::Event;
 use quick_xml::reader::Reader;
 
 fn reference() -> Option<PathBuf> {
-    let folder = std::env::var_os("HOMEROOM_REFERENCE").map(PathBuf::from);
+    let folder = std::env::var_os("HOMEROOM_REFERENCE").map(|f| PathBuf::from(f).join("ed-fi"));
     if folder.is_none() {
         println!("skipped: HOMEROOM_REFERENCE names no folder");
     }
