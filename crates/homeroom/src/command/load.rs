@@ -193,27 +193,27 @@ fn told(summary: &Summary, args: &LoadArgs) -> String {
         grouped(rate(summary.documents, summary.seconds)),
     );
     for cause in summary.causes.iter().take(CAUSES_SHOWN) {
-        _ = write!(out, "\n{:>9}  {}\n", grouped(cause.count), cause.what);
+        _ = writeln!(out, "\n{:>9}  {}", grouped(cause.count), cause.what);
         if cause.following > 0 {
-            _ = write!(
+            _ = writeln!(
                 out,
-                "           {} of them only refer to a rejected record\n",
+                "           {} of them only refer to a rejected record",
                 grouped(cause.following)
             );
         }
-        _ = write!(out, "           first in {}, line {}\n", cause.file, cause.line);
-        _ = write!(out, "           {}\n", cause.hint);
+        _ = writeln!(out, "           first in {}, line {}", cause.file, cause.line);
+        _ = writeln!(out, "           {}", cause.hint);
     }
     if summary.causes.len() > CAUSES_SHOWN {
-        _ = write!(out, "\n           and {} more causes\n", summary.causes.len() - CAUSES_SHOWN);
+        _ = writeln!(out, "\n           and {} more causes", summary.causes.len() - CAUSES_SHOWN);
     }
     if summary.rejected > 0 && args.results.is_none() {
         out += "\n--results FILE writes every reject, --rejects DIR the rejected records.\n";
     }
     for warning in summary.warnings.iter().take(CAUSES_SHOWN) {
-        _ = write!(
+        _ = writeln!(
             out,
-            "\nwarning: {} ({} times, first in {}, line {})\n",
+            "\nwarning: {} ({} times, first in {}, line {})",
             warning.what,
             grouped(warning.count),
             warning.file,
