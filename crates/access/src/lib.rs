@@ -44,6 +44,7 @@ pub use claims::{Claims, SHIPPED};
 pub use claims_file::ClaimsError;
 pub use client::{ApiClient, Call, Scope, Status};
 pub use manage::{Manage, ManageError};
+pub use nearest::nearest;
 pub use recognize::ANY_SCOPE;
 pub use rights::{Permission, Rights};
 pub use routes::routes;

@@ -8,7 +8,7 @@ const NAME_MAX: usize = 200;
 
 /// Up to three of `known` that differ least from `name`, the nearest first; none where all differ in
 /// more than half of their letters.
-pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let name: Vec<char> = name.to_lowercase().chars().take(NAME_MAX).collect();
     let mut near: Vec<(usize, &str)> = known
         .into_iter()

@@ -146,12 +146,8 @@ impl Layers {
     fn add(&mut self, name: &str, value: Given, origin: Origin) -> Result<(), ConfigError> {
         let known = names();
         if !known.iter().any(|(n, _)| n == name) {
-            let nearest = known
-                .iter()
-                .map(|(n, _)| (distance(n, name), n))
-                .min()
-                .filter(|(d, _)| *d <= 6)
-                .map(|(_, n)| n.clone());
+            let known = known.iter().map(|(known, _)| known.as_str());
+            let nearest = homeroom_access::nearest(name, known).first().map(|n| (*n).to_owned());
             return Err(ConfigError::Unknown { origin, name: name.into(), nearest });
         }
         self.values.insert(name.into(), (value, origin));
@@ -243,22 +239,6 @@ fn set(table: &mut Table, name: &str, value: Value) {
         }
         None => _ = table.insert(name.into(), value),
     }
-}
-
-/// How many letters two names differ by (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut before = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let change = before + usize::from(x != *y);
-            before = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(before + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
