@@ -5,6 +5,7 @@ mod check;
 mod generate;
 mod house;
 mod long;
+mod shim;
 mod summary;
 mod test;
 
@@ -38,6 +39,12 @@ const TASKS: &[Task] = &[
         arguments: "",
         does: "writes the generated pages under docs/reference",
         run: generate::run,
+    },
+    Task {
+        name: "shim",
+        arguments: "",
+        does: "builds xtask/shims/disk.c, a disk that misbehaves, and prints its path",
+        run: shim::run,
     },
     Task {
         name: "test",
