@@ -59,15 +59,19 @@ struct Entry {
 
 impl<'a> Intake<'a> {
     /// An intake for records of `sources`; [`None`]: for documents that are given as text.
+    ///
+    /// # Errors
+    ///
+    /// The store's own.
     pub(crate) fn new(
         api: &'a DataApi,
         sources: Option<&'a Sources<'a>>,
         mut report: Report,
         is_trial: bool,
-    ) -> Self {
+    ) -> Result<Self, LoadError> {
         report.counts.dry_run = is_trial;
         let totals = sources.map(Sources::counts).unwrap_or_default();
-        Self {
+        Ok(Self {
             api,
             sources,
             report,
@@ -77,8 +81,8 @@ impl<'a> Intake<'a> {
             ready: VecDeque::new(),
             known: Known::new(api, totals.keys().copied().collect(), is_trial),
             undecided: totals,
-            version_before: api.store.newest_change_version(),
-        }
+            version_before: api.store.newest_change_version_blocking()?,
+        })
     }
 
     /// Takes a record of the input.
@@ -230,14 +234,14 @@ impl<'a> Intake<'a> {
     fn try_out(&mut self, entry: &Entry, document: &Document) -> Result<(), LoadError> {
         let store = &self.api.store;
         if let Some(alias) = document.alias
-            && let Some((.., kind)) = store.target(alias)?
+            && let Some((.., kind)) = store.target_blocking(alias)?
             && kind != self.api.catalog.kind(document.resource)
         {
             let problem = Problem::of(Kind::NonUniqueIdentity)
                 .detail("A document of another kind already has these identifying values.");
             return self.refused(entry, &problem);
         }
-        let stored = store.document_by_key(document.key)?;
+        let stored = store.document_by_key_blocking(document.key)?;
         let keys = document.references.iter().map(|reference| reference.key);
         for key in keys.chain(document.descriptors.iter().map(|descriptor| descriptor.key)) {
             if key != document.key && Some(key) != document.alias && !self.known.has(key)? {

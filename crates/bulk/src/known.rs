@@ -47,7 +47,7 @@ impl<'a> Known<'a> {
     /// The store's own.
     pub(crate) fn has(&self, key: NaturalKey) -> Result<bool, LoadError> {
         let is_tried = self.trial.as_ref().is_some_and(|seen| seen.contains(&half(key)));
-        Ok(is_tried || self.api.store.target(key)?.is_some())
+        Ok(is_tried || self.api.store.target_blocking(key)?.is_some())
     }
 
     /// In a dry run: remembers a document. Gives whether its identity is new.

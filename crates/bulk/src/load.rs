@@ -110,7 +110,7 @@ pub fn load(
     })?;
 
     now.phase = Phase::Loading;
-    let mut intake = Intake::new(target, Some(&sources), report, options.dry_run);
+    let mut intake = Intake::new(target, Some(&sources), report, options.dry_run)?;
     let mut tell = |intake: &Intake<'_>| {
         now.documents = intake.report.counts.documents;
         now.rejected = intake.report.counts.rejected;
@@ -159,7 +159,7 @@ pub fn load_documents<N: AsRef<str>>(
     let began = Instant::now();
     let model = Arc::clone(&target.catalog.model);
     let report = Report::new(vec!["documents".into()], None, None)?;
-    let mut intake = Intake::new(target, None, report, false);
+    let mut intake = Intake::new(target, None, report, false)?;
     let mut known: Option<(String, homeroom_model::ResourceId)> = None;
     for (at, (name, text)) in documents.into_iter().enumerate() {
         let name = name.as_ref();

@@ -112,7 +112,7 @@ fn a_second_load_changes_nothing() {
     folder.write("a.xml", descriptors());
     folder.write("b.xml", interchange("EducationOrganization", &school(7, "S")));
     load_all(&target, &[folder.path()]);
-    let version = target.store.newest_change_version();
+    let version = target.store.newest_change_version_blocking().unwrap();
 
     let (again, _) = load_all(&target, &[folder.path()]);
     folder.write("b.xml", interchange("EducationOrganization", &school(7, "T")));
@@ -120,7 +120,7 @@ fn a_second_load_changes_nothing() {
 
     assert_eq!((again.loaded, again.unchanged), (0, 4));
     assert_eq!((renamed.loaded, renamed.unchanged), (1, 3));
-    assert_eq!(target.store.newest_change_version(), version + 1);
+    assert_eq!(target.store.newest_change_version_blocking().unwrap(), version + 1);
 }
 
 #[test]
@@ -322,10 +322,10 @@ fn a_dry_run_tells_the_same_and_writes_nothing() {
         dry_run: true,
         ..LoadOptions::default()
     };
-    let version = target.store.newest_change_version();
+    let version = target.store.newest_change_version_blocking().unwrap();
 
     let (dry, dry_rejects) = load_with(&target, options.clone());
-    let written = target.store.newest_change_version() - version;
+    let written = target.store.newest_change_version_blocking().unwrap() - version;
     let (wet, wet_rejects) = load_with(&target, LoadOptions { dry_run: false, ..options.clone() });
     let (again, _) = load_with(&target, options);
 

@@ -34,7 +34,7 @@ struct Given<'a> {
 /// # Errors
 ///
 /// 400 `parameter-validation-failed` for values of the wrong type; the store's own.
-pub fn read(
+pub async fn read(
     catalog: &Catalog,
     store: &Store,
     resource: &Resource,
@@ -72,7 +72,7 @@ pub fn read(
         filter.conditions.push(Condition::Key(key));
         given.retain(|given| !given.field.identity);
     }
-    restrict(catalog, store, resource, &given, &mut filter).map_err(crate::problem_of)?;
+    restrict(catalog, store, resource, &given, &mut filter).await.map_err(crate::problem_of)?;
     Ok(filter)
 }
 
@@ -109,7 +109,7 @@ fn whole_key(catalog: &Catalog, resource: &Resource, given: &[Given<'_>]) -> Opt
     Some(catalog.key(Target::Resource(resource.id), columns.iter().map(AsRef::as_ref)))
 }
 
-fn restrict(
+async fn restrict(
     catalog: &Catalog,
     store: &Store,
     resource: &Resource,
@@ -132,7 +132,7 @@ fn restrict(
                     .map(|(g, part)| key_bytes(part.scalar, &given[*g].text))
                     .collect();
                 let key = catalog.key(reference.target, columns.iter().map(AsRef::as_ref));
-                let covered = narrow(catalog, store, resource, key, filter)?;
+                let covered = narrow(catalog, store, resource, key, filter).await?;
                 for g in parts {
                     done[g] |= covered && given[g].field.sources.len() == 1;
                 }
@@ -146,7 +146,7 @@ fn restrict(
                 }
                 let Ok(Json::Text(uri)) = Json::read(given[g].text.as_bytes()) else { continue };
                 let key = catalog.descriptor_key(*descriptor, &uri);
-                done[g] |= narrow(catalog, store, resource, key, filter)?;
+                done[g] |= narrow(catalog, store, resource, key, filter).await?;
             }
             _ => {}
         }
@@ -159,14 +159,14 @@ fn restrict(
 
 /// Restricts to those who refer to an identity. True when that says all: no other place of the
 /// document may refer to it.
-fn narrow(
+async fn narrow(
     catalog: &Catalog,
     store: &Store,
     resource: &Resource,
     key: NaturalKey,
     filter: &mut Filter,
 ) -> Result<bool, StoreError> {
-    let Some((target, _, kind)) = store.target(key)? else {
+    let Some((target, _, kind)) = store.target(key).await? else {
         filter.conditions.push(Condition::Never);
         return Ok(true);
     };

@@ -29,13 +29,17 @@ impl EducationOrganizations for DataApi {
     ) -> Pin<Box<dyn Future<Output = Result<Vec<EducationOrganization>, Problem>> + Send + 'a>>
     {
         Box::pin(async move {
-            ids.iter().filter_map(|id| organization(self, *id).transpose()).collect()
+            let mut found = vec![];
+            for id in ids {
+                found.extend(organization(self, *id).await?);
+            }
+            Ok(found)
         })
     }
 }
 
-fn organization(api: &DataApi, id: i64) -> Result<Option<EducationOrganization>, Problem> {
-    let Some((resource, row)) = find(api, id)? else { return Ok(None) };
+async fn organization(api: &DataApi, id: i64) -> Result<Option<EducationOrganization>, Problem> {
+    let Some((resource, row)) = find(api, id).await? else { return Ok(None) };
     let Ok(Json::Object(members)) = Json::read(row.body.as_bytes()) else { return Ok(None) };
     let model = &api.catalog.model;
     let base = resource.base.as_ref().map(|base| model.base(base.id));
@@ -44,18 +48,20 @@ fn organization(api: &DataApi, id: i64) -> Result<Option<EducationOrganization>,
         .and_then(|property| Json::member(members.as_slice(), property));
     let name = if let Some(Json::Text(name)) = name { name.to_string() } else { String::new() };
     let mut ancestors = vec![];
-    above(api, resource, &row.body, &mut ancestors)?;
+    above(api, resource, &row.body, &mut ancestors).await?;
     let schema = resource.schema.replace('-', "");
     let kind = format!("{schema}.{}", resource.name);
     Ok(Some(EducationOrganization { id, name_of_institution: name, kind, ancestors }))
 }
 
 /// The document of an organization's id, whatever its kind.
-fn find(api: &DataApi, id: i64) -> Result<Option<(&Resource, Row)>, Problem> {
+async fn find(api: &DataApi, id: i64) -> Result<Option<(&Resource, Row)>, Problem> {
     let Some(base) = api.catalog.model.by_name(BASE) else { return Ok(None) };
     let key = api.catalog.key(base, [id.to_string().as_bytes()]);
-    let Some((_, uuid, _)) = api.store.target(key).map_err(problem_of)? else { return Ok(None) };
-    let Some(row) = api.store.document(uuid).map_err(problem_of)? else { return Ok(None) };
+    let Some((_, uuid, _)) = api.store.target(key).await.map_err(problem_of)? else {
+        return Ok(None);
+    };
+    let Some(row) = api.store.document(uuid).await.map_err(problem_of)? else { return Ok(None) };
     Ok(api.catalog.resource(row.kind).map(|resource| (resource, row)))
 }
 
@@ -80,7 +86,7 @@ fn name_property<'m>(model: &'m Model, base: &Abstract) -> Option<&'m str> {
 }
 
 /// Adds the organizations that a document's references of the same base lead to, and so on.
-fn above(
+async fn above(
     api: &DataApi,
     resource: &Resource,
     body: &str,
@@ -102,12 +108,12 @@ fn above(
         };
         let id = Json::member(parts.as_slice(), &part.name).and_then(crate::scalar::integer);
         let Some(id) = id.filter(|_| is_organization) else { continue };
-        let Some((parent, row)) = find(api, id)? else { continue };
+        let Some((parent, row)) = find(api, id).await? else { continue };
         let Some(column) = parent.key.first() else { continue };
         let name = snake_case(&column.name);
         if out.len() < ANCESTORS_MAX && !out.contains(&(name.clone(), id)) {
             out.push((name, id));
-            above(api, parent, &row.body, out)?;
+            Box::pin(above(api, parent, &row.body, out)).await?;
         }
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! The handlers: each a sentence of a few verbs, the same for every resource.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use homeroom_access::{Action, Call, authorize, authorize_upsert};
 use homeroom_http::{Kind, Problem, Query, Response, json_response};
@@ -9,6 +10,7 @@ use homeroom_store::{Condition, DocumentId, ListQuery, Refused, Sql, Uuid, Value
 use http::StatusCode;
 use tokio::sync::Semaphore;
 
+use crate::catalog::Catalog;
 use crate::json::Json;
 use crate::paging::{PAGE_MAX, PARTITIONS_MAX, PageToken, Paging};
 use crate::plan::{self, Precondition};
@@ -23,6 +25,7 @@ pub async fn get(api: DataApi, call: Call) -> Result<Response, Problem> {
     let row = api
         .store
         .document(id)
+        .await
         .map_err(problem_of)?
         .filter(|row| row.kind == api.catalog.kind(resource.id))
         .ok_or_else(|| Problem::of(Kind::NotFound))?;
@@ -40,7 +43,7 @@ pub async fn list(api: DataApi, call: Call) -> Result<Response, Problem> {
     let grant = authorize(call.client(), resource, Action::Read)?;
     let query = call.query()?;
     let paging = Paging::read(&query)?;
-    let mut filter = filter::read(&api.catalog, &api.store, resource, &query)?;
+    let mut filter = filter::read(&api.catalog, &api.store, resource, &query).await?;
     if let Some(prefixes) = &grant.namespace_prefixes {
         filter.conditions.push(namespace_condition(resource, prefixes));
     }
@@ -200,7 +203,7 @@ pub async fn key_changes(api: DataApi, call: Call) -> Result<Response, Problem> 
 
 /// Says which change versions there are.
 pub async fn available_change_versions(api: DataApi, _: Call) -> Result<Response, Problem> {
-    let newest = api.store.newest_change_version();
+    let newest = api.store.newest_change_version().await.map_err(problem_of)?;
     let body = format!("{{\"oldestChangeVersion\":0,\"newestChangeVersion\":{newest}}}");
     Ok(json_response(StatusCode::OK, body))
 }
@@ -232,17 +235,19 @@ async fn read_document(
             .hint("Send the header Content-Type: application/json, in UTF-8."));
     }
     let bytes = call.read_body().await?;
-    if bytes.len() <= SMALL_BODY {
-        return parse(api, resource, &bytes, id);
+    let parsed = if bytes.len() <= SMALL_BODY {
+        parse(&api.catalog, resource, &bytes, id)?
+    } else {
+        // No worker is held by a long body, and no more of them are looked at than there are cores.
+        let _place = LARGE_BODIES.acquire().await.map_err(Problem::internal)?;
+        let (catalog, resource) = (Arc::clone(&api.catalog), resource.id);
+        let parse = move || parse(&catalog, catalog.model.resource(resource), &bytes, id);
+        tokio::task::spawn_blocking(parse).await.map_err(Problem::internal)??
+    };
+    match parsed {
+        Ok(document) => Ok(document),
+        Err(invalid) => Err(invalid_document(api, resource, invalid).await),
     }
-    // No worker is held by a long body, and no more of them are looked at than there are cores.
-    let _place = LARGE_BODIES.acquire().await.map_err(Problem::internal)?;
-    let (api, resource) = (api.clone(), resource.id);
-    tokio::task::spawn_blocking(move || {
-        parse(&api, api.catalog.model.resource(resource), &bytes, id)
-    })
-    .await
-    .map_err(Problem::internal)?
 }
 
 /// Bodies up to this size are looked at where they arrive.
@@ -264,11 +269,11 @@ fn is_json(value: &str) -> bool {
 }
 
 fn parse(
-    api: &DataApi,
+    catalog: &Catalog,
     resource: &Resource,
     bytes: &[u8],
     id: Option<Uuid>,
-) -> Result<Document, Problem> {
+) -> Result<Result<Document, Invalid>, Problem> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(Problem::of(Kind::BadRequest).error("A non-empty request body is required."));
     }
@@ -282,15 +287,14 @@ fn parse(
     {
         check_sent_id(sent, id)?;
     }
-    examine(&api.catalog, resource, &json)
-        .map_err(|invalid| invalid_document(api, resource, invalid))
+    Ok(examine(catalog, resource, &json))
 }
 
 /// Every violation, those of descriptors that do not exist among them.
-fn invalid_document(api: &DataApi, resource: &Resource, invalid: Invalid) -> Problem {
+async fn invalid_document(api: &DataApi, resource: &Resource, invalid: Invalid) -> Problem {
     let mut violations = invalid.violations;
     for descriptor in invalid.descriptors.iter().take(DESCRIPTORS_NAMED_MAX) {
-        match api.store.target(descriptor.key) {
+        match api.store.target(descriptor.key).await {
             Ok(Some(_)) => {}
             Ok(None) => {
                 let name = &api.catalog.model.resource(descriptor.descriptor).name;

@@ -51,7 +51,8 @@ impl App {
         let catalog = Catalog::bind(Arc::clone(&standard.model), &store)
             .map_err(|e| Failure::because("binding the model to the store", e))?;
         let data = DataApi::new(Arc::new(catalog), store.clone());
-        if store.newest_change_version() == 0 {
+        let newest = store.newest_change_version().await;
+        if newest.map_err(|e| Failure::because("opening the store", e))? == 0 {
             let (data, seed) = (data.clone(), standard.seed);
             tokio::task::spawn_blocking(move || {
                 homeroom_data::seed(&data.catalog, &data.store, seed, now)

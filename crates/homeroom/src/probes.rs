@@ -60,7 +60,7 @@ pub fn metrics_route<C: Send + Sync + 'static>(
     let state = (Arc::clone(metrics), Arc::clone(store));
     let answer =
         handler(&state, |(metrics, store): (Arc<Metrics>, Arc<StoreGauges>), _| async move {
-            store.read();
+            store.read().await;
             let mut response = json_response(StatusCode::OK, metrics.text());
             let media = "application/openmetrics-text; version=1.0.0; charset=utf-8";
             response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
@@ -101,10 +101,13 @@ impl StoreGauges {
     }
 
     /// Sets the gauges to how the store is now.
-    pub fn read(&self) {
+    pub async fn read(&self) {
         let load = self.store.load();
         self.waiting.set(i64::try_from(load.waiting).unwrap_or(i64::MAX));
         self.log_bytes.set(i64::try_from(load.log_bytes).unwrap_or(i64::MAX));
-        self.change_version.set(self.store.newest_change_version());
+        // A store that cannot be asked keeps the figure that it had.
+        if let Ok(newest) = self.store.newest_change_version().await {
+            self.change_version.set(newest);
+        }
     }
 }

@@ -6,6 +6,7 @@ use crate::row::{References, Row};
 use crate::sql::{Sql, Value};
 
 /// What one request asks of the store. The store runs all of it or none.
+#[derive(Debug, Clone)]
 pub struct Plan<D: Decide> {
     /// What must be known first.
     pub ask: Vec<Ask>,
@@ -43,7 +44,10 @@ pub enum Answer {
 }
 
 /// The pure middle of a plan.
-pub trait Decide: Send + 'static {
+///
+/// It can be cloned, so that an engine may take a plan up again from its beginning: after a
+/// neighbour's fault, a lost connection, or where it asks what a plan before it has written.
+pub trait Decide: Clone + Send + 'static {
     /// What the caller gets when it is done.
     type Done: Send + 'static;
     /// Why it is refused; the store knows no domain.
@@ -55,7 +59,7 @@ pub trait Decide: Send + 'static {
 
 impl<F, T, E> Decide for F
 where
-    F: FnMut(Vec<Answer>) -> Decision<T, E> + Send + 'static,
+    F: FnMut(Vec<Answer>) -> Decision<T, E> + Clone + Send + 'static,
     T: Send + 'static,
     E: Send + 'static,
 {

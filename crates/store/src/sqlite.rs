@@ -18,13 +18,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
+use rusqlite::Connection;
+
+use crate::error::StoreError;
+use crate::sqlite::writer::WriterHandle;
+use crate::store::Options;
+
 pub(crate) use copy::{backup, restore};
 pub(crate) use lister::Lister;
-pub(crate) use open::{check, open_file};
-pub(crate) use probe::{by_key, by_uuid, on_this_thread as probe_here, target};
+pub(crate) use open::check;
+pub(crate) use probe::{by_key, by_uuid, target};
 pub(crate) use select::{count, cuts, list};
 pub(crate) use value::rows;
-pub(crate) use writer::{Job, Writer, WriterHandle};
 
 /// Blocks of 4,096 ids are counted together.
 pub(crate) const BLOCK_BITS: u32 = 12;
@@ -36,7 +41,37 @@ pub(crate) struct Sqlite {
     pub(crate) lister: Lister,
 }
 
+/// Opens the store in a file, making and migrating it as needed.
+pub(crate) fn open(path: &Path, options: &Options) -> Result<Sqlite, StoreError> {
+    let (connection, lock) = open::open_file(path, options.page_bytes)?;
+    let newest: i64 = connection.query_row(
+        "SELECT max(coalesce((SELECT max(cv) FROM tomb), 0),
+                    coalesce((SELECT max(m) FROM (SELECT (SELECT max(cv) FROM doc WHERE kind = k.id) AS m FROM kind k)), 0))",
+        [],
+        |row| row.get(0),
+    )?;
+    let shared = Arc::new(Shared::new(path.to_owned(), newest, options.cache_kib));
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let lister = Lister::start(&shared, cores, (cores / 2).max(1))?;
+    let writer = WriterHandle::start(
+        connection,
+        lock,
+        Arc::clone(&shared),
+        options.queue,
+        options.wal_bytes_max,
+    )?;
+    Ok(Sqlite { shared, writer, lister })
+}
+
 impl Sqlite {
+    /// Reads one index entry at once, on this thread's own connection.
+    pub(crate) fn probe<T>(
+        &self,
+        probe: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        probe::on_this_thread(&self.shared, probe)
+    }
+
     /// Ends readers, then the writer, which empties the log and closes the file.
     pub(crate) fn close(&self) {
         self.shared.is_closed.store(true, Ordering::Release);

@@ -4,6 +4,7 @@ mod job;
 mod options;
 mod read;
 mod temporary;
+mod url;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,20 +14,24 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::error::StoreError;
-use crate::id::KindId;
+use crate::id::{KindId, Uuid};
 use crate::plan::{Answer, Ask, Decide, Decision, Plan, Ran, Refused, Write};
+use crate::postgres::{self, Postgres};
 use crate::sql::Sql;
-use crate::sqlite::{self, Lister, Sqlite, WriterHandle};
+use crate::sqlite::{self, Sqlite};
 use crate::store::job::{Outcome, PlanJob};
 use crate::store::temporary::TemporaryFolder;
 
+pub(crate) use job::{Job, Step};
 pub use options::{Health, Options, StoreLoad};
+pub use url::{PostgresUrl, StoreUrl};
 
 /// An open store; clones share it. It is closed by [`Store::close`], or when the last one is
 /// dropped.
 #[derive(Clone)]
 pub struct Store {
     engine: Arc<Engine>,
+    url: StoreUrl,
     list_deadline: Duration,
     // After `engine`, so that the folder goes when the files are closed.
     folder: Option<Arc<TemporaryFolder>>,
@@ -34,12 +39,12 @@ pub struct Store {
 
 enum Engine {
     Sqlite(Sqlite),
+    Postgres(Postgres),
 }
 
 impl std::fmt::Debug for Store {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        write!(f, "Store({})", sqlite.shared.path.display())
+        write!(f, "Store({})", self.url)
     }
 }
 
@@ -48,34 +53,27 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::InUse`] when another process has it open, [`StoreError::FromTheFuture`],
+    /// [`StoreError::InUse`] when another process has the file open, [`StoreError::FromTheFuture`],
     /// [`StoreError::Unusable`] with what is wrong with the place.
     pub fn open(options: &Options) -> Result<Self, StoreError> {
-        let (connection, lock) = sqlite::open_file(&options.path, options.page_bytes)?;
-        let newest: i64 = connection.query_row(
-            "SELECT max(coalesce((SELECT max(cv) FROM tomb), 0),
-                        coalesce((SELECT max(m) FROM (SELECT (SELECT max(cv) FROM doc WHERE kind = k.id) AS m FROM kind k)), 0))",
-            [],
-            |row| row.get(0),
-        )?;
-        let shared = Arc::new(sqlite::Shared::new(options.path.clone(), newest, options.cache_kib));
-        let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        let lister = Lister::start(&shared, cores, (cores / 2).max(1))?;
-        let writer = WriterHandle::start(
-            connection,
-            lock,
-            Arc::clone(&shared),
-            options.queue,
-            options.wal_bytes_max,
-        )?;
-        Ok(Self {
-            engine: Arc::new(Engine::Sqlite(Sqlite { shared, writer, lister })),
-            list_deadline: options.list_deadline,
-            folder: None,
-        })
+        let engine = match &options.url {
+            StoreUrl::Sqlite(path) => Engine::Sqlite(sqlite::open(path, options)?),
+            StoreUrl::Postgres(url) => Engine::Postgres(postgres::open(url, options, None)?),
+        };
+        Ok(Self::new(engine, options))
     }
 
-    /// A new store in a folder of its own, which goes with the last clone; for tests and trials.
+    fn new(engine: Engine, options: &Options) -> Self {
+        Self {
+            engine: Arc::new(engine),
+            url: options.url.clone(),
+            list_deadline: options.list_deadline,
+            folder: None,
+        }
+    }
+
+    /// A new SQLite store in a folder of its own, which goes with the last clone; for tests and
+    /// trials.
     ///
     /// # Errors
     ///
@@ -84,6 +82,21 @@ impl Store {
         let folder = TemporaryFolder::new()?;
         let mut store = Self::open(&Options::for_file(folder.0.join("homeroom.db")))?;
         store.folder = Some(Arc::new(folder));
+        store.kinds(kinds)?;
+        Ok(store)
+    }
+
+    /// A new store in a PostgreSQL schema of its own, which goes with the last clone; for tests
+    /// and trials. Where the options name a file, it is that of [`Store::open`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::open`].
+    pub fn temporary_on(options: &Options, kinds: &[String]) -> Result<Self, StoreError> {
+        let StoreUrl::Postgres(url) = &options.url else { return Self::open(options) };
+        let schema = format!("homeroom_{}", Uuid::new());
+        let engine = Engine::Postgres(postgres::open(url, options, Some(&schema))?);
+        let store = Self::new(engine, options);
         store.kinds(kinds)?;
         Ok(store)
     }
@@ -143,13 +156,13 @@ impl Store {
     /// [`Refused`]: the plan's own refusal, or why the store could not.
     pub async fn run<D: Decide>(&self, plan: Plan<D>) -> Result<Ran<D::Done>, Refused<D::Refusal>> {
         let (reply, answer) = oneshot::channel();
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite.writer.offer(Box::new(PlanJob {
-            plans: vec![plan],
-            count: 1,
-            outcomes: vec![],
-            reply: Some(move |outcomes: Vec<Outcome<D>>| _ = reply.send(outcomes)),
-        }))?;
+        let job = PlanJob::new(vec![plan], move |outcomes: Vec<Outcome<D>>| {
+            _ = reply.send(outcomes);
+        });
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.writer.offer(Box::new(job))?,
+            Engine::Postgres(postgres) => postgres.offer(Box::new(job))?,
+        }
         let mut outcomes = answer.await.map_err(|_| StoreError::Closed)?;
         outcomes.pop().unwrap_or(Err(Refused::Store(StoreError::Closed)))
     }
@@ -167,62 +180,63 @@ impl Store {
         outcomes.pop().unwrap_or(Err(Refused::Store(StoreError::Closed)))
     }
 
-    /// Runs many plans in one transaction, each by itself: one that is refused takes no other
-    /// with it. Outcomes come in the order of the plans.
+    /// Runs many plans one after the other, each by itself: one that is refused takes no other with
+    /// it. Outcomes come in the order of the plans.
     pub fn run_all_blocking<D: Decide>(&self, plans: Vec<Plan<D>>) -> Vec<Outcome<D>> {
         let count = plans.len();
         let (reply, answer) = std::sync::mpsc::sync_channel(1);
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        let pushed = sqlite.writer.push(Box::new(PlanJob {
-            plans,
-            count,
-            outcomes: vec![],
-            reply: Some(move |outcomes: Vec<Outcome<D>>| _ = reply.send(outcomes)),
-        }));
+        let job = PlanJob::new(plans, move |outcomes: Vec<Outcome<D>>| _ = reply.send(outcomes));
+        let pushed = match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.writer.push(Box::new(job)),
+            Engine::Postgres(postgres) => postgres.push(Box::new(job)),
+        };
         pushed.and_then(|()| answer.recv().map_err(|_| StoreError::Closed)).unwrap_or_else(
             |error| (0..count).map(|_| Err(Refused::Store(error.clone()))).collect(),
         )
     }
 
-    /// The newest change version that is durable.
-    pub fn newest_change_version(&self) -> i64 {
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite.shared.newest_change_version.load(Ordering::Acquire)
-    }
-
     /// How busy the store is at this moment.
     pub fn load(&self) -> StoreLoad {
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        StoreLoad {
-            waiting: sqlite.shared.waiting.load(Ordering::Relaxed),
-            log_bytes: std::fs::metadata(sqlite.shared.log_file()).map_or(0, |file| file.len()),
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => StoreLoad {
+                waiting: sqlite.shared.waiting.load(Ordering::Relaxed),
+                log_bytes: std::fs::metadata(sqlite.shared.log_file()).map_or(0, |file| file.len()),
+            },
+            Engine::Postgres(postgres) => StoreLoad { waiting: postgres.waiting(), log_bytes: 0 },
         }
     }
 
-    /// Closes the store for all its clones: what was taken on is done, the write-ahead log is
-    /// taken into the file, the lock is given back. From then on everything is answered
+    /// Closes the store for all its clones: what was taken on is done; of a file, the write-ahead
+    /// log is taken into it and the lock is given back. From then on everything is answered
     /// [`StoreError::Closed`]. Waits, for reads no longer than their deadline; closing twice is
     /// closing once.
     pub fn close(&self) {
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite.close();
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.close(),
+            Engine::Postgres(postgres) => postgres.close(),
+        }
     }
 
-    /// What the engine's threads share.
+    /// What the threads of the embedded engine share.
     #[cfg(test)]
     pub(crate) fn shared(&self) -> &Arc<sqlite::Shared> {
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        &sqlite.shared
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => &sqlite.shared,
+            Engine::Postgres(_) => panic!("the store is not embedded"),
+        }
     }
 
     /// Copies the store to a new file while it is in use; the copy is checked.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unusable`] when the file exists, the store's own otherwise.
+    /// [`StoreError::Unusable`] when the file exists or the store is no file, the store's own
+    /// otherwise.
     pub fn backup(&self, to: &Path) -> Result<(), StoreError> {
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite::backup(&sqlite.shared.path, to)
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite::backup(&sqlite.shared.path, to),
+            Engine::Postgres(_) => Err(no_file("back up", "pg_dump or pg_basebackup")),
+        }
     }
 
     /// Puts a backup in the place of the store at `to`, which nobody may have open; gives the name
@@ -232,17 +246,30 @@ impl Store {
     /// # Errors
     ///
     /// [`StoreError::InUse`] when a process has the store open, [`StoreError::Unusable`] when
-    /// `from` is no good backup or the files cannot be written.
-    pub fn restore(from: &Path, to: &Path) -> Result<Option<PathBuf>, StoreError> {
-        sqlite::restore(from, to)
+    /// `from` is no good backup, the files cannot be written, or `to` is no file.
+    pub fn restore(from: &Path, to: &StoreUrl) -> Result<Option<PathBuf>, StoreError> {
+        match to {
+            StoreUrl::Sqlite(to) => sqlite::restore(from, to),
+            StoreUrl::Postgres(_) => Err(no_file("restore", "pg_restore or the base backup")),
+        }
     }
 
-    /// Looks for damage in a store's file, whether or not it is open.
+    /// Looks for damage in a store, whether or not it is open.
     ///
     /// # Errors
     ///
     /// [`StoreError::Unusable`] when it is no store.
-    pub fn check(path: &Path) -> Result<Health, StoreError> {
-        Ok(Health { problems: sqlite::check(path)? })
+    pub fn check(url: &StoreUrl) -> Result<Health, StoreError> {
+        let problems = match url {
+            StoreUrl::Sqlite(path) => sqlite::check(path)?,
+            StoreUrl::Postgres(url) => postgres::check(url)?,
+        };
+        Ok(Health { problems })
     }
+}
+
+fn no_file(what: &str, tool: &str) -> StoreError {
+    StoreError::Unusable(format!(
+        "Homeroom does not {what} a PostgreSQL database itself; use {tool}"
+    ))
 }

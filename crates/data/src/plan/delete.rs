@@ -11,6 +11,7 @@ use crate::catalog::Catalog;
 use crate::validate::key_values;
 
 /// The decision of [`super::delete`].
+#[derive(Clone)]
 pub struct Delete {
     pub(super) catalog: Arc<Catalog>,
     pub(super) resource: homeroom_model::ResourceId,

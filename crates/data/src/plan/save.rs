@@ -21,6 +21,7 @@ use crate::validate::{Document, key_values};
 const NAMED_MAX: usize = 100;
 
 /// The decision of [`super::upsert`] and [`super::replace`].
+#[derive(Clone)]
 pub struct Save {
     catalog: Arc<Catalog>,
     document: Option<Document>,

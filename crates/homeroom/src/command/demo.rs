@@ -107,7 +107,9 @@ async fn fill(app: &App, plan: DistrictPlan) -> Result<Option<(u64, f64)>, Failu
 fn fill_store(data: &DataApi, plan: DistrictPlan) -> Result<Option<(u64, f64)>, Failure> {
     // A store that holds more than the standard's own documents is reused as it is.
     let seeded = data.catalog.model.school_years.len();
-    if data.store.newest_change_version() > i64::try_from(seeded).unwrap_or(i64::MAX) {
+    let newest = data.store.newest_change_version_blocking();
+    let newest = newest.map_err(|e| Failure::because("reading the store", e))?;
+    if newest > i64::try_from(seeded).unwrap_or(i64::MAX) {
         return Ok(None);
     }
     if std::io::stderr().is_terminal() {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use homeroom_store::{Store, StoreError};
+use homeroom_store::{Store, StoreError, StoreUrl};
 use serde_json::json;
 
 use crate::config::{Config, ConfigArgs};
@@ -61,7 +61,8 @@ pub fn restore(args: RestoreArgs) -> Result<Exit, Failure> {
         return Err(Failure::Usage("restore replaces the store; confirm with --yes".into()));
     }
     let file = config.store.file();
-    let kept = Store::restore(&args.from, &file).map_err(|e| Failure::because("restoring", e))?;
+    let url = StoreUrl::Sqlite(file.clone());
+    let kept = Store::restore(&args.from, &url).map_err(|e| Failure::because("restoring", e))?;
     let kept = kept.map(|kept| format!("; the store before is {}", kept.display()));
     crate::exit::say!("restored {}{}", file.display(), kept.unwrap_or_default());
     Ok(Exit::Done)
@@ -100,7 +101,7 @@ fn examine(config: &Config) -> Vec<(String, String)> {
         ));
         return findings;
     }
-    match Store::check(&file) {
+    match Store::check(&StoreUrl::Sqlite(file.clone())) {
         Ok(health) => findings.extend(health.problems.into_iter().map(|problem| {
             (problem, "homeroom restore BACKUP --yes, from the last good backup".into())
         })),

@@ -17,17 +17,10 @@ use rusqlite::{Connection, params};
 use crate::error::StoreError;
 use crate::sqlite::checkpoint::{self, Checkpointer};
 use crate::sqlite::{Shared, join};
+use crate::store::Job;
 
 /// Most jobs in one transaction: bounds both the wait of the first and the size of a transaction.
 const GROUP_MAX: usize = 256;
-
-/// What the writer runs.
-pub(crate) trait Job: Send {
-    /// Runs inside the group's transaction. An error means that the transaction is lost.
-    fn run(&mut self, writer: &mut Writer) -> Result<(), StoreError>;
-    /// Answers, after the commit or its failure.
-    fn finish(self: Box<Self>, committed: Result<(), StoreError>);
-}
 
 /// The way to the writer.
 pub(crate) struct WriterHandle {
@@ -136,8 +129,8 @@ impl Writer {
             let mut next = Some(first);
             while let Some(mut job) = next.take() {
                 if ended.is_ok() {
-                    // A fault in one decision must not end the writer.
-                    let run = AssertUnwindSafe(|| job.run(&mut self));
+                    // A fault in one plan must not end the writer.
+                    let run = AssertUnwindSafe(|| self.run(&mut *job));
                     ended = catch_unwind(run)
                         .unwrap_or_else(|_| Err(StoreError::Failed("a plan panicked".into())));
                 }
@@ -163,7 +156,7 @@ impl Writer {
             }
             self.shared.waiting.fetch_sub(group.len(), Ordering::Relaxed);
             for job in group.drain(..) {
-                job.finish(ended.clone());
+                job.answer(ended.clone());
             }
             if self.checkpointer.wants_restart() {
                 checkpoint::restart(&self.connection);

@@ -1,40 +1,119 @@
-//! Plans as a job of the writer.
+//! Plans as a job of an engine's writer, which knows nothing of their types.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::error::StoreError;
-use crate::plan::{Decide, Plan, Ran, Refused};
-use crate::sqlite;
+use crate::plan::{Answer, Ask, Decide, Decision, Plan, ROUNDS_MAX, Ran, Refused, Write};
 
 /// What came of one plan.
 pub(super) type Outcome<D> = Result<Ran<<D as Decide>::Done>, Refused<<D as Decide>::Refusal>>;
 
-pub(super) struct PlanJob<D: Decide, R> {
-    pub(super) plans: Vec<Plan<D>>,
-    pub(super) count: usize,
-    pub(super) outcomes: Vec<Outcome<D>>,
-    pub(super) reply: Option<R>,
+/// Plans that go into one transaction.
+pub(crate) trait Job: Send {
+    /// How many plans there are.
+    fn count(&self) -> usize;
+
+    /// Takes a plan up from its beginning and gives its first questions; one that is kept can be
+    /// taken up again.
+    fn begin(&mut self, plan: usize, keep: bool) -> Vec<Ask>;
+
+    /// Lets a plan decide on what was found. A fault in a decision ends its plan and no other.
+    fn decide(&mut self, plan: usize, found: Vec<Answer>) -> Step;
+
+    /// Notes what came of a plan's writes: the change version, or why they could not be done.
+    fn end(&mut self, plan: usize, done: Result<i64, StoreError>);
+
+    /// Answers, after the commit or its failure.
+    fn answer(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
-impl<D: Decide, R: FnOnce(Vec<Outcome<D>>) + Send> sqlite::Job for PlanJob<D, R> {
-    fn run(&mut self, writer: &mut sqlite::Writer) -> Result<(), StoreError> {
-        self.outcomes.reserve(self.plans.len());
-        for plan in std::mem::take(&mut self.plans) {
-            match writer.run_plan(plan) {
-                Ok(outcome) => self.outcomes.push(outcome),
-                Err(error) => {
-                    self.outcomes.push(Err(Refused::Store(error.clone())));
-                    return Err(error);
-                }
-            }
-        }
-        Ok(())
+/// What a plan wants next.
+pub(crate) enum Step {
+    /// To know more.
+    Ask(Vec<Ask>),
+    /// To write this, all of it or none.
+    Write(Vec<Write>),
+    /// Nothing: it is refused.
+    Ended,
+}
+
+pub(super) struct PlanJob<D: Decide, R> {
+    slots: Vec<Slot<D>>,
+    reply: Option<R>,
+}
+
+/// One plan and how far it is.
+struct Slot<D: Decide> {
+    plan: Option<Plan<D>>,
+    decide: Option<D>,
+    rounds: usize,
+    value: Option<D::Done>,
+    outcome: Outcome<D>,
+}
+
+impl<D: Decide, R: FnOnce(Vec<Outcome<D>>) + Send> PlanJob<D, R> {
+    pub(super) fn new(plans: Vec<Plan<D>>, reply: R) -> Self {
+        let slot = |plan| Slot {
+            plan: Some(plan),
+            decide: None,
+            rounds: 0,
+            value: None,
+            outcome: Err(Refused::Store(StoreError::Closed)),
+        };
+        Self { slots: plans.into_iter().map(slot).collect(), reply: Some(reply) }
+    }
+}
+
+impl<D: Decide, R: FnOnce(Vec<Outcome<D>>) + Send> Job for PlanJob<D, R> {
+    fn count(&self) -> usize {
+        self.slots.len()
     }
 
-    fn finish(mut self: Box<Self>, committed: Result<(), StoreError>) {
-        if let Err(error) = committed {
-            self.outcomes = (0..self.count).map(|_| Err(Refused::Store(error.clone()))).collect();
-        }
+    fn begin(&mut self, plan: usize, keep: bool) -> Vec<Ask> {
+        let slot = &mut self.slots[plan];
+        let plan = if keep { slot.plan.clone() } else { slot.plan.take() };
+        let Plan { ask, decide } = plan.expect("a plan that is begun again was kept");
+        (slot.decide, slot.rounds, slot.value) = (Some(decide), 0, None);
+        ask
+    }
+
+    fn decide(&mut self, plan: usize, found: Vec<Answer>) -> Step {
+        let slot = &mut self.slots[plan];
+        let decide = slot.decide.as_mut().expect("a plan is begun before it decides");
+        slot.rounds += 1;
+        let decided = catch_unwind(AssertUnwindSafe(|| decide.decide(found)));
+        let refusal = match decided {
+            Ok(Decision::Ask(more)) if slot.rounds < ROUNDS_MAX => return Step::Ask(more),
+            Ok(Decision::Write(writes, value)) => {
+                slot.value = Some(value);
+                return Step::Write(writes);
+            }
+            Ok(Decision::Ask(_)) => {
+                Refused::Store(StoreError::Failed("a plan asked too many rounds".into()))
+            }
+            Ok(Decision::Refuse(refusal)) => Refused::Decision(refusal),
+            Err(_) => Refused::Store(StoreError::Failed("a decision panicked".into())),
+        };
+        slot.outcome = Err(refusal);
+        Step::Ended
+    }
+
+    fn end(&mut self, plan: usize, done: Result<i64, StoreError>) {
+        let slot = &mut self.slots[plan];
+        slot.outcome = match (done, slot.value.take()) {
+            (Ok(change_version), Some(value)) => Ok(Ran { value, change_version }),
+            (Ok(_), None) => Err(Refused::Store(StoreError::Failed("a plan was not run".into()))),
+            (Err(error), _) => Err(Refused::Store(error)),
+        };
+    }
+
+    fn answer(mut self: Box<Self>, committed: Result<(), StoreError>) {
+        let outcomes = self.slots.into_iter().map(|slot| match &committed {
+            Ok(()) => slot.outcome,
+            Err(error) => Err(Refused::Store(error.clone())),
+        });
         if let Some(reply) = self.reply.take() {
-            reply(self.outcomes);
+            reply(outcomes.collect());
         }
     }
 }

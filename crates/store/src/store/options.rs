@@ -1,36 +1,48 @@
 //! How a store is opened, and how it is.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use crate::store::StoreUrl;
 
 /// How a store is opened.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The SQLite file.
-    pub path: PathBuf,
-    /// Page size in bytes; fixed when the file is made.
-    pub page_bytes: u32,
+    /// Where it is.
+    pub url: StoreUrl,
     /// Most plans that wait for the writer; beyond it the answer is [`crate::StoreError::Busy`].
     pub queue: usize,
     /// Longest time a list or count may take, waiting included.
     pub list_deadline: Duration,
-    /// Page cache of each reading connection, in KiB.
+    /// SQLite: page size in bytes; fixed when the file is made.
+    pub page_bytes: u32,
+    /// SQLite: page cache of each reading connection, in KiB.
     pub cache_kib: u32,
-    /// Size of the write-ahead log beyond which it is made to begin anew.
+    /// SQLite: size of the write-ahead log beyond which it is made to begin anew.
     pub wal_bytes_max: u64,
+    /// PostgreSQL, for tests: refuses every statement that is not in the part of SQL that related
+    /// databases share, and lets each so-manieth transaction fail once as such databases do.
+    pub strict: Option<NonZeroU32>,
 }
 
 impl Options {
-    /// The usual options for a file.
-    pub fn for_file(path: impl Into<PathBuf>) -> Self {
+    /// The usual options for a place.
+    pub fn new(url: StoreUrl) -> Self {
         Self {
-            path: path.into(),
-            page_bytes: 4_096,
+            url,
             queue: 1_024,
             list_deadline: Duration::from_secs(5),
+            page_bytes: 4_096,
             cache_kib: 16_384,
             wal_bytes_max: 256 << 20,
+            strict: None,
         }
+    }
+
+    /// The usual options for a file.
+    pub fn for_file(path: impl Into<PathBuf>) -> Self {
+        Self::new(StoreUrl::Sqlite(path.into()))
     }
 }
 
@@ -39,7 +51,7 @@ impl Options {
 pub struct StoreLoad {
     /// Writes that are not answered yet.
     pub waiting: usize,
-    /// Bytes of the write-ahead log's file.
+    /// SQLite: bytes of the write-ahead log's file.
     pub log_bytes: u64,
 }
 

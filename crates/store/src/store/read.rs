@@ -1,4 +1,8 @@
-//! What is read without a plan: one document at once, many on threads of their own.
+//! What is read without a plan: one document at once, many on threads or connections of their own.
+//!
+//! On the embedded store the futures of one document's reads are ready at once.
+
+use std::sync::atomic::Ordering;
 
 use crate::error::StoreError;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
@@ -8,38 +12,112 @@ use crate::sql::{Sql, Value};
 use crate::sqlite;
 use crate::store::{Engine, Store};
 
+/// The number, public id and kind of what a reference leads to.
+type Target = (DocumentId, Uuid, KindId);
+
 impl Store {
-    /// Finds a document by its public id, at once.
+    /// Finds a document by its public id.
     ///
     /// # Errors
     ///
     /// The store's own.
-    pub fn document(&self, uuid: Uuid) -> Result<Option<Row>, StoreError> {
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite::probe_here(&sqlite.shared, |connection| sqlite::by_uuid(connection, uuid))
+    pub async fn document(&self, uuid: Uuid) -> Result<Option<Row>, StoreError> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.probe(|c| sqlite::by_uuid(c, uuid)),
+            Engine::Postgres(postgres) => postgres.document(uuid).await,
+        }
     }
 
-    /// Finds a document by its identity, at once.
+    /// As [`Store::document`], for threads that may wait.
     ///
     /// # Errors
     ///
     /// The store's own.
-    pub fn document_by_key(&self, key: NaturalKey) -> Result<Option<Row>, StoreError> {
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite::probe_here(&sqlite.shared, |connection| sqlite::by_key(connection, key))
+    pub fn document_blocking(&self, uuid: Uuid) -> Result<Option<Row>, StoreError> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.probe(|c| sqlite::by_uuid(c, uuid)),
+            Engine::Postgres(postgres) => postgres.wait(|p| async move { p.document(uuid).await }),
+        }
     }
 
-    /// Finds what carries an identity, as its own or as an abstract base's, at once.
+    /// Finds a document by its identity.
     ///
     /// # Errors
     ///
     /// The store's own.
-    pub fn target(
-        &self,
-        key: NaturalKey,
-    ) -> Result<Option<(DocumentId, Uuid, KindId)>, StoreError> {
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite::probe_here(&sqlite.shared, |connection| sqlite::target(connection, key))
+    pub async fn document_by_key(&self, key: NaturalKey) -> Result<Option<Row>, StoreError> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.probe(|c| sqlite::by_key(c, key)),
+            Engine::Postgres(postgres) => postgres.document_by_key(key).await,
+        }
+    }
+
+    /// As [`Store::document_by_key`], for threads that may wait.
+    ///
+    /// # Errors
+    ///
+    /// The store's own.
+    pub fn document_by_key_blocking(&self, key: NaturalKey) -> Result<Option<Row>, StoreError> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.probe(|c| sqlite::by_key(c, key)),
+            Engine::Postgres(postgres) => {
+                postgres.wait(|p| async move { p.document_by_key(key).await })
+            }
+        }
+    }
+
+    /// Finds what carries an identity, as its own or as an abstract base's.
+    ///
+    /// # Errors
+    ///
+    /// The store's own.
+    pub async fn target(&self, key: NaturalKey) -> Result<Option<Target>, StoreError> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.probe(|c| sqlite::target(c, key)),
+            Engine::Postgres(postgres) => postgres.target(key).await,
+        }
+    }
+
+    /// As [`Store::target`], for threads that may wait.
+    ///
+    /// # Errors
+    ///
+    /// The store's own.
+    pub fn target_blocking(&self, key: NaturalKey) -> Result<Option<Target>, StoreError> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.probe(|c| sqlite::target(c, key)),
+            Engine::Postgres(postgres) => postgres.wait(|p| async move { p.target(key).await }),
+        }
+    }
+
+    /// The newest change version that is durable, whoever wrote it.
+    ///
+    /// # Errors
+    ///
+    /// The store's own.
+    pub async fn newest_change_version(&self) -> Result<i64, StoreError> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => {
+                Ok(sqlite.shared.newest_change_version.load(Ordering::Acquire))
+            }
+            Engine::Postgres(postgres) => postgres.newest_change_version().await,
+        }
+    }
+
+    /// As [`Store::newest_change_version`], for threads that may wait.
+    ///
+    /// # Errors
+    ///
+    /// The store's own.
+    pub fn newest_change_version_blocking(&self) -> Result<i64, StoreError> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => {
+                Ok(sqlite.shared.newest_change_version.load(Ordering::Acquire))
+            }
+            Engine::Postgres(postgres) => {
+                postgres.wait(|p| async move { p.newest_change_version().await })
+            }
+        }
     }
 
     /// Gives a page of documents in order of creation.
@@ -48,9 +126,16 @@ impl Store {
     ///
     /// [`StoreError::Deadline`], [`StoreError::Busy`] when too many wait, [`StoreError::TooLarge`].
     pub async fn list(&self, query: ListQuery) -> Result<Page, StoreError> {
-        let is_long = query.is_long_list(self.newest_change_version());
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite.lister.read(is_long, self.list_deadline, move |c| sqlite::list(c, &query)).await
+        let newest =
+            if query.changed.is_some() { self.newest_change_version().await? } else { i64::MAX };
+        let is_long = query.is_long_list(newest);
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => {
+                let list = move |c: &_| sqlite::list(c, &query);
+                sqlite.lister.read(is_long, self.list_deadline, list).await
+            }
+            Engine::Postgres(postgres) => postgres.list(is_long, query).await,
+        }
     }
 
     /// Counts, exactly, what a list would give without `skip` and `limit`.
@@ -60,8 +145,13 @@ impl Store {
     /// As [`Store::list`].
     pub async fn count(&self, query: ListQuery) -> Result<u64, StoreError> {
         let is_long = query.is_long_count();
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite.lister.read(is_long, self.list_deadline, move |c| sqlite::count(c, &query)).await
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => {
+                let count = move |c: &_| sqlite::count(c, &query);
+                sqlite.lister.read(is_long, self.list_deadline, count).await
+            }
+            Engine::Postgres(postgres) => postgres.count(is_long, query).await,
+        }
     }
 
     /// Cuts a kind's documents into at most `parts` runs of at least `smallest`; gives the last id
@@ -76,11 +166,13 @@ impl Store {
         parts: u64,
         smallest: u64,
     ) -> Result<Vec<DocumentId>, StoreError> {
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite
-            .lister
-            .read(false, self.list_deadline, move |c| sqlite::cuts(c, kind, parts, smallest))
-            .await
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => {
+                let cuts = move |c: &_| sqlite::cuts(c, kind, parts, smallest);
+                sqlite.lister.read(false, self.list_deadline, cuts).await
+            }
+            Engine::Postgres(postgres) => postgres.cuts(kind, parts, smallest).await,
+        }
     }
 
     /// Runs a reading statement.
@@ -89,8 +181,13 @@ impl Store {
     ///
     /// As [`Store::list`].
     pub async fn query(&self, sql: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite.lister.read(false, self.list_deadline, move |c| sqlite::rows(c, &sql)).await
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => {
+                let rows = move |c: &_| sqlite::rows(c, &sql);
+                sqlite.lister.read(false, self.list_deadline, rows).await
+            }
+            Engine::Postgres(postgres) => postgres.query(sql).await,
+        }
     }
 
     /// As [`Store::query`], for threads that may wait.
@@ -99,7 +196,12 @@ impl Store {
     ///
     /// As [`Store::list`].
     pub fn query_blocking(&self, sql: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
-        let Engine::Sqlite(sqlite) = &*self.engine;
-        sqlite.lister.read_blocking(false, self.list_deadline, move |c| sqlite::rows(c, &sql))
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => {
+                let rows = move |c: &_| sqlite::rows(c, &sql);
+                sqlite.lister.read_blocking(false, self.list_deadline, rows)
+            }
+            Engine::Postgres(postgres) => postgres.wait(|p| async move { p.query(sql).await }),
+        }
     }
 }

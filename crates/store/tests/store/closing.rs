@@ -10,14 +10,14 @@ async fn a_closed_store_answers_closed_to_everybody_who_still_holds_it() {
     let (store, a) = place.open();
     let clone = store.clone();
     create(&store, document(a, "x", vec![]));
-    assert!(clone.document_by_key(key("x")).unwrap().is_some());
+    assert!(clone.document_by_key_blocking(key("x")).unwrap().is_some());
 
     store.close();
     store.close();
 
     let plan = Plan { ask: vec![], decide: |_| -> Done { Decision::Write(vec![], ()) } };
     assert!(matches!(clone.run(plan).await, Err(Refused::Store(StoreError::Closed))));
-    assert!(matches!(clone.document_by_key(key("x")), Err(StoreError::Closed)));
+    assert!(matches!(clone.document_by_key_blocking(key("x")), Err(StoreError::Closed)));
     assert!(matches!(clone.list(ListQuery::all(a)).await, Err(StoreError::Closed)));
 }
 
@@ -34,7 +34,7 @@ fn closing_empties_the_log_and_lets_the_next_one_in_though_clones_are_held() {
     let (done, wait) = std::sync::mpsc::channel::<()>();
     let (ready, is_ready) = std::sync::mpsc::channel();
     let thread = std::thread::spawn(move || {
-        ready.send(reader.document_by_key(key("n7")).unwrap().is_some()).unwrap();
+        ready.send(reader.document_by_key_blocking(key("n7")).unwrap().is_some()).unwrap();
         _ = wait.recv();
     });
     assert!(is_ready.recv().unwrap());
@@ -44,7 +44,7 @@ fn closing_empties_the_log_and_lets_the_next_one_in_though_clones_are_held() {
 
     assert_eq!(clone.load().log_bytes, 0);
     let again = Store::open(&place.options()).unwrap();
-    assert!(again.document_by_key(key("n49")).unwrap().is_some());
+    assert!(again.document_by_key_blocking(key("n49")).unwrap().is_some());
     drop(done);
     thread.join().unwrap();
 }
@@ -78,7 +78,7 @@ fn what_was_taken_on_before_the_close_is_done() {
             })
         })
         .collect();
-    while store.newest_change_version() < 100 {
+    while store.newest_change_version_blocking().unwrap() < 100 {
         std::thread::yield_now();
     }
 
@@ -86,8 +86,11 @@ fn what_was_taken_on_before_the_close_is_done() {
 
     let done: Vec<String> = writers.into_iter().flat_map(|w| w.join().unwrap()).collect();
     let again = Store::open(&place.options()).unwrap();
-    assert_eq!(u64::try_from(again.newest_change_version()).unwrap(), done.len() as u64);
+    assert_eq!(
+        u64::try_from(again.newest_change_version_blocking().unwrap()).unwrap(),
+        done.len() as u64
+    );
     for name in done {
-        assert!(again.document_by_key(key(&name)).unwrap().is_some(), "{name}");
+        assert!(again.document_by_key_blocking(key(&name)).unwrap().is_some(), "{name}");
     }
 }

@@ -7,6 +7,7 @@ use homeroom_store::{
 use crate::support::{create, document, key, store};
 
 /// One of several plans in a transaction.
+#[derive(Clone)]
 enum Neighbour {
     Create(Option<Box<NewDocument>>),
     Panic,
@@ -37,8 +38,8 @@ fn a_decision_that_panics_is_refused_alone() {
 
     assert!(outcomes[0].is_ok() && outcomes[2].is_ok(), "{outcomes:?}");
     assert!(matches!(outcomes[1], Err(Refused::Store(StoreError::Failed(_)))), "{outcomes:?}");
-    assert!(store.document_by_key(key("x")).unwrap().is_some());
-    assert!(store.document_by_key(key("y")).unwrap().is_some());
+    assert!(store.document_by_key_blocking(key("x")).unwrap().is_some());
+    assert!(store.document_by_key_blocking(key("y")).unwrap().is_some());
 }
 
 #[test]
@@ -56,7 +57,7 @@ fn a_question_that_cannot_be_answered_refuses_its_own_plan() {
 
     assert!(outcomes[0].is_ok() && outcomes[2].is_ok(), "{outcomes:?}");
     assert!(matches!(outcomes[1], Err(Refused::Store(StoreError::Failed(_)))), "{outcomes:?}");
-    assert!(store.document_by_key(key("y")).unwrap().is_some());
+    assert!(store.document_by_key_blocking(key("y")).unwrap().is_some());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use homeroom_store::{Store, StoreError};
+use homeroom_store::{Store, StoreError, StoreUrl};
 
 use crate::support::{Place, create, document, key};
 
@@ -31,7 +31,12 @@ fn an_idle_store_empties_a_large_log_once() {
 
     assert_eq!(store.load().log_bytes, 0);
     create(&store, document(a, "y", vec![]));
-    assert!(store.document_by_key(key("x")).unwrap().is_some());
+    assert!(store.document_by_key_blocking(key("x")).unwrap().is_some());
+}
+
+/// Puts a backup in the place of a file.
+fn restore(from: &Path, to: &Path) -> Result<Option<PathBuf>, StoreError> {
+    Store::restore(from, &StoreUrl::Sqlite(to.to_owned()))
 }
 
 /// A store with the document `old` whose backup has `x`, both closed.
@@ -43,7 +48,7 @@ fn with_backup() -> (Place, PathBuf, PathBuf) {
     store.backup(&backup).unwrap();
     create(&store, document(a, "old", vec![]));
     drop(store);
-    let file = place.options().path;
+    let file = place.file();
     (place, backup, file)
 }
 
@@ -51,16 +56,16 @@ fn with_backup() -> (Place, PathBuf, PathBuf) {
 fn a_restored_store_is_the_backup_and_the_one_before_is_kept() {
     let (place, backup, file) = with_backup();
 
-    let kept = Store::restore(&backup, &file).unwrap().unwrap();
+    let kept = restore(&backup, &file).unwrap().unwrap();
 
     let (store, _) = place.open();
-    assert!(store.document_by_key(key("x")).unwrap().is_some());
-    assert!(store.document_by_key(key("old")).unwrap().is_none());
+    assert!(store.document_by_key_blocking(key("x")).unwrap().is_some());
+    assert!(store.document_by_key_blocking(key("old")).unwrap().is_none());
     drop(store);
     assert_eq!(kept, beside(&file, ".before-restore"));
-    assert_eq!(Store::restore(&kept, &file).unwrap(), Some(kept));
+    assert_eq!(restore(&kept, &file).unwrap(), Some(kept));
     let (store, _) = place.open();
-    assert!(store.document_by_key(key("old")).unwrap().is_some());
+    assert!(store.document_by_key_blocking(key("old")).unwrap().is_some());
 }
 
 #[test]
@@ -68,10 +73,10 @@ fn a_store_that_is_open_is_not_replaced() {
     let (place, backup, file) = with_backup();
     let (store, _) = place.open();
 
-    let refused = Store::restore(&backup, &file);
+    let refused = restore(&backup, &file);
 
     assert!(matches!(refused, Err(StoreError::InUse(_))), "{refused:?}");
-    assert!(store.document_by_key(key("old")).unwrap().is_some());
+    assert!(store.document_by_key_blocking(key("old")).unwrap().is_some());
 }
 
 #[test]
@@ -81,10 +86,10 @@ fn what_cannot_be_opened_is_kept_with_its_log_and_replaced() {
     std::fs::write(&file, &broken).unwrap();
     std::fs::write(beside(&file, "-wal"), &log).unwrap();
 
-    let kept = Store::restore(&backup, &file).unwrap().unwrap();
+    let kept = restore(&backup, &file).unwrap().unwrap();
 
     let (store, _) = place.open();
-    assert!(store.document_by_key(key("x")).unwrap().is_some());
+    assert!(store.document_by_key_blocking(key("x")).unwrap().is_some());
     assert_eq!(std::fs::read(&kept).unwrap(), broken);
     assert_eq!(std::fs::read(beside(&kept, "-wal")).unwrap(), log);
 }
@@ -104,12 +109,12 @@ fn only_a_whole_backup_replaces_a_store() {
     drop(connection);
 
     for from in [letter, with_log, damaged, place.0.join("absent.db")] {
-        let refused = Store::restore(&from, &file);
+        let refused = restore(&from, &file);
         assert!(matches!(refused, Err(StoreError::Unusable(_))), "{from:?}: {refused:?}");
     }
 
     let (store, _) = place.open();
-    assert!(store.document_by_key(key("old")).unwrap().is_some());
+    assert!(store.document_by_key_blocking(key("old")).unwrap().is_some());
 }
 
 #[test]
@@ -130,7 +135,7 @@ fn during_a_restore_there_is_always_a_store_and_nobody_gets_the_lock() {
         });
         let mut done = 0;
         while done < 20 && !watch.is_finished() {
-            match Store::restore(&backup, &file) {
+            match restore(&backup, &file) {
                 Ok(_) => done += 1,
                 Err(StoreError::InUse(_)) => {}
                 Err(error) => panic!("{error}"),

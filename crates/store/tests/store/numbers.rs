@@ -11,7 +11,7 @@ async fn the_number_of_a_deleted_document_is_not_given_again_after_a_restart() {
     for name in ["x", "y", "z"] {
         create(&store, document(a, name, vec![]));
     }
-    let last = store.document_by_key(key("z")).unwrap().unwrap().id;
+    let last = store.document_by_key_blocking(key("z")).unwrap().unwrap().id;
     for name in ["y", "z"] {
         delete(&store, name);
     }
@@ -28,7 +28,7 @@ async fn the_number_of_a_deleted_document_is_not_given_again_after_a_restart() {
     drop(store);
     let (store, a) = place.open();
     create(&store, document(a, "newer", vec![]));
-    assert!(store.document_by_key(key("newer")).unwrap().unwrap().id > newest);
+    assert!(store.document_by_key_blocking(key("newer")).unwrap().unwrap().id > newest);
 }
 
 #[test]
@@ -38,13 +38,13 @@ fn an_identity_under_a_base_goes_with_its_document() {
     let mut school = document(a, "x", vec![]);
     school.alias = Some(base);
     create(&store, school);
-    assert!(store.target(base).unwrap().is_some());
+    assert!(store.target_blocking(base).unwrap().is_some());
 
     delete(&store, "x");
 
-    assert_eq!(store.target(base).unwrap(), None);
+    assert_eq!(store.target_blocking(base).unwrap(), None);
     let mut other = document(b, "y", vec![]);
     other.alias = Some(base);
     create(&store, other);
-    assert_eq!(store.target(base).unwrap().unwrap().2, b);
+    assert_eq!(store.target_blocking(base).unwrap().unwrap().2, b);
 }

@@ -2,7 +2,7 @@
 
 use homeroom_store::{
     Answer, Ask, Condition, Decision, KindId, ListQuery, Options, Plan, Refused, Sql, Store,
-    StoreError, Uuid, Value, Write,
+    StoreError, StoreUrl, Uuid, Value, Write,
 };
 
 use crate::support::{Done, create, delete, document, key, names, store};
@@ -14,14 +14,14 @@ fn a_document_is_found_by_id_and_by_identity() {
 
     let version = create(&store, new.clone());
 
-    let row = store.document(new.uuid).unwrap().unwrap();
+    let row = store.document_blocking(new.uuid).unwrap().unwrap();
     assert_eq!(
         (row.body.as_str(), row.change_version, row.modified),
         (new.body.as_str(), version, 7)
     );
-    assert_eq!(store.document_by_key(key("x")).unwrap(), Some(row));
-    assert_eq!(store.newest_change_version(), version);
-    assert_eq!(store.document(Uuid::new()).unwrap(), None);
+    assert_eq!(store.document_by_key_blocking(key("x")).unwrap(), Some(row));
+    assert_eq!(store.newest_change_version_blocking().unwrap(), version);
+    assert_eq!(store.document_blocking(Uuid::new()).unwrap(), None);
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_refused_plan_writes_nothing_and_takes_no_other_with_it() {
 
     assert!(outcomes[0].is_ok() && outcomes[2].is_ok());
     assert!(matches!(outcomes[1], Err(Refused::Store(StoreError::Failed(_)))));
-    assert!(store.document_by_key(key("z")).unwrap().is_some());
+    assert!(store.document_by_key_blocking(key("z")).unwrap().is_some());
     let extra =
         store.query_blocking(Sql::new("SELECT 1 FROM kind WHERE id = 900", vec![])).unwrap();
     assert!(extra.is_empty());
@@ -96,7 +96,7 @@ async fn filters_windows_and_targets_agree_with_a_plain_walk() {
     let (store, a, b) = store();
     create(&store, document(b, "t1", vec![]));
     create(&store, document(b, "t2", vec![]));
-    let target = |name: &str| store.target(key(name)).unwrap().unwrap().0;
+    let target = |name: &str| store.target_blocking(key(name)).unwrap().unwrap().0;
     let (t1, t2) = (target("t1"), target("t2"));
     for at in 0..60 {
         let mut others = vec![];
@@ -141,7 +141,7 @@ fn edges_follow_a_replaced_document() {
     for name in ["t1", "t2"] {
         create(&store, document(b, name, vec![]));
     }
-    let target = |name: &str| store.target(key(name)).unwrap().unwrap().0;
+    let target = |name: &str| store.target_blocking(key(name)).unwrap().unwrap().0;
     let (t1, t2) = (target("t1"), target("t2"));
     create(&store, document(a, "x", vec![t1]));
     let referrers = |id| {
@@ -157,7 +157,7 @@ fn edges_follow_a_replaced_document() {
         }
     };
     assert_eq!((referrers(t1), referrers(t2)), (vec![a], vec![]));
-    let old = store.document_by_key(key("x")).unwrap().unwrap();
+    let old = store.document_by_key_blocking(key("x")).unwrap().unwrap();
 
     let mut new = Some(document(a, "x", vec![t2]));
     let plan = Plan {
@@ -193,12 +193,12 @@ fn a_store_reopens_where_it_was_and_lets_nobody_else_in() {
     drop(store);
     let store = Store::open(&options).unwrap();
 
-    assert_eq!(store.newest_change_version(), version);
+    assert_eq!(store.newest_change_version_blocking().unwrap(), version);
     assert_eq!(store.kinds(&["b".to_owned(), "a".to_owned()]).unwrap(), [KindId(2), KindId(1)]);
     assert!(create(&store, document(kinds[0], "y", vec![])) > version);
     let copy = folder.join("copy.db");
     store.backup(&copy).unwrap();
-    assert!(Store::check(&copy).unwrap().problems.is_empty());
+    assert!(Store::check(&StoreUrl::Sqlite(copy)).unwrap().problems.is_empty());
     drop(store);
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -71,8 +71,12 @@ impl Place {
         Self(path)
     }
 
+    pub fn file(&self) -> std::path::PathBuf {
+        self.0.join("homeroom.db")
+    }
+
     pub fn options(&self) -> Options {
-        Options::for_file(self.0.join("homeroom.db"))
+        Options::for_file(self.file())
     }
 
     /// Opens the store; gives the number of its one kind, too.

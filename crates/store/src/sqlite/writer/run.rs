@@ -1,49 +1,40 @@
 //! One plan: ask, decide, write, in a savepoint of its own.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use crate::error::StoreError;
-use crate::plan::{Answer, Ask, Decide, Decision, Plan, ROUNDS_MAX, Ran, Refused, Write};
+use crate::plan::{Answer, Ask, Write};
 use crate::sqlite::probe;
 use crate::sqlite::value::rows;
 use crate::sqlite::writer::Writer;
+use crate::store::{Job, Step};
 
 impl Writer {
-    /// Runs one plan. The inner result is the plan's own; the outer is the transaction's.
-    #[expect(clippy::type_complexity, reason = "two ways to fail are two results")]
-    pub(crate) fn run_plan<D: Decide>(
-        &mut self,
-        mut plan: Plan<D>,
-    ) -> Result<Result<Ran<D::Done>, Refused<D::Refusal>>, StoreError> {
-        let mut ask = std::mem::take(&mut plan.ask);
-        for _ in 0..ROUNDS_MAX {
+    /// Runs the plans of a job. An error means that the transaction is lost.
+    pub(super) fn run(&mut self, job: &mut dyn Job) -> Result<(), StoreError> {
+        (0..job.count()).try_for_each(|plan| self.run_plan(job, plan))
+    }
+
+    fn run_plan(&mut self, job: &mut dyn Job, plan: usize) -> Result<(), StoreError> {
+        let mut ask = job.begin(plan, false);
+        loop {
             let found = match ask.iter().map(|ask| self.answer(ask)).collect::<Result<_, _>>() {
                 Ok(found) => found,
                 // Damage has taken the whole transaction with it.
                 Err(error) if self.connection.is_autocommit() => return Err(error),
-                Err(error) => return Ok(Err(Refused::Store(error))),
-            };
-            // A fault in one decision must not reach its neighbours; nothing is written yet.
-            let decided = catch_unwind(AssertUnwindSafe(|| plan.decide.decide(found)));
-            let Ok(decision) = decided else {
-                let error = StoreError::Failed("a decision panicked".into());
-                return Ok(Err(Refused::Store(error)));
-            };
-            match decision {
-                Decision::Refuse(refusal) => return Ok(Err(Refused::Decision(refusal))),
-                Decision::Ask(more) => ask = more,
-                Decision::Write(writes, value) if writes.is_empty() => {
-                    return Ok(Ok(Ran { value, change_version: 0 }));
+                Err(error) => {
+                    job.end(plan, Err(error));
+                    return Ok(());
                 }
-                Decision::Write(writes, value) => {
-                    return Ok(match self.write_all(writes)? {
-                        Ok(change_version) => Ok(Ran { value, change_version }),
-                        Err(error) => Err(Refused::Store(error)),
-                    });
+            };
+            match job.decide(plan, found) {
+                Step::Ended => return Ok(()),
+                Step::Ask(more) => ask = more,
+                Step::Write(writes) => {
+                    let done = if writes.is_empty() { Ok(0) } else { self.write_all(writes)? };
+                    job.end(plan, done);
+                    return Ok(());
                 }
             }
         }
-        Ok(Err(Refused::Store(StoreError::Failed("a plan asked too many rounds".into()))))
     }
 
     fn write_all(&mut self, writes: Vec<Write>) -> Result<Result<i64, StoreError>, StoreError> {
