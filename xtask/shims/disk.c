@@ -172,6 +172,12 @@ ssize_t writev(int fd, const struct iovec *parts, int count) {
     return syscall(SYS_write, fd, parts[0].iov_base, most < parts[0].iov_len ? most : parts[0].iov_len);
 }
 
+ssize_t copy_file_range(int from, off64_t *at, int to, off64_t *there, size_t length, unsigned flags) {
+    size_t most = granted(to, length);
+    if (most == 0 && length > 0) return -1;
+    return syscall(SYS_copy_file_range, from, at, to, there, most, flags);
+}
+
 int ftruncate64(int fd, off64_t length) {
     return fails(fd) ? -1 : (int)syscall(SYS_ftruncate, fd, length);
 }

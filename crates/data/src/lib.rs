@@ -135,6 +135,12 @@ pub fn problem_of(error: StoreError) -> Problem {
         StoreError::DiskFull => {
             Problem::busy(30).detail("The server's disk is full; nothing was written.")
         }
+        StoreError::DiskFailed(_) => {
+            Problem::busy(30).detail("The server's disk fails; nothing was written.")
+        }
+        StoreError::Unsure => Problem::busy(30)
+            .detail("The server's disk failed; whether this was written is not known.")
+            .hint("Send the same request again: what is there already stays as it is."),
         StoreError::Closed => Problem::busy(5).detail("The server is being shut down."),
         StoreError::Failed(_)
         | StoreError::InUse(_)

@@ -67,7 +67,8 @@ impl App {
         access.set_education_organizations(Arc::new(data.clone()));
         let mut metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
         let store_gauges = Arc::new(probes::StoreGauges::new(&mut metrics, data.store.clone()));
-        Ok(Self { data, access, metrics: Arc::new(metrics), store_gauges, ready: Arc::default() })
+        let ready = Arc::new(probes::Readiness::new(data.store.clone()));
+        Ok(Self { data, access, metrics: Arc::new(metrics), store_gauges, ready })
     }
 
     /// Every route that the main listener offers. `credentials` are shown on the page at `/`.

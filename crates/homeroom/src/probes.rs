@@ -1,4 +1,5 @@
-//! Probes and metrics. Liveness never touches the store; readiness goes first when the server stops.
+//! Probes and metrics. Liveness never touches the store; readiness goes first when the server stops,
+//! and while the disk takes no writes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,13 +10,19 @@ use homeroom_store::Store;
 use http::{HeaderValue, Method, StatusCode, header};
 
 /// Whether requests are wanted.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Readiness {
     started: AtomicBool,
     ready: AtomicBool,
+    store: Store,
 }
 
 impl Readiness {
+    /// The readiness of a server that is starting.
+    pub fn new(store: Store) -> Self {
+        Self { started: AtomicBool::new(false), ready: AtomicBool::new(false), store }
+    }
+
     /// Everything is open: requests are wanted.
     pub fn start(&self) {
         self.started.store(true, Ordering::Release);
@@ -25,6 +32,18 @@ impl Readiness {
     /// The server drains: no further requests are wanted.
     pub fn drain(&self) {
         self.ready.store(false, Ordering::Release);
+    }
+
+    /// Whether requests are wanted, as `/readyz` says it; why not, where the store is the reason.
+    fn answer(&self) -> Response {
+        let is_wanted = self.ready.load(Ordering::Acquire);
+        match self.store.trouble().filter(|_| is_wanted) {
+            None => state(is_wanted, "ready"),
+            Some(trouble) => {
+                let body = serde_json::json!({ "ready": false, "store": trouble.to_string() });
+                json_response(StatusCode::SERVICE_UNAVAILABLE, body.to_string())
+            }
+        }
     }
 }
 
@@ -38,9 +57,10 @@ pub fn routes<C: Send + Sync + 'static>(readiness: &Arc<Readiness>) -> Vec<Route
         public("/livez", handler(readiness, |_, _| async { Ok(state(true, "live")) })),
         public(
             "/readyz",
-            handler(readiness, |readiness: Arc<Readiness>, _| async move {
-                Ok(state(readiness.ready.load(Ordering::Acquire), "ready"))
-            }),
+            handler(
+                readiness,
+                |readiness: Arc<Readiness>, _| async move { Ok(readiness.answer()) },
+            ),
         ),
         public(
             "/startupz",

@@ -20,7 +20,14 @@ pub enum StoreError {
     /// The disk is full; nothing was written.
     #[error("the disk is full")]
     DiskFull,
-    /// The disk or the database failed; nothing was written.
+    /// The disk failed; nothing was written.
+    #[error("the disk failed: {0}")]
+    DiskFailed(String),
+    /// The disk failed while a commit was made durable, and what was written could not be taken
+    /// back: it may be there after the next start.
+    #[error("the disk failed; whether the write is there is not known")]
+    Unsure,
+    /// The database failed; nothing was written.
     #[error("the database failed: {0}")]
     Failed(String),
     /// The store is being shut down.

@@ -14,8 +14,8 @@ mod value;
 mod writer;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
@@ -105,6 +105,8 @@ pub(crate) struct Shared {
     pub(crate) is_closed: AtomicBool,
     /// Jobs that the writer has not answered yet.
     pub(crate) waiting: AtomicUsize,
+    /// Why nothing can be written at this moment.
+    pub(crate) trouble: Mutex<Option<StoreError>>,
 }
 
 impl Shared {
@@ -117,6 +119,7 @@ impl Shared {
             cache_kib,
             is_closed: AtomicBool::new(false),
             waiting: AtomicUsize::new(0),
+            trouble: Mutex::new(None),
         }
     }
 

@@ -7,8 +7,8 @@ mod temporary;
 mod url;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -193,6 +193,18 @@ impl Store {
         pushed.and_then(|()| answer.recv().map_err(|_| StoreError::Closed)).unwrap_or_else(
             |error| (0..count).map(|_| Err(Refused::Store(error.clone()))).collect(),
         )
+    }
+
+    /// Why nothing can be written at this moment, if so: the disk is full or fails. Reads go on, and
+    /// the store finds out by itself when the disk takes writes again. A database of another process
+    /// tells with each write.
+    pub fn trouble(&self) -> Option<StoreError> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => {
+                sqlite.shared.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+            }
+            Engine::Postgres(_) => None,
+        }
     }
 
     /// How busy the store is at this moment.

@@ -136,7 +136,8 @@ impl Save {
             alias: document.alias,
             body: document.body,
             references,
-            modified: self.now.0,
+            // A clock that was set back takes no document's moment back.
+            modified: self.stored.as_ref().map_or(self.now.0, |row| row.modified.max(self.now.0)),
         };
         Ok(match self.stored.take() {
             None => Decision::Write(

@@ -1,11 +1,11 @@
 //! What was acknowledged is there, whatever happens to the process.
 
 use std::collections::HashMap;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::{Client, Place, STUDENTS, Server, student};
+use crate::support::{Client, Place, Random, STUDENTS, Server, student};
 
 const WRITERS: usize = 64;
 
@@ -76,7 +76,7 @@ fn write_until_killed(
             .map(|writer| {
                 let mut client = server.client();
                 client.token = token.map(String::from);
-                let random = Random(random.next());
+                let random = random.child();
                 let prefix = format!("{round}-{writer}");
                 scope.spawn(move || write(client, &prefix, random))
             })
@@ -181,32 +181,4 @@ fn as_read(found: &Value, id: &str, first_name: &str) -> Value {
         expected[added] = found[added].clone();
     }
     expected
-}
-
-/// Random numbers that can be had again by their seed (splitmix64).
-struct Random(u64);
-
-impl Random {
-    /// Seeded by `HOMEROOM_SEED` or the clock; prints the seed.
-    fn seeded() -> Self {
-        let given = std::env::var("HOMEROOM_SEED").ok().and_then(|seed| seed.parse().ok());
-        let seed = given.unwrap_or_else(|| {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-            now.as_secs() ^ u64::from(now.subsec_nanos())
-        });
-        println!("HOMEROOM_SEED={seed}");
-        Self(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
 }

@@ -1,12 +1,17 @@
 //! The real program, as those who run it meet it.
 
+mod clock;
 mod commands;
 mod configuration;
+mod disk;
 mod durability;
 mod help;
 mod lifecycle;
+mod log_file;
 mod logs;
 mod overload;
 mod refused_start;
+mod restore;
+mod slow;
 mod support;
 mod wire;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::{Client, Place, STUDENTS, Server, Wire, eventually, student};
+use crate::support::{Client, Place, STUDENTS, Server, Wire, eventually, metric, student};
 
 const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 
@@ -11,12 +11,6 @@ fn begun(server: &Server, client: &Client, length: usize) -> Wire {
     let mut wire = server.wire();
     wire.send(client.head("POST", STUDENTS, &JSON, Some(length)));
     wire
-}
-
-fn metric(server: &Server, name: &str) -> i64 {
-    let metrics = server.admin_client().get("/metrics").text();
-    let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.unwrap_or_else(|| panic!("no {name}: {metrics}")).parse().unwrap()
 }
 
 #[test]

@@ -17,25 +17,30 @@ pub(crate) fn backup(from: &Path, to: &Path) -> Result<(), StoreError> {
         return Err(StoreError::Unusable(format!("{} exists already", to.display())));
     }
     let part = with_ending(to, ".part");
-    _ = std::fs::remove_file(&part);
+    let remove_part = || ["", "-journal"].map(|ending| remove(&with_ending(&part, ending)));
+    _ = remove_part();
+    // A disk that is full is not helped by half a copy.
+    copy_to(from, &part, to).inspect_err(|_| _ = remove_part())?;
+    sync_folder(to);
+    Ok(())
+}
+
+/// Copies the store to `part`, checks it and gives it its name.
+fn copy_to(from: &Path, part: &Path, to: &Path) -> Result<(), StoreError> {
     let source = open_reader(from, 4_096)?;
     let text = part
         .to_str()
         .ok_or_else(|| StoreError::Unusable(format!("{} is not UTF-8", part.display())))?;
-    make_private(&part)?;
+    make_private(part)?;
     source.execute("VACUUM INTO ?1", [text])?;
-    let problems = check(&part)?;
+    let problems = check(part)?;
     if let Some(first) = problems.first() {
         return Err(StoreError::Failed(format!("the copy is damaged: {first}")));
     }
-    File::open(&part)
+    File::open(part)
         .and_then(|file| file.sync_all())
-        .and_then(|()| std::fs::rename(&part, to))
-        .map_err(|error| {
-            StoreError::Unusable(format!("cannot finish {}: {error}", to.display()))
-        })?;
-    sync_folder(to);
-    Ok(())
+        .and_then(|()| std::fs::rename(part, to))
+        .map_err(|error| StoreError::Unusable(format!("cannot finish {}: {error}", to.display())))
 }
 
 /// Puts a backup in the place of the store `to`, which nobody may have open; gives the name under
@@ -60,7 +65,9 @@ pub(crate) fn restore(from: &Path, to: &Path) -> Result<Option<PathBuf>, StoreEr
         }
     };
     let fresh = with_ending(to, ".restored");
-    copy(from, &fresh).map_err(cannot("make room beside"))?;
+    copy(from, &fresh)
+        .inspect_err(|_| _ = std::fs::remove_file(&fresh))
+        .map_err(cannot("make room beside"))?;
     let kept = if to.exists() { Some(keep(to).map_err(cannot("keep"))?) } else { None };
     // A log belongs to one file; the new one must not find the old one's.
     for ending in ["-wal", "-shm"] {

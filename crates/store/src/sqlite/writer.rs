@@ -2,6 +2,7 @@
 //! answers when the commit is on disk.
 
 mod run;
+mod trouble;
 mod write;
 
 use std::collections::HashMap;
@@ -52,6 +53,7 @@ impl WriterHandle {
             shared,
             checkpointer,
             log_may_shrink: true,
+            is_troubled: false,
         };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
@@ -113,6 +115,8 @@ pub(crate) struct Writer {
     checkpointer: Checkpointer,
     /// Whether something was written since the log was looked at with nothing else to do.
     log_may_shrink: bool,
+    /// Whether the disk has failed since something was last written.
+    is_troubled: bool,
 }
 
 /// The greatest number that a document has or had.
@@ -139,15 +143,17 @@ impl Writer {
                     next = arrivals.try_recv().ok();
                 }
             }
-            let ended = ended.and_then(|()| self.commit());
-            if let Err(error) = &ended {
+            let mut ended = ended.and_then(|()| self.commit());
+            if let Err(error) = ended {
                 tracing::error!(%error, jobs = group.len(), "a transaction was lost");
                 if !self.connection.is_autocommit() {
                     _ = self.connection.execute_batch("ROLLBACK");
                 }
                 (self.last_id, self.last_change_version) = before;
                 self.tally.clear();
+                ended = Err(self.settle(error));
             } else {
+                self.writes_work();
                 self.shared
                     .newest_change_version
                     .store(self.last_change_version, Ordering::Release);
@@ -167,14 +173,17 @@ impl Writer {
         checkpoint::finish(&self.connection);
     }
 
-    /// Waits for a job; where none comes for a while, a log that has grown is emptied meanwhile.
+    /// Waits for a job; where none comes for a while, a log that has grown is emptied meanwhile, and
+    /// a disk that has failed is tried again.
     fn wait(&mut self, arrivals: &Receiver<Box<dyn Job>>) -> Option<Box<dyn Job>> {
-        while self.log_may_shrink {
-            match arrivals.recv_timeout(checkpoint::IDLE) {
+        while self.log_may_shrink || self.is_troubled {
+            let time = if self.is_troubled { trouble::PAUSE } else { checkpoint::IDLE };
+            match arrivals.recv_timeout(time) {
                 Ok(job) => return Some(job),
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => {
                     self.log_may_shrink = !checkpoint::shrink(&self.connection, &self.shared);
+                    self.try_again();
                 }
             }
         }
@@ -190,7 +199,6 @@ impl Writer {
             upsert.execute(params![kind, block, n])?;
         }
         drop(upsert);
-        self.connection.execute_batch("COMMIT")?;
-        Ok(())
+        self.connection.execute_batch("COMMIT").map_err(trouble::of_commit)
     }
 }

@@ -1,14 +1,18 @@
 //! What every test needs: a place, a server in it, a client of it.
 
 mod client;
+mod faults;
 mod place;
+mod random;
 mod server;
 mod wire;
 
 use std::time::{Duration, Instant};
 
 pub use client::Client;
+pub use faults::Faults;
 pub use place::{Place, Ran};
+pub use random::Random;
 pub use server::Server;
 pub use wire::{Answer, Wire};
 
@@ -22,6 +26,13 @@ pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
         assert!(begun.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// A metric without labels, as the admin listener tells it.
+pub fn metric(server: &Server, name: &str) -> i64 {
+    let metrics = server.admin_client().get("/metrics").text();
+    let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {name}: {metrics}")).parse().unwrap()
 }
 
 /// A student with the members that one must have.

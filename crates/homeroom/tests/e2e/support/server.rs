@@ -79,6 +79,11 @@ impl Server {
         Wire::open(self.api)
     }
 
+    /// The process's id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// What the server has logged until now.
     pub fn log(&self) -> String {
         self.log.lock().unwrap().clone()

@@ -1,0 +1,86 @@
+//! A restore that is killed, or given what it should not take.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::support::{Faults, Place, Ran, Random, STUDENTS, Server, student};
+
+/// A stopped store with the students `x` and `y`, whose backup has `x` alone.
+fn with_backup() -> (Place, (String, String), String) {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let server = Server::start(&place);
+    let mut client = server.client_of(&key);
+    assert_eq!(client.post(STUDENTS, &student("x", "Ada")).status, 201);
+    let backup = place.path("backup.copy").to_str().unwrap().to_owned();
+    place.done(&["backup", &backup]);
+    assert_eq!(client.post(STUDENTS, &student("y", "Ada")).status, 201);
+    assert_eq!(server.stop().code, Some(0));
+    (place, key, backup)
+}
+
+fn students(place: &Place, key: &(String, String)) -> usize {
+    let server = Server::start(place);
+    let found = server.client_of(key).get(STUDENTS).json().as_array().unwrap().len();
+    assert_eq!(server.stop().code, Some(0));
+    found
+}
+
+#[test]
+fn a_restore_that_is_killed_leaves_one_of_the_two_stores_whole() {
+    let mut random = Random::seeded();
+    let (place, key, backup) = with_backup();
+    let faults = Faults::none(&place);
+    // Each sync takes a while, so that the kill falls between any two steps.
+    faults.order(&["sync_millis 60"]);
+    let rounds = if std::env::var_os("HOMEROOM_LONG").is_some() { 30 } else { 5 };
+
+    for round in 0..rounds {
+        let mut command = place.command(&["restore", &backup, "--yes"]);
+        let mut restore = command.envs(faults.environment()).stdout(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(random.below(700)));
+        _ = restore.kill();
+        let ended = restore.wait().unwrap();
+
+        let problems = place.json(&["doctor", "--json"]);
+
+        assert_eq!(problems["problems"], serde_json::json!([]), "round {round}: {ended}");
+        let found = students(&place, &key);
+        assert!(matches!(found, 1 | 2), "round {round}: {found}");
+    }
+
+    place.done(&["restore", &backup, "--yes"]);
+    assert_eq!(students(&place, &key), 1);
+}
+
+#[test]
+fn a_backup_with_a_flipped_byte_is_refused_or_was_not_harmed() {
+    let mut random = Random::seeded();
+    let (place, key, backup) = with_backup();
+    let good = std::fs::read(&backup).unwrap();
+    let mut refused = 0;
+
+    for _ in 0..6 {
+        let mut bad = good.clone();
+        // A page of zeros in the middle is what a bad sector reads as.
+        let page = 1 + usize::try_from(random.below(good.len() as u64 / 4_096 - 1)).unwrap();
+        bad[page * 4_096..(page + 1) * 4_096].fill(0);
+        std::fs::write(&backup, bad).unwrap();
+
+        let restored: Ran = place.run(&["restore", &backup, "--yes"]);
+
+        match restored.code {
+            Some(1) => refused += 1,
+            // A page that holds nothing may be anything.
+            Some(0) => place.json(&["doctor", "--json"])["problems"]
+                .as_array()
+                .map(|problems| assert!(problems.is_empty(), "{problems:?}"))
+                .unwrap(),
+            _ => panic!("{restored:?}"),
+        }
+        assert!(!restored.stderr.contains("panicked"), "{restored:?}");
+    }
+
+    assert!(refused > 0);
+    assert!(matches!(students(&place, &key), 1 | 2));
+}

@@ -1,0 +1,72 @@
+//! A disk that fails: what was refused stays away, and when writing works again is found out.
+//!
+//! A commit writes its frames to the log and syncs it. When the sync fails, SQLite forgets the
+//! frames, yet they stand in the file, whole, and the next start would take them for committed. So a
+//! commit without content is written in their place: the frames behind it fit no more.
+//!
+//! Source: SQLite file format, section 4.2 (a frame's checksum continues that of the frame before).
+
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use rusqlite::ffi::SQLITE_IOERR_FSYNC;
+
+use crate::error::StoreError;
+use crate::migration::newest;
+use crate::sqlite::writer::Writer;
+
+/// Pause between two tries to write to a disk that has failed.
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
+
+/// What a failed COMMIT means: only one whose frames are all written may come back.
+pub(super) fn of_commit(error: rusqlite::Error) -> StoreError {
+    if is_unsynced(&error) { StoreError::Unsure } else { error.into() }
+}
+
+/// Whether everything was written and only not synced.
+fn is_unsynced(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_IOERR_FSYNC)
+}
+
+impl Writer {
+    /// Makes sure that a lost transaction stays lost; gives what those who wait for it are told.
+    pub(super) fn settle(&mut self, error: StoreError) -> StoreError {
+        let told = match error {
+            StoreError::Unsure => match self.write_nothing() {
+                Ok(()) => StoreError::DiskFailed("a sync failed".into()),
+                Err(error) if is_unsynced(&error) => StoreError::DiskFailed("no sync works".into()),
+                Err(_) => StoreError::Unsure,
+            },
+            StoreError::DiskFull | StoreError::DiskFailed(_) => error,
+            other => return other,
+        };
+        self.is_troubled = true;
+        self.tell(Some(told.clone()));
+        told
+    }
+
+    /// Takes note that something was written.
+    pub(super) fn writes_work(&mut self) {
+        if self.is_troubled {
+            self.is_troubled = false;
+            self.tell(None);
+            tracing::info!("the disk takes writes again");
+        }
+    }
+
+    /// Tries a disk that has failed.
+    pub(super) fn try_again(&mut self) {
+        if self.is_troubled && self.write_nothing().is_ok() {
+            self.writes_work();
+        }
+    }
+
+    /// A commit of its own that changes nothing; it overwrites what a lost one has left in the log.
+    fn write_nothing(&self) -> rusqlite::Result<()> {
+        self.connection.pragma_update(None, "user_version", newest())
+    }
+
+    fn tell(&self, trouble: Option<StoreError>) {
+        *self.shared.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    }
+}
