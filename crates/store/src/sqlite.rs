@@ -34,6 +34,10 @@ pub(crate) use value::rows;
 /// Blocks of 4,096 ids are counted together.
 pub(crate) const BLOCK_BITS: u32 = 12;
 
+/// The writer's page cache as a multiple of a reading connection's: it looks up every identity and
+/// every target, wherever they stand.
+const WRITER_CACHE: u32 = 4;
+
 /// An open SQLite store.
 pub(crate) struct Sqlite {
     pub(crate) shared: Arc<Shared>,
@@ -43,7 +47,8 @@ pub(crate) struct Sqlite {
 
 /// Opens the store in a file, making and migrating it as needed.
 pub(crate) fn open(path: &Path, options: &Options) -> Result<Sqlite, StoreError> {
-    let (connection, lock) = open::open_file(path, options.page_bytes)?;
+    let cache_kib = options.cache_kib.saturating_mul(WRITER_CACHE);
+    let (connection, lock) = open::open_file(path, options.page_bytes, cache_kib)?;
     let newest: i64 = connection.query_row(
         "SELECT max(coalesce((SELECT max(cv) FROM tomb), 0),
                     coalesce((SELECT max(m) FROM (SELECT (SELECT max(cv) FROM doc WHERE kind = k.id) AS m FROM kind k)), 0))",
@@ -76,7 +81,7 @@ impl Sqlite {
     pub(crate) fn close(&self) {
         self.shared.is_closed.store(true, Ordering::Release);
         self.lister.close();
-        probe::forget(&self.shared);
+        self.shared.probes.close();
         self.writer.close();
     }
 }
@@ -101,6 +106,7 @@ pub(crate) struct Shared {
     pub(crate) number: u64,
     pub(crate) newest_change_version: AtomicI64,
     pub(crate) cache_kib: u32,
+    pub(crate) probes: probe::Probes,
     /// Whether nothing is answered any more.
     pub(crate) is_closed: AtomicBool,
     /// Jobs that the writer has not answered yet.
@@ -117,6 +123,7 @@ impl Shared {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             newest_change_version: AtomicI64::new(newest),
             cache_kib,
+            probes: probe::Probes::new(),
             is_closed: AtomicBool::new(false),
             waiting: AtomicUsize::new(0),
             trouble: Mutex::new(None),

@@ -45,17 +45,17 @@ struct Flags {
 }
 
 impl Checkpointer {
-    pub(crate) fn start(shared: &Shared, wal_bytes_max: u64) -> Result<Self, StoreError> {
+    pub(crate) fn start(shared: &Arc<Shared>, wal_bytes_max: u64) -> Result<Self, StoreError> {
         let connection = Connection::open(&shared.path)?;
         connection.busy_timeout(Duration::ZERO)?;
         connection.pragma_update(None, "wal_autocheckpoint", 0)?;
         connection.pragma_update(None, "cache_size", -512)?;
         let (growth, has_grown) = sync_channel(1);
         let flags = Arc::new(Flags::default());
-        let (seen, log) = (Arc::clone(&flags), shared.log_file());
+        let (seen, shared) = (Arc::clone(&flags), Arc::clone(shared));
         let thread = std::thread::Builder::new()
             .name("store-checkpoint".into())
-            .spawn(move || work(&connection, &has_grown, &seen, &log, wal_bytes_max))
+            .spawn(move || work(&connection, &has_grown, &seen, &shared, wal_bytes_max))
             .map_err(|error| StoreError::Failed(error.to_string()))?;
         Ok(Self { growth: Some(growth), flags, thread: Some(thread) })
     }
@@ -86,21 +86,23 @@ fn work(
     connection: &Connection,
     has_grown: &Receiver<()>,
     flags: &Flags,
-    log_file: &Path,
+    shared: &Shared,
     wal_bytes_max: u64,
 ) {
     let page_bytes = connection.query_row("PRAGMA page_size", [], |row| row.get(0));
     let page_bytes: i64 = page_bytes.unwrap_or(4_096);
     let wal_bytes_max = i64::try_from(wal_bytes_max).unwrap_or(i64::MAX);
+    let log_file = shared.log_file();
     let mut done = (0, 0);
     while has_grown.recv().is_ok() {
         std::thread::park_timeout(PAUSE);
         if flags.end.load(Ordering::Acquire) {
             return;
         }
-        if file_bytes(log_file) < BYTES_MIN {
+        if file_bytes(&log_file) < BYTES_MIN {
             continue;
         }
+        shared.probes.end_stale();
         let Some((log, copied)) = passive(connection) else { continue };
         if (log, copied) != done && log * page_bytes > wal_bytes_max {
             flags.restart.store(true, Ordering::Release);
@@ -120,7 +122,7 @@ pub(crate) fn shrink(connection: &Connection, shared: &Shared) -> bool {
         return true;
     }
     _ = connection.busy_timeout(BRIEF);
-    let is_empty = truncate(connection);
+    let is_empty = shared.probes.while_ended(|| truncate(connection));
     _ = connection.busy_timeout(BUSY);
     is_empty
 }
@@ -134,10 +136,11 @@ fn passive(connection: &Connection) -> Option<(i64, i64)> {
 }
 
 /// Lets the log begin anew; readers that are still in it postpone that to the next time.
-pub(crate) fn restart(connection: &Connection) {
+pub(crate) fn restart(connection: &Connection, shared: &Shared) {
     _ = connection.busy_timeout(BRIEF);
-    let done =
-        connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get::<_, i64>(0));
+    let done = shared.probes.while_ended(|| {
+        connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get::<_, i64>(0))
+    });
     _ = connection.busy_timeout(BUSY);
     match done {
         Ok(0) => {}
@@ -147,11 +150,11 @@ pub(crate) fn restart(connection: &Connection) {
 }
 
 /// Copies the whole log back and empties it, before the file is closed.
-pub(crate) fn finish(connection: &Connection) {
+pub(crate) fn finish(connection: &Connection, shared: &Shared) {
     if let Err(error) = connection.execute_batch("PRAGMA optimize") {
         tracing::warn!(%error, "the statistics could not be renewed");
     }
-    if !truncate(connection) {
+    if !shared.probes.while_ended(|| truncate(connection)) {
         tracing::warn!("readers keep the write-ahead log; the next start takes it in");
     }
 }

@@ -1,8 +1,12 @@
 //! Reads of one index entry, done at once on the calling thread's own connection.
+//!
+//! To begin a read costs SQLite two locks of the file, shared by all threads, which is more than the
+//! read itself. So a connection stays in its read transaction as long as nothing was committed
+//! since; whoever needs the log to be free ends it from outside.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 
@@ -12,8 +16,126 @@ use crate::row::Row;
 use crate::sqlite::Shared;
 use crate::sqlite::open::open_reader;
 
+/// Most stores that a thread remembers; it outlives those that tests open one after another.
+const REMEMBERED_MAX: usize = 4;
+
 thread_local! {
-    static CONNECTIONS: RefCell<HashMap<u64, Connection>> = RefCell::new(HashMap::new());
+    static OWN: RefCell<Vec<(u64, Arc<Mutex<Probe>>)>> = const { RefCell::new(vec![]) };
+}
+
+/// The probing connections of a store, and which state of it they may show.
+pub(crate) struct Probes {
+    all: Mutex<Vec<Arc<Mutex<Probe>>>>,
+    /// Transactions committed since the store was opened.
+    commits: AtomicU64,
+    /// Whether transactions may stay open between two reads.
+    may_stay: AtomicBool,
+}
+
+/// A thread's connection.
+struct Probe {
+    /// [`None`] once the store is closed.
+    connection: Option<Connection>,
+    /// How many commits had been made when the open transaction began.
+    seen: Option<u64>,
+}
+
+impl Probes {
+    pub(crate) fn new() -> Self {
+        Self { all: Mutex::default(), commits: AtomicU64::new(0), may_stay: AtomicBool::new(true) }
+    }
+
+    /// Says that something was committed: what is read from now on shows it.
+    pub(crate) fn committed(&self) {
+        self.commits.fetch_add(1, Ordering::Release);
+    }
+
+    /// Ends transactions that show an older state, so that the log can be copied back.
+    pub(crate) fn end_stale(&self) {
+        let commits = self.commits.load(Ordering::Acquire);
+        self.each(|probe| {
+            if probe.seen.is_some_and(|seen| seen != commits) {
+                probe.end();
+            }
+        });
+    }
+
+    /// Does something while no transaction stays open between two reads.
+    pub(crate) fn while_ended<T>(&self, run: impl FnOnce() -> T) -> T {
+        self.may_stay.store(false, Ordering::SeqCst);
+        self.each(Probe::end);
+        let done = run();
+        self.may_stay.store(true, Ordering::SeqCst);
+        done
+    }
+
+    /// Closes all connections.
+    pub(crate) fn close(&self) {
+        self.each(|probe| {
+            probe.end();
+            drop(probe.connection.take());
+        });
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn each(&self, run: impl Fn(&mut Probe)) {
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for probe in all {
+            run(&mut probe.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    fn open(&self, shared: &Shared) -> Result<Arc<Mutex<Probe>>, StoreError> {
+        let connection = Some(open_reader(&shared.path, shared.cache_kib)?);
+        let probe = Arc::new(Mutex::new(Probe { connection, seen: None }));
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        // A connection that no thread remembers any more goes.
+        all.retain(|probe| Arc::strong_count(probe) > 1);
+        if shared.is_closed.load(Ordering::Acquire) {
+            return Err(StoreError::Closed);
+        }
+        all.push(Arc::clone(&probe));
+        Ok(probe)
+    }
+}
+
+impl Probe {
+    fn look<T>(
+        &mut self,
+        probes: &Probes,
+        look: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let connection = self.connection.as_ref().ok_or(StoreError::Closed)?;
+        let commits = probes.commits.load(Ordering::Acquire);
+        if self.seen != Some(commits) {
+            self.end();
+            let connection = self.connection.as_ref().ok_or(StoreError::Closed)?;
+            if !probes.may_stay.load(Ordering::SeqCst) {
+                return look(connection);
+            }
+            connection.prepare_cached("BEGIN")?.execute([])?;
+            self.seen = Some(commits);
+            let found = look(connection);
+            if found.is_err() || !probes.may_stay.load(Ordering::SeqCst) {
+                self.end();
+            }
+            return found;
+        }
+        look(connection)
+    }
+
+    fn end(&mut self) {
+        let Some(connection) = self.connection.as_ref() else { return };
+        if self.seen.take().is_none() {
+            return;
+        }
+        let ended = connection.prepare_cached("COMMIT").and_then(|mut s| s.execute([]));
+        if ended.is_err() && !connection.is_autocommit() {
+            // A connection that cannot end its transaction would show an old state for ever.
+            tracing::error!("a read transaction could not be ended");
+            self.connection = None;
+        }
+    }
 }
 
 /// Runs `probe` on this thread's connection to the store.
@@ -24,22 +146,25 @@ pub(crate) fn on_this_thread<T>(
     if shared.is_closed.load(Ordering::Acquire) {
         return Err(StoreError::Closed);
     }
-    CONNECTIONS.with_borrow_mut(|connections| {
-        if !connections.contains_key(&shared.number) {
-            // A thread outlives the stores that tests open one after another.
-            if connections.len() >= 4 {
-                connections.clear();
+    OWN.with_borrow_mut(|own| {
+        let at = match own.iter().position(|(number, _)| *number == shared.number) {
+            Some(at) => at,
+            None => {
+                if own.len() >= REMEMBERED_MAX {
+                    own.clear();
+                }
+                own.push((shared.number, shared.probes.open(shared)?));
+                own.len() - 1
             }
-            connections.insert(shared.number, open_reader(&shared.path, shared.cache_kib)?);
+        };
+        let mut own_probe = own[at].1.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = own_probe.look(&shared.probes, probe);
+        if own_probe.connection.is_none() {
+            drop(own_probe);
+            own.swap_remove(at);
         }
-        probe(&connections[&shared.number])
+        found
     })
-}
-
-/// Closes this thread's connection to the store.
-pub(crate) fn forget(shared: &Shared) {
-    // A thread that ends has closed its connections already.
-    _ = CONNECTIONS.try_with(|connections| drop(connections.borrow_mut().remove(&shared.number)));
 }
 
 pub(crate) const COLUMNS: &str = "id, uuid, kind, key, cv, modified, refs, body";

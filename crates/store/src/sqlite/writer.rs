@@ -157,6 +157,7 @@ impl Writer {
                 self.shared
                     .newest_change_version
                     .store(self.last_change_version, Ordering::Release);
+                self.shared.probes.committed();
                 self.checkpointer.log_has_grown();
                 self.log_may_shrink = true;
             }
@@ -165,12 +166,12 @@ impl Writer {
                 job.answer(ended.clone());
             }
             if self.checkpointer.wants_restart() {
-                checkpoint::restart(&self.connection);
+                checkpoint::restart(&self.connection, &self.shared);
             }
         }
         // Two checkpoints at once would be in each other's way.
         drop(self.checkpointer);
-        checkpoint::finish(&self.connection);
+        checkpoint::finish(&self.connection, &self.shared);
     }
 
     /// Waits for a job; where none comes for a while, a log that has grown is emptied meanwhile, and

@@ -34,6 +34,72 @@ fn an_idle_store_empties_a_large_log_once() {
     assert!(store.document_by_key_blocking(key("x")).unwrap().is_some());
 }
 
+#[test]
+fn the_log_is_emptied_though_threads_have_looked_and_look_no_more() {
+    let place = Place::new();
+    let (store, a) = place.open();
+    create(&store, document(a, "seen", vec![]));
+    let look = |store: &Store, name| store.document_by_key_blocking(key(name)).unwrap().is_some();
+    let (end, may_end) = std::sync::mpsc::channel::<()>();
+    let (looked, has_looked) = std::sync::mpsc::channel();
+    let reader = store.clone();
+    // Its connection, and what it has seen, stay until the thread ends.
+    let thread = std::thread::spawn(move || {
+        looked.send(look(&reader, "seen")).unwrap();
+        _ = may_end.recv();
+        look(&reader, "large")
+    });
+    assert!(has_looked.recv().unwrap());
+    let mut large = document(a, "large", vec![]);
+    large.body = "x".repeat(8 << 20);
+    create(&store, large);
+
+    let begun = Instant::now();
+    while store.load().log_bytes > 0 && begun.elapsed() < Duration::from_mins(1) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+
+    assert_eq!(store.load().log_bytes, 0);
+    drop(end);
+    assert!(thread.join().unwrap());
+}
+
+#[test]
+fn the_log_begins_anew_while_threads_look_without_pause() {
+    let place = Place::new();
+    let mut options = place.options();
+    options.wal_bytes_max = 8 << 20;
+    let store = Store::open(&options).unwrap();
+    let a = store.kinds(&["a".to_owned()]).unwrap()[0];
+    create(&store, document(a, "first", vec![]));
+    let is_over = AtomicBool::new(false);
+    let written = std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    assert!(store.document_by_key_blocking(key("first")).unwrap().is_some());
+                }
+            });
+        }
+        let begun = Instant::now();
+        let (mut written, mut largest) = (0, 0);
+        // Far more than the log may hold, and until it has been seen to be shorter than that.
+        while written < 64 && begun.elapsed() < Duration::from_mins(1) {
+            let mut large = document(a, &format!("n{written}"), vec![]);
+            large.body = "x".repeat(1 << 20);
+            create(&store, large);
+            written += 1;
+            largest = store.load().log_bytes.max(largest);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        is_over.store(true, Ordering::Relaxed);
+        assert!(largest < 48 << 20, "the log grew to {largest} bytes");
+        written
+    });
+
+    assert_eq!(written, 64);
+}
+
 /// Puts a backup in the place of a file.
 fn restore(from: &Path, to: &Path) -> Result<Option<PathBuf>, StoreError> {
     Store::restore(from, &StoreUrl::Sqlite(to.to_owned()))
