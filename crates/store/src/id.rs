@@ -1,5 +1,6 @@
 //! The names of a document inside the store.
 
+use std::cell::RefCell;
 use std::fmt;
 
 /// Dense number of a document, in order of creation.
@@ -23,9 +24,12 @@ pub struct KindId(pub u16);
 pub struct Uuid(pub [u8; 16]);
 
 impl Uuid {
-    /// A new, time-ordered id (version 7).
+    /// A new id (version 7), in order of time to the millisecond.
     pub fn new() -> Self {
-        Self(*uuid::Uuid::now_v7().as_bytes())
+        let (seconds, nanos) = uuid::Timestamp::now(uuid::NoContext).to_unix();
+        let millis = seconds * 1_000 + u64::from(nanos / 1_000_000);
+        let random = RANDOM.with_borrow_mut(RandomBytes::next);
+        Self(*uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid().as_bytes())
     }
 
     /// Reads 32 hex digits, with or without dashes.
@@ -42,6 +46,30 @@ impl Uuid {
             out[at * 2 + 1] = HEX[usize::from(byte & 15)];
         }
         out
+    }
+}
+
+thread_local! {
+    static RANDOM: RefCell<RandomBytes> =
+        const { RefCell::new(RandomBytes { bytes: [0; 500], left: 0 }) };
+}
+
+/// The system's random bytes, asked for many at a time: one call an id is a good part of a write.
+struct RandomBytes {
+    bytes: [u8; 500],
+    left: usize,
+}
+
+impl RandomBytes {
+    fn next(&mut self) -> [u8; 10] {
+        if self.left == 0 {
+            getrandom::fill(&mut self.bytes).expect("a running system gives random bytes");
+            self.left = self.bytes.len();
+        }
+        self.left -= 10;
+        let mut next = [0; 10];
+        next.copy_from_slice(&self.bytes[self.left..self.left + 10]);
+        next
     }
 }
 

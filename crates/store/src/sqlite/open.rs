@@ -18,7 +18,11 @@ const APPLICATION_ID: i64 = 0x484d_524d;
 pub(crate) const BUSY: Duration = Duration::from_secs(5);
 
 /// Opens the file for writing: takes the lock, creates and migrates as needed.
-pub(crate) fn open_file(path: &Path, page_bytes: u32) -> Result<(Connection, File), StoreError> {
+pub(crate) fn open_file(
+    path: &Path,
+    page_bytes: u32,
+    cache_kib: u32,
+) -> Result<(Connection, File), StoreError> {
     let lock = lock(path)?;
     make_private(path)?;
     let connection = Connection::open(path).map_err(|error| {
@@ -30,6 +34,7 @@ pub(crate) fn open_file(path: &Path, page_bytes: u32) -> Result<(Connection, Fil
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "full")?;
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    connection.pragma_update(None, "cache_size", -i64::from(cache_kib))?;
     connection.pragma_update(None, "temp_store", "memory")?;
     connection.set_prepared_statement_cache_capacity(64);
     migrate(&connection, version)?;
