@@ -76,6 +76,58 @@ impl<'a> Json<'a> {
     }
 }
 
+/// The text of a member's value in an object's canonical text: one that Homeroom wrote, without
+/// blanks and with plain names. Nothing is read but what stands before it.
+pub fn member_text<'a>(object: &'a str, name: &str) -> Option<&'a str> {
+    let bytes = object.as_bytes();
+    let mut at = 1;
+    while bytes.get(at) == Some(&b'"') {
+        let colon = after_string(bytes, at)?;
+        let end = after_value(bytes, colon + 1)?;
+        if &object[at + 1..colon - 1] == name {
+            return object.get(colon + 1..end);
+        }
+        at = end + 1;
+    }
+    None
+}
+
+/// Where a string ends that begins at a quote.
+fn after_string(bytes: &[u8], quote: usize) -> Option<usize> {
+    let mut at = quote + 1;
+    loop {
+        at += bytes.get(at..)?.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
+        if bytes[at] == b'"' {
+            return Some(at + 1);
+        }
+        at += 2;
+    }
+}
+
+/// Where a value ends.
+fn after_value(bytes: &[u8], start: usize) -> Option<usize> {
+    let (mut at, mut depth) = (start, 0_u32);
+    loop {
+        match bytes.get(at)? {
+            b'"' => at = after_string(bytes, at)?,
+            b'{' | b'[' => {
+                depth += 1;
+                at += 1;
+            }
+            b'}' | b']' if depth > 0 => {
+                depth -= 1;
+                at += 1;
+            }
+            // The end of the owner, or what comes next in it.
+            b'}' | b']' | b',' if depth == 0 => return Some(at),
+            _ => at += 1,
+        }
+        if depth == 0 && matches!(bytes.get(at), Some(b',' | b'}' | b']')) {
+            return Some(at);
+        }
+    }
+}
+
 fn place(bytes: &[u8], at: usize, message: &'static str) -> JsonError {
     let before = &bytes[..at.min(bytes.len())];
     let line = before.split(|byte| *byte == b'\n').count();
@@ -354,7 +406,39 @@ mod tests {
         assert!(Json::read(b"\"\\ud800\"").is_err());
     }
 
+    fn any_json() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(Into::into),
+            any::<i64>().prop_map(Into::into),
+            any::<String>().prop_map(Into::into),
+            "[\\\\\"{}\\[\\]:,a]{0,8}".prop_map(Into::into),
+        ];
+        leaf.prop_recursive(3, 24, 4, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..4).prop_map(Into::into),
+                members(inner).prop_map(serde_json::Value::Object),
+            ]
+        })
+    }
+
+    fn members(
+        value: impl Strategy<Value = serde_json::Value>,
+    ) -> impl Strategy<Value = serde_json::Map<String, serde_json::Value>> {
+        proptest::collection::btree_map("[a-c]{1,2}", value, 0..5)
+            .prop_map(|members| members.into_iter().collect())
+    }
+
     proptest! {
+        #[test]
+        fn a_member_is_found_in_the_text_as_in_the_tree(object in members(any_json()), name in "[a-c]{1,2}") {
+            let text = serde_json::Value::Object(object.clone()).to_string();
+
+            let found = member_text(&text, &name).map(|text| serde_json::from_str(text).unwrap());
+
+            prop_assert_eq!(found.as_ref(), object.get(&name), "{}", text);
+        }
+
         #[test]
         fn reads_what_serde_json_reads(text in "[\\[\\]{}:,\"a-c0-9eE.+\\-\\\\ntrufalse \n]{0,40}") {
             let ours = Json::read(text.as_bytes());

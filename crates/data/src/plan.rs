@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use homeroom_access::{Grant, UpsertGrant, namespace_subject};
 use homeroom_http::{Kind, Problem, Timestamp};
-use homeroom_model::{ColumnSource, Resource};
+use homeroom_model::{PropertyKind, Resource};
 use homeroom_store::{Ask, Plan, Row, Uuid};
 
 use crate::catalog::Catalog;
-use crate::json::Json;
-use crate::validate::{Document, column_value};
+use crate::json::{Json, member_text};
+use crate::validate::Document;
 
 pub use delete::Delete;
 pub use save::Save;
@@ -151,14 +151,16 @@ fn check_proposed(grant: &Grant, resource: &Resource, body: &str) -> Result<(), 
     grant.check_proposed(namespace_of(resource, body).as_deref())
 }
 
-/// The value of a document's namespace subject.
+/// The value of a canonical document's namespace subject.
 fn namespace_of(resource: &Resource, body: &str) -> Option<String> {
     let place = &namespace_subject(resource)?.place;
-    let at = *place.steps.first()?;
-    let source = place.part.map_or(ColumnSource::Scalar(at), |part| ColumnSource::Part(at, part));
-    let Ok(Json::Object(members)) = Json::read(body.as_bytes()) else { return None };
-    match column_value(resource, &members, source)? {
-        Json::Text(text) => Some(text.to_string()),
+    let property = &resource.properties[*place.steps.first()?];
+    let mut value = member_text(body, &property.name)?;
+    if let (PropertyKind::Reference(reference), Some(part)) = (&property.kind, place.part) {
+        value = member_text(value, &reference.parts[part].name)?;
+    }
+    match Json::read(value.as_bytes()).ok()? {
+        Json::Text(text) => Some(text.into_owned()),
         _ => None,
     }
 }

@@ -17,7 +17,7 @@ use homeroom_store::NaturalKey;
 use crate::catalog::{Catalog, is_descriptor};
 use crate::json::Json;
 
-pub(crate) use key::{column_value, descriptor_uri};
+pub(crate) use key::descriptor_uri;
 pub use key::{key_bytes, key_values};
 pub use path::Path;
 use walk::Walk;
