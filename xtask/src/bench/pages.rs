@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::time::Instant;
 
+use super::figures::row;
 use super::server::Server;
+use super::work::ATTENDANCE;
 use super::wrk::Wrk;
-use super::{ATTENDANCE, BINARY, Settings, homeroom_with, row, templates, text, write};
+use super::{Settings, homeroom_with, text, write};
 use crate::house::Done;
 
 const SIZES: [&str; 4] = ["2048", "4096", "8192", "16384"];
@@ -25,12 +27,12 @@ pub fn run(settings: &Settings, district: &Path, documents: usize, table: &mut S
             let arguments = ["load", text(district), "--data-dir", text(&data)];
             homeroom_with(&arguments, &[(PAGE_BYTES, size)])?;
             loads[at].push(documents as f64 / begun.elapsed().as_secs_f64());
-            let server = Server::start(BINARY, &data)?;
-            let token = server.token()?;
+            let server = Server::start(&data, &[])?;
+            let client = server.client(&["--claim-set", "FullAccess"])?;
             let bodies = settings.folder.join("bodies");
-            write(&bodies, &templates(&token)?.join("\n"))?;
+            write(&bodies, &ATTENDANCE.templates(&client)?.join("\n"))?;
             let load = Wrk { connections: 64, threads: 2, seconds: settings.seconds };
-            let arguments = [token.as_str(), text(&bodies), ATTENDANCE, "4000"];
+            let arguments = [client.token.as_str(), text(&bodies), ATTENDANCE.path, "4000"];
             creates[at].push(load.run(&Server::url(""), "create.lua", &arguments)?.rate);
             drop(server);
             let file = std::fs::metadata(data.join("homeroom.db")).map_err(|e| e.to_string())?;

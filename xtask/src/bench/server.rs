@@ -2,11 +2,11 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::wait;
+use super::{BINARY, text, wait};
 
 const PORT: u16 = 18_080;
 const ADMIN_PORT: u16 = 18_090;
@@ -15,36 +15,31 @@ const NGINX_PORT: u16 = 18_081;
 /// A running Homeroom.
 pub struct Server {
     child: Child,
-    key: String,
-    secret: String,
+    /// Its folder.
+    pub data: PathBuf,
     /// From the start of the process to the first 200 of `/readyz`.
     pub seconds_to_ready: f64,
 }
 
+/// A key's token.
+pub struct Client {
+    /// The token.
+    pub token: String,
+}
+
 impl Server {
-    /// Makes a key, starts the server, waits until it is ready.
-    pub fn start(binary: &str, data: &Path) -> Result<Self, String> {
-        let data = data.to_str().ok_or("the folder is not UTF-8")?;
-        let made = Command::new(binary)
-            .args(["keys", "create", "--claim-set", "FullAccess", "--json", "--data-dir", data])
-            .output()
-            .map_err(|e| e.to_string())?;
-        let made: serde_json::Value =
-            serde_json::from_slice(&made.stdout).map_err(|e| format!("keys create: {e}"))?;
+    /// Starts the server with further environment variables and waits until it is ready.
+    pub fn start(data: &Path, environment: &[(String, String)]) -> Result<Self, String> {
         let begun = Instant::now();
-        let child = Command::new(binary)
-            .args(["serve", "--data-dir", data])
+        let child = Command::new(BINARY)
+            .args(["serve", "--data-dir", text(data)])
             .args(["--listen", &format!("127.0.0.1:{PORT}")])
             .args(["--admin-listen", &format!("127.0.0.1:{ADMIN_PORT}")])
+            .envs(environment.iter().cloned())
             .stderr(Stdio::null())
             .spawn()
             .map_err(|e| e.to_string())?;
-        let mut server = Self {
-            child,
-            key: made["key"].as_str().unwrap_or_default().into(),
-            secret: made["secret"].as_str().unwrap_or_default().into(),
-            seconds_to_ready: 0.0,
-        };
+        let mut server = Self { child, data: data.to_owned(), seconds_to_ready: 0.0 };
         let ready = wait(Duration::from_mins(1), || {
             exchange(PORT, "GET", "/readyz", "", "").is_ok_and(|(status, _)| status == 200)
         });
@@ -62,33 +57,23 @@ impl Server {
         format!("http://127.0.0.1:{PORT}{path}")
     }
 
-    /// A token.
-    pub fn token(&self) -> Result<String, String> {
-        let body = format!(
-            "{{\"grant_type\":\"client_credentials\",\"client_id\":\"{}\",\"client_secret\":\"{}\"}}",
-            self.key, self.secret
-        );
-        let (_, answer) =
-            exchange(PORT, "POST", "/oauth/token", "Content-Type: application/json\r\n", &body)?;
+    /// A client with a new key, which `arguments` of `keys create` describe.
+    pub fn client(&self, arguments: &[&str]) -> Result<Client, String> {
+        let made = Command::new(BINARY)
+            .args(["keys", "create", "--json", "--data-dir", text(&self.data)])
+            .args(arguments)
+            .output()
+            .map_err(|e| e.to_string())?;
+        let made: serde_json::Value = serde_json::from_slice(&made.stdout)
+            .map_err(|e| format!("keys create: {e}: {}", String::from_utf8_lossy(&made.stderr)))?;
+        let body = serde_json::json!({
+            "grant_type": "client_credentials", "client_id": made["key"],
+            "client_secret": made["secret"]
+        });
+        let header = "Content-Type: application/json\r\n";
+        let (_, answer) = exchange(PORT, "POST", "/oauth/token", header, &body.to_string())?;
         let answer: serde_json::Value = serde_json::from_str(&answer).map_err(|e| e.to_string())?;
-        Ok(answer["access_token"].as_str().ok_or("no token came")?.to_owned())
-    }
-
-    /// The body of a GET.
-    pub fn get(path: &str, token: &str) -> Result<String, String> {
-        let header = format!("Authorization: Bearer {token}\r\n");
-        match exchange(PORT, "GET", path, &header, "")? {
-            (200, body) => Ok(body),
-            (status, body) => Err(format!("GET {path}: {status} {body}")),
-        }
-    }
-
-    /// The ids of a list.
-    pub fn ids(path: &str, token: &str) -> Result<Vec<String>, String> {
-        let page: serde_json::Value =
-            serde_json::from_str(&Self::get(path, token)?).map_err(|e| e.to_string())?;
-        let documents = page.as_array().into_iter().flatten();
-        Ok(documents.filter_map(|d| Some(d["id"].as_str()?.to_owned())).collect())
+        Ok(Client { token: answer["access_token"].as_str().ok_or("no token came")?.to_owned() })
     }
 
     /// Memory that the process holds.
@@ -99,6 +84,25 @@ impl Server {
         let kib: f64 =
             line.split_ascii_whitespace().nth(1).and_then(|t| t.parse().ok()).unwrap_or(0.0);
         Ok(kib / 1024.0)
+    }
+}
+
+impl Client {
+    /// The body of a GET.
+    pub fn get(&self, path: &str) -> Result<String, String> {
+        let header = format!("Authorization: Bearer {}\r\n", self.token);
+        match exchange(PORT, "GET", path, &header, "")? {
+            (200, body) => Ok(body),
+            (status, body) => Err(format!("GET {path}: {status} {body}")),
+        }
+    }
+
+    /// The ids of a list.
+    pub fn ids(&self, path: &str) -> Result<Vec<String>, String> {
+        let page: serde_json::Value =
+            serde_json::from_str(&self.get(path)?).map_err(|e| e.to_string())?;
+        let documents = page.as_array().into_iter().flatten();
+        Ok(documents.filter_map(|d| Some(d["id"].as_str()?.to_owned())).collect())
     }
 }
 

@@ -1,0 +1,64 @@
+//! Figures of the rounds, and the table that they make.
+
+use std::fmt::Write as _;
+
+use super::machine::{cpu_seconds, spread};
+use super::wrk::Run;
+
+/// A load, and what it cost the server.
+pub struct Measured {
+    pub run: Run,
+    pub cpu_micros: f64,
+}
+
+/// Runs a load and gives the CPU time that the server's processes took per request.
+pub fn measure(
+    pids: &[u32],
+    load: impl FnOnce() -> Result<Run, String>,
+) -> Result<Measured, String> {
+    let before = cpu_seconds(pids)?;
+    let run = load()?;
+    let cpu = cpu_seconds(pids)? - before;
+    Ok(Measured { cpu_micros: cpu * 1e6 / run.requests.max(1.0), run })
+}
+
+/// Rows in the order in which they came first, a value a round.
+#[derive(Default)]
+pub struct Figures {
+    rows: Vec<(String, usize, Vec<f64>)>,
+}
+
+impl Figures {
+    /// Adds a round's value, shown with so many digits after the point.
+    pub fn push(&mut self, name: &str, digits: usize, value: f64) {
+        match self.rows.iter_mut().find(|(known, ..)| known == name) {
+            Some((_, _, values)) => values.push(value),
+            None => self.rows.push((name.to_owned(), digits, vec![value])),
+        }
+    }
+
+    /// Adds the rate of a load.
+    pub fn rate(&mut self, name: &str, load: &Measured) {
+        self.push(&format!("{name}, requests/s"), 0, load.run.rate);
+    }
+
+    /// Adds rate, latency and errors of a load.
+    pub fn load(&mut self, name: &str, load: &Measured) {
+        self.rate(name, load);
+        self.push(&format!("{name}, p99 ms"), 1, load.run.p99_ms);
+        self.push(&format!("{name}, answers other than 2xx"), 0, load.run.errors);
+    }
+
+    /// Writes the rows: median, least, greatest.
+    pub fn write(&self, table: &mut String) {
+        for (name, digits, values) in &self.rows {
+            row(table, name, values, *digits);
+        }
+    }
+}
+
+/// Writes one row.
+pub fn row(table: &mut String, what: &str, values: &[f64], digits: usize) {
+    let (median, least, greatest) = spread(values);
+    _ = writeln!(table, "| {what} | {median:.digits$} | {least:.digits$} – {greatest:.digits$} |");
+}

@@ -1,0 +1,109 @@
+//! A million documents: load, start, memory, pages, counts, reads beside scans.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use super::figures::row;
+use super::server::{Client, Server};
+use super::work::{ATTENDANCE, Made};
+use super::wrk::Wrk;
+use super::{Settings, homeroom, text, write};
+use crate::house::Done;
+
+/// Scans that run at the same time.
+const SCANS: usize = 4;
+
+/// Measures one thing after the other.
+pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
+    let data = settings.folder.join("large");
+    homeroom(&["load", text(district), "--data-dir", text(&data)])?;
+    let file = settings.folder.join("many/studentSchoolAttendanceEvents.jsonl");
+    {
+        let server = Server::start(&data, &[])?;
+        let client = server.client(&["--claim-set", "FullAccess"])?;
+        Made::write_many(&ATTENDANCE.templates(&client)?, settings.documents, &file)?;
+    }
+    let begun = Instant::now();
+    homeroom(&["load", text(&file), "--data-dir", text(&data)])?;
+    let rate = settings.documents as f64 / begun.elapsed().as_secs_f64();
+    row(table, "load of a million documents (JSON lines), documents/s", &[rate], 0);
+    let mut starts = vec![];
+    for _ in 0..settings.rounds {
+        starts.push(Server::start(&data, &[])?.seconds_to_ready * 1e3);
+    }
+    row(table, "start on a million documents, ms to ready", &starts, 0);
+    let server = Server::start(&data, &[])?;
+    let resident = server.resident_megabytes()?;
+    row(table, "resident memory after start on a million documents, MB", &[resident], 0);
+    let client = server.client(&["--claim-set", "FullAccess"])?;
+    pages(settings, &client, table)?;
+    beside_scans(settings, &client, table)
+}
+
+fn pages(settings: &Settings, client: &Client, table: &mut String) -> Done {
+    let path = ATTENDANCE.path;
+    let depth = settings.documents * 8 / 10;
+    let partitions = client.get(&format!("{path}/partitions?number=5"))?;
+    let cursor = partitions
+        .split('"')
+        .filter(|part| part.len() > 8 && *part != "pageTokens")
+        .nth(4)
+        .ok_or("there is no fifth partition")?
+        .to_owned();
+    let cursor = format!("{path}?pageToken={cursor}&pageSize=500");
+    let offset = format!("{path}?offset={depth}&limit=500");
+    let count = format!("{path}?limit=0&totalCount=true");
+    for (what, path) in [
+        ("page of 500 at 80 % depth by cursor, ms", cursor),
+        ("page of 500 at 80 % depth by offset, ms", offset),
+        ("exact total count of the resource, ms", count),
+    ] {
+        let mut times = vec![];
+        for _ in 0..settings.rounds * 10 {
+            let begun = Instant::now();
+            client.get(&path)?;
+            times.push(begun.elapsed().as_secs_f64() * 1e3);
+        }
+        row(table, what, &times, 2);
+    }
+    Ok(())
+}
+
+/// Reads by id, alone and while scans go over all documents; each scan ends at its deadline.
+fn beside_scans(settings: &Settings, client: &Client, table: &mut String) -> Done {
+    let ids = settings.folder.join("scan.ids");
+    write(&ids, &client.ids(&format!("{}?limit=500", ATTENDANCE.path))?.join("\n"))?;
+    let prefix = format!("{}/", ATTENDANCE.path);
+    let arguments = [client.token.as_str(), text(&ids), prefix.as_str()];
+    let scan = format!("{}?attendanceEventReason=none%20has%20it", ATTENDANCE.path);
+    let load = Wrk { connections: 16, threads: 1, seconds: settings.seconds };
+    let get = || load.run(&Server::url(""), "get.lua", &arguments);
+    let (mut alone, mut beside, mut rates) = (vec![], vec![], vec![]);
+    let scanned = AtomicU64::new(0);
+    for _ in 0..settings.rounds {
+        alone.push(get()?.p99_ms);
+        let is_over = AtomicBool::new(false);
+        let run = std::thread::scope(|scope| {
+            for _ in 0..SCANS {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        // 503 at the deadline is an answer, too.
+                        _ = client.get(&scan);
+                        scanned.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+            let run = get();
+            is_over.store(true, Ordering::Relaxed);
+            run
+        })?;
+        beside.push(run.p99_ms);
+        rates.push(run.rate);
+    }
+    row(table, "GET by id at 16 connections, p99 ms", &alone, 1);
+    row(table, "GET by id at 16 connections beside four scans, p99 ms", &beside, 1);
+    row(table, "GET by id at 16 connections beside four scans, requests/s", &rates, 0);
+    println!("{} scans were answered meanwhile.\n", scanned.load(Ordering::Relaxed));
+    Ok(())
+}
