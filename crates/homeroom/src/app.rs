@@ -108,7 +108,7 @@ impl App {
 ///
 /// Why it cannot be opened.
 pub fn open_store(config: &Config) -> Result<Store, Failure> {
-    let mut options = Options::for_file(config.store.file());
+    let mut options = Options::new(config.store.place());
     options.page_bytes = config.store.page_bytes;
     options.queue = config.store.queue as usize;
     options.list_deadline = config.store.list_deadline.0;

@@ -5,14 +5,17 @@
 mod check;
 mod duration;
 mod layers;
+mod place;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use homeroom_store::StoreUrl;
 use serde::{Deserialize, Serialize};
 
 pub use duration::HumanDuration;
 pub use layers::{ConfigError, Layers, Origin};
+pub use place::StorePlace;
 
 /// All that can be configured.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
@@ -65,6 +68,10 @@ impl Default for ServerConfig {
 pub struct StoreConfig {
     /// Folder of the store and the control socket. Default: `homeroom-data`.
     pub data_dir: PathBuf,
+    /// `postgres://USER:PASSWORD@HOST/DATABASE` or `sqlite:PATH`. Default: none, a SQLite file in
+    /// `data_dir`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<StorePlace>,
     /// Page size of a new store's file in bytes; fixed when it is made. Default: 4096.
     pub page_bytes: u32,
     /// Most writes that wait; more are told 503. Default: 1024.
@@ -79,6 +86,7 @@ impl Default for StoreConfig {
     fn default() -> Self {
         Self {
             data_dir: PathBuf::from("homeroom-data"),
+            url: None,
             page_bytes: 4_096,
             queue: 1_024,
             list_deadline: HumanDuration::from_secs(5),
@@ -88,14 +96,21 @@ impl Default for StoreConfig {
 }
 
 impl StoreConfig {
-    /// The store's file.
-    pub fn file(&self) -> PathBuf {
-        self.data_dir.join("homeroom.db")
+    /// Where the store is.
+    pub fn place(&self) -> StoreUrl {
+        match &self.url {
+            Some(place) => place.url().clone(),
+            None => StoreUrl::Sqlite(self.data_dir.join("homeroom.db")),
+        }
     }
 
-    /// The socket over which commands reach a running server.
-    pub fn control_socket(&self) -> PathBuf {
-        self.data_dir.join("control.sock")
+    /// The socket over which commands reach the server that has a file open. A database server lets
+    /// them in beside it, so that there is none.
+    pub fn control_socket(&self) -> Option<PathBuf> {
+        match self.place() {
+            StoreUrl::Sqlite(file) => Some(file.with_file_name("control.sock")),
+            StoreUrl::Postgres(_) => None,
+        }
     }
 }
 
@@ -154,6 +169,10 @@ pub struct ConfigArgs {
     /// Folder of the store [default: homeroom-data]
     #[arg(long, value_name = "DIR", global = true)]
     pub data_dir: Option<PathBuf>,
+    /// The store: postgres://USER:PASSWORD@HOST/DATABASE or sqlite:PATH [default: a file in the
+    /// folder]. A password is better kept in HOMEROOM_STORE__URL
+    #[arg(long, value_name = "URL", global = true)]
+    pub store: Option<String>,
 }
 
 impl ConfigArgs {
@@ -172,7 +191,8 @@ impl ConfigArgs {
         }
         layers.add_environment(std::env::vars())?;
         let folder = self.data_dir.as_ref().map(|path| path.display().to_string());
-        for (name, value) in flags.iter().cloned().chain([("store.data_dir", folder)]) {
+        let own = [("store.data_dir", folder), ("store.url", self.store.clone())];
+        for (name, value) in flags.iter().cloned().chain(own) {
             if let Some(value) = value {
                 layers.add_flag(name, &value)?;
             }

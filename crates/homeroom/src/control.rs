@@ -83,7 +83,11 @@ pub fn perform(
 
 /// Whether a server has the store open and can be asked.
 pub fn is_served(config: &Config) -> bool {
-    UnixStream::connect(config.store.control_socket()).is_ok()
+    connect(config).is_some()
+}
+
+fn connect(config: &Config) -> Option<UnixStream> {
+    UnixStream::connect(config.store.control_socket()?).ok()
 }
 
 /// Sends a request to the server that has the store open, or opens the store and does it here.
@@ -96,7 +100,7 @@ pub fn request(
     request: Request,
     progress: &mut dyn FnMut(Value),
 ) -> Result<Value, Failure> {
-    if let Ok(stream) = UnixStream::connect(config.store.control_socket()) {
+    if let Some(stream) = connect(config) {
         return send(&stream, &request, progress);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -23,7 +23,7 @@ const ADMIN_DRAIN: Duration = Duration::from_secs(1);
 pub struct Server {
     main: Listener,
     admin: Listener,
-    control: control::Socket,
+    control: Option<control::Socket>,
     door: Arc<FrontDoor>,
     admin_door: Arc<FrontDoor>,
     app: App,
@@ -56,7 +56,8 @@ impl Server {
                 .map_err(|e| Failure::because("building the admin listener", e))?;
         let main = bind(config.server.listen, "server.listen").await?;
         let admin = bind(config.server.admin_listen, "server.admin_listen").await?;
-        let control = control::Socket::bind(&config.store.control_socket())?;
+        let control = config.store.control_socket();
+        let control = control.as_deref().map(control::Socket::bind).transpose()?;
         let admin_door = Arc::new(admin_door);
         Ok(Self { main, admin, control, door, admin_door, app, config: config.clone() })
     }
@@ -78,7 +79,7 @@ impl Server {
         let times =
             Times { header: self.config.server.header_time.0, drain: self.config.server.drain.0 };
         let admin_times = Times { drain: ADMIN_DRAIN, ..times };
-        let control = self.control.serve(self.app.clone());
+        let control = self.control.map(|control| control.serve(self.app.clone()));
         let main = tokio::spawn(self.main.serve(self.door, told(stopped), times));
         let admin =
             tokio::spawn(self.admin.serve(self.admin_door, told(nothing_left), admin_times));

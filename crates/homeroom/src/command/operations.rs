@@ -60,11 +60,10 @@ pub fn restore(args: RestoreArgs) -> Result<Exit, Failure> {
     if !args.yes {
         return Err(Failure::Usage("restore replaces the store; confirm with --yes".into()));
     }
-    let file = config.store.file();
-    let url = StoreUrl::Sqlite(file.clone());
+    let url = config.store.place();
     let kept = Store::restore(&args.from, &url).map_err(|e| Failure::because("restoring", e))?;
     let kept = kept.map(|kept| format!("; the store before is {}", kept.display()));
-    crate::exit::say!("restored {}{}", file.display(), kept.unwrap_or_default());
+    crate::exit::say!("restored {url}{}", kept.unwrap_or_default());
     Ok(Exit::Done)
 }
 
@@ -88,20 +87,22 @@ pub fn doctor(args: DoctorArgs) -> Result<Exit, Failure> {
 
 fn examine(config: &Config) -> Vec<(String, String)> {
     let mut findings = vec![];
-    let file = config.store.file();
+    let place = config.store.place();
     if let Err(failure) =
         crate::standard::Standard::read(&config.standard.version, config.standard.model.as_deref())
     {
         findings.push((failure.to_string(), "set standard.version or standard.model".into()));
     }
-    if !file.exists() {
+    if let StoreUrl::Sqlite(file) = &place
+        && !file.exists()
+    {
         findings.push((
             format!("there is no store at {}", file.display()),
             "homeroom serve makes one; --data-dir names another folder".into(),
         ));
         return findings;
     }
-    match Store::check(&StoreUrl::Sqlite(file.clone())) {
+    match Store::check(&place) {
         Ok(health) => findings.extend(health.problems.into_iter().map(|problem| {
             (problem, "homeroom restore BACKUP --yes, from the last good backup".into())
         })),

@@ -12,6 +12,7 @@ use crate::serve::{Server, told_to_stop};
 #[command(after_help = "Examples:
   homeroom serve
   homeroom serve --data-dir /var/lib/homeroom --listen 0.0.0.0:8080
+  homeroom serve --store postgres://homeroom@db.example.org/ods
   HOMEROOM_LOG__LEVEL=debug homeroom serve --config homeroom.toml")]
 pub struct ServeArgs {
     #[command(flatten)]
@@ -35,7 +36,7 @@ pub fn run(args: ServeArgs) -> Result<Exit, Failure> {
         tracing::info!(
             api = %server.address(),
             admin = %server.admin_address(),
-            data = %config.store.data_dir.display(),
+            store = %config.store.place(),
             standard = config.standard.version,
             "serves"
         );

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
-use super::{Config, check};
+use super::{Config, StorePlace, check};
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -181,13 +181,16 @@ impl Layers {
         self.values.get(name).map_or(Origin::Default, |(_, origin)| origin.clone())
     }
 
-    /// Every setting: name, value in force, origin.
+    /// Every setting: name, value in force without passwords, origin.
     pub fn explain(&self, config: &Config) -> Vec<(String, String, Origin)> {
         let mut flat = vec![];
         flatten("", Table::try_from(config).unwrap_or_default(), &mut flat);
         flat.into_iter()
             .map(|(name, value)| {
                 let origin = self.origin(&name);
+                let is_secret = name == "store.url";
+                let shown = || Value::String(config.store.place().to_string());
+                let value = if is_secret { shown() } else { value };
                 (name, value.to_string(), origin)
             })
             .collect()
@@ -198,6 +201,7 @@ impl Layers {
 fn names() -> Vec<(String, Value)> {
     let mut config = Config::default();
     config.standard.model = Some(PathBuf::new());
+    config.store.url = StorePlace::read("sqlite:homeroom.db").ok();
     let mut flat = vec![];
     flatten("", Table::try_from(config).unwrap_or_default(), &mut flat);
     flat
@@ -261,6 +265,20 @@ mod tests {
         assert_eq!(*origin("store.queue"), Origin::Environment("HOMEROOM_STORE__QUEUE".into()));
         assert_eq!(*origin("server.listen"), Origin::Flag);
         assert_eq!(*origin("log.level"), Origin::Default);
+    }
+
+    #[test]
+    fn a_password_of_a_store_is_in_force_and_not_shown() {
+        let mut layers = Layers::default();
+        layers.add_flag("store.url", "postgres://me:secret@db/ods").unwrap();
+        layers.add_flag("store.queue", "9").unwrap();
+
+        let config = layers.resolve().unwrap();
+
+        let place = StorePlace::read("postgres://me:secret@db/ods").unwrap();
+        assert_eq!(config.store.url, Some(place));
+        let shown = format!("{config:?} {:?}", layers.explain(&config));
+        assert!(shown.contains("me:***@db") && !shown.contains("secret"), "{shown}");
     }
 
     #[test]
