@@ -169,8 +169,8 @@ pub struct ConfigArgs {
     /// Folder of the store [default: homeroom-data]
     #[arg(long, value_name = "DIR", global = true)]
     pub data_dir: Option<PathBuf>,
-    /// The store: postgres://USER:PASSWORD@HOST/DATABASE or sqlite:PATH [default: a file in the
-    /// folder]. A password is better kept in HOMEROOM_STORE__URL
+    /// The store: `postgres://USER:PASSWORD@HOST/DATABASE` or `sqlite:PATH` [default: a file in the
+    /// folder]. A password is better kept in the environment, as `HOMEROOM_STORE__URL`
     #[arg(long, value_name = "URL", global = true)]
     pub store: Option<String>,
 }
