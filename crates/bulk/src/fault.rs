@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use homeroom_http::{Kind, Problem, Violations};
+use homeroom_model::Target;
 use homeroom_store::NaturalKey;
 
 use crate::causes::Group;
@@ -19,6 +20,8 @@ const SPELLED_MAX: usize = 20;
 pub(crate) struct Absent {
     /// What is reported of it.
     pub missing: Missing,
+    /// What kind it is.
+    pub target: Target,
     /// Its identity.
     pub hash: NaturalKey,
     /// Whether it is a descriptor.
@@ -246,6 +249,7 @@ mod tests {
                 path: format!("$.items[3].{resource}"),
                 rejected,
             },
+            target: Target::Resource(homeroom_model::ResourceId(0)),
             hash: NaturalKey([0; 16]),
             is_descriptor: false,
             is_in_input: false,

@@ -338,10 +338,9 @@ impl<'a> Intake<'a> {
         if self.waiting.has(absent.hash) {
             return true;
         }
-        match model.by_name(&absent.missing.resource) {
-            Some(Target::Resource(id)) => is_left(&id),
-            Some(Target::Abstract(id)) => model.base(id).subclasses.iter().any(is_left),
-            None => false,
+        match absent.target {
+            Target::Resource(id) => is_left(&id),
+            Target::Abstract(id) => model.base(id).subclasses.iter().any(is_left),
         }
     }
 

@@ -105,6 +105,7 @@ impl<'a> Known<'a> {
             absent.push(Absent {
                 is_in_input: self.is_in_input(reference.target),
                 missing: Missing::new(name, text, path),
+                target: reference.target,
                 hash: key,
                 is_descriptor: false,
             });
@@ -125,6 +126,7 @@ impl<'a> Known<'a> {
             absent.push(Absent {
                 is_in_input: self.is_in_input(Target::Resource(descriptor.descriptor)),
                 missing: Missing::new(name, uri, path),
+                target: Target::Resource(descriptor.descriptor),
                 hash: descriptor.key,
                 is_descriptor: true,
             });

@@ -30,8 +30,8 @@ impl Catalog {
             model.resources.iter().map(|r| format!("{}/{}", r.schema, r.name)).collect();
         let kinds = store.kinds(&names)?;
         let resources = kinds.iter().copied().zip(model.resources.iter().map(|r| r.id)).collect();
-        let core = model.projects.first().map_or("", |project| &project.schema);
-        let base_names = model.abstracts.iter().map(|a| format!("{core}/{}", a.name)).collect();
+        let base_names =
+            model.abstracts.iter().map(|a| format!("{}/{}", a.schema, a.name)).collect();
         let mut sites = HashMap::new();
         for resource in &model.resources {
             count_sites(&model, resource.id, &resource.properties, &mut sites);

@@ -10,6 +10,8 @@ mod changes;
 mod cursors;
 #[path = "contract/etags.rs"]
 mod etags;
+#[path = "contract/extensions.rs"]
+mod extensions;
 #[path = "contract/guards.rs"]
 mod guards;
 #[path = "contract/habits.rs"]

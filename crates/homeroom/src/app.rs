@@ -36,7 +36,7 @@ impl App {
     ///
     /// What is wrong with store, model or seed, and what to do.
     pub async fn open(config: &Config) -> Result<Self, Failure> {
-        let standard = Standard::read(&config.standard.version, config.standard.model.as_deref())?;
+        let standard = Standard::read(&config.standard)?;
         let store = open_store(config)?;
         Self::on_store(store, &standard).await
     }

@@ -118,8 +118,11 @@ impl StoreConfig {
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StandardConfig {
-    /// Version of the shipped model. Default: `5.2.0`.
+    /// Version of the shipped model: `4.0.0` or `5.2.0`. Default: `5.2.0`.
     pub version: String,
+    /// Extensions of it: names of shipped ones (`homograph`, `sample`, `tpdm`) or paths of model
+    /// files. Default: none.
+    pub extensions: Vec<String>,
     /// A model file instead of the shipped one. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<PathBuf>,
@@ -127,7 +130,7 @@ pub struct StandardConfig {
 
 impl Default for StandardConfig {
     fn default() -> Self {
-        Self { version: crate::standard::DEFAULT_VERSION.into(), model: None }
+        Self { version: crate::standard::DEFAULT_VERSION.into(), extensions: vec![], model: None }
     }
 }
 
@@ -173,6 +176,12 @@ pub struct ConfigArgs {
     /// folder]. A password is better kept in the environment, as `HOMEROOM_STORE__URL`
     #[arg(long, value_name = "URL", global = true)]
     pub store: Option<String>,
+    /// Version of the data standard [default: 5.2.0]
+    #[arg(long, value_name = "VERSION", global = true)]
+    pub standard_version: Option<String>,
+    /// Extensions of it, divided by commas: shipped ones by name, others by the path of their file
+    #[arg(long, value_name = "NAMES", global = true)]
+    pub extensions: Option<String>,
 }
 
 impl ConfigArgs {
@@ -191,7 +200,12 @@ impl ConfigArgs {
         }
         layers.add_environment(std::env::vars())?;
         let folder = self.data_dir.as_ref().map(|path| path.display().to_string());
-        let own = [("store.data_dir", folder), ("store.url", self.store.clone())];
+        let own = [
+            ("store.data_dir", folder),
+            ("store.url", self.store.clone()),
+            ("standard.version", self.standard_version.clone()),
+            ("standard.extensions", self.extensions.clone()),
+        ];
         for (name, value) in flags.iter().cloned().chain(own) {
             if let Some(value) = value {
                 layers.add_flag(name, &value)?;

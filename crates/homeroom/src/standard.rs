@@ -3,15 +3,19 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use homeroom_model::{Model, format, link};
+use homeroom_model::{
+    EXTENSIONS_SHIPPED, Model, Source, VERSIONS, format, link, shipped, shipped_extension,
+    shipped_seed,
+};
 
+use crate::config::StandardConfig;
 use crate::exit::Failure;
 
 /// Version that is served where nobody says.
 pub const DEFAULT_VERSION: &str = "5.2.0";
 
-/// Documents of a new store, by version of the standard.
-const SEEDS: &[(&str, &str)] = &[("5.2.0", include_str!("../../../models/ed-fi/5.2.0/seed.jsonl"))];
+/// Most bytes of a model file.
+const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// A linked model and its seed.
 #[derive(Debug, Clone)]
@@ -23,24 +27,86 @@ pub struct Standard {
 }
 
 impl Standard {
-    /// Reads the shipped model of a version, or a file.
+    /// Reads the model files that are configured: a standard and its extensions.
     ///
     /// # Errors
     ///
-    /// Which version or line is at fault.
-    pub fn read(version: &str, file: Option<&Path>) -> Result<Self, Failure> {
-        let text = match file {
-            Some(path) => std::fs::read_to_string(path)
-                .map_err(|error| Failure::because(&format!("reading {}", path.display()), error))?,
-            None => homeroom_model::shipped(version)
-                .ok_or_else(|| {
-                    Failure::Usage(format!("no model of Data Standard {version} is shipped"))
-                })?
-                .to_owned(),
-        };
-        let source = format::read(&text).map_err(|e| Failure::because("reading the model", e))?;
-        let model = link(&[source]).map_err(|e| Failure::because("linking the model", e))?;
-        let seed = SEEDS.iter().find(|(v, _)| *v == version).map_or("", |(_, seed)| seed);
+    /// Which version, file, line or resource is at fault.
+    pub fn read(config: &StandardConfig) -> Result<Self, Failure> {
+        let sources = sources(config)?;
+        let model = link(&sources).map_err(|e| Failure::because("the model does not link", e))?;
+        let seed = shipped_seed(&model.projects[0].version).unwrap_or_default();
         Ok(Self { model: Arc::new(model), seed })
     }
+}
+
+/// What the configured model files say: the standard first, then its extensions.
+///
+/// # Errors
+///
+/// Which version, file or line is at fault.
+pub fn sources(config: &StandardConfig) -> Result<Vec<Source>, Failure> {
+    let core = match &config.model {
+        Some(path) => from_file(path)?,
+        None => {
+            let version = &config.version;
+            let text = shipped(version).ok_or_else(|| {
+                Failure::Usage(format!(
+                    "standard.version: no model of Data Standard {version} is shipped; there are {}",
+                    VERSIONS.join(", ")
+                ))
+            })?;
+            from_text(&format!("the shipped model of {version}"), text)?
+        }
+    };
+    let mut sources = vec![core];
+    for extension in &config.extensions {
+        let source = extension_named(extension, &sources[0].version)?;
+        sources.push(source);
+    }
+    Ok(sources)
+}
+
+/// A shipped extension by its name, or a model file by its path.
+fn extension_named(name: &str, version: &str) -> Result<Source, Failure> {
+    let is_path = name.contains(['/', std::path::MAIN_SEPARATOR, '.']);
+    if is_path {
+        return from_file(Path::new(name));
+    }
+    match shipped_extension(name, version) {
+        Some(text) => from_text(&format!("the shipped extension {name}"), text),
+        None => {
+            let there: Vec<&str> = EXTENSIONS_SHIPPED
+                .iter()
+                .filter(|(_, of, _)| *of == version)
+                .map(|(name, ..)| *name)
+                .collect();
+            let there = match there.as_slice() {
+                [] => "none is".to_owned(),
+                names => format!("there are {}", names.join(", ")),
+            };
+            Err(Failure::Usage(format!(
+                "standard.extensions: no extension `{name}` of Data Standard {version} is shipped, \
+                 {there}; a model file of your own is named by its path, ./{name}.model"
+            )))
+        }
+    }
+}
+
+fn from_file(path: &Path) -> Result<Source, Failure> {
+    let name = path.display().to_string();
+    let wrong = |error: std::io::Error| Failure::because(&format!("reading {name}"), error);
+    let size = std::fs::metadata(path).map_err(wrong)?.len();
+    if size > FILE_BYTES_MAX {
+        return Err(Failure::Failed(format!(
+            "{name}: a model file has at most {} MiB, and this one has {} bytes",
+            FILE_BYTES_MAX >> 20,
+            size
+        )));
+    }
+    from_text(&name, &std::fs::read_to_string(path).map_err(wrong)?)
+}
+
+fn from_text(name: &str, text: &str) -> Result<Source, Failure> {
+    format::read(text).map_err(|error| Failure::because(name, error))
 }

@@ -28,15 +28,36 @@
 //!   ? locationSchoolReference -> School(schoolId as locationSchoolId)
 //! ```
 //! A property line begins with `@` (key), `!` (required) or `?` (optional); all other lines begin
-//! with a word. `descriptors` says once what every descriptor of the file has. `name=key` in a reference says that the member `name` is the target's key column
-//! `key`; `as column` names the owner's flat column. `<A/B>` is the path of XML elements. A `#`
-//! begins a comment at the start of a line.
+//! with a word. `descriptors` says once what every descriptor of the file has. `name=key` in a
+//! reference says that the member `name` is the target's key column `key`; `as column` names the
+//! owner's flat column. `<A/B>` is the path of XML elements. A `#` begins a comment at the start of
+//! a line.
+//!
+//! An extension of a standard is a file beside it:
+//!
+//! ```text
+//! standard Sample sample 1.0.0
+//! extends ed-fi 5.2.0
+//!
+//! resource Bus buses
+//!   @ busId text(1..60)
+//!
+//! extension Contact
+//!   ! isSportsFan boolean
+//!   ? favouriteBusReference -> Bus(busId as favouriteBusId)
+//!   in addresses
+//!     ! onBusRoute boolean
+//! ```
+//! A name in it is the file's own, or else the standard's; `ed-fi/School` is that of the schema in
+//! front. `extension` adds properties to a resource of the standard, `in` to an object or the items
+//! of a collection in it; they stand under `_ext` and the schema there. `required` says that no
+//! document is valid without them.
 
 mod read;
 mod write;
 
 pub use read::read;
-pub use write::{write, write_resource};
+pub use write::{write, write_extension, write_resource};
 
 /// A model file that cannot be read, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -89,6 +110,33 @@ resource Section sections
         assert!(source.resources[2].updatable_key);
     }
 
+    const EXTENSION: &str = "\
+standard Sample sample 1.0.0
+extends ed-fi 5.2.0
+
+resource Bus buses
+  @ busId text(1..60)
+
+extension Contact
+  required
+  unified _ext.sample.busReference.busId addresses._ext.sample.busReference.busId
+  ! busReference -> Bus(busId)
+  in addresses
+    ! busReference -> Bus(busId)
+    ? stops []
+      @ stop int32
+";
+
+    #[test]
+    fn an_extension_survives_reading_and_writing() {
+        let source = read(EXTENSION).unwrap();
+
+        assert_eq!(write(&source), EXTENSION);
+        let [extension] = source.extensions.as_slice() else { panic!("{source:?}") };
+        let within: Vec<&str> = extension.parts.iter().map(|p| p.within.as_str()).collect();
+        assert_eq!(within, ["", "addresses"]);
+    }
+
     #[test]
     fn an_error_names_the_line() {
         for (text, line) in [
@@ -96,6 +144,11 @@ resource Section sections
             ("standard Ed-Fi ed-fi 5\nresource X xs\n   @ a boolean\n", 3),
             ("standard Ed-Fi ed-fi 5\nresource X xs\n  @ a colour\n", 3),
             ("resource X xs\n", 1),
+            ("standard A a 1\nextends ed-fi\n", 2),
+            ("standard A a 1\nextension\n", 2),
+            ("standard A a 1\nextension X\n", 2),
+            ("standard A a 1\nextension X\n  base Y\n", 3),
+            ("standard A a 1\nextension X\n  in\n", 3),
         ] {
             assert_eq!(read(text).unwrap_err().line, line, "{text}");
         }

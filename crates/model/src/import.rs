@@ -8,6 +8,7 @@
 mod assemble;
 mod draft;
 mod elements;
+mod extension;
 mod keys;
 mod names;
 mod openapi;
@@ -18,6 +19,7 @@ mod xsd;
 
 use std::fmt;
 
+pub use extension::import_extension;
 pub use rules::Rules;
 
 use crate::source::Source;

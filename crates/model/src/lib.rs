@@ -13,6 +13,7 @@ pub mod format;
 pub mod import;
 mod link;
 mod resource;
+mod shipped;
 mod source;
 mod words;
 pub mod xml;
@@ -23,27 +24,14 @@ pub use dependencies::{
 pub use format::FormatError;
 pub use link::{LinkError, link};
 pub use resource::{
-    Abstract, AbstractId, Base, ColumnSource, KeyColumn, Model, Place, Project, Property,
-    PropertyKind, QueryField, QuerySource, Reference, ReferencePart, Resource, ResourceId, Scalar,
-    Subject, Target,
+    Abstract, AbstractId, Base, ColumnSource, EXTENSIONS, KeyColumn, Model, Place, Project,
+    Property, PropertyKind, QueryField, QuerySource, Reference, ReferencePart, Resource,
+    ResourceId, Scalar, Subject, Target,
+};
+pub use shipped::{
+    EXTENSIONS_SHIPPED, VERSIONS, shipped, shipped_exceptions, shipped_extension, shipped_seed,
 };
 pub use source::{
-    KeyMap, PartSource, Presence, PropertySource, ResourceKind, ResourceSource, Source,
-    SubjectSource, Type,
+    ExtensionPart, ExtensionSource, KeyMap, PartSource, Presence, PropertySource, ResourceKind,
+    ResourceSource, Source, SubjectSource, Type,
 };
-
-/// The model file of the core standard that is shipped for a version, `5.2.0`.
-pub fn shipped(version: &str) -> Option<&'static str> {
-    match version {
-        "5.2.0" => Some(include_str!("../../../models/ed-fi/5.2.0/ed-fi.model")),
-        _ => None,
-    }
-}
-
-/// The data file of [`check::Exceptions`] that is shipped for a version.
-pub fn shipped_exceptions(version: &str) -> Option<&'static str> {
-    match version {
-        "5.2.0" => Some(include_str!("../../../models/ed-fi/5.2.0/exceptions.toml")),
-        _ => None,
-    }
-}

@@ -1,43 +1,43 @@
 //! From what the files say to a model in which every name is resolved.
 
+mod extend;
 mod keys;
 mod names;
 
 use std::collections::HashMap;
 
+use self::extend::Extensions;
 use self::keys::{Keys, reference_parts};
-use self::names::Names;
+use self::names::{Names, Owner};
 use crate::resource::{
-    Abstract, AbstractId, Base, ColumnSource, KeyColumn, Model, Place, Project, Property,
-    PropertyKind, QueryField, Reference, Resource, ResourceId, Subject, Target,
+    Abstract, AbstractId, Base, ColumnSource, EXTENSIONS, KeyColumn, Model, Place, Project,
+    Property, PropertyKind, QueryField, Reference, Resource, ResourceId, Subject, Target,
 };
 use crate::source::{PropertySource, ResourceKind, ResourceSource, Source, Type};
 use crate::words::default_path;
+use crate::xml::extension_name;
 
-/// A model whose files contradict themselves.
+/// A model whose files contradict themselves or each other.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{resource}: {message}")]
 pub struct LinkError {
-    /// The resource that says it.
+    /// Schema and name of the resource that says it, `ed-fi/Section`; of a file as a whole its
+    /// schema.
     pub resource: String,
-    /// What cannot be resolved.
+    /// What cannot be resolved, and what would be right.
     pub message: String,
 }
 
-/// Resolves every name of the files, the core first.
+/// Resolves every name of the files: the standard first, then its extensions.
 ///
 /// # Errors
 ///
 /// The first name that nothing has, the first key that goes in a circle, the first reference whose
-/// members are not its target's key.
+/// members are not its target's key, the first extension that does not fit what it extends.
 pub fn link(sources: &[Source]) -> Result<Model, LinkError> {
+    projects_fit(sources)?;
     let sources = &with_common(sources);
-    let mut names = Names::default();
-    for (project, source) in sources.iter().enumerate() {
-        for resource in &source.resources {
-            names.add(project, resource)?;
-        }
-    }
+    let names = Names::of(sources)?;
     let mut keys = Keys { names: &names, done: HashMap::new(), open: vec![] };
     for target in names.all() {
         keys.of(target)?;
@@ -57,32 +57,95 @@ pub fn link(sources: &[Source]) -> Result<Model, LinkError> {
         abstracts: vec![],
         school_years: sources.iter().flat_map(|s| s.school_years.iter().copied()).collect(),
         by_endpoint: HashMap::new(),
+        by_element: HashMap::new(),
         by_name: names.targets.clone(),
     };
-    let linker = Linker { names: &names, keys: &keys };
-    for (at, source) in names.abstracts.iter().enumerate() {
+    let extensions = Extensions::of(sources, &names)?;
+    let linker = Linker { names: &names, keys: &keys, extensions: &extensions };
+    for (at, (project, source)) in names.abstracts.iter().enumerate() {
         let id = AbstractId(index(at));
+        let owner = names.owner(*project, &source.name);
         model.abstracts.push(Abstract {
             id,
+            schema: sources[*project].schema.clone(),
             name: source.name.clone(),
-            properties: linker.properties(source, &source.properties)?,
+            properties: linker.properties(owner, &source.properties)?,
             key: keys[&Target::Abstract(id)].clone(),
             subclasses: vec![],
         });
     }
     for (at, (project, source)) in names.resources.iter().enumerate() {
         let id = ResourceId(index(at));
-        let resource = linker.resource(id, *project, &sources[*project].schema, source)?;
+        let owner = names.owner(*project, &source.name);
+        let mut resource = linker.resource(id, owner, source)?;
         if let Some(base) = &resource.base {
             model.abstracts[usize::from(base.id.0)].subclasses.push(id);
         }
+        if *project > 0 {
+            let long = extension_name(&resource.schema, &resource.element);
+            if model.by_element.contains_key(&resource.element) {
+                resource.element.clone_from(&long);
+            }
+            model.by_element.insert(long, id);
+        }
+        model.by_element.insert(resource.element.clone(), id);
+        for (owner, _) in extensions.of_resource(id) {
+            let name = extension_name(owner.schema, &format!("{}Extension", source.name));
+            model.by_element.insert(name, id);
+        }
         let path = format!("{}/{}", resource.schema, resource.endpoint).to_ascii_lowercase();
         if model.by_endpoint.insert(path, id).is_some() {
-            return Err(wrong(source, format!("the endpoint `{}` stands twice", source.endpoint)));
+            return Err(owner.wrong(format!("the endpoint `{}` stands twice", source.endpoint)));
         }
         model.resources.push(resource);
     }
     Ok(model)
+}
+
+/// Whether the first file is a standard and each other one an extension of it.
+fn projects_fit(sources: &[Source]) -> Result<(), LinkError> {
+    let Some(core) = sources.first() else { return Ok(()) };
+    if let Some((schema, version)) = &core.extends {
+        return Err(wrong(
+            &core.schema,
+            format!(
+                "it is an extension of {schema} {version}; it stands beside that standard, not \
+                 in its place"
+            ),
+        ));
+    }
+    if !core.extensions.is_empty() {
+        return Err(wrong(&core.schema, "a standard has no sections `extension`"));
+    }
+    for (at, source) in sources.iter().enumerate().skip(1) {
+        if sources[..at].iter().any(|other| other.schema.eq_ignore_ascii_case(&source.schema)) {
+            let message = "two files have this schema; each may be loaded once".to_owned();
+            return Err(wrong(&source.schema, message));
+        }
+        match &source.extends {
+            Some((schema, version)) if *schema == core.schema && *version == core.version => {}
+            Some((schema, version)) => {
+                return Err(wrong(
+                    &source.schema,
+                    format!(
+                        "it extends {schema} {version}, and the standard is {} {}; serve that \
+                         version, or take the file for this one",
+                        core.schema, core.version
+                    ),
+                ));
+            }
+            None => {
+                return Err(wrong(
+                    &source.schema,
+                    format!(
+                        "it does not say what it extends; an extension has the line `extends {} {}`",
+                        core.schema, core.version
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The sources with what all descriptors have in common given to each of them; a file that does
@@ -119,22 +182,22 @@ fn with_common(sources: &[Source]) -> Vec<Source> {
 struct Linker<'a> {
     names: &'a Names<'a>,
     keys: &'a HashMap<Target, Vec<KeyColumn>>,
+    extensions: &'a Extensions<'a>,
 }
 
 impl Linker<'_> {
     fn resource(
         &self,
         id: ResourceId,
-        project: usize,
-        schema: &str,
+        owner: Owner<'_>,
         source: &ResourceSource,
     ) -> Result<Resource, LinkError> {
-        let properties = self.properties(source, &source.properties)?;
+        let mut properties = self.properties(owner, &source.properties)?;
         let key = self.keys[&Target::Resource(id)].clone();
         let query_fields = query_fields(&properties);
         let base = source.base.as_ref().map(|(name, map)| {
-            let Target::Abstract(id) = self.names.target(source, name)? else {
-                return Err(wrong(source, format!("`{name}` is no abstract base")));
+            let Target::Abstract(id) = self.names.target(owner, name)? else {
+                return Err(owner.wrong(format!("`{name}` is no abstract base")));
             };
             let columns = self.keys[&Target::Abstract(id)]
                 .iter()
@@ -143,9 +206,9 @@ impl Linker<'_> {
                         .iter()
                         .find(|pair| pair.base == column.name)
                         .map_or(column.name.as_str(), |pair| &pair.own);
-                    key.iter().position(|k| k.name == own).ok_or_else(|| {
-                        wrong(source, format!("its key has no `{own}` for its base"))
-                    })
+                    key.iter()
+                        .position(|k| k.name == own)
+                        .ok_or_else(|| owner.wrong(format!("its key has no `{own}` for its base")))
                 })
                 .collect::<Result<_, _>>()?;
             Ok(Base { id, columns })
@@ -158,12 +221,19 @@ impl Linker<'_> {
                     ColumnSource::Scalar(at) => Place { steps: vec![at], part: None },
                     ColumnSource::Part(at, part) => Place { steps: vec![at], part: Some(part) },
                 })
-                .ok_or_else(|| wrong(source, format!("no root column is named `{column}`")))
+                .ok_or_else(|| owner.wrong(format!("no root column is named `{column}`")))
         };
+        let mut unified = places(owner, &properties, &source.unified)?;
+        for (owner, extension) in self.extensions.of_resource(id) {
+            extend::extend(self, *owner, extension, &mut properties)?;
+        }
+        for (owner, extension) in self.extensions.of_resource(id) {
+            unified.extend(places(*owner, &properties, &extension.unified)?);
+        }
         Ok(Resource {
             id,
-            project,
-            schema: schema.to_owned(),
+            project: owner.project,
+            schema: owner.schema.to_owned(),
             name: source.name.clone(),
             endpoint: source.endpoint.clone(),
             kind: source.kind,
@@ -187,16 +257,12 @@ impl Linker<'_> {
             access_through: source
                 .access_through
                 .iter()
-                .map(|name| match self.names.target(source, name)? {
+                .map(|name| match self.names.target(owner, name)? {
                     Target::Resource(id) => Ok(id),
-                    Target::Abstract(_) => Err(wrong(source, format!("`{name}` is abstract"))),
+                    Target::Abstract(_) => Err(owner.wrong(format!("`{name}` is abstract"))),
                 })
                 .collect::<Result<_, _>>()?,
-            unified: source
-                .unified
-                .iter()
-                .map(|group| group.iter().map(|path| place(source, &properties, path)).collect())
-                .collect::<Result<_, _>>()?,
+            unified,
             query_fields: {
                 let mut fields = query_fields.clone();
                 for field in &mut fields {
@@ -211,24 +277,42 @@ impl Linker<'_> {
 
     fn properties(
         &self,
-        owner: &ResourceSource,
+        owner: Owner<'_>,
         sources: &[PropertySource],
     ) -> Result<Vec<Property>, LinkError> {
-        sources.iter().map(|source| self.property(owner, source, false)).collect()
+        self.all(owner, sources, false)
     }
 
     fn items(
         &self,
-        owner: &ResourceSource,
+        owner: Owner<'_>,
         sources: &[PropertySource],
     ) -> Result<Vec<Property>, LinkError> {
-        let only = sources.len() == 1;
+        self.all(owner, sources, sources.len() == 1)
+    }
+
+    fn all(
+        &self,
+        owner: Owner<'_>,
+        sources: &[PropertySource],
+        only: bool,
+    ) -> Result<Vec<Property>, LinkError> {
+        for (at, source) in sources.iter().enumerate() {
+            let twice = |other: &PropertySource| other.name.eq_ignore_ascii_case(&source.name);
+            if sources[..at].iter().any(twice) {
+                return Err(owner.wrong(format!("`{}` stands twice in one object", source.name)));
+            }
+            if source.name == EXTENSIONS {
+                let message = format!("`{EXTENSIONS}` is where extensions stand, and no property");
+                return Err(owner.wrong(message));
+            }
+        }
         sources.iter().map(|source| self.property(owner, source, only)).collect()
     }
 
     fn property(
         &self,
-        owner: &ResourceSource,
+        owner: Owner<'_>,
         source: &PropertySource,
         only: bool,
     ) -> Result<Property, LinkError> {
@@ -279,8 +363,17 @@ fn query_fields(properties: &[Property]) -> Vec<QueryField> {
     fields
 }
 
-fn place(owner: &ResourceSource, root: &[Property], path: &str) -> Result<Place, LinkError> {
-    let unknown = || wrong(owner, format!("`{path}` is no place in it"));
+/// Groups of places whose values must agree.
+fn places(
+    owner: Owner<'_>,
+    root: &[Property],
+    groups: &[Vec<String>],
+) -> Result<Vec<Vec<Place>>, LinkError> {
+    groups.iter().map(|group| group.iter().map(|path| place(owner, root, path)).collect()).collect()
+}
+
+fn place(owner: Owner<'_>, root: &[Property], path: &str) -> Result<Place, LinkError> {
+    let unknown = || owner.wrong(format!("`{path}` is no place in it"));
     let mut steps = vec![];
     let mut inside = Some(root);
     let mut reference: Option<&Reference> = None;
@@ -306,8 +399,8 @@ fn place(owner: &ResourceSource, root: &[Property], path: &str) -> Result<Place,
     Ok(Place { steps, part })
 }
 
-fn wrong(owner: &ResourceSource, message: impl Into<String>) -> LinkError {
-    LinkError { resource: owner.name.clone(), message: message.into() }
+fn wrong(resource: &str, message: impl Into<String>) -> LinkError {
+    LinkError { resource: resource.to_owned(), message: message.into() }
 }
 
 fn index(at: usize) -> u16 {

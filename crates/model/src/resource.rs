@@ -4,6 +4,9 @@ use std::collections::HashMap;
 
 use crate::source::{Presence, ResourceKind};
 
+/// The member that holds what extensions add to an object: an object of objects, by schema.
+pub const EXTENSIONS: &str = "_ext";
+
 /// Index of a resource in [`Model::resources`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ResourceId(pub u16);
@@ -24,6 +27,8 @@ pub struct Model {
     /// School years that a new store holds, by their second year.
     pub school_years: Vec<u16>,
     pub(crate) by_endpoint: HashMap<String, ResourceId>,
+    pub(crate) by_element: HashMap<String, ResourceId>,
+    /// By `schema/Name`.
     pub(crate) by_name: HashMap<String, Target>,
 }
 
@@ -52,6 +57,8 @@ pub enum Target {
 pub struct Abstract {
     /// Own index.
     pub id: AbstractId,
+    /// Path segment of its project, `ed-fi`.
+    pub schema: String,
     /// `EducationOrganization`
     pub name: String,
     /// Properties of the identity.
@@ -286,9 +293,33 @@ impl Model {
         &self.abstracts[usize::from(id.0)]
     }
 
-    /// What a name such as `Section` or `EducationOrganization` stands for.
+    /// What a name such as `Section` or `ed-fi/EducationOrganization` stands for; without a schema
+    /// it is that of the first project which has it.
     pub fn by_name(&self, name: &str) -> Option<Target> {
-        self.by_name.get(name).copied()
+        if name.contains('/') {
+            return self.by_name.get(name).copied();
+        }
+        let mut schemas = self.projects.iter().map(|project| &project.schema);
+        schemas.find_map(|schema| self.by_name.get(&format!("{schema}/{name}")).copied())
+    }
+
+    /// Whether it is more than a standard alone.
+    pub fn has_extensions(&self) -> bool {
+        self.projects.len() > 1
+    }
+
+    /// The resource whose record an element of an interchange is; see [`crate::xml`].
+    pub fn by_element(&self, name: &str) -> Option<ResourceId> {
+        self.by_element.get(name).copied()
+    }
+
+    /// Schema and name of a target, `ed-fi/Section`.
+    pub fn qualified_name(&self, target: Target) -> String {
+        let schema = match target {
+            Target::Resource(id) => &self.resource(id).schema,
+            Target::Abstract(id) => &self.base(id).schema,
+        };
+        format!("{schema}/{}", self.target_name(target))
     }
 
     /// Name of a target.
@@ -305,6 +336,13 @@ impl Model {
             Target::Resource(id) => &self.resource(id).key,
             Target::Abstract(id) => &self.base(id).key,
         }
+    }
+}
+
+impl Property {
+    /// Whether it holds what extensions add to the object around it.
+    pub fn is_extensions(&self) -> bool {
+        self.name == EXTENSIONS
     }
 }
 

@@ -14,8 +14,34 @@ pub struct Source {
     /// What every descriptor of this file has, without a name and an endpoint; its properties come
     /// before a descriptor's own, its lists stand for a descriptor's empty ones.
     pub descriptor: Option<ResourceSource>,
+    /// For an extension: schema and version of the standard that it extends.
+    pub extends: Option<(String, String)>,
     /// Descriptors, abstract bases and resources, in the file's order.
     pub resources: Vec<ResourceSource>,
+    /// What an extension adds to resources of the standard.
+    pub extensions: Vec<ExtensionSource>,
+}
+
+/// What an extension adds to one resource of the standard; it stands under `_ext` there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExtensionSource {
+    /// The resource: its name, or schema and name, `ed-fi/Contact`.
+    pub target: String,
+    /// Whether a document must have it.
+    pub required: bool,
+    /// Groups of places in the whole document whose values must agree.
+    pub unified: Vec<Vec<String>>,
+    /// The properties by the object that they extend.
+    pub parts: Vec<ExtensionPart>,
+}
+
+/// What is added to one object of a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExtensionPart {
+    /// Where the object stands, `addresses`; empty for the document itself.
+    pub within: String,
+    /// Properties in canonical order.
+    pub properties: Vec<PropertySource>,
 }
 
 /// What kind of thing a resource is.
@@ -40,7 +66,8 @@ pub struct ResourceSource {
     pub name: String,
     /// Endpoint, `sections`; empty for an abstract base.
     pub endpoint: String,
-    /// The abstract base and how the own key columns are named there.
+    /// The abstract base and how the own key columns are named there. Here as in every place, a
+    /// name without a schema is the file's own, or else the standard's.
     pub base: Option<(String, Vec<KeyMap>)>,
     /// Whether PUT may change the key.
     pub updatable_key: bool,

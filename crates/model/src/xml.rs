@@ -23,8 +23,14 @@
 //! Text. A school year `2021-2022` is 2022 ([`Content::SchoolYear`]). A descriptor is its URI. A
 //! `dateTime` without a zone is UTC. An interchange may also hold references as records of their
 //! own, `SectionReference`, to give other references an `id` to name: see [`reference_shape`].
+//!
+//! Extensions. What an extension adds to an object stands in the object's own element, after the
+//! rest, without an element of the extension's around it; where the standard has an element of the
+//! same name it is called `SAMPLE-Name`. The element of a record of an extension is its name, or
+//! `SAMPLE-Bus`, and must be that where the standard has a record of the same name; a record of the
+//! standard may be called `SAMPLE-ContactExtension` ([`Model::by_element`]).
 
-use crate::resource::{Model, Property, PropertyKind, Resource, Scalar, Target};
+use crate::resource::{EXTENSIONS, Model, Property, PropertyKind, Resource, Scalar, Target};
 use crate::source::{Presence, ResourceKind};
 
 /// An element and what is inside it.
@@ -102,8 +108,38 @@ pub fn reference_shape(model: &Model, target: Target) -> XmlElement {
 
 fn add_properties(model: &Model, owner: &mut XmlElement, properties: &[Property]) {
     for property in properties {
-        insert(owner, &property.xml, |name| element(model, name, property));
+        match &property.kind {
+            PropertyKind::Object(projects) if property.is_extensions() => {
+                for project in projects {
+                    add_extension(model, owner, project);
+                }
+            }
+            _ => insert(owner, &property.xml, |name| element(model, name, property)),
+        }
     }
+}
+
+/// Adds what one extension says to the elements of the object that it extends.
+fn add_extension(model: &Model, owner: &mut XmlElement, project: &Property) {
+    let PropertyKind::Object(added) = &project.kind else { return };
+    let way = [EXTENSIONS, &project.name].map(|name| Step::Member(name.to_owned()));
+    for property in added {
+        let path = if owner.child(&property.xml).is_some() {
+            extension_name(&project.name, &property.xml)
+        } else {
+            property.xml.clone()
+        };
+        insert(owner, &path, |name| {
+            let mut element = element(model, name, property);
+            element.into.splice(0..0, way.iter().cloned());
+            element
+        });
+    }
+}
+
+/// The name of an element with that of the extension in front, `SAMPLE-Bus`.
+pub(crate) fn extension_name(schema: &str, name: &str) -> String {
+    format!("{}-{name}", schema.to_uppercase())
 }
 
 /// Puts an element at the end of a path, the elements on the way made as needed.
@@ -140,7 +176,7 @@ fn element(model: &Model, name: &str, property: &Property) -> XmlElement {
         }
         PropertyKind::List(inner) => {
             let mut element = match inner.as_slice() {
-                [only] if only.xml == "." => self::element(model, name, only),
+                [only, ..] if only.xml == "." => self::element(model, name, only),
                 _ => {
                     let mut element = XmlElement::new(name, Content::Children);
                     add_properties(model, &mut element, inner);

@@ -4,11 +4,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use homeroom_model::check::{Exceptions, Published, check};
+use homeroom_model::check::{ARTEFACTS, Exceptions, Published, check};
 use homeroom_model::import::{self, Inputs, Rules, Text};
 use homeroom_model::xml::{Content, XmlElement, reference_shape, xml_shape};
 use homeroom_model::{
-    Model, Operations, dependency_graph, format, link, shipped, shipped_exceptions,
+    EXTENSIONS_SHIPPED, Model, Operations, Property, PropertyKind, dependency_graph, format, link,
+    shipped, shipped_exceptions,
 };
 use quick_xml::events::Event;
 use quick_xml::reader::Reader;
@@ -68,30 +69,83 @@ fn imported(folder: &Path, version: &str, openapi: &str) -> import::Imported {
     import::import(&inputs).unwrap_or_else(|problems| panic!("{problems:#?}"))
 }
 
+/// The `OpenAPI` documents of each shipped version.
+const OPENAPI: [(&str, &str); 2] = [("4.0.0", "ds-4.0"), ("5.2.0", "ds-5.2-with-tpdm-dms")];
+
 #[test]
-fn importing_again_gives_the_shipped_file() {
+fn importing_again_gives_the_shipped_files() {
     let Some(folder) = reference() else { return };
 
-    let again = imported(&folder, "5.2.0", "ds-5.2-with-tpdm-dms");
-
-    assert!(format::write(&again.source) == shipped("5.2.0").unwrap(), "the shipped file is stale");
+    for (version, openapi) in OPENAPI {
+        let again = imported(&folder, version, openapi);
+        let text = format::write(&again.source);
+        assert!(text == shipped(version).unwrap(), "the shipped file of {version} is stale");
+    }
 }
 
 #[test]
-fn an_older_standard_is_imported_by_the_same_rules() {
+fn importing_an_extension_again_gives_the_shipped_file() {
     let Some(folder) = reference() else { return };
 
-    let older = imported(&folder, "4.0.0", "ds-4.0");
+    for (name, version, shipped_text) in EXTENSIONS_SHIPPED {
+        let core = format::read(shipped(version).unwrap()).unwrap();
+        let file = folder.join(format!("model/ApiSchema-EXTENSION-{name}-for-ds-5.2.json"));
+        let schema = read(&file);
+        let again = import::import_extension(text(name, &schema), &[core])
+            .unwrap_or_else(|problems| panic!("{problems:#?}"));
+        assert!(
+            format::write(&again.source) == *shipped_text,
+            "the shipped file of {name} is stale"
+        );
+    }
+}
 
-    let model = link(&[older.source]).unwrap();
-    assert_eq!(model.resources.len(), 314);
-    assert_eq!(model.projects[0].version, "4.0.0");
+#[test]
+fn an_extension_asks_for_what_its_published_schema_says() {
+    let Some(folder) = reference() else { return };
+
+    for (name, version, shipped_text) in EXTENSIONS_SHIPPED {
+        let file = folder.join(format!("model/ApiSchema-EXTENSION-{name}-for-ds-5.2.json"));
+        let schema: serde_json::Value = serde_json::from_str(&read(&file)).unwrap();
+        let sources = [shipped(version).unwrap(), *shipped_text].map(|t| format::read(t).unwrap());
+        let model = link(&sources).unwrap();
+        for (endpoint, theirs) in schema["projectSchema"]["resourceSchemas"].as_object().unwrap() {
+            let is_extension = theirs["isResourceExtension"] == true;
+            let segment = if is_extension { "ed-fi" } else { name };
+            let ours = model.by_endpoint(segment, endpoint);
+            let ours = ours.unwrap_or_else(|| panic!("{segment}/{endpoint}"));
+            let mut paths = BTreeSet::new();
+            leaves(&ours.properties, "$", &mut paths);
+            for path in theirs["documentPathsMapping"].as_object().unwrap().values() {
+                let members = path["referenceJsonPaths"].as_array().into_iter().flatten();
+                let members = members.map(|member| &member["referenceJsonPath"]);
+                for path in members.chain([&path["path"]]).filter_map(|path| path.as_str()) {
+                    assert!(paths.contains(path), "{name} {endpoint} {path}");
+                }
+            }
+        }
+    }
+}
+
+/// The JSON paths of a document's values, `$.addresses[*].city`.
+fn leaves(properties: &[Property], at: &str, out: &mut BTreeSet<String>) {
+    for property in properties {
+        let path = format!("{at}.{}", property.name);
+        match &property.kind {
+            PropertyKind::Scalar(_) => _ = out.insert(path),
+            PropertyKind::Reference(reference) => {
+                out.extend(reference.parts.iter().map(|part| format!("{path}.{}", part.name)));
+            }
+            PropertyKind::Object(inner) => leaves(inner, &path, out),
+            PropertyKind::List(inner) => leaves(inner, &format!("{path}[*]"), out),
+        }
+    }
 }
 
 #[test]
 fn a_list_can_be_asked_for_what_the_published_parameters_say() {
     let Some(folder) = reference() else { return };
-    let model = link(&[imported(&folder, "4.0.0", "ds-4.0").source]).unwrap();
+    let model = link(&[format::read(shipped("4.0.0").unwrap()).unwrap()]).unwrap();
     let document = read(&folder.join("openapi/resources-ds-4.0.json"));
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
 
@@ -114,7 +168,7 @@ fn a_list_can_be_asked_for_what_the_published_parameters_say() {
 #[test]
 fn the_graph_of_dependencies_is_the_published_one() {
     let Some(folder) = reference() else { return };
-    let older = link(&[imported(&folder, "4.0.0", "ds-4.0").source]).unwrap();
+    let older = link(&[format::read(shipped("4.0.0").unwrap()).unwrap()]).unwrap();
     let shipped = link(&[format::read(shipped("5.2.0").unwrap()).unwrap()]).unwrap();
 
     for (version, model) in [("4.0.0", older), ("5.2.0", shipped)] {
@@ -143,26 +197,27 @@ fn the_graph_of_dependencies_is_the_published_one() {
 #[test]
 fn every_difference_from_what_is_published_has_its_reason() {
     let Some(folder) = reference() else { return };
-    let model = link(&[format::read(shipped("5.2.0").unwrap()).unwrap()]).unwrap();
-    let exceptions = Exceptions::read(shipped_exceptions("5.2.0").unwrap()).unwrap();
-    let artefact = |path: &str| read(&folder.join(path));
-    let manifest = artefact("model/relational-model-manifest-ds-5.2.0.json");
-    let api_schema = artefact("model/ApiSchema-ds-5.1.0.json");
-    let resources = artefact("openapi/resources-ds-5.2-with-tpdm-dms.json");
-    let descriptors = artefact("openapi/descriptors-ds-5.2-with-tpdm-dms.json");
-    let dependencies = artefact("dependencies/dependencies-ds-5.2.0.json");
-    let published = Published {
-        manifest: &manifest,
-        api_schema: &api_schema,
-        resources: &resources,
-        descriptors: &descriptors,
-        dependencies: &dependencies,
-    };
 
-    let report = check(&model, &published, &exceptions).unwrap();
+    for artefacts in ARTEFACTS {
+        let version = artefacts.version;
+        let model = link(&[format::read(shipped(version).unwrap()).unwrap()]).unwrap();
+        let exceptions = Exceptions::read(shipped_exceptions(version).unwrap()).unwrap();
+        let artefact = |path: &str| read(&folder.join(path));
+        let (manifest, api_schema) =
+            (artefacts.manifest.map(artefact), artefacts.api_schema.map(artefact));
+        let published = Published {
+            manifest: manifest.as_deref(),
+            api_schema: api_schema.as_deref(),
+            resources: &artefact(artefacts.resources),
+            descriptors: &artefact(artefacts.descriptors),
+            dependencies: &artefact(artefacts.dependencies),
+        };
 
-    assert!(report.is_clean(), "{:?} {:?}", report.unexplained, report.idle);
-    assert!(report.compared.iter().all(|(_, facts)| *facts > 300), "{:?}", report.compared);
+        let report = check(&model, &published, &exceptions).unwrap();
+
+        assert!(report.is_clean(), "{version} {:?} {:?}", report.unexplained, report.idle);
+        assert!(report.compared.iter().all(|(_, facts)| *facts > 300), "{:?}", report.compared);
+    }
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The model file that is shipped: it links, and it says what Data Standard 5.2 says.
 
 use homeroom_model::{
-    Model, Operations, PropertyKind, Resource, ResourceKind, dependency_graph, dependency_order,
-    format, link, shipped,
+    EXTENSIONS_SHIPPED, Model, Operations, PropertyKind, Resource, ResourceKind, Target, VERSIONS,
+    dependency_graph, dependency_order, format, link, shipped,
 };
 
 fn model() -> Model {
@@ -19,12 +19,50 @@ fn key(resource: &Resource) -> Vec<&str> {
 }
 
 #[test]
-fn the_file_is_written_as_it_is_read() {
-    let text = shipped("5.2.0").unwrap();
+fn each_file_is_written_as_it_is_read() {
+    let standards = VERSIONS.iter().map(|version| shipped(version).unwrap());
+    let extensions = EXTENSIONS_SHIPPED.iter().map(|(.., text)| *text);
+    for text in standards.chain(extensions) {
+        let source = format::read(text).unwrap();
 
-    let source = format::read(text).unwrap();
+        assert_eq!(format::write(&source), text);
+    }
+}
 
-    assert_eq!(format::write(&source), text);
+#[test]
+fn all_resources_of_the_older_standard_are_there() {
+    let source = format::read(shipped("4.0.0").unwrap()).unwrap();
+
+    let model = link(&[source]).unwrap();
+
+    assert_eq!(model.resources.len(), 314);
+    assert_eq!(model.projects[0].version, "4.0.0");
+    assert!(model.by_endpoint("ed-fi", "parents").is_some());
+}
+
+#[test]
+fn extensions_stand_beside_their_standard() {
+    let mut sources = vec![format::read(shipped("5.2.0").unwrap()).unwrap()];
+    sources.extend(EXTENSIONS_SHIPPED.iter().map(|(.., text)| format::read(text).unwrap()));
+
+    let model = link(&sources).unwrap();
+
+    assert_eq!(model.resources.len(), 349 + 7 + 7 + 33);
+    let program = model.by_endpoint("sample", "studentArtProgramAssociations").unwrap();
+    assert_eq!(model.base(program.base.as_ref().unwrap().id).subclasses.len(), 11);
+    for (name, schema) in [("School", "ed-fi"), ("homograph/School", "homograph")] {
+        let Some(Target::Resource(id)) = model.by_name(name) else { panic!("{name}") };
+        assert_eq!(model.resource(id).schema, schema);
+    }
+    for (element, path) in [
+        ("School", "/ed-fi/schools"),
+        ("TPDM-SchoolExtension", "/ed-fi/schools"),
+        ("HOMOGRAPH-School", "/homograph/schools"),
+        ("Bus", "/sample/buses"),
+        ("SAMPLE-Bus", "/sample/buses"),
+    ] {
+        assert_eq!(model.resource(model.by_element(element).unwrap()).path(), path);
+    }
 }
 
 #[test]

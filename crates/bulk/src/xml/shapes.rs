@@ -1,6 +1,5 @@
 //! What the records of an interchange look like, by element name.
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use homeroom_model::xml::{XmlElement, xml_shape};
@@ -20,24 +19,19 @@ pub(crate) enum RecordElement {
 /// The element trees of a model's records, each made when it is first needed.
 pub(crate) struct Shapes<'m> {
     model: &'m Model,
-    by_element: HashMap<&'m str, ResourceId>,
     trees: Vec<OnceLock<XmlElement>>,
 }
 
 impl<'m> Shapes<'m> {
     /// The shapes of a model's records.
     pub(crate) fn of(model: &'m Model) -> Self {
-        Self {
-            model,
-            by_element: model.resources.iter().map(|r| (r.element.as_str(), r.id)).collect(),
-            trees: model.resources.iter().map(|_| OnceLock::new()).collect(),
-        }
+        Self { model, trees: model.resources.iter().map(|_| OnceLock::new()).collect() }
     }
 
     /// What an element of this name is, directly below the root.
     pub(crate) fn record_element(&self, name: &str) -> RecordElement {
-        if let Some(id) = self.by_element.get(name) {
-            return RecordElement::Record(*id);
+        if let Some(id) = self.model.by_element(name) {
+            return RecordElement::Record(id);
         }
         if self.is_reference(name) { RecordElement::Reference } else { RecordElement::Unknown }
     }

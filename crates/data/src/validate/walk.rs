@@ -1,7 +1,7 @@
 //! The walk over a document: each property found, checked, written.
 
 use homeroom_http::Violations;
-use homeroom_model::{Presence, Property, PropertyKind, Reference, Resource, Scalar};
+use homeroom_model::{EXTENSIONS, Presence, Property, PropertyKind, Reference, Resource, Scalar};
 
 use super::key::{NAMESPACE, key_bytes};
 use super::{FoundDescriptor, FoundReference, Path};
@@ -77,9 +77,12 @@ impl Walk<'_> {
             return spans;
         }
         self.body.push('{');
+        let mut known = 0;
         for (at, property) in properties.iter().enumerate() {
             let path = path.then(at);
-            let sent = Json::member(members, &property.name).filter(|sent| !is_absent(sent));
+            let sent = Json::member(members, &property.name);
+            known += usize::from(sent.is_some());
+            let sent = sent.filter(|sent| !is_absent(sent));
             let Some(sent) = sent else {
                 if property.presence != Presence::Optional {
                     self.note(path, format!("{} is required.", property.name));
@@ -99,6 +102,9 @@ impl Walk<'_> {
                 PropertyKind::Scalar(scalar) => self.scalar(property, *scalar, sent, path),
                 PropertyKind::Reference(reference) => {
                     self.reference(property, reference, sent, path, depth == 0, &mut parts)
+                }
+                PropertyKind::Object(projects) if property.is_extensions() => {
+                    self.extensions(projects, sent, path, depth)
                 }
                 PropertyKind::Object(inner) => {
                     if let Json::Object(members) = sent {
@@ -120,7 +126,87 @@ impl Walk<'_> {
             }
         }
         self.body.push('}');
+        if known < members.len() && self.catalog.model.has_extensions() {
+            self.refuse_unknown(properties, members, path);
+        }
         spans
+    }
+
+    /// Writes what extensions add to an object; gives whether there is anything. An extension that
+    /// says nothing is as if absent.
+    fn extensions(
+        &mut self,
+        projects: &[Property],
+        sent: &Json<'_>,
+        path: Path,
+        depth: usize,
+    ) -> bool {
+        let Json::Object(members) = sent else {
+            self.note(path, format!("{EXTENSIONS} must be an object."));
+            return false;
+        };
+        self.refuse_extensions(projects, members, &path.json(self.resource));
+        let start = self.body.len();
+        self.body.push('{');
+        for (at, project) in projects.iter().enumerate() {
+            let PropertyKind::Object(added) = &project.kind else { continue };
+            let path = path.then(at);
+            match Json::member(members, &project.name).filter(|sent| !is_absent(sent)) {
+                None if project.presence == Presence::Optional => {}
+                None => self.note(path, format!("{} is required.", project.name)),
+                Some(Json::Object(members)) => {
+                    let before = self.body.len();
+                    if !self.body.ends_with('{') {
+                        self.body.push(',');
+                    }
+                    self.body.push('"');
+                    self.body.push_str(&project.name);
+                    self.body.push_str("\":");
+                    let start = self.body.len();
+                    self.object(added, members, path, depth + 2);
+                    if &self.body[start..] == "{}" {
+                        self.body.truncate(before);
+                    }
+                }
+                Some(_) => self.note(path, format!("{} must be an object.", project.name)),
+            }
+        }
+        self.body.push('}');
+        self.body.len() > start + "{}".len()
+    }
+
+    /// Notes the extensions of an object that has none. A server without extensions drops them as it
+    /// drops every member that it does not know; where some are kept, none must seem to be.
+    fn refuse_unknown(&mut self, properties: &[Property], members: &Members<'_>, path: Path) {
+        if properties.last().is_some_and(Property::is_extensions) {
+            return;
+        }
+        if let Some(Json::Object(sent)) = Json::member(members, EXTENSIONS) {
+            let at = format!("{}.{EXTENSIONS}", path.json(self.resource));
+            self.refuse_extensions(&[], sent, &at);
+        }
+    }
+
+    /// Notes every extension that says something and that the object does not have.
+    fn refuse_extensions(&mut self, projects: &[Property], members: &Members<'_>, at: &str) {
+        for (name, value) in members {
+            let says_nothing = match value {
+                Json::Object(inner) => inner.is_empty(),
+                other => is_absent(other),
+            };
+            if says_nothing || projects.iter().any(|known| known.name.eq_ignore_ascii_case(name)) {
+                continue;
+            }
+            let names: Vec<&str> = projects.iter().map(|known| known.name.as_str()).collect();
+            let there = match names.as_slice() {
+                [] => "none is loaded for it".to_owned(),
+                names => format!("there is {}", names.join(", ")),
+            };
+            self.note_text(
+                format!("{at}.{name}"),
+                format!("{name} is no extension of this object; {there}."),
+            );
+        }
     }
 
     fn scalar(&mut self, property: &Property, scalar: Scalar, sent: &Json<'_>, path: Path) -> bool {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Client, FULL_ACCESS, TestApp};
+use super::{Client, FULL_ACCESS, Standard, TestApp, USUAL};
 
 /// Namespace of the descriptors here.
 const NAMESPACE: &str = "uri://ed-fi.org";
@@ -21,8 +21,13 @@ const DESCRIPTORS: [(&str, &str); 8] = [
 
 /// An app with these descriptors, and a client that may do everything.
 pub async fn on_each_store() -> Vec<Client> {
+    serving(USUAL).await
+}
+
+/// The same of another standard.
+pub async fn serving(standard: Standard) -> Vec<Client> {
     let mut clients = vec![];
-    for app in TestApp::on_each_store().await {
+    for app in TestApp::serving(standard).await {
         let client = app.client(FULL_ACCESS).await;
         for (name, code) in DESCRIPTORS {
             client.create(&descriptor_path(name), &descriptor(name, code)).await;

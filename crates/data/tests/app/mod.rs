@@ -18,7 +18,7 @@ use homeroom_data::metadata::{self, Metadata};
 use homeroom_data::{Catalog, DataApi};
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{RequestBody, Timestamp};
-use homeroom_model::{Model, format, link, shipped};
+use homeroom_model::{Model, format, link, shipped, shipped_extension, shipped_seed};
 use homeroom_store::Store;
 use http::{HeaderName, HeaderValue, Method, Request};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -29,14 +29,42 @@ pub use answer::Answer;
 /// The claim set that grants everything on every resource.
 pub const FULL_ACCESS: &str = "FullAccess";
 
-/// School years and the like, which a new store holds.
-const SEED: &str = include_str!("../../../../models/ed-fi/5.2.0/seed.jsonl");
+/// What an app serves: a version of the standard and extensions of it, all shipped.
+#[derive(Debug, Clone, Copy)]
+pub struct Standard {
+    pub version: &'static str,
+    pub extensions: &'static [&'static str],
+}
+
+/// The standard that is served where nobody says.
+pub const USUAL: Standard = Standard { version: "5.2.0", extensions: &[] };
+
+/// The standards that the laws about all resources are tried on; the last has all that the usual one
+/// has, and more.
+pub const STANDARDS: [Standard; 2] = [
+    Standard { version: "4.0.0", extensions: &[] },
+    Standard { version: "5.2.0", extensions: &["tpdm", "sample", "homograph"] },
+];
+
+impl Standard {
+    /// Its model.
+    pub fn model(&self) -> Arc<Model> {
+        let core = [shipped(self.version)].into_iter();
+        let extensions = self.extensions.iter().map(|name| shipped_extension(name, self.version));
+        let sources: Vec<_> = core
+            .chain(extensions)
+            .map(|text| format::read(text.expect("the model is shipped")).unwrap())
+            .collect();
+        Arc::new(link(&sources).unwrap())
+    }
+}
 
 /// A Homeroom without sockets; clones are the same one.
 #[derive(Clone)]
 pub struct TestApp {
     /// Name of the kind of store, for messages.
     store: &'static str,
+    standard: Standard,
     pub data: DataApi,
     pub access: Arc<Access>,
     pub front_door: Arc<FrontDoor>,
@@ -44,27 +72,41 @@ pub struct TestApp {
 
 impl fmt::Display for TestApp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.store)
+        let Standard { version, extensions } = self.standard;
+        write!(f, "{} {version} {}", self.store, extensions.join(" "))
     }
 }
 
 /// The shipped model.
 pub fn model() -> Arc<Model> {
-    let text = shipped("5.2.0").expect("the model is shipped");
-    Arc::new(link(&[format::read(text).unwrap()]).unwrap())
+    USUAL.model()
 }
 
 impl TestApp {
     /// An app with a new store on each kind of store that there is here.
     pub async fn on_each_store() -> Vec<Self> {
-        vec![Self::on("SQLite", Store::temporary(&[]).unwrap()).await]
+        Self::serving(USUAL).await
     }
 
-    async fn on(name: &'static str, store: Store) -> Self {
-        let (model, now) = (model(), Timestamp::now());
+    /// The same for each of [`STANDARDS`].
+    pub async fn on_each_standard() -> Vec<Self> {
+        let mut apps = vec![];
+        for standard in STANDARDS {
+            apps.extend(Self::serving(standard).await);
+        }
+        apps
+    }
+
+    /// An app of a standard on each kind of store that there is here.
+    pub async fn serving(standard: Standard) -> Vec<Self> {
+        vec![Self::on("SQLite", standard, Store::temporary(&[]).unwrap()).await]
+    }
+
+    async fn on(name: &'static str, standard: Standard, store: Store) -> Self {
+        let (model, now) = (standard.model(), Timestamp::now());
         let catalog = Arc::new(Catalog::bind(Arc::clone(&model), &store).unwrap());
         let data = DataApi::new(Arc::clone(&catalog), store.clone());
-        seed(&data, SEED).await;
+        seed(&data, shipped_seed(standard.version).unwrap()).await;
         let access = Access::open(store, Arc::clone(&model), AccessConfig::default(), now);
         let access = access.await.unwrap();
         access.set_education_organizations(Arc::new(data.clone()));
@@ -73,7 +115,7 @@ impl TestApp {
         routes.extend(homeroom_data::routes(&data));
         let metrics = Arc::new(Metrics::new("0.0.0"));
         let door = FrontDoor::new(routes, Arc::clone(&access), metrics, Limits::default()).unwrap();
-        Self { store: name, data, access, front_door: Arc::new(door) }
+        Self { store: name, standard, data, access, front_door: Arc::new(door) }
     }
 
     /// Puts JSON lines of `resource` and `document` into the store at once.
@@ -83,6 +125,11 @@ impl TestApp {
 
     pub fn model(&self) -> &Model {
         &self.data.catalog.model
+    }
+
+    /// How many resources its model has.
+    pub fn resources(&self) -> usize {
+        self.model().resources.len()
     }
 
     /// A client with a new key of a claim set.
@@ -115,6 +162,14 @@ impl TestApp {
         let made = self.access.manage(asked, Timestamp::now()).await.unwrap();
         let text = |name: &str| made[name].as_str().unwrap().to_owned();
         (text("key"), text("secret"))
+    }
+
+    /// The path below the server's root of a resource's path or a URL.
+    fn whole_path(&self, path: &str) -> String {
+        let path = path.strip_prefix("http://homeroom.test").unwrap_or(path);
+        let first = path.split('/').nth(1).unwrap_or_default();
+        let is_schema = self.model().projects.iter().any(|project| project.schema == first);
+        if is_schema { format!("/data/v3{path}") } else { path.to_owned() }
     }
 
     /// Sends a request as it stands.
@@ -186,7 +241,7 @@ impl Client {
             all.push(("content-type", "application/json"));
         }
         all.extend_from_slice(headers);
-        self.app.send(method, &whole_path(path), &all, body).await
+        self.app.send(method, &self.app.whole_path(path), &all, body).await
     }
 
     /// Creates a document that must not be there yet; gives the path of it, `/ed-fi/…/ID`.
@@ -206,12 +261,6 @@ impl Client {
         let answer = self.get("/changeQueries/v1/availableChangeVersions").await;
         answer.json()["newestChangeVersion"].as_i64().unwrap()
     }
-}
-
-/// The path below the server's root of a resource's path or a URL.
-fn whole_path(path: &str) -> String {
-    let path = path.strip_prefix("http://homeroom.test").unwrap_or(path);
-    if path.starts_with("/ed-fi/") { format!("/data/v3{path}") } else { path.to_owned() }
 }
 
 /// Percent-encodes a query parameter's value or a path's segment.

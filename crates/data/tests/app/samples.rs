@@ -137,7 +137,7 @@ impl<'m> Samples<'m> {
 
     /// Makes what a reference needs, unless it is there.
     fn ensure(&mut self, target: Target, key: &[Value]) {
-        if self.made.contains(&identity(self.model.target_name(target), key)) {
+        if self.made.contains(&identity(&self.model.qualified_name(target), key)) {
             return;
         }
         let (id, columns): (ResourceId, Vec<&KeyColumn>) = match target {
@@ -158,10 +158,10 @@ impl<'m> Samples<'m> {
     fn remember(&mut self, resource: &Resource, body: &Value) {
         let key: Vec<Value> =
             resource.key.iter().map(|column| at(resource, body, column.source)).collect();
-        self.made.insert(identity(&resource.name, &key));
+        self.made.insert(identity(&self.model.qualified_name(Target::Resource(resource.id)), &key));
         if let Some(base) = &resource.base {
             let key: Vec<Value> = base.columns.iter().map(|at| key[*at].clone()).collect();
-            self.made.insert(identity(&self.model.base(base.id).name, &key));
+            self.made.insert(identity(&self.model.qualified_name(Target::Abstract(base.id)), &key));
         }
     }
 }

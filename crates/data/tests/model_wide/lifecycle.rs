@@ -3,7 +3,6 @@
 use homeroom_model::{Presence, Resource};
 use serde_json::Value;
 
-use crate::RESOURCES;
 use crate::app::TestApp;
 use crate::app::document::{Spot, What, walk};
 use crate::app::failures::Failures;
@@ -71,7 +70,7 @@ async fn read_back(world: &World, sample: &Sample, location: &str) -> Result<(),
 
 #[tokio::test]
 async fn every_resource_keeps_its_smallest_document() {
-    for app in TestApp::on_each_store().await {
+    for app in TestApp::on_each_standard().await {
         let world = World::with(app, Extent::Smallest).await;
         let mut failures = Failures::of("a smallest document is created and read back");
         for sample in &world.samples {
@@ -81,13 +80,13 @@ async fn every_resource_keeps_its_smallest_document() {
             };
             failures.check(&world.resource(sample).endpoint, outcome);
         }
-        failures.assert_none(RESOURCES);
+        failures.assert_none(world.app.resources());
     }
 }
 
 #[tokio::test]
 async fn every_resource_keeps_its_fullest_document() {
-    for app in TestApp::on_each_store().await {
+    for app in TestApp::on_each_standard().await {
         let world = World::with(app, Extent::Fullest).await;
         let mut failures = Failures::of("a fullest document is created and read back");
         for sample in &world.samples {
@@ -97,7 +96,7 @@ async fn every_resource_keeps_its_fullest_document() {
             };
             failures.check(&world.resource(sample).endpoint, outcome);
         }
-        failures.assert_none(RESOURCES);
+        failures.assert_none(world.app.resources());
     }
 }
 
@@ -143,7 +142,7 @@ async fn update(world: &World, sample: &Sample, changed: &Value) -> Result<(), S
 
 #[tokio::test]
 async fn every_resource_is_updated_by_put_and_by_post() {
-    for app in TestApp::on_each_store().await {
+    for app in TestApp::on_each_standard().await {
         let world = World::with(app, Extent::Fullest).await;
         let mut failures = Failures::of("a change of what is no key is an update");
         let mut without = vec![];
@@ -156,8 +155,8 @@ async fn every_resource_is_updated_by_put_and_by_post() {
                 None => without.push(resource.endpoint.as_str()),
             }
         }
-        failures.assert_none(RESOURCES - without.len());
-        assert!(without.len() < 20, "resources with nothing to change: {without:?}");
+        failures.assert_none(world.app.resources() - without.len());
+        assert!(without.len() < 25, "resources with nothing to change: {without:?}");
     }
 }
 
@@ -177,13 +176,13 @@ async fn resend(world: &World, sample: &Sample) -> Result<(), String> {
 
 #[tokio::test]
 async fn every_resource_writes_nothing_when_an_unchanged_document_is_sent_again() {
-    for app in TestApp::on_each_store().await {
+    for app in TestApp::on_each_standard().await {
         let world = World::with(app, Extent::Fullest).await;
         let mut failures = Failures::of("an unchanged document is not written again");
         for sample in &world.samples {
             failures.check(&world.resource(sample).endpoint, resend(&world, sample).await);
         }
-        failures.assert_none(RESOURCES);
+        failures.assert_none(world.app.resources());
     }
 }
 
@@ -208,12 +207,12 @@ async fn delete(world: &World, sample: &Sample) -> Result<(), String> {
 
 #[tokio::test]
 async fn every_resource_forgets_a_deleted_document_and_takes_it_anew() {
-    for app in TestApp::on_each_store().await {
+    for app in TestApp::on_each_standard().await {
         let world = World::with(app, Extent::Fullest).await;
         let mut failures = Failures::of("a deleted document is gone, and can be created again");
         for sample in &world.samples {
             failures.check(&world.resource(sample).endpoint, delete(&world, sample).await);
         }
-        failures.assert_none(RESOURCES);
+        failures.assert_none(world.app.resources());
     }
 }

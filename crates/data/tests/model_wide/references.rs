@@ -3,7 +3,6 @@
 use homeroom_model::Scalar;
 use serde_json::{Value, json};
 
-use crate::RESOURCES;
 use crate::app::TestApp;
 use crate::app::document::{What, walk};
 use crate::app::failures::Failures;
@@ -12,7 +11,7 @@ use crate::app::world::{World, sample};
 
 #[tokio::test]
 async fn every_dangling_reference_is_refused_with_its_targets_name() {
-    for app in TestApp::on_each_store().await {
+    for app in TestApp::on_each_standard().await {
         let world = World::with(app, Extent::Fullest).await;
         let mut failures = Failures::of("a reference without target is a conflict");
         for sample in &world.samples {
@@ -52,13 +51,13 @@ async fn every_dangling_reference_is_refused_with_its_targets_name() {
                 failures.check(format!("{} {}", resource.endpoint, place.spot), outcome);
             }
         }
-        failures.assert_none(300);
+        failures.assert_none(250);
     }
 }
 
 #[tokio::test]
 async fn every_unknown_descriptor_is_refused_at_its_place() {
-    for app in TestApp::on_each_store().await {
+    for app in TestApp::on_each_standard().await {
         let world = World::with(app, Extent::Fullest).await;
         let mut failures = Failures::of("a descriptor that the store does not have is refused");
         for sample in &world.samples {
@@ -86,7 +85,7 @@ async fn every_unknown_descriptor_is_refused_at_its_place() {
 
 #[tokio::test]
 async fn every_document_that_others_refer_to_stays_and_the_referrer_is_named() {
-    for app in TestApp::on_each_store().await {
+    for app in TestApp::on_each_standard().await {
         let world = World::with(app, Extent::Fullest).await;
         for sample in &world.samples {
             world.client.create(&world.resource(sample).path(), &sample.body).await;
@@ -120,13 +119,13 @@ async fn every_document_that_others_refer_to_stays_and_the_referrer_is_named() {
                 failures.check(format!("{} {}", resource.endpoint, place.spot), outcome);
             }
         }
-        failures.assert_none(300);
+        failures.assert_none(250);
     }
 }
 
 #[tokio::test]
 async fn every_descriptor_in_use_stays() {
-    for app in TestApp::on_each_store().await {
+    for app in TestApp::on_each_standard().await {
         let world = World::with(app, Extent::Fullest).await;
         let mut used = std::collections::BTreeSet::new();
         for sample in &world.samples {
@@ -156,7 +155,7 @@ async fn every_descriptor_in_use_stays() {
 
 #[tokio::test]
 async fn every_key_stays_as_it_is_when_put_would_change_it() {
-    for app in TestApp::on_each_store().await {
+    for app in TestApp::on_each_standard().await {
         let world = World::with(app, Extent::Smallest).await;
         let mut failures = Failures::of("PUT does not change a key");
         for first in &world.samples {
@@ -178,6 +177,6 @@ async fn every_key_stays_as_it_is_when_put_would_change_it() {
             }
             failures.check(&resource.endpoint, outcome);
         }
-        failures.assert_none(RESOURCES);
+        failures.assert_none(world.app.resources());
     }
 }

@@ -6,7 +6,6 @@ use homeroom_data::json::Json;
 use homeroom_data::validate::validate;
 use homeroom_model::{ColumnSource, Place};
 
-use crate::RESOURCES;
 use crate::app::failures::Failures;
 use crate::app::samples::Extent;
 use crate::app::world::sample;
@@ -14,7 +13,7 @@ use crate::app::{TestApp, model};
 
 #[tokio::test]
 async fn samples_are_valid_differ_by_seed_and_come_in_an_order_that_a_store_can_take() {
-    for app in TestApp::on_each_store().await {
+    for app in TestApp::on_each_standard().await {
         let mut failures = Failures::of("samples can be used");
         for resource in &app.model().resources {
             let mut subjects = HashSet::new();
@@ -39,7 +38,7 @@ async fn samples_are_valid_differ_by_seed_and_come_in_an_order_that_a_store_can_
                 failures.check(&resource.endpoint, outcome);
             }
         }
-        failures.assert_none(RESOURCES * 3);
+        failures.assert_none(app.resources() * 3);
     }
 }
 

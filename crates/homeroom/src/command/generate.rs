@@ -6,8 +6,9 @@ use clap::{Args, ValueEnum};
 use homeroom_district::{DistrictPlan, SCHOOL_YEAR_DEFAULT, WriteError};
 use serde_json::json;
 
+use crate::config::StandardConfig;
 use crate::exit::{Exit, Failure};
-use crate::standard::{DEFAULT_VERSION, Standard};
+use crate::standard::Standard;
 
 /// Makes a synthetic school district: consistent, of any size, and the same for the same seed.
 #[derive(Debug, Args)]
@@ -49,7 +50,7 @@ pub fn run(args: GenerateArgs) -> Result<Exit, Failure> {
     let GenerateArgs { students, seed, out, format, school_year, json } = args;
     let plan = DistrictPlan::new(students, seed, school_year)
         .map_err(|error| Failure::Usage(error.to_string()))?;
-    let standard = Standard::read(DEFAULT_VERSION, None)?;
+    let standard = Standard::read(&StandardConfig::default())?;
     let formats: Vec<_> = format
         .into_iter()
         .map(|format| match format {

@@ -1,30 +1,58 @@
 //! `homeroom model import | check | show`.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use homeroom_model::check::{self, Exceptions, Published, Report};
-use homeroom_model::import::{self, Inputs, Rules, Text};
+use homeroom_model::import::{self, Imported, Inputs, Problem, Rules, Text};
 use homeroom_model::{Source, format};
 
+use crate::config::StandardConfig;
 use crate::exit::{Exit, Failure};
+use crate::standard::{self, DEFAULT_VERSION};
 
 /// What to do with a model.
 #[derive(Debug, Subcommand)]
 pub enum ModelCommand {
-    /// Makes a model file from the artefacts that a data standard is published in.
+    /// Makes a model file from the artefacts that a data standard or an extension is published in.
     Import(Box<ImportArgs>),
     /// Compares a model with what else is published about its data standard.
     Check(CheckArgs),
     /// Shows one resource as the model file states it.
-    #[command(after_help = "Example:\n  homeroom model show sections")]
+    #[command(after_help = "Examples:
+  homeroom model show sections
+  homeroom model show tpdm/candidates --extensions tpdm")]
     Show {
-        /// Endpoint or name, `sections` or `Section`.
+        /// Endpoint or name, `sections` or `Section`; with its schema `ed-fi/sections`.
         resource: String,
-        /// A model file; the shipped one unless given.
-        #[arg(long, value_name = "FILE")]
-        model: Option<PathBuf>,
+        #[command(flatten)]
+        standard: StandardArgs,
     },
+}
+
+/// Which model files are meant.
+#[derive(Debug, Args)]
+pub struct StandardArgs {
+    /// A model file of a standard; the shipped one unless given.
+    #[arg(long, value_name = "FILE")]
+    model: Option<PathBuf>,
+    /// Version of the shipped one.
+    #[arg(long, value_name = "VERSION", default_value = DEFAULT_VERSION)]
+    standard_version: String,
+    /// Extensions of it, divided by commas: shipped ones by name, others by the path of their file.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    extensions: Vec<String>,
+}
+
+impl StandardArgs {
+    fn sources(&self) -> Result<Vec<Source>, Failure> {
+        standard::sources(&StandardConfig {
+            version: self.standard_version.clone(),
+            extensions: self.extensions.clone(),
+            model: self.model.clone(),
+        })
+    }
 }
 
 /// Where the artefacts are.
@@ -32,8 +60,38 @@ pub enum ModelCommand {
 #[command(after_help = "Example:
   homeroom model import --openapi resources.json --openapi-descriptors descriptors.json \\
     --tables 0020-Tables.sql --foreign-keys 0030-ForeignKeys.sql --xsd Schemas/Bulk \\
-    --rules models/ed-fi/import.toml --out models/ed-fi/5.2.0/ed-fi.model")]
+    --rules models/ed-fi/import.toml --out models/ed-fi/5.2.0/ed-fi.model
+  homeroom model import --extension ApiSchema-EXTENSION.json --out my-extension.model")]
 pub struct ImportArgs {
+    /// API schema of an extension (JSON), as MetaEd writes it; it alone makes the model file.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ARTEFACTS)]
+    extension: Option<PathBuf>,
+    /// Which standard, and which other extensions, it extends.
+    #[command(flatten)]
+    standard: StandardArgs,
+    #[command(flatten)]
+    artefacts: Option<Artefacts>,
+    /// The model file to write.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+/// The arguments that say where a standard's artefacts are.
+const ARTEFACTS: [&str; 9] = [
+    "openapi",
+    "openapi_descriptors",
+    "openapi_domains",
+    "tables",
+    "foreign_keys",
+    "xsd",
+    "rules",
+    "project",
+    "schema",
+];
+
+/// Where a standard's artefacts are.
+#[derive(Debug, Args)]
+struct Artefacts {
     /// OpenAPI document of the resources (JSON).
     #[arg(long, value_name = "FILE")]
     openapi: PathBuf,
@@ -55,9 +113,6 @@ pub struct ImportArgs {
     /// Rows for what follows no rule (TOML).
     #[arg(long, value_name = "FILE")]
     rules: PathBuf,
-    /// The model file to write.
-    #[arg(long, value_name = "FILE")]
-    out: PathBuf,
     /// Project name.
     #[arg(long, default_value = "Ed-Fi")]
     project: String,
@@ -70,15 +125,15 @@ pub struct ImportArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Exits with 6 when a difference has no reason, or a reason no difference.
 
-Example:
-  homeroom model check --reference reference/ed-fi")]
+Examples:
+  homeroom model check --reference reference/ed-fi
+  homeroom model check --reference reference/ed-fi --standard-version 4.0.0")]
 pub struct CheckArgs {
     /// Folder with the published artefacts: model/, openapi/, dependencies/.
     #[arg(long, value_name = "DIR")]
     reference: PathBuf,
-    /// A model file; the shipped one unless given.
-    #[arg(long, value_name = "FILE")]
-    model: Option<PathBuf>,
+    #[command(flatten)]
+    standard: StandardArgs,
     /// Differences with their reasons (TOML); the shipped ones unless given.
     #[arg(long, value_name = "FILE")]
     exceptions: Option<PathBuf>,
@@ -87,31 +142,56 @@ pub struct CheckArgs {
     json: bool,
 }
 
-/// The artefacts inside a reference folder.
-const MANIFEST: &str = "model/relational-model-manifest-ds-5.2.0.json";
-const API_SCHEMA: &str = "model/ApiSchema-ds-5.1.0.json";
-const OPENAPI: &str = "openapi/resources-ds-5.2-with-tpdm-dms.json";
-const OPENAPI_DESCRIPTORS: &str = "openapi/descriptors-ds-5.2-with-tpdm-dms.json";
-const DEPENDENCIES: &str = "dependencies/dependencies-ds-5.2.0.json";
-
-/// The version whose model is meant unless another one is named.
-const SHIPPED: &str = "5.2.0";
-
-fn shipped() -> Result<&'static str, Failure> {
-    homeroom_model::shipped(SHIPPED)
-        .ok_or_else(|| Failure::Failed(format!("no model of {SHIPPED} is shipped")))
-}
-
 /// Runs the command.
 pub fn run(command: ModelCommand) -> Result<Exit, Failure> {
     match command {
         ModelCommand::Import(args) => make(&args),
         ModelCommand::Check(args) => compare(&args),
-        ModelCommand::Show { resource, model } => show(&resource, model.as_deref()),
+        ModelCommand::Show { resource, standard } => show(&resource, &standard),
     }
 }
 
 fn make(args: &ImportArgs) -> Result<Exit, Failure> {
+    let imported = match (&args.extension, &args.artefacts) {
+        (Some(file), _) => make_extension(file, &args.standard)?,
+        (None, Some(artefacts)) => make_standard(artefacts)?,
+        (None, None) => {
+            return Err(Failure::Usage(
+                "name the file of an extension with --extension, or the artefacts of a standard; \
+                 --help shows both"
+                    .into(),
+            ));
+        }
+    };
+    if let Some(folder) = args.out.parent() {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Failure::because(&folder.display().to_string(), error))?;
+    }
+    std::fs::write(&args.out, format::write(&imported.source))
+        .map_err(|error| Failure::because(&args.out.display().to_string(), error))?;
+    let Source { resources, extensions, .. } = &imported.source;
+    eprintln!(
+        "{}: {} resources and bases, {} extended, {} XML elements placed",
+        args.out.display(),
+        resources.len(),
+        extensions.len(),
+        imported.elements
+    );
+    Ok(Exit::Done)
+}
+
+fn make_extension(path: &Path, standard: &StandardArgs) -> Result<Imported, Failure> {
+    let file = File::read(path)?;
+    import::import_extension(file.text(), &standard.sources()?)
+        .map_err(|problems| failure("the extension cannot be imported", &problems))
+}
+
+fn failure(what: &str, problems: &[Problem]) -> Failure {
+    let lines: Vec<String> = problems.iter().map(|problem| format!("\n  {problem}")).collect();
+    Failure::Failed(format!("{what}:{}", lines.concat()))
+}
+
+fn make_standard(args: &Artefacts) -> Result<Imported, Failure> {
     let rules_text = read(&args.rules)?;
     let rules = Rules::read(&rules_text)
         .map_err(|error| Failure::because(&args.rules.display().to_string(), error))?;
@@ -133,51 +213,44 @@ fn make(args: &ImportArgs) -> Result<Exit, Failure> {
         xsd: xsd.iter().map(File::text).collect(),
         rules: &rules,
     })
-    .map_err(|problems| {
-        let lines: Vec<String> = problems.iter().map(|problem| format!("\n  {problem}")).collect();
-        Failure::Failed(format!("the artefacts do not fit together:{}", lines.concat()))
-    })?;
+    .map_err(|problems| failure("the artefacts do not fit together", &problems))?;
     for row in &imported.unused {
         eprintln!("homeroom: {}: nothing uses the row: {row}", args.rules.display());
     }
     homeroom_model::link(std::slice::from_ref(&imported.source))
         .map_err(|error| Failure::because("the model does not link", error))?;
-    if let Some(folder) = args.out.parent() {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| Failure::because(&folder.display().to_string(), error))?;
-    }
-    std::fs::write(&args.out, format::write(&imported.source))
-        .map_err(|error| Failure::because(&args.out.display().to_string(), error))?;
-    eprintln!(
-        "{}: {} resources and bases, {} XML elements placed",
-        args.out.display(),
-        imported.source.resources.len(),
-        imported.elements
-    );
-    Ok(Exit::Done)
+    Ok(imported)
 }
 
 fn compare(args: &CheckArgs) -> Result<Exit, Failure> {
-    let source = source(args.model.as_deref())?;
-    let model = homeroom_model::link(std::slice::from_ref(&source))
+    let model = homeroom_model::link(&args.standard.sources()?)
         .map_err(|error| Failure::because("the model does not link", error))?;
+    let version = &model.projects[0].version;
     let (name, text) = match &args.exceptions {
         Some(path) => (path.display().to_string(), read(path)?),
         None => {
-            let text = homeroom_model::shipped_exceptions(SHIPPED).unwrap_or_default();
-            (format!("the shipped exceptions of {SHIPPED}"), text.to_owned())
+            let text = homeroom_model::shipped_exceptions(version).unwrap_or_default();
+            (format!("the shipped exceptions of {version}"), text.to_owned())
         }
     };
     let exceptions = Exceptions::read(&text).map_err(|error| Failure::because(&name, error))?;
+    let artefacts =
+        check::ARTEFACTS.iter().find(|found| found.version == version).ok_or_else(|| {
+            let known: Vec<&str> = check::ARTEFACTS.iter().map(|found| found.version).collect();
+            Failure::Usage(format!(
+                "nothing is known that Data Standard {version} can be compared with; there are {}",
+                known.join(", ")
+            ))
+        })?;
     let artefact = |path: &str| read(&args.reference.join(path));
-    let manifest = artefact(MANIFEST)?;
-    let api_schema = artefact(API_SCHEMA)?;
-    let resources = artefact(OPENAPI)?;
-    let descriptors = artefact(OPENAPI_DESCRIPTORS)?;
-    let dependencies = artefact(DEPENDENCIES)?;
+    let manifest = artefacts.manifest.map(artefact).transpose()?;
+    let api_schema = artefacts.api_schema.map(artefact).transpose()?;
+    let resources = artefact(artefacts.resources)?;
+    let descriptors = artefact(artefacts.descriptors)?;
+    let dependencies = artefact(artefacts.dependencies)?;
     let published = Published {
-        manifest: &manifest,
-        api_schema: &api_schema,
+        manifest: manifest.as_deref(),
+        api_schema: api_schema.as_deref(),
         resources: &resources,
         descriptors: &descriptors,
         dependencies: &dependencies,
@@ -220,27 +293,34 @@ fn print_report(report: &Report, json: bool) {
     }
 }
 
-fn show(resource: &str, model: Option<&Path>) -> Result<Exit, Failure> {
-    let source = source(model)?;
-    let found = source.resources.iter().find(|found| {
-        found.name.eq_ignore_ascii_case(resource) || found.endpoint.eq_ignore_ascii_case(resource)
-    });
-    match found {
-        Some(found) => {
-            print!("{}", format::write_resource(found));
-            Ok(Exit::Done)
-        }
-        None => Err(Failure::Usage(format!("the model has no resource `{resource}`"))),
-    }
-}
-
-/// A model file's content: the one named, or else the shipped one.
-fn source(model: Option<&Path>) -> Result<Source, Failure> {
-    let (name, text) = match model {
-        Some(path) => (path.display().to_string(), read(path)?),
-        None => (format!("the shipped model of {SHIPPED}"), shipped()?.to_owned()),
+fn show(resource: &str, standard: &StandardArgs) -> Result<Exit, Failure> {
+    let sources = standard.sources()?;
+    let (schema, name) = match resource.trim_matches('/').split_once('/') {
+        Some((schema, name)) => (Some(schema), name),
+        None => (None, resource),
     };
-    format::read(&text).map_err(|error| Failure::because(&name, error))
+    let same = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
+    for source in &sources {
+        if schema.is_some_and(|schema| !same(schema, &source.schema)) {
+            continue;
+        }
+        let mut resources = source.resources.iter();
+        let Some(found) = resources.find(|r| same(&r.name, name) || same(&r.endpoint, name)) else {
+            continue;
+        };
+        let mut text = format::write_resource(found);
+        for other in sources.iter().filter(|other| other.schema != source.schema) {
+            let mine = |target: &str| {
+                target == found.name || target == format!("{}/{}", source.schema, found.name)
+            };
+            for extension in other.extensions.iter().filter(|extension| mine(&extension.target)) {
+                _ = write!(text, "\n# {}\n{}", other.project, format::write_extension(extension));
+            }
+        }
+        crate::exit::say!("{}", text.trim_end());
+        return Ok(Exit::Done);
+    }
+    Err(Failure::Usage(format!("the model has no resource `{resource}`")))
 }
 
 struct File {

@@ -88,9 +88,7 @@ pub fn doctor(args: DoctorArgs) -> Result<Exit, Failure> {
 fn examine(config: &Config) -> Vec<(String, String)> {
     let mut findings = vec![];
     let place = config.store.place();
-    if let Err(failure) =
-        crate::standard::Standard::read(&config.standard.version, config.standard.model.as_deref())
-    {
+    if let Err(failure) = crate::standard::Standard::read(&config.standard) {
         findings.push((failure.to_string(), "set standard.version or standard.model".into()));
     }
     if let StoreUrl::Sqlite(file) = &place

@@ -79,7 +79,7 @@ enum Given {
 }
 
 impl Given {
-    /// What it may mean, the likeliest first: a number, a truth value, text.
+    /// What it may mean, the likeliest first: a number, a truth value, text, a list.
     fn readings(&self) -> Vec<Value> {
         match self {
             Self::Toml(value @ Value::String(_)) => vec![value.clone()],
@@ -87,8 +87,10 @@ impl Given {
             Self::Text(text) => {
                 let number = text.parse().ok().map(Value::Integer);
                 let truth = text.parse().ok().map(Value::Boolean);
+                let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+                let list = Value::Array(items.map(|item| item.to_owned().into()).collect());
                 let text = Value::String(text.clone());
-                number.into_iter().chain(truth).chain([text]).collect()
+                number.into_iter().chain(truth).chain([text, list]).collect()
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use super::FormatError;
 use crate::source::{
-    KeyMap, PartSource, Presence, PropertySource, ResourceKind, ResourceSource, Source,
-    SubjectSource, Type,
+    ExtensionPart, ExtensionSource, KeyMap, PartSource, Presence, PropertySource, ResourceKind,
+    ResourceSource, Source, SubjectSource, Type,
 };
 
 /// Deepest nesting of objects and collections in a file.
@@ -35,11 +35,23 @@ pub fn read(text: &str) -> Result<Source, FormatError> {
                 (source.project, source.schema, source.version) =
                     (project.into(), schema.into(), version.into());
             }
+            "extends" => {
+                let [schema, version] = words(rest)[..] else {
+                    return Err(
+                        line.wrong("expected `extends SCHEMA VERSION`, `extends ed-fi 5.2.0`")
+                    );
+                };
+                source.extends = Some((schema.into(), version.into()));
+            }
             "school-years" => source.school_years = years(line, rest)?,
             "descriptors" => source.descriptor = Some(reader.resource(line, word, rest)?),
             "abstract" | "descriptor" | "resource" | "enumeration" => {
                 let resource = reader.resource(line, word, rest)?;
                 source.resources.push(resource);
+            }
+            "extension" => {
+                let extension = reader.extension(line, rest)?;
+                source.extensions.push(extension);
             }
             other => return Err(line.wrong(format!("`{other}` is no section of a model file"))),
         }
@@ -156,6 +168,50 @@ impl<'a> Reader<'a> {
             }
         }
         Ok(resource)
+    }
+
+    fn extension(&mut self, header: Line<'a>, rest: &str) -> Result<ExtensionSource, FormatError> {
+        let [target] = words(rest)[..] else {
+            return Err(header.wrong("expected `extension RESOURCE`"));
+        };
+        let mut extension = ExtensionSource {
+            target: target.into(),
+            required: false,
+            unified: vec![],
+            parts: vec![],
+        };
+        let mut root = vec![];
+        while let Some(line) = self.take_at(1)? {
+            let (word, rest) = split_word(line.text);
+            match word {
+                "@" | "!" | "?" => root.push(self.property(line, 1)?),
+                "required" => extension.required = true,
+                "unified" => {
+                    extension.unified.push(words(rest).into_iter().map(String::from).collect())
+                }
+                "in" => {
+                    let [within] = words(rest)[..] else {
+                        return Err(line.wrong("expected `in PATH`, `in addresses`"));
+                    };
+                    let properties = self.properties(2)?;
+                    extension.parts.push(ExtensionPart { within: within.into(), properties });
+                }
+                other => {
+                    return Err(line.wrong(format!(
+                        "`{other}` is no attribute of an extension; there are required, unified and \
+                         in, and a property begins with ! or ?"
+                    )));
+                }
+            }
+        }
+        if !root.is_empty() {
+            let part = ExtensionPart { within: String::new(), properties: root };
+            extension.parts.insert(0, part);
+        }
+        if extension.parts.iter().all(|part| part.properties.is_empty()) {
+            return Err(header.wrong("it adds nothing"));
+        }
+        Ok(extension)
     }
 
     fn property(&mut self, line: Line<'a>, depth: usize) -> Result<PropertySource, FormatError> {

@@ -2,11 +2,16 @@
 
 use std::fmt::Write as _;
 
-use crate::source::{Presence, PropertySource, ResourceKind, ResourceSource, Source, Type};
+use crate::source::{
+    ExtensionSource, Presence, PropertySource, ResourceKind, ResourceSource, Source, Type,
+};
 
 /// Writes a model file; [`read`](super::read) gives the same source back.
 pub fn write(source: &Source) -> String {
     let mut out = format!("standard {} {} {}\n", source.project, source.schema, source.version);
+    if let Some((schema, version)) = &source.extends {
+        _ = writeln!(out, "extends {schema} {version}");
+    }
     if let (Some(first), Some(last)) = (source.school_years.first(), source.school_years.last()) {
         _ = writeln!(out, "school-years {first}..{last}");
     }
@@ -22,6 +27,10 @@ pub fn write(source: &Source) -> String {
         }
         put_resource(&mut out, resource);
         after_plain = plain;
+    }
+    for extension in &source.extensions {
+        out.push('\n');
+        put_extension(&mut out, extension);
     }
     out
 }
@@ -41,6 +50,31 @@ pub fn write_resource(resource: &ResourceSource) -> String {
     let mut out = String::new();
     put_resource(&mut out, resource);
     out
+}
+
+/// Writes what an extension adds to a resource as it stands in a model file.
+pub fn write_extension(extension: &ExtensionSource) -> String {
+    let mut out = String::new();
+    put_extension(&mut out, extension);
+    out
+}
+
+fn put_extension(out: &mut String, extension: &ExtensionSource) {
+    _ = writeln!(out, "extension {}", extension.target);
+    if extension.required {
+        out.push_str("  required\n");
+    }
+    for group in &extension.unified {
+        _ = writeln!(out, "  unified {}", group.join(" "));
+    }
+    for part in &extension.parts {
+        if part.within.is_empty() {
+            write_properties(out, &part.properties, 1);
+        } else {
+            _ = writeln!(out, "  in {}", part.within);
+            write_properties(out, &part.properties, 2);
+        }
+    }
 }
 
 fn put_resource(out: &mut String, resource: &ResourceSource) {

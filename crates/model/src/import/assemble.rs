@@ -92,9 +92,11 @@ impl Published<'_> {
             project: self.project.to_owned(),
             schema: self.schema.to_owned(),
             version: self.schemas.version.clone(),
+            extends: None,
             school_years: self.school_years(),
             descriptor,
             resources,
+            extensions: vec![],
         };
         let rows = self.rules.rows();
         let unused = rows.into_iter().filter(|row| !rules_used.contains(row)).collect();

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::names::Names;
-use super::{LinkError, wrong};
+use super::LinkError;
+use super::names::{Names, Owner};
 use crate::resource::{ColumnSource, KeyColumn, ReferencePart, Target};
-use crate::source::{PartSource, Presence, PropertySource, ResourceSource, Type};
+use crate::source::{PartSource, Presence, PropertySource, Type};
 
 /// Works out every identity; a key may run through other resources' keys.
 pub(super) struct Keys<'a> {
@@ -19,9 +19,9 @@ impl Keys<'_> {
         if let Some(key) = self.done.get(&target) {
             return Ok(key.clone());
         }
-        let source = self.names.source(target);
+        let (owner, source) = self.names.source(target);
         if self.open.contains(&target) {
-            return Err(wrong(source, "its key refers to itself in a circle"));
+            return Err(owner.wrong("its key refers to itself in a circle"));
         }
         self.open.push(target);
         let mut key: Vec<KeyColumn> = vec![];
@@ -34,21 +34,21 @@ impl Keys<'_> {
             if property.presence != Presence::Key {
                 continue;
             }
-            if let Some(scalar) = self.names.scalar(source, &property.kind)? {
+            if let Some(scalar) = self.names.scalar(owner, &property.kind)? {
                 add(&property.name, scalar, ColumnSource::Scalar(at));
             } else if let Type::Reference { target, parts } = &property.kind {
-                let target = self.names.target(source, target)?;
+                let target = self.names.target(owner, target)?;
                 let theirs = self.of(target)?;
-                let parts = reference_parts(source, property, parts, &theirs)?;
+                let parts = reference_parts(owner, property, parts, &theirs)?;
                 for (part_at, part) in parts.iter().enumerate() {
                     add(&part.column, part.scalar, ColumnSource::Part(at, part_at));
                 }
             } else {
-                return Err(wrong(source, format!("`{}` cannot be part of a key", property.name)));
+                return Err(owner.wrong(format!("`{}` cannot be part of a key", property.name)));
             }
         }
         if key.is_empty() {
-            return Err(wrong(source, "it has no key"));
+            return Err(owner.wrong("it has no key"));
         }
         self.open.pop();
         self.done.insert(target, key.clone());
@@ -58,22 +58,19 @@ impl Keys<'_> {
 
 /// The members of a reference in the order of its target's key.
 pub(super) fn reference_parts(
-    owner: &ResourceSource,
+    owner: Owner<'_>,
     property: &PropertySource,
     parts: &[PartSource],
     key: &[KeyColumn],
 ) -> Result<Vec<ReferencePart>, LinkError> {
     if parts.len() != key.len() {
-        return Err(wrong(
-            owner,
-            format!(
-                "`{}` has {} members, its target's key has {} ({})",
-                property.name,
-                parts.len(),
-                key.len(),
-                key.iter().map(|k| k.name.as_str()).collect::<Vec<_>>().join(", "),
-            ),
-        ));
+        return Err(owner.wrong(format!(
+            "`{}` has {} members, its target's key has {} ({})",
+            property.name,
+            parts.len(),
+            key.len(),
+            key.iter().map(|k| k.name.as_str()).collect::<Vec<_>>().join(", "),
+        )));
     }
     key.iter()
         .map(|column| {
@@ -81,10 +78,7 @@ pub(super) fn reference_parts(
                 .iter()
                 .find(|part| part.key.as_deref().unwrap_or(&part.name) == column.name)
                 .ok_or_else(|| {
-                    wrong(
-                        owner,
-                        format!("`{}` lacks the key part `{}`", property.name, column.name),
-                    )
+                    owner.wrong(format!("`{}` lacks the key part `{}`", property.name, column.name))
                 })?;
             Ok(ReferencePart {
                 name: part.name.clone(),

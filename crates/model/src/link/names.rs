@@ -2,35 +2,65 @@
 
 use std::collections::HashMap;
 
-use super::{LinkError, index, wrong};
+use super::{LinkError, index};
 use crate::resource::{AbstractId, ResourceId, Scalar, Target};
-use crate::source::{ResourceKind, ResourceSource, Type};
+use crate::source::{ResourceKind, ResourceSource, Source, Type};
 
 /// Text without a stated length may have this many characters.
 const TEXT_MAX: u32 = 65_536;
 
-#[derive(Default)]
+/// Who says something: a resource or what extends one, and the file it stands in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Owner<'a> {
+    /// Index of the file.
+    pub(super) project: usize,
+    /// The file's schema segment.
+    pub(super) schema: &'a str,
+    /// What a message calls it, `Section`.
+    pub(super) name: &'a str,
+}
+
+impl Owner<'_> {
+    pub(super) fn wrong(&self, message: impl Into<String>) -> LinkError {
+        LinkError { resource: format!("{}/{}", self.schema, self.name), message: message.into() }
+    }
+}
+
+/// The names of all files.
 pub(super) struct Names<'a> {
+    schemas: Vec<&'a str>,
     pub(super) targets: HashMap<String, Target>,
     pub(super) resources: Vec<(usize, &'a ResourceSource)>,
-    pub(super) abstracts: Vec<&'a ResourceSource>,
+    pub(super) abstracts: Vec<(usize, &'a ResourceSource)>,
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn add(
-        &mut self,
-        project: usize,
-        source: &'a ResourceSource,
-    ) -> Result<(), LinkError> {
+    pub(super) fn of(sources: &'a [Source]) -> Result<Self, LinkError> {
+        let mut names = Self {
+            schemas: sources.iter().map(|source| source.schema.as_str()).collect(),
+            targets: HashMap::new(),
+            resources: vec![],
+            abstracts: vec![],
+        };
+        for (project, source) in sources.iter().enumerate() {
+            for resource in &source.resources {
+                names.add(project, resource)?;
+            }
+        }
+        Ok(names)
+    }
+
+    fn add(&mut self, project: usize, source: &'a ResourceSource) -> Result<(), LinkError> {
         let target = if source.kind == ResourceKind::Abstract {
-            self.abstracts.push(source);
+            self.abstracts.push((project, source));
             Target::Abstract(AbstractId(index(self.abstracts.len() - 1)))
         } else {
             self.resources.push((project, source));
             Target::Resource(ResourceId(index(self.resources.len() - 1)))
         };
-        match self.targets.insert(source.name.clone(), target) {
-            Some(_) => Err(wrong(source, "the name stands twice")),
+        let name = format!("{}/{}", self.schemas[project], source.name);
+        match self.targets.insert(name, target) {
+            Some(_) => Err(self.owner(project, &source.name).wrong("the name stands twice")),
             None => Ok(()),
         }
     }
@@ -41,23 +71,63 @@ impl<'a> Names<'a> {
         resources.chain(bases).collect()
     }
 
-    pub(super) fn source(&self, target: Target) -> &'a ResourceSource {
-        match target {
-            Target::Resource(id) => self.resources[usize::from(id.0)].1,
+    pub(super) fn source(&self, target: Target) -> (Owner<'a>, &'a ResourceSource) {
+        let (project, source) = match target {
+            Target::Resource(id) => self.resources[usize::from(id.0)],
             Target::Abstract(id) => self.abstracts[usize::from(id.0)],
-        }
+        };
+        (self.owner(project, &source.name), source)
     }
 
-    pub(super) fn target(&self, owner: &ResourceSource, name: &str) -> Result<Target, LinkError> {
-        self.targets
-            .get(name)
-            .copied()
-            .ok_or_else(|| wrong(owner, format!("nothing is named `{name}`")))
+    /// A name as the one who says something in a file.
+    pub(super) fn owner<'n>(&self, project: usize, name: &'n str) -> Owner<'n>
+    where
+        'a: 'n,
+    {
+        Owner { project, schema: self.schemas[project], name }
+    }
+
+    /// What a name stands for in a file: with a schema in front what that schema has, without one
+    /// the file's own, or else the standard's.
+    pub(super) fn target(&self, owner: Owner<'_>, name: &str) -> Result<Target, LinkError> {
+        let found = if name.contains('/') {
+            self.targets.get(name)
+        } else {
+            let of = |schema: &str| self.targets.get(&format!("{schema}/{name}"));
+            of(self.schemas[owner.project]).or_else(|| of(self.schemas[0]))
+        };
+        found.copied().ok_or_else(|| owner.wrong(self.unknown(name)))
+    }
+
+    /// What a section `extension NAME` extends: without a schema in front the standard's.
+    pub(super) fn target_of_extension(&self, owner: Owner<'_>) -> Result<Target, LinkError> {
+        let name = owner.name;
+        let found = if name.contains('/') {
+            self.targets.get(name)
+        } else {
+            self.targets.get(&format!("{}/{name}", self.schemas[0]))
+        };
+        found.copied().ok_or_else(|| owner.wrong(self.unknown(name)))
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        let bare = name.rsplit('/').next().unwrap_or(name);
+        let mut near: Vec<&str> = self
+            .targets
+            .keys()
+            .filter(|known| known.rsplit('/').next().is_some_and(|n| n.eq_ignore_ascii_case(bare)))
+            .map(String::as_str)
+            .collect();
+        near.sort_unstable();
+        match near.as_slice() {
+            [] => format!("nothing is named `{name}`"),
+            _ => format!("nothing is named `{name}`; there is {}", near.join(", ")),
+        }
     }
 
     pub(super) fn scalar(
         &self,
-        owner: &ResourceSource,
+        owner: Owner<'_>,
         kind: &Type,
     ) -> Result<Option<Scalar>, LinkError> {
         Ok(Some(match kind {
@@ -90,7 +160,7 @@ impl<'a> Names<'a> {
                 {
                     Scalar::Descriptor(id)
                 }
-                _ => return Err(wrong(owner, format!("`{name}` is no descriptor"))),
+                _ => return Err(owner.wrong(format!("`{name}` is no descriptor"))),
             },
             Type::Reference { .. } | Type::Object(_) | Type::List(_) => return Ok(None),
         }))
@@ -98,9 +168,9 @@ impl<'a> Names<'a> {
 }
 
 fn bound<T: std::str::FromStr>(
-    owner: &ResourceSource,
+    owner: Owner<'_>,
     text: Option<&str>,
 ) -> Result<Option<T>, LinkError> {
-    text.map(|text| text.parse().map_err(|_| wrong(owner, format!("`{text}` is no bound"))))
+    text.map(|text| text.parse().map_err(|_| owner.wrong(format!("`{text}` is no bound"))))
         .transpose()
 }
