@@ -144,20 +144,20 @@ async fn list_schemas<C>(state: Metadata, call: Call<C>) -> Result<Response, Pro
 }
 
 async fn list_schema_files<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
-    let schema = state.core_schema(call.params.get("schema"))?;
-    let files: Value = state
-        .schema_files()
-        .await?
-        .keys()
+    let schema = state.set_of_schemas(call.params.get("schema"))?;
+    let files: Value = xsd::names_of_set(&state.model, schema)
+        .iter()
         .map(|name| format!("{}/metadata/xsd/{schema}/{name}", call.base_url))
         .collect();
     Ok(small(&call, &files))
 }
 
 async fn schema_file<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
-    let schema = state.core_schema(call.params.get("schema"))?;
+    let schema = state.set_of_schemas(call.params.get("schema"))?;
     let name = call.params.get("file");
-    let copies = state.schema_files().await?.get(name).ok_or_else(|| {
+    let is_of_set = xsd::names_of_set(&state.model, schema).contains(name);
+    let files = state.schema_files().await?;
+    let copies = files.get(name).filter(|_| is_of_set).ok_or_else(|| {
         Problem::of(Kind::NotFound)
             .detail("There is no such schema file.")
             .hint(format!("/metadata/xsd/{schema}/files lists the files."))
@@ -166,10 +166,10 @@ async fn schema_file<C>(state: Metadata, call: Call<C>) -> Result<Response, Prob
 }
 
 impl Metadata {
-    /// The path segment of the set of schema files, if it is the one asked for.
-    fn core_schema(&self, asked: &str) -> Result<&str, Problem> {
-        let core = self.model.projects.first().map(|project| project.schema.as_str());
-        core.filter(|core| core.eq_ignore_ascii_case(asked)).ok_or_else(|| {
+    /// The path segment of the set of schema files that is asked for.
+    fn set_of_schemas(&self, asked: &str) -> Result<&str, Problem> {
+        let mut sets = self.model.projects.iter().map(|project| project.schema.as_str());
+        sets.find(|schema| schema.eq_ignore_ascii_case(asked)).ok_or_else(|| {
             Problem::of(Kind::NotFound)
                 .detail("There is no such set of schema files.")
                 .hint("/metadata/xsd lists the sets.")

@@ -2,6 +2,8 @@
 
 #[path = "metadata/dependencies.rs"]
 mod dependencies;
+#[path = "metadata/extensions.rs"]
+mod extensions;
 #[path = "metadata/support.rs"]
 mod support;
 #[path = "metadata/whole_model.rs"]

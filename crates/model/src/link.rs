@@ -82,6 +82,9 @@ pub fn link(sources: &[Source]) -> Result<Model, LinkError> {
             model.abstracts[usize::from(base.id.0)].subclasses.push(id);
         }
         if *project > 0 {
+            if resource.interchanges.is_empty() && resource.kind == ResourceKind::Entity {
+                resource.interchanges.push(sources[*project].project.clone());
+            }
             let long = extension_name(&resource.schema, &resource.element);
             if model.by_element.contains_key(&resource.element) {
                 resource.element.clone_from(&long);

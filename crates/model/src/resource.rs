@@ -303,6 +303,20 @@ impl Model {
         schemas.find_map(|schema| self.by_name.get(&format!("{schema}/{name}")).copied())
     }
 
+    /// Name of a target's types in an XML schema: its name, or, where a project before has that too,
+    /// with its schema in front, `HOMOGRAPH-School`.
+    pub fn xml_name(&self, target: Target) -> String {
+        let name = self.target_name(target);
+        if self.by_name(name) == Some(target) {
+            return name.to_owned();
+        }
+        let schema = match target {
+            Target::Resource(id) => &self.resource(id).schema,
+            Target::Abstract(id) => &self.base(id).schema,
+        };
+        crate::xml::extension_name(schema, name)
+    }
+
     /// Whether it is more than a standard alone.
     pub fn has_extensions(&self) -> bool {
         self.projects.len() > 1

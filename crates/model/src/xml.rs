@@ -28,7 +28,8 @@
 //! rest, without an element of the extension's around it; where the standard has an element of the
 //! same name it is called `SAMPLE-Name`. The element of a record of an extension is its name, or
 //! `SAMPLE-Bus`, and must be that where the standard has a record of the same name; a record of the
-//! standard may be called `SAMPLE-ContactExtension` ([`Model::by_element`]).
+//! standard may be called `SAMPLE-ContactExtension` ([`Model::by_element`]). Where an extension's file
+//! names no interchange, its records stand in one that is called like the extension.
 
 use crate::resource::{EXTENSIONS, Model, Property, PropertyKind, Resource, Scalar, Target};
 use crate::source::{Presence, ResourceKind};

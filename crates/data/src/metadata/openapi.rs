@@ -60,7 +60,7 @@ pub fn document(model: &Model, section: Section) -> Value {
         .iter()
         .map(|resource| {
             json!({
-                "name": resource.endpoint,
+                "name": names::tag(model, resource),
                 "description": words::about(resource),
                 "x-Ed-Fi-domains": resource.domains,
             })

@@ -36,7 +36,6 @@ pub fn schemas(model: &Model, base_url: &str) -> Value {
     model
         .projects
         .iter()
-        .take(1)
         .map(|project| {
             json!({
                 "description": format!(
@@ -48,6 +47,15 @@ pub fn schemas(model: &Model, base_url: &str) -> Value {
             })
         })
         .collect()
+}
+
+/// Names of the files of one project's set: all types, and the interchanges that may carry its
+/// records.
+pub fn names_of_set(model: &Model, schema: &str) -> BTreeSet<String> {
+    let resources = model.resources.iter().filter(|r| r.schema.eq_ignore_ascii_case(schema));
+    let interchanges = resources.flat_map(|resource| &resource.interchanges);
+    let names = interchanges.map(|interchange| format!("Interchange-{interchange}.xsd"));
+    names.chain([CORE.to_owned()]).collect()
 }
 
 /// Every schema file, by name.
@@ -103,7 +111,7 @@ fn interchange(model: &Model, interchange: &str) -> String {
     };
     let mut references = BTreeSet::new();
     for resource in records {
-        element(&resource.element, &resource.name);
+        element(&resource.element, &model.xml_name(Target::Resource(resource.id)));
         references_of(model, &xml_shape(model, resource), &mut references);
     }
     // A reference may stand as a record, so that others can name it by its id.
@@ -113,10 +121,10 @@ fn interchange(model: &Model, interchange: &str) -> String {
     out + "      </xs:choice>\n    </xs:complexType>\n  </xs:element>\n</xs:schema>\n"
 }
 
-fn references_of<'m>(model: &'m Model, element: &XmlElement, names: &mut BTreeSet<&'m str>) {
+fn references_of(model: &Model, element: &XmlElement, names: &mut BTreeSet<String>) {
     for child in &element.children {
         match &child.content {
-            Content::Reference { target, .. } => _ = names.insert(model.target_name(*target)),
+            Content::Reference { target, .. } => _ = names.insert(model.xml_name(*target)),
             _ => references_of(model, child, names),
         }
     }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use homeroom_data::metadata::{Metadata, routes};
 use homeroom_gateway::Router;
 use homeroom_http::{Call, RequestBody, Timestamp};
-use homeroom_model::{Model, format, link, shipped as shipped_text};
+use homeroom_model::{Model, format, link, shipped as shipped_text, shipped_extension};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use http_body_util::BodyExt;
 
@@ -34,6 +34,20 @@ pub fn small() -> Arc<Model> {
 pub fn shipped() -> Arc<Model> {
     let source = format::read(shipped_text("5.2.0").unwrap()).unwrap();
     Arc::new(link(&[source]).unwrap())
+}
+
+/// Models that the laws about all resources are tried on.
+pub fn models() -> [Arc<Model>; 2] {
+    let older = format::read(shipped_text("4.0.0").unwrap()).unwrap();
+    [Arc::new(link(&[older]).unwrap()), extended(&["tpdm", "sample", "homograph"])]
+}
+
+/// The shipped model with extensions.
+pub fn extended(names: &[&str]) -> Arc<Model> {
+    let core = [shipped_text("5.2.0").unwrap()].into_iter();
+    let extensions = names.iter().map(|name| shipped_extension(name, "5.2.0").unwrap());
+    let sources: Vec<_> = core.chain(extensions).map(|t| format::read(t).unwrap()).collect();
+    Arc::new(link(&sources).unwrap())
 }
 
 /// Sends a GET to the route of the path.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::support::shipped;
+use crate::support::models;
 use homeroom_data::metadata::{Section, document};
 use homeroom_model::{
     ColumnSource, Presence, Property, PropertyKind, Reference, Resource, ResourceKind, Scalar,
@@ -37,6 +37,10 @@ fn resolve<'d>(document: &'d Value, schema: &'d Value) -> &'d Value {
 /// The schema that a client derives from an endpoint, as lightbeam does.
 fn derived_schema<'d>(document: &'d Value, resource: &Resource) -> &'d Value {
     let endpoint = &resource.endpoint;
+    if resource.project > 0 {
+        let posted = &document["paths"][resource.path()]["post"]["requestBody"]["content"];
+        return resolve(document, &posted["application/json"]["schema"]);
+    }
     let single = match endpoint.strip_suffix("ies") {
         Some(stem) => format!("{stem}y"),
         None if endpoint == "people" => "person".into(),
@@ -48,76 +52,85 @@ fn derived_schema<'d>(document: &'d Value, resource: &Resource) -> &'d Value {
 
 #[test]
 fn every_ref_leads_somewhere() {
-    let model = shipped();
-    for section in SECTIONS {
-        let document = document(&model, section);
-        let mut count = 0;
+    for model in models() {
+        for section in SECTIONS {
+            let document = document(&model, section);
+            let mut count = 0;
 
-        each_ref(&document, &mut |target| {
-            count += 1;
-            assert!(document.pointer(&target[1..]).is_some(), "{target}");
-        });
+            each_ref(&document, &mut |target| {
+                count += 1;
+                assert!(document.pointer(&target[1..]).is_some(), "{target}");
+            });
 
-        assert!(count > 1000, "{section:?}: only {count}");
+            assert!(count > 1000, "{section:?}: only {count}");
+        }
     }
 }
 
 #[test]
 fn every_resource_has_its_paths_its_tag_and_its_schema() {
-    let model = shipped();
-    let mut seen = 0;
-    for section in SECTIONS {
-        let document = document(&model, section);
-        let tags: HashSet<&str> = document["tags"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter(|tag| tag["description"].as_str().is_some_and(|text| !text.is_empty()))
-            .map(|tag| tag["name"].as_str().unwrap())
-            .collect();
-        let mut paths: HashSet<&str> =
-            document["paths"].as_object().unwrap().keys().map(String::as_str).collect();
-        for resource in section.resources(&model) {
-            let root = resource.path();
-            let tracked = resource.kind != ResourceKind::Enumeration;
-            for (ending, methods, expected) in [
-                ("", &["get", "post"][..], true),
-                ("/{id}", &["get", "put", "delete"], true),
-                ("/partitions", &["get"], true),
-                ("/deletes", &["get"], tracked),
-                ("/keyChanges", &["get"], tracked),
-            ] {
-                let path = format!("{root}{ending}");
+    for model in models() {
+        let mut seen = 0;
+        for section in SECTIONS {
+            let document = document(&model, section);
+            let tags: HashSet<&str> = document["tags"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|tag| tag["description"].as_str().is_some_and(|text| !text.is_empty()))
+                .map(|tag| tag["name"].as_str().unwrap())
+                .collect();
+            assert_eq!(tags.len(), section.resources(&model).len(), "two tags of one name");
+            let mut paths: HashSet<&str> =
+                document["paths"].as_object().unwrap().keys().map(String::as_str).collect();
+            for resource in section.resources(&model) {
+                let root = resource.path();
+                let tracked = resource.kind != ResourceKind::Enumeration;
+                for (ending, methods, expected) in [
+                    ("", &["get", "post"][..], true),
+                    ("/{id}", &["get", "put", "delete"], true),
+                    ("/partitions", &["get"], true),
+                    ("/deletes", &["get"], tracked),
+                    ("/keyChanges", &["get"], tracked),
+                ] {
+                    let path = format!("{root}{ending}");
 
-                assert_eq!(paths.remove(path.as_str()), expected, "{path}");
-                for method in methods.iter().filter(|_| expected) {
-                    let operation = &document["paths"][&path][method];
-                    assert_eq!(operation["tags"][0], *resource.endpoint, "{method} {path}");
+                    assert_eq!(paths.remove(path.as_str()), expected, "{path}");
+                    for method in methods.iter().filter(|_| expected) {
+                        let operation = &document["paths"][&path][method];
+                        let tag = operation["tags"][0].as_str().unwrap();
+                        assert!(tags.contains(tag), "{method} {path}");
+                        let end = tag.len() - resource.endpoint.len();
+                        assert!(
+                            tag[end..].eq_ignore_ascii_case(&resource.endpoint),
+                            "{tag} {path}"
+                        );
+                    }
                 }
+                assert_eq!(derived_schema(&document, resource)["type"], "object", "{root}");
+                let updatable =
+                    &document["paths"][&format!("{root}/{{id}}")]["put"]["x-Ed-Fi-isUpdatable"];
+                assert_eq!(*updatable == true, resource.updatable_key, "{root}");
+                seen += 1;
             }
-            assert!(tags.contains(resource.endpoint.as_str()), "{root}");
-            assert_eq!(derived_schema(&document, resource)["type"], "object", "{root}");
-            let updatable =
-                &document["paths"][&format!("{root}/{{id}}")]["put"]["x-Ed-Fi-isUpdatable"];
-            assert_eq!(*updatable == true, resource.updatable_key, "{root}");
-            seen += 1;
+            assert!(paths.is_empty(), "{paths:?}");
         }
-        assert!(paths.is_empty(), "{paths:?}");
+        assert_eq!(seen, model.resources.len());
     }
-    assert_eq!(seen, model.resources.len());
 }
 
 #[test]
 fn operations_have_names_of_their_own() {
-    let model = shipped();
-    for section in SECTIONS {
-        let document = document(&model, section);
-        let mut names = HashSet::new();
+    for model in models() {
+        for section in SECTIONS {
+            let document = document(&model, section);
+            let mut names = HashSet::new();
 
-        for (path, item) in document["paths"].as_object().unwrap() {
-            for (method, operation) in item.as_object().unwrap() {
-                let name = operation["operationId"].as_str().unwrap();
-                assert!(names.insert(name), "{method} {path}: {name}");
+            for (path, item) in document["paths"].as_object().unwrap() {
+                for (method, operation) in item.as_object().unwrap() {
+                    let name = operation["operationId"].as_str().unwrap();
+                    assert!(names.insert(name), "{method} {path}: {name}");
+                }
             }
         }
     }
@@ -125,26 +138,27 @@ fn operations_have_names_of_their_own() {
 
 #[test]
 fn every_query_field_is_a_parameter_and_carries_its_identity_mark() {
-    let model = shipped();
-    for section in SECTIONS {
-        let document = document(&model, section);
-        for resource in section.resources(&model) {
-            let path = resource.path();
-            let parameters = document["paths"][&path]["get"]["parameters"].as_array().unwrap();
-            for field in &resource.query_fields {
-                let found: Vec<&Value> = parameters
-                    .iter()
-                    .filter(|p| p["name"].as_str() == Some(field.name.as_str()))
-                    .collect();
+    for model in models() {
+        for section in SECTIONS {
+            let document = document(&model, section);
+            for resource in section.resources(&model) {
+                let path = resource.path();
+                let parameters = document["paths"][&path]["get"]["parameters"].as_array().unwrap();
+                for field in &resource.query_fields {
+                    let found: Vec<&Value> = parameters
+                        .iter()
+                        .filter(|p| p["name"].as_str() == Some(field.name.as_str()))
+                        .collect();
 
-                assert_eq!(found.len(), 1, "{path}?{}", field.name);
-                assert_eq!(found[0]["in"], "query", "{path}?{}", field.name);
-                assert_eq!(
-                    found[0]["x-Ed-Fi-isIdentity"] == true,
-                    field.identity,
-                    "{path}?{}",
-                    field.name
-                );
+                    assert_eq!(found.len(), 1, "{path}?{}", field.name);
+                    assert_eq!(found[0]["in"], "query", "{path}?{}", field.name);
+                    assert_eq!(
+                        found[0]["x-Ed-Fi-isIdentity"] == true,
+                        field.identity,
+                        "{path}?{}",
+                        field.name
+                    );
+                }
             }
         }
     }
@@ -152,23 +166,24 @@ fn every_query_field_is_a_parameter_and_carries_its_identity_mark() {
 
 #[test]
 fn every_property_has_its_schema_at_its_json_path() {
-    let model = shipped();
-    let mut count = 0;
-    for section in SECTIONS {
-        let document = document(&model, section);
-        for resource in section.resources(&model) {
-            let schema = derived_schema(&document, resource);
-            let root = format!("{}: $", resource.endpoint);
-            for own in ["id", "_etag", "_lastModifiedDate"] {
-                assert_eq!(schema["properties"][own]["readOnly"], true, "{root}.{own}");
-            }
-            let members = schema["properties"].as_object().unwrap().len();
-            assert_eq!(members, resource.properties.len() + 3, "{root}");
+    for model in models() {
+        let mut count = 0;
+        for section in SECTIONS {
+            let document = document(&model, section);
+            for resource in section.resources(&model) {
+                let schema = derived_schema(&document, resource);
+                let root = format!("{}: $", resource.endpoint);
+                for own in ["id", "_etag", "_lastModifiedDate"] {
+                    assert_eq!(schema["properties"][own]["readOnly"], true, "{root}.{own}");
+                }
+                let members = schema["properties"].as_object().unwrap().len();
+                assert_eq!(members, resource.properties.len() + 3, "{root}");
 
-            count += check_object(&document, schema, &resource.properties, &root);
+                count += check_object(&document, schema, &resource.properties, &root);
+            }
         }
+        assert!(count > 4000, "only {count}");
     }
-    assert!(count > 4000, "only {count}");
 }
 
 fn check_object(document: &Value, schema: &Value, properties: &[Property], path: &str) -> usize {
@@ -262,45 +277,46 @@ fn check_scalar(schema: &Value, scalar: Scalar, path: &str) {
 
 #[test]
 fn the_key_of_every_resource_is_marked_and_nothing_else() {
-    let model = shipped();
-    for section in SECTIONS {
-        let document = document(&model, section);
-        for resource in section.resources(&model) {
-            let schema = derived_schema(&document, resource);
-            let marked: HashSet<&str> = schema["properties"]
-                .as_object()
-                .unwrap()
-                .iter()
-                .filter(|(_, member)| member["x-Ed-Fi-isIdentity"] == true)
-                .map(|(name, _)| name.as_str())
-                .collect();
-            let mut expected = HashSet::new();
-            for column in &resource.key {
-                match column.source {
-                    ColumnSource::Scalar(at) => {
-                        expected.insert(resource.properties[at].name.as_str());
-                    }
-                    ColumnSource::Part(at, part) => {
-                        let member = &schema["properties"][&resource.properties[at].name];
-                        let PropertyKind::Reference(reference) = &resource.properties[at].kind
-                        else {
-                            panic!("{}: {} is no reference", resource.name, column.name);
-                        };
-                        let name = &reference.parts[part].name;
-                        let member = &resolve(&document, member)["properties"][name];
-                        assert_eq!(member["x-Ed-Fi-isIdentity"], true, "{}", resource.name);
+    for model in models() {
+        for section in SECTIONS {
+            let document = document(&model, section);
+            for resource in section.resources(&model) {
+                let schema = derived_schema(&document, resource);
+                let marked: HashSet<&str> = schema["properties"]
+                    .as_object()
+                    .unwrap()
+                    .iter()
+                    .filter(|(_, member)| member["x-Ed-Fi-isIdentity"] == true)
+                    .map(|(name, _)| name.as_str())
+                    .collect();
+                let mut expected = HashSet::new();
+                for column in &resource.key {
+                    match column.source {
+                        ColumnSource::Scalar(at) => {
+                            expected.insert(resource.properties[at].name.as_str());
+                        }
+                        ColumnSource::Part(at, part) => {
+                            let member = &schema["properties"][&resource.properties[at].name];
+                            let PropertyKind::Reference(reference) = &resource.properties[at].kind
+                            else {
+                                panic!("{}: {} is no reference", resource.name, column.name);
+                            };
+                            let name = &reference.parts[part].name;
+                            let member = &resolve(&document, member)["properties"][name];
+                            assert_eq!(member["x-Ed-Fi-isIdentity"], true, "{}", resource.name);
+                        }
                     }
                 }
-            }
-            for property in &resource.properties {
-                if let (Presence::Key, PropertyKind::Scalar(_)) =
-                    (property.presence, &property.kind)
-                {
-                    expected.insert(property.name.as_str());
+                for property in &resource.properties {
+                    if let (Presence::Key, PropertyKind::Scalar(_)) =
+                        (property.presence, &property.kind)
+                    {
+                        expected.insert(property.name.as_str());
+                    }
                 }
-            }
 
-            assert_eq!(marked, expected, "{}", resource.name);
+                assert_eq!(marked, expected, "{}", resource.name);
+            }
         }
     }
 }

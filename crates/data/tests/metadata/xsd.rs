@@ -7,7 +7,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use serde_json::{Value, json};
 
-use crate::support::{ask, shipped, small, snapshot_text, text};
+use crate::support::{ask, models, small, snapshot_text, text};
 
 #[tokio::test]
 async fn the_list_of_schemas_leads_to_every_file() {
@@ -72,39 +72,43 @@ async fn what_is_no_schema_file_is_not_found() {
 
 #[test]
 fn the_shipped_models_schemas_are_well_formed_and_name_only_types_that_there_are() {
-    let files = schema_files(&shipped());
-    let mut declared: HashMap<String, usize> = HashMap::new();
-    let mut used = vec![];
-    for file in &files {
-        let mut reader = Reader::from_str(&file.text);
-        let mut depth = 0;
-        loop {
-            let (element, opens) = match reader.read_event().unwrap() {
-                Event::Start(element) => (element, true),
-                Event::Empty(element) => (element, false),
-                Event::End(_) => {
-                    depth -= 1;
-                    continue;
+    for (model, count) in models().iter().zip([23, 29]) {
+        let files = schema_files(model);
+        let mut declared: HashMap<String, usize> = HashMap::new();
+        let mut used = vec![];
+        for file in &files {
+            let mut reader = Reader::from_str(&file.text);
+            let mut depth = 0;
+            loop {
+                let (element, opens) = match reader.read_event().unwrap() {
+                    Event::Start(element) => (element, true),
+                    Event::Empty(element) => (element, false),
+                    Event::End(_) => {
+                        depth -= 1;
+                        continue;
+                    }
+                    Event::Eof => break,
+                    _ => continue,
+                };
+                if depth == 1
+                    && matches!(element.name().as_ref(), "xs:complexType" | "xs:simpleType")
+                {
+                    *declared.entry(attribute(&element, "name").unwrap()).or_default() += 1;
                 }
-                Event::Eof => break,
-                _ => continue,
-            };
-            if depth == 1 && matches!(element.name().as_ref(), "xs:complexType" | "xs:simpleType") {
-                *declared.entry(attribute(&element, "name").unwrap()).or_default() += 1;
+                used.extend(["type", "base"].iter().filter_map(|name| attribute(&element, name)));
+                depth += usize::from(opens);
             }
-            used.extend(["type", "base"].iter().filter_map(|name| attribute(&element, name)));
-            depth += usize::from(opens);
+            assert_eq!(depth, 0, "{}", file.name);
         }
-        assert_eq!(depth, 0, "{}", file.name);
-    }
 
-    assert_eq!(files.len(), 26);
-    assert!(used.len() > 3000, "only {}", used.len());
-    for (name, count) in &declared {
-        assert_eq!(*count, 1, "{name}");
-    }
-    for name in used.iter().filter(|name| !name.starts_with("xs:")) {
-        assert!(declared.contains_key(name), "{name}");
+        assert_eq!(files.len(), count);
+        assert!(used.len() > 3000, "only {}", used.len());
+        for (name, count) in &declared {
+            assert_eq!(*count, 1, "{name}");
+        }
+        for name in used.iter().filter(|name| !name.starts_with("xs:")) {
+            assert!(declared.contains_key(name), "{name}");
+        }
     }
 }
 

@@ -63,7 +63,7 @@ impl StandardArgs {
     --rules models/ed-fi/import.toml --out models/ed-fi/5.2.0/ed-fi.model
   homeroom model import --extension ApiSchema-EXTENSION.json --out my-extension.model")]
 pub struct ImportArgs {
-    /// API schema of an extension (JSON), as MetaEd writes it; it alone makes the model file.
+    /// API schema (`ApiSchema.json`) of an extension; it alone makes the model file.
     #[arg(long, value_name = "FILE", conflicts_with_all = ARTEFACTS)]
     extension: Option<PathBuf>,
     /// Which standard, and which other extensions, it extends.

@@ -187,7 +187,7 @@ impl<'a> Reader<'a> {
                 "@" | "!" | "?" => root.push(self.property(line, 1)?),
                 "required" => extension.required = true,
                 "unified" => {
-                    extension.unified.push(words(rest).into_iter().map(String::from).collect())
+                    extension.unified.push(words(rest).into_iter().map(String::from).collect());
                 }
                 "in" => {
                     let [within] = words(rest)[..] else {

@@ -69,15 +69,12 @@ struct Importer<'m> {
 
 impl Importer<'_> {
     fn source(&mut self, root: &At<'_>) -> Option<Source> {
-        let project = match root.get("projectSchema") {
-            Some(project) => project,
-            None => {
-                self.problems.push(root.wrong(
-                    "it has no `projectSchema`; take the ApiSchema file of an extension, as MetaEd \
+        let Some(project) = root.get("projectSchema") else {
+            self.problems.push(root.wrong(
+                "it has no `projectSchema`; take the ApiSchema file of an extension, as MetaEd \
                      writes it",
-                ));
-                return None;
-            }
+            ));
+            return None;
         };
         if project.get("isExtensionProject").is_some_and(|flag| !flag.is_true()) {
             self.problems.push(
@@ -92,7 +89,7 @@ impl Importer<'_> {
         let version = self.text(&project, "projectVersion")?.to_owned();
         let core = &self.model.projects[0];
         self.check_project(&project, &name, &schema, &version);
-        let resources = project.get("resourceSchemas").filter(|found| found.is_object());
+        let resources = project.get("resourceSchemas").filter(At::is_object);
         let Some(resources) = resources else {
             self.problems.push(
                 project.at("resourceSchemas").wrong("it must be an object: a schema by endpoint"),

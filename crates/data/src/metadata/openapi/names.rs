@@ -48,20 +48,36 @@ pub fn target(model: &Model, target: Target) -> String {
         Target::Resource(id) => schema(model.resource(id)),
         Target::Abstract(id) => {
             let base = model.base(id);
-            let schema = base
-                .subclasses
-                .first()
-                .map_or(model.projects[0].schema.as_str(), |id| &model.resource(*id).schema);
             let mut letters = base.name.chars();
             let first = letters.next().map(|letter| letter.to_ascii_lowercase());
             let name: String = first.into_iter().chain(letters).collect();
-            format!("{}_{name}", prefix(schema))
+            format!("{}_{name}", prefix(&base.schema))
         }
     }
 }
 
+/// What stands in front of a resource's name where names must be unique over all schemas: nothing,
+/// unless a schema before has a resource of the same name or endpoint; then `homograph`.
+pub fn apart(model: &Model, resource: &Resource) -> String {
+    let is_known = |other: &&Resource| {
+        other.project < resource.project
+            && (other.name.eq_ignore_ascii_case(&resource.name)
+                || other.endpoint.eq_ignore_ascii_case(&resource.endpoint))
+    };
+    let known = model.resources.iter().find(is_known);
+    known.map_or_else(String::new, |_| prefix(&resource.schema))
+}
+
+/// The tag of a resource's operations: its endpoint, with [`apart`] in front.
+pub fn tag(model: &Model, resource: &Resource) -> String {
+    match apart(model, resource) {
+        none if none.is_empty() => resource.endpoint.clone(),
+        apart => apart + &capitalized(&resource.endpoint),
+    }
+}
+
 /// `ed-fi` is `edFi`.
-fn prefix(schema: &str) -> String {
+pub fn prefix(schema: &str) -> String {
     let mut words = schema.split(['-', '_']).filter(|word| !word.is_empty());
     let first = words.next().unwrap_or_default().to_ascii_lowercase();
     words.fold(first, |out, word| out + &capitalized(&word.to_ascii_lowercase()))

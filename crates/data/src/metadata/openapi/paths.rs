@@ -213,7 +213,7 @@ impl Operations<'_> {
     ) -> Value {
         responses.sort_keys();
         let mut operation = json!({
-            "tags": [self.resource.endpoint],
+            "tags": [names::tag(self.model, self.resource)],
             "summary": summary,
             "operationId": id,
             "parameters": parameters,
@@ -259,11 +259,13 @@ impl Operations<'_> {
     }
 
     fn plural(&self) -> String {
-        capitalized(&self.resource.endpoint)
+        capitalized(&names::apart(self.model, self.resource))
+            + &capitalized(&self.resource.endpoint)
     }
 
     fn single(&self) -> String {
-        capitalized(&names::of_resource(self.resource))
+        capitalized(&names::apart(self.model, self.resource))
+            + &capitalized(&names::of_resource(self.resource))
     }
 }
 

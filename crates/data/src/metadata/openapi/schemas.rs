@@ -75,6 +75,9 @@ impl Writer<'_> {
     ) {
         for property in properties {
             let member = match &property.kind {
+                PropertyKind::Object(projects) if property.is_extensions() => {
+                    to(&self.extensions(owner, property, projects))
+                }
                 PropertyKind::Scalar(kind) => self.scalar(property, *kind),
                 PropertyKind::Reference(reference) => {
                     to(&self.reference(owner, &property.name, reference))
@@ -97,6 +100,30 @@ impl Writer<'_> {
             };
             members.insert(property.name.clone(), member);
         }
+    }
+
+    /// Writes the schemas of what extensions add to an object and gives the name of the outer one:
+    /// `edFi_school` has `schoolExtensions`, and that `tpdm_schoolExtension`.
+    fn extensions(&mut self, owner: &str, property: &Property, projects: &[Property]) -> String {
+        let stem = owner.split_once('_').map_or(owner, |(_, stem)| stem);
+        let mut members = Map::new();
+        for project in projects {
+            let PropertyKind::Object(added) = &project.kind else { continue };
+            let owner = format!("{}_{stem}", names::prefix(&project.name));
+            let mut inner = Map::new();
+            self.members(&owner, added, None, &mut inner);
+            let name = format!("{owner}Extension");
+            self.schemas.insert(name.clone(), object(added, inner));
+            members.insert(project.name.clone(), to(&name));
+        }
+        let mut name = format!("{stem}Extensions");
+        if self.is_taken(&name) {
+            name = format!("{owner}Extensions");
+        }
+        let mut schema = object(projects, members);
+        schema["description"] = words::property(property, vocabulary(self.model)).into();
+        self.schemas.insert(name.clone(), schema);
+        name
     }
 
     fn scalar(&self, property: &Property, kind: Scalar) -> Value {

@@ -84,6 +84,9 @@ pub fn property(property: &Property, descriptor: impl Fn(Scalar) -> Option<Strin
         PropertyKind::List(_) => {
             format!("The {}, in no particular order.", words(&property.name))
         }
+        PropertyKind::Object(_) if property.is_extensions() => {
+            "What extensions of the standard add, by extension.".to_owned()
+        }
         PropertyKind::Object(_) | PropertyKind::Reference(_) => {
             format!("The {}.", words(&property.name))
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use homeroom_model::{Model, ResourceKind, Scalar};
+use homeroom_model::{Model, ResourceKind, Scalar, Target};
 
 use super::super::markup::escaped;
 
@@ -68,7 +68,11 @@ impl SimpleTypes {
                     facet("minLength", "1".into()),
                     facet("maxLength", DESCRIPTOR_URI_MAX.to_string()),
                 ];
-                (format!("{}ReferenceType", model.resource(id).name), "xs:string", facets)
+                (
+                    format!("{}ReferenceType", model.xml_name(Target::Resource(id))),
+                    "xs:string",
+                    facets,
+                )
             }
         };
         self.add(&name, base, &facets);

@@ -48,16 +48,17 @@ impl<'m> Writer<'m> {
     /// The type of a resource's record.
     pub fn record(&mut self, resource: &Resource) {
         let children = joined(&xml_shape(self.model, resource).children);
+        let name = self.model.xml_name(Target::Resource(resource.id));
         if resource.kind == ResourceKind::Descriptor {
             if self.descriptor.is_none() {
                 self.extension("DescriptorType", "ComplexObjectType", &children);
                 self.descriptor = Some(children.clone());
             }
             if self.descriptor.as_ref() == Some(&children) {
-                return self.extension(&resource.name, "DescriptorType", &[]);
+                return self.extension(&name, "DescriptorType", &[]);
             }
         }
-        self.extension(&resource.name, "ComplexObjectType", &children);
+        self.extension(&name, "ComplexObjectType", &children);
     }
 
     /// The types of a reference to a target: by identity, by lookup or by the attribute `ref`.
@@ -67,8 +68,9 @@ impl<'m> Writer<'m> {
             return;
         }
         let name = self.model.target_name(target).to_owned();
+        let kind = self.model.xml_name(target);
         let Some(identity) = shape.child(&format!("{name}Identity")) else { return };
-        self.open(1, "complexType", &format!(" name=\"{}\"", escaped(&identity_type(&name))));
+        self.open(1, "complexType", &format!(" name=\"{}\"", escaped(&identity_type(&kind))));
         self.open(2, "all", "");
         for child in joined(&identity.children) {
             self.element(3, &child, Occurs::Once);
@@ -80,8 +82,8 @@ impl<'m> Writer<'m> {
         if let Target::Abstract(base) = target {
             self.base_lookup(&lookup, self.model.base(base));
         }
-        let parts = [("Identity", identity_type(&name)), ("Lookup", lookup)];
-        self.open(1, "complexType", &format!(" name=\"{}ReferenceType\"", escaped(&name)));
+        let parts = [("Identity", identity_type(&kind)), ("Lookup", lookup)];
+        self.open(1, "complexType", &format!(" name=\"{}ReferenceType\"", escaped(&kind)));
         self.open(2, "complexContent", "");
         self.open(3, "extension", " base=\"ReferenceType\"");
         self.open(4, "sequence", "");
@@ -117,9 +119,9 @@ impl<'m> Writer<'m> {
 
     /// The type of a lookup: the target's own record, as any of its elements may stand there.
     fn lookup_type(&self, target: Target) -> String {
-        let name = self.model.target_name(target);
+        let name = self.model.xml_name(target);
         match target {
-            Target::Resource(_) => name.to_owned(),
+            Target::Resource(_) => name,
             Target::Abstract(_) => format!("{name}LookupType"),
         }
     }
@@ -164,7 +166,7 @@ impl<'m> Writer<'m> {
             Content::Value(_, scalar) => Some(self.simple.of(self.model, *scalar)),
             Content::SchoolYear(_) => Some(self.simple.school_year(self.model)),
             Content::Reference { target, .. } => {
-                Some(format!("{}ReferenceType", self.model.target_name(*target)))
+                Some(format!("{}ReferenceType", self.model.xml_name(*target)))
             }
             Content::Lookup(target) => Some(self.lookup_type(*target)),
             Content::Ignored => Some("xs:anyType".into()),

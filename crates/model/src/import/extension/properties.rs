@@ -121,9 +121,10 @@ impl<'w> Walk<'w> {
         let mut properties = vec![];
         for (name, at) in members {
             let path = format!("{}.{name}", scope.path);
-            let is_key = match scope.is_item {
-                true => only || scope.keys.contains(&name),
-                false => scope.path == "$" && self.facts.in_identity(&path),
+            let is_key = if scope.is_item {
+                only || scope.keys.contains(&name)
+            } else {
+                scope.path == "$" && self.facts.in_identity(&path)
             };
             let presence = if is_key {
                 Presence::Key
