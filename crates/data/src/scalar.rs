@@ -135,7 +135,9 @@ fn number_text<'j>(json: &'j Json<'_>) -> Option<&'j str> {
         Json::Number(text) => Some(text),
         Json::Text(text) => {
             let text = text.trim();
-            matches!(Json::read(text.as_bytes()), Ok(Json::Number(_))).then_some(text)
+            // The number is the whole text: reading passes over a mark of byte order before it.
+            matches!(Json::read(text.as_bytes()), Ok(Json::Number(all)) if all.len() == text.len())
+                .then_some(text)
         }
         _ => None,
     }
@@ -390,6 +392,17 @@ mod tests {
     fn canonical(scalar: Scalar, sent: &str) -> Result<String, String> {
         let mut out = String::new();
         write(&mut out, scalar, &Json::read(sent.as_bytes()).unwrap()).map(|()| out)
+    }
+
+    #[test]
+    fn a_mark_of_byte_order_is_no_part_of_a_number() {
+        let int = Scalar::Integer { bits: 32, min: -5, max: 4_000_000_000 };
+        let decimal = Scalar::Decimal { precision: 5, scale: 2, min: None, max: None };
+
+        for sent in ["\"\u{feff}5\"", "\"\u{feff}5e-3\"", "\"\u{feff}5.5\""] {
+            assert!(canonical(int, sent).is_err(), "{sent:?}");
+            assert!(canonical(decimal, sent).is_err(), "{sent:?}");
+        }
     }
 
     #[test]
