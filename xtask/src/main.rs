@@ -1,7 +1,8 @@
-//! Tasks of the house, a module each: `cargo xtask check`, `bench`, `gen`, `test`, `long`.
+//! Tasks of the house, a module each; `cargo xtask` lists them.
 
 mod bench;
 mod check;
+mod fuzz;
 mod generate;
 mod house;
 mod long;
@@ -39,6 +40,12 @@ const TASKS: &[Task] = &[
         arguments: "",
         does: "writes the generated pages under docs/reference",
         run: generate::run,
+    },
+    Task {
+        name: "fuzz",
+        arguments: "[--target T] [--seconds N]",
+        does: "what must hold for any bytes, by a coverage-guided fuzzer",
+        run: fuzz::run,
     },
     Task {
         name: "shim",

@@ -89,6 +89,12 @@ impl Summary {
         }
     }
 
+    /// As [`Summary::take_check`], and shows the line.
+    pub fn take_check_shown(&mut self, line: &str) {
+        println!("{line}");
+        self.take_check(line);
+    }
+
     /// Takes note that a program ended badly; one that named no failed test counts as one.
     pub fn ended_badly(&mut self, failed_before: usize) {
         self.failed = self.failed.max(failed_before + 1);

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::house::{self, Done, cargo};
 use crate::summary::Summary;
+use crate::{fuzz, long};
 
 /// Runs the tests, on SQLite and on each PostgreSQL that can be had. Without arguments all of them,
 /// the client suites too; arguments go to `cargo test`.
@@ -25,6 +26,7 @@ pub fn run(arguments: &[String]) -> Done {
 ///
 /// As [`run`].
 pub fn run_with(arguments: &[String], environment: &[(&str, &str)]) -> Done {
+    let is_long = environment.iter().any(|(name, _)| *name == long::LONG);
     let mut summary = Summary::default();
     let named = std::env::var_os(postgres::VARIABLE).is_some();
     let servers = (!named).then(|| postgres::Servers::start(&mut summary));
@@ -36,6 +38,7 @@ pub fn run_with(arguments: &[String], environment: &[(&str, &str)]) -> Done {
     rust(arguments, &environment, &mut summary)?;
     if arguments.is_empty() {
         clients::run(&mut summary);
+        fuzz::check(&mut summary, is_long);
     }
     if !summary.skipped.is_empty() {
         println!();

@@ -15,6 +15,8 @@ mod causes;
 mod error;
 mod fault;
 mod flaw;
+#[cfg(fuzzing)]
+pub mod fuzz;
 mod identity;
 mod intake;
 mod json_file;

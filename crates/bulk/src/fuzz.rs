@@ -1,0 +1,71 @@
+//! For the fuzzer: an interchange is read to its end without what a load needs beside the file.
+
+use std::fs::File;
+use std::path::Path;
+
+use homeroom_data::DataApi;
+use homeroom_data::validate::examine;
+
+use crate::levels::Levels;
+use crate::xml::{Lookups, ReadError, Shapes, XmlFile, survey};
+
+/// What reading needs beside a file, made once.
+pub struct XmlReader {
+    target: &'static DataApi,
+    shapes: Shapes<'static>,
+    levels: Levels,
+}
+
+impl XmlReader {
+    /// A reader of interchanges for a store.
+    ///
+    /// # Panics
+    ///
+    /// When the model's resources have no order.
+    pub fn new(target: &'static DataApi) -> Self {
+        let model = &target.catalog.model;
+        let levels = Levels::of_model(model, &[]).expect("a linked model has an order");
+        Self { target, shapes: Shapes::of(model), levels }
+    }
+
+    /// Surveys a file, reads and checks every record, and reads it again from its place; gives the
+    /// number of records, or why the file is refused.
+    ///
+    /// # Errors
+    ///
+    /// Why nothing of the file would be loaded.
+    ///
+    /// # Panics
+    ///
+    /// When a record is another one when it is read again, or the file is not as it was surveyed.
+    pub fn read(&self, path: &Path) -> Result<u64, String> {
+        let (catalog, shapes) = (&self.target.catalog, &self.shapes);
+        let model = &catalog.model;
+        let lookups = Lookups::new(self.target, shapes);
+        let opened = File::open(path).map_err(|error| error.to_string())?;
+        let survey = survey(&opened, 0, shapes, &self.levels).map_err(|error| error.message)?;
+        let file = XmlFile::new(model, shapes, &lookups, path, 0, &survey.ids);
+        let mut places = vec![];
+        for run in survey.runs {
+            let is_wanted = |id| self.levels.of(id) == run.level;
+            let read = file.each(run, &is_wanted, &mut |record| {
+                if let Some(resource) = record.resource {
+                    _ = examine(catalog, model.resource(resource), &record.json);
+                }
+                places.push((record.at, format!("{:?}", record.json)));
+                Ok(())
+            });
+            match read {
+                Ok(()) => {}
+                // What a survey lets pass may still not be a document.
+                Err(ReadError::Malformed(malformed)) => return Err(malformed.message),
+                Err(ReadError::Load(error)) => panic!("{error}"),
+            }
+        }
+        for (at, json) in &places {
+            let again = file.at(*at).expect("a record that was read can be read again");
+            assert_eq!(format!("{:?}", again.json), *json, "the same record");
+        }
+        Ok(places.len() as u64)
+    }
+}

@@ -1,0 +1,71 @@
+//! JSON: read as `serde_json` reads it, and what validation makes of it stays as it is.
+
+use homeroom_data::json::Json;
+use homeroom_data::validate::validate;
+use serde_json::Value;
+
+use crate::World;
+
+/// What our reader refuses and the other one takes, as its message begins.
+const LIMITS: &[&str] = &["nested too deep", "more values than"];
+
+/// Two bytes choose a resource, the rest is the document.
+///
+/// # Panics
+///
+/// When the readers disagree beyond the documented differences (limits; numbers that no `f64`
+/// holds; names that stand twice; a mark of byte order), or validation does not keep its own text.
+pub fn json(bytes: &[u8]) {
+    let world = World::get();
+    let model = world.model();
+    let Some((at, text)) = crate::choice(bytes, model.resources.len()) else { return };
+    let ours = Json::read(text);
+    let theirs =
+        serde_json::from_slice::<Value>(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text));
+    let ours = match (ours, theirs) {
+        (Ok(ours), Ok(theirs)) => {
+            assert!(is_same(&ours, &theirs), "read as {ours:?} and as {theirs:?}");
+            ours
+        }
+        (Ok(ours), Err(error)) => {
+            let error = error.to_string();
+            assert!(error.starts_with("number out of range"), "refused by the other: {error}");
+            ours
+        }
+        (Err(error), Ok(_)) => {
+            let is_limit = LIMITS.iter().any(|limit| error.message.starts_with(limit));
+            assert!(is_limit, "taken by the other: {error}");
+            return;
+        }
+        (Err(_), Err(_)) => return,
+    };
+    let (catalog, resource) = (&world.data.catalog, &model.resources[at]);
+    let Ok(first) = validate(catalog, resource, &ours) else { return };
+    let again = Json::read(first.body.as_bytes()).expect("canonical text is JSON");
+    let second = validate(catalog, resource, &again).expect("canonical text is valid");
+    assert_eq!(second.body, first.body, "canonical text stays as it is");
+    assert_eq!(second.key, first.key, "the identity stays as it is");
+    assert_eq!(second.alias, first.alias, "the identity under the base stays as it is");
+    assert_eq!(second.references, first.references, "references stay as they are");
+    assert_eq!(second.descriptors, first.descriptors, "descriptors stay as they are");
+}
+
+fn is_same(ours: &Json<'_>, theirs: &Value) -> bool {
+    match (ours, theirs) {
+        (Json::Null, Value::Null) => true,
+        (Json::Boolean(ours), Value::Bool(theirs)) => ours == theirs,
+        (Json::Number(ours), Value::Number(theirs)) => serde_json::from_str::<Value>(ours)
+            .is_ok_and(|ours| ours == Value::from(theirs.clone())),
+        (Json::Text(ours), Value::String(theirs)) => ours == theirs,
+        (Json::Array(ours), Value::Array(theirs)) => {
+            ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(a, b)| is_same(a, b))
+        }
+        (Json::Object(ours), Value::Object(theirs)) => {
+            // Of a name that stands twice, the other keeps the last value.
+            let last = |name: &str| ours.iter().rev().find(|(n, _)| n == name).map(|(_, v)| v);
+            ours.iter().all(|(name, _)| theirs.contains_key(name.as_ref()))
+                && theirs.iter().all(|(name, b)| last(name).is_some_and(|a| is_same(a, b)))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,113 @@
+//! A Homeroom without sockets, made once a process: a small district in a store of its own.
+
+use std::sync::{Arc, LazyLock};
+
+use bytes::Bytes;
+use homeroom_access::{Access, AccessConfig, Manage};
+use homeroom_data::{Catalog, DataApi};
+use homeroom_district::{DistrictPlan, documents};
+use homeroom_gateway::{FrontDoor, Limits, Metrics};
+use homeroom_http::{RequestBody, Timestamp};
+use homeroom_model::{Model, format, link, shipped};
+use homeroom_store::Store;
+use http::{Method, Request, StatusCode, Uri};
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+/// School years and the like, which a new store holds.
+const SEED: &str = include_str!("../../models/ed-fi/5.2.0/seed.jsonl");
+
+/// Students of the district.
+const STUDENTS: usize = 2;
+
+/// What all targets share.
+pub struct World {
+    /// Catalog and store.
+    pub data: DataApi,
+    /// Keys and tokens.
+    pub access: Arc<Access>,
+    /// `Bearer TOKEN` of a key that may do everything.
+    pub authorization: String,
+    door: FrontDoor,
+    runtime: Runtime,
+}
+
+static WORLD: LazyLock<World> = LazyLock::new(World::new);
+
+impl World {
+    /// The one world.
+    pub fn get() -> &'static Self {
+        &WORLD
+    }
+
+    /// The district that the store holds, and that the seeds of the corpus are made from.
+    pub fn district() -> DistrictPlan {
+        DistrictPlan::new(STUDENTS, 1, 2026).expect("a small district can be planned")
+    }
+
+    /// The shipped model.
+    pub fn model(&self) -> &Model {
+        &self.data.catalog.model
+    }
+
+    fn new() -> Self {
+        let runtime = Runtime::new().expect("threads can be had");
+        let now = Timestamp::now();
+        let text = shipped("5.2.0").expect("the model is shipped");
+        let model = Arc::new(link(&[format::read(text).unwrap()]).unwrap());
+        let store = Store::temporary(&[]).unwrap();
+        let catalog = Catalog::bind(Arc::clone(&model), &store).unwrap();
+        let data = DataApi::new(Arc::new(catalog), store.clone());
+        homeroom_data::seed(&data.catalog, &data.store, SEED, now).unwrap();
+        let all = documents(&Self::district()).map(|one| (one.resource, one.json));
+        let loaded = homeroom_bulk::load_documents(&data, all).unwrap();
+        assert_eq!(loaded.rejected, 0, "the district is loaded whole");
+        let config = AccessConfig::default();
+        let access =
+            runtime.block_on(Access::open(store, Arc::clone(&model), config, now)).unwrap();
+        access.set_education_organizations(Arc::new(data.clone()));
+        let mut routes = homeroom_access::routes(&access);
+        routes.extend(homeroom_data::routes(&data));
+        let metrics = Arc::new(Metrics::new("0.0.0"));
+        let door = FrontDoor::new(routes, Arc::clone(&access), metrics, Limits::default()).unwrap();
+        let mut world = Self { data, access, authorization: String::new(), door, runtime };
+        world.authorization = world.token(now);
+        world
+    }
+
+    fn token(&self, now: Timestamp) -> String {
+        let asked = Manage::CreateKey {
+            claim_set: Some("FullAccess".into()),
+            name: Some("fuzz".into()),
+            scopes: vec![],
+            education_organizations: vec![],
+            namespace_prefixes: vec![],
+        };
+        let made = self.runtime.block_on(self.access.manage(asked, now)).unwrap();
+        let body = json!({
+            "grant_type": "client_credentials",
+            "client_id": made["key"],
+            "client_secret": made["secret"],
+        });
+        let uri = Uri::from_static("/oauth/token");
+        let (status, body) = self.send(Method::POST, uri, body.to_string());
+        assert_eq!(status, 200);
+        let answer: Value = serde_json::from_slice(&body).unwrap();
+        format!("Bearer {}", answer["access_token"].as_str().unwrap())
+    }
+
+    /// Sends a request through the front door.
+    pub fn send(&self, method: Method, uri: Uri, body: impl Into<Bytes>) -> (StatusCode, Bytes) {
+        let mut request = Request::builder().method(method).uri(uri).header("host", "fuzz");
+        request = request.header("content-type", "application/json");
+        if !self.authorization.is_empty() {
+            request = request.header("authorization", &self.authorization);
+        }
+        let (head, ()) = request.body(()).unwrap().into_parts();
+        let body = RequestBody::Bytes(body.into());
+        let (head, body) = self.runtime.block_on(self.door.answer(head, body)).into_parts();
+        let body = self.runtime.block_on(body.collect()).unwrap().to_bytes();
+        (head.status, body)
+    }
+}
