@@ -7,6 +7,7 @@ mod generate;
 mod house;
 mod long;
 mod shim;
+mod soak;
 mod summary;
 mod test;
 
@@ -46,6 +47,12 @@ const TASKS: &[Task] = &[
         arguments: "[--target T] [--seconds N]",
         does: "what must hold for any bytes, by a coverage-guided fuzzer",
         run: fuzz::run,
+    },
+    Task {
+        name: "soak",
+        arguments: "[--minutes N] [--rate R] [--binary FILE] [--json]",
+        does: "the real binary under a steady mixed load: nothing grows, fails or panics",
+        run: soak::run,
     },
     Task {
         name: "shim",

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::house::{self, Done, cargo};
 use crate::summary::Summary;
-use crate::{fuzz, long};
+use crate::{fuzz, long, soak};
 
 /// Runs the tests, on SQLite and on each PostgreSQL that can be had. Without arguments all of them,
 /// the client suites too; arguments go to `cargo test`.
@@ -39,6 +39,9 @@ pub fn run_with(arguments: &[String], environment: &[(&str, &str)]) -> Done {
     if arguments.is_empty() {
         clients::run(&mut summary);
         fuzz::check(&mut summary, is_long);
+        if is_long {
+            soak::check(&mut summary);
+        }
     }
     if !summary.skipped.is_empty() {
         println!();

@@ -1,0 +1,121 @@
+//! `cargo xtask soak`: the real binary under a steady mixed load for a long time, and whether
+//! anything grew, failed or panicked meanwhile.
+//!
+//! Requests are sent on a schedule, whether or not answers come in time. The number of documents
+//! stays as it is (creates and deletes keep each other up), so what grows is not data. Beside the
+//! well-behaved there are clients that are slow, break off, or talk nonsense.
+
+mod client;
+mod load;
+mod sample;
+mod server;
+mod verdict;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::house::{self, Done, cargo, root, succeed};
+use crate::summary::Summary;
+use load::{Load, Tally};
+use sample::Sample;
+use server::Server;
+
+/// Pause between two samples.
+const SAMPLE: Duration = Duration::from_secs(5);
+/// Longest wait for the last requests when the load has ended.
+const SETTLE: Duration = Duration::from_secs(10);
+
+/// What a soak is told.
+struct Settings {
+    minutes: f64,
+    rate: f64,
+    json: bool,
+    binary: Option<PathBuf>,
+}
+
+/// Runs a soak and prints its table and verdict.
+///
+/// # Errors
+///
+/// When something grew, failed or panicked, or the server cannot be had.
+pub fn run(arguments: &[String]) -> Done {
+    let mut settings = Settings { minutes: 30.0, rate: 200.0, json: false, binary: None };
+    let mut rest = arguments.iter().map(String::as_str);
+    while let Some(argument) = rest.next() {
+        let mut value = || rest.next().ok_or_else(|| format!("{argument} wants a value"));
+        let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is no number"));
+        match argument {
+            "--minutes" => settings.minutes = number(value()?)?,
+            "--rate" => settings.rate = number(value()?)?,
+            "--binary" => settings.binary = Some(value()?.into()),
+            "--json" => settings.json = true,
+            _ => return Err(format!("unknown: {argument}; see `cargo xtask`")),
+        }
+    }
+    let findings = soak(&settings)?;
+    if findings == 0 { Ok(()) } else { Err(house::TOLD.to_owned()) }
+}
+
+/// A soak as a test among others.
+pub fn check(summary: &mut Summary) {
+    println!("\nsoak");
+    let settings = Settings { minutes: 30.0, rate: 200.0, json: false, binary: None };
+    summary.take_check_shown(&match soak(&settings) {
+        Ok(0) => "passed: soak of 30 minutes".to_owned(),
+        Ok(count) => format!("failed: soak: {count} of the checks above"),
+        Err(problem) => format!("failed: soak: {problem}"),
+    });
+}
+
+/// Runs a soak; gives how many checks do not hold.
+fn soak(settings: &Settings) -> Result<usize, String> {
+    let binary = match &settings.binary {
+        Some(binary) => binary.clone(),
+        None => {
+            succeed(&mut cargo(&["build", "--release", "--locked", "--quiet", "-p", "homeroom"]))?;
+            root().join("target/release/homeroom")
+        }
+    };
+    let server = Server::start(&binary, &root().join("target/soak"))?;
+    let time = Duration::from_secs_f64(settings.minutes * 60.0);
+    let (tally, is_over) = (Tally::default(), AtomicBool::new(false));
+    let load = Load { server: &server, tally: &tally, is_over: &is_over, rate: settings.rate };
+    load.fill()?;
+    let samples = std::thread::scope(|scope| -> Result<Vec<Sample>, String> {
+        load.start(scope);
+        let begun = Instant::now();
+        let mut samples = vec![];
+        while begun.elapsed() < time && server.is_alive() {
+            std::thread::sleep(SAMPLE.min(time.saturating_sub(begun.elapsed())));
+            let sample = Sample::take(&server, &tally, begun.elapsed());
+            match sample {
+                Ok(sample) => samples.push(sample),
+                Err(problem) => eprintln!("no sample: {problem}"),
+            }
+        }
+        is_over.store(true, Ordering::Release);
+        Ok(samples)
+    })?;
+    std::thread::sleep(Duration::from_secs(1));
+    let begun = Instant::now();
+    let mut last = Sample::take(&server, &tally, time);
+    while last.as_ref().is_ok_and(|last| last.in_flight > 0) && begun.elapsed() < SETTLE {
+        std::thread::sleep(Duration::from_millis(100));
+        last = Sample::take(&server, &tally, time);
+    }
+    let stored = load.stored();
+    let log = server.log();
+    let findings = verdict::judge(&samples, last.as_ref().ok(), &tally, stored.as_ref(), &log);
+    if settings.json {
+        let found: Vec<_> = findings.iter().map(verdict::Finding::json).collect();
+        let samples: Vec<_> = samples.iter().map(Sample::json).collect();
+        println!("{}", json!({ "checks": found, "load": tally.json(), "samples": samples }));
+    } else {
+        sample::print(&samples, &tally);
+        verdict::print(&findings);
+    }
+    Ok(findings.iter().filter(|finding| !finding.holds).count())
+}

@@ -1,0 +1,102 @@
+//! A small HTTP client: one kept connection.
+
+use std::io::{BufRead as _, BufReader, Error, Read as _, Result, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// Longest wait for an answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// An answer.
+#[derive(Debug)]
+pub struct Answer {
+    /// Status.
+    pub status: u16,
+    /// Path of the `Location`, if there was one.
+    pub location: Option<String>,
+    /// `Total-Count`, if there was one.
+    pub total: Option<u64>,
+    /// Body.
+    pub body: Vec<u8>,
+}
+
+/// A client.
+#[derive(Debug)]
+pub struct Client {
+    address: SocketAddr,
+    connection: Option<BufReader<TcpStream>>,
+    /// The bearer token, if any.
+    pub token: Option<String>,
+}
+
+impl Client {
+    /// A client without a token.
+    pub fn new(address: SocketAddr) -> Self {
+        Self { address, connection: None, token: None }
+    }
+
+    /// A request as bytes.
+    pub fn request(&self, method: &str, path: &str, body: Option<&str>) -> String {
+        let token = self.token.as_ref().map(|token| format!("authorization: Bearer {token}\r\n"));
+        let length = body.map(|body| {
+            format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len())
+        });
+        format!(
+            "{method} {path} HTTP/1.1\r\nhost: soak\r\n{}{}\r\n{}",
+            token.unwrap_or_default(),
+            length.unwrap_or_default(),
+            body.unwrap_or_default()
+        )
+    }
+
+    /// A connection of its own.
+    pub fn connect(&self) -> Result<TcpStream> {
+        let stream = TcpStream::connect_timeout(&self.address, PATIENCE)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(stream)
+    }
+
+    /// Sends a request and reads its answer.
+    pub fn send(&mut self, method: &str, path: &str, body: Option<&str>) -> Result<Answer> {
+        let request = self.request(method, path, body);
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => BufReader::new(self.connect()?),
+        };
+        connection.get_mut().write_all(request.as_bytes())?;
+        let (answer, is_kept) = read(&mut connection)?;
+        self.connection = is_kept.then_some(connection);
+        Ok(answer)
+    }
+}
+
+/// Reads an answer, and whether the connection is kept.
+fn read(from: &mut BufReader<TcpStream>) -> Result<(Answer, bool)> {
+    let mut line = String::new();
+    from.read_line(&mut line)?;
+    let status = line.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let status = status.ok_or_else(|| Error::other(format!("no status line: {line:?}")))?;
+    let mut answer = Answer { status, location: None, total: None, body: vec![] };
+    let (mut length, mut is_kept) = (0, true);
+    loop {
+        line.clear();
+        from.read_line(&mut line)?;
+        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.parse().map_err(Error::other)?,
+            "connection" => is_kept = value != "close",
+            "total-count" => answer.total = value.parse().ok(),
+            "location" => {
+                answer.location = value.splitn(4, '/').nth(3).map(|path| format!("/{path}"));
+            }
+            _ => {}
+        }
+    }
+    if status != 204 && status != 304 {
+        answer.body.resize(length, 0);
+        from.read_exact(&mut answer.body)?;
+    }
+    Ok((answer, is_kept))
+}

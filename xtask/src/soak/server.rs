@@ -1,0 +1,122 @@
+//! The server under test: the real binary on a new store, its log kept.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::client::Client;
+
+/// Longest wait for the server to serve.
+const START: Duration = Duration::from_mins(1);
+/// Most lines of the log that are kept.
+const LINES_MAX: usize = 1_000;
+
+/// A running server; it is killed when the value goes.
+pub struct Server {
+    child: Child,
+    /// Address of the API.
+    pub api: SocketAddr,
+    /// Address of metrics and probes.
+    pub admin: SocketAddr,
+    /// The store's folder.
+    pub data: std::path::PathBuf,
+    key: Value,
+    log: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    /// Makes a key in a new store in `folder`, starts the server and waits until it serves.
+    pub fn start(binary: &Path, folder: &Path) -> Result<Self, String> {
+        let failed = |error: std::io::Error| format!("{}: {error}", binary.display());
+        _ = std::fs::remove_dir_all(folder);
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        let data = folder.join("data");
+        let command = |arguments: &[&str]| {
+            let mut command = Command::new(binary);
+            command.args(arguments).arg("--data-dir").arg(&data).current_dir(folder);
+            command
+        };
+        let create = ["keys", "create", "--claim-set", "FullAccess", "--json"];
+        let made = command(&create).output().map_err(failed)?;
+        let key: Value =
+            serde_json::from_slice(&made.stdout).map_err(|e| format!("keys create: {e}"))?;
+        let mut child = command(&["serve", "--listen", "127.0.0.1:0"])
+            .args(["--admin-listen", "127.0.0.1:0"])
+            .env("HOMEROOM_LOG__FORMAT", "json")
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let stderr = child.stderr.take().expect("it was asked for");
+        let log = Arc::new(Mutex::new(vec![]));
+        let kept = Arc::clone(&log);
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                if kept.len() < LINES_MAX {
+                    kept.push(line);
+                }
+            }
+        });
+        let begun = Instant::now();
+        while begun.elapsed() < START {
+            let lines = log.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let serves = lines.iter().find_map(|line| {
+                let line: Value = serde_json::from_str(line).ok()?;
+                (line["message"] == "serves").then_some(line)
+            });
+            if let Some(line) = serves {
+                let address = |name: &str| line[name].as_str().and_then(|text| text.parse().ok());
+                let (Some(api), Some(admin)) = (address("api"), address("admin")) else { break };
+                return Ok(Self { child, api, admin, data, key, log });
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        _ = child.kill();
+        Err("the server does not serve".to_owned())
+    }
+
+    /// A client with a new token.
+    pub fn client(&self) -> Result<Client, String> {
+        let mut client = Client::new(self.api);
+        let asked = json!({
+            "grant_type": "client_credentials",
+            "client_id": self.key["key"],
+            "client_secret": self.key["secret"],
+        });
+        let answer = client
+            .send("POST", "/oauth/token", Some(&asked.to_string()))
+            .map_err(|error| format!("no token: {error}"))?;
+        let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let token = body["access_token"].as_str();
+        client.token = Some(token.ok_or_else(|| format!("no token: {}", answer.status))?.into());
+        Ok(client)
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether the process runs: one that has ended and is not waited for has no memory.
+    pub fn is_alive(&self) -> bool {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid()));
+        status.is_ok_and(|status| status.contains("VmRSS"))
+    }
+
+    /// What it has logged, the first lines of it.
+    pub fn log(&self) -> Vec<String> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
