@@ -37,7 +37,7 @@ pub fn run_with(arguments: &[String], environment: &[(&str, &str)]) -> Done {
     }
     rust(arguments, &environment, &mut summary)?;
     if arguments.is_empty() {
-        clients::run(&mut summary);
+        clients::run(&environment, &mut summary);
         fuzz::check(&mut summary, is_long);
         if is_long {
             soak::check(&mut summary);

@@ -19,10 +19,11 @@ const SUITES: &[Suite] = &[
     Suite { name: "guides", installs: false },
     Suite { name: "lightbeam", installs: true },
     Suite { name: "edfi_api_client", installs: true },
+    Suite { name: "schemathesis", installs: true },
 ];
 
-/// Runs the suites, or notes why they are skipped.
-pub fn run(summary: &mut Summary) {
+/// Runs the suites with environment variables, or notes why they are skipped.
+pub fn run(environment: &[(&str, &str)], summary: &mut Summary) {
     let folder = root().join("tests/clients");
     let plain = plain_python();
     let installed = plain.clone().and_then(|_| python(&folder));
@@ -47,6 +48,7 @@ pub fn run(summary: &mut Summary) {
         };
         println!("\nclients: {}", suite.name);
         let mut command = Command::new(python);
+        command.envs(environment.iter().copied());
         command.arg("-B").arg(folder.join(format!("{}_suite.py", suite.name))).arg(binary());
         let ran = each_line(&mut command, summary, |summary, line| {
             summary.take_check(line);
