@@ -1,6 +1,7 @@
 //! The one writer: takes what has arrived, runs it in one transaction, a savepoint a plan, and
 //! answers when the commit is on disk.
 
+mod known;
 mod run;
 mod trouble;
 mod write;
@@ -49,6 +50,7 @@ impl WriterHandle {
             last_id,
             last_change_version: shared.newest_change_version.load(Ordering::Acquire),
             tally: HashMap::new(),
+            known: known::Known::default(),
             connection,
             shared,
             checkpointer,
@@ -112,6 +114,7 @@ pub(crate) struct Writer {
     last_change_version: i64,
     /// Changes of the kept counts, by kind and block, not yet written.
     tally: HashMap<(u16, i64), i64>,
+    known: known::Known,
     checkpointer: Checkpointer,
     /// Whether something was written since the log was looked at with nothing else to do.
     log_may_shrink: bool,
@@ -151,6 +154,7 @@ impl Writer {
                 }
                 (self.last_id, self.last_change_version) = before;
                 self.tally.clear();
+                self.known.forget_all();
                 ended = Err(self.settle(error));
             } else {
                 self.writes_work();

@@ -6,3 +6,4 @@ mod files;
 mod numbers;
 mod promises;
 mod support;
+mod targets;

@@ -1,10 +1,12 @@
 //! One plan: ask, decide, write, in a savepoint of its own.
 
 use crate::error::StoreError;
+use crate::id::NaturalKey;
 use crate::plan::{Answer, Ask, Write};
 use crate::sqlite::probe;
 use crate::sqlite::value::rows;
 use crate::sqlite::writer::Writer;
+use crate::sqlite::writer::known::Target;
 use crate::store::{Job, Step};
 
 impl Writer {
@@ -62,12 +64,23 @@ impl Writer {
         }
     }
 
-    fn answer(&self, ask: &Ask) -> Result<Answer, StoreError> {
+    fn target(&mut self, key: NaturalKey) -> Result<Option<Target>, StoreError> {
+        if let Some(target) = self.known.get(key) {
+            return Ok(Some(target));
+        }
+        let found = probe::target(&self.connection, key)?;
+        if let Some(target) = found {
+            self.known.found(key, target);
+        }
+        Ok(found)
+    }
+
+    fn answer(&mut self, ask: &Ask) -> Result<Answer, StoreError> {
         let connection = &self.connection;
         Ok(match ask {
             Ask::Document(key) => Answer::Document(probe::by_key(connection, *key)?),
             Ask::DocumentByUuid(uuid) => Answer::Document(probe::by_uuid(connection, *uuid)?),
-            Ask::Target(key) => Answer::Target(probe::target(connection, *key)?),
+            Ask::Target(key) => Answer::Target(self.target(*key)?),
             Ask::Referrers(id) => Answer::Referrers(probe::referrers(connection, *id)?),
             Ask::Sql(sql) => Answer::Rows(rows(connection, sql)?),
         })

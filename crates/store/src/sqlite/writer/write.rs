@@ -1,9 +1,9 @@
 //! Each write as statements.
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
 use crate::error::StoreError;
-use crate::id::DocumentId;
+use crate::id::{DocumentId, NaturalKey};
 use crate::plan::{NewDocument, Tombstone, Write};
 use crate::row::{References, Row};
 use crate::sqlite::BLOCK_BITS;
@@ -21,6 +21,8 @@ impl Writer {
             Write::Replace { old, old_references, new } => self.replace(old, &old_references, &new),
             Write::Delete { row, tombstone } => self.delete(&row, &tombstone, tally),
             Write::Sql(sql) => {
+                // It may change anything.
+                self.known.forget_all();
                 self.connection
                     .prepare_cached(sql.text)?
                     .execute(rusqlite::params_from_iter(&sql.arguments))?;
@@ -101,7 +103,14 @@ impl Writer {
             self.remove_edge(target, row.kind.0, row.id.0)?;
         }
         self.connection.prepare_cached("DELETE FROM doc WHERE id = ?1")?.execute([row.id.0])?;
-        self.connection.prepare_cached("DELETE FROM alias WHERE id = ?1")?.execute([row.id.0])?;
+        self.known.forget(row.key);
+        let mut remove_alias =
+            self.connection.prepare_cached("DELETE FROM alias WHERE id = ?1 RETURNING key")?;
+        let alias = remove_alias.query_row([row.id.0], |alias| alias.get(0)).optional()?;
+        drop(remove_alias);
+        if let Some(alias) = alias {
+            self.known.forget(NaturalKey(alias));
+        }
         if row.id.0 == self.last_id {
             self.remember_last_id()?;
         }
