@@ -14,6 +14,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use crate::forwarded::base_url;
 use crate::metrics::Metrics;
 use crate::router::{RouteError, Router};
+use crate::unread::Unread;
 
 /// Header by which clients correlate; it comes back in body and header.
 const CORRELATION_ID: HeaderName = HeaderName::from_static("correlationid");
@@ -27,13 +28,20 @@ pub struct Limits {
     pub in_flight: i64,
     /// Most bytes of all large bodies (of more than 64 KiB) that are held at the same time.
     pub body_bytes: usize,
+    /// Most bytes of all large answers (of more than 64 KiB) that their callers have not taken yet.
+    pub answer_bytes: usize,
     /// Whether `X-Forwarded-…` of a reverse proxy is believed.
     pub trust_forwarded: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { in_flight: 4_096, body_bytes: 256 << 20, trust_forwarded: false }
+        Self {
+            in_flight: 4_096,
+            body_bytes: 256 << 20,
+            answer_bytes: 512 << 20,
+            trust_forwarded: false,
+        }
     }
 }
 
@@ -44,6 +52,7 @@ pub struct FrontDoor {
     metrics: Arc<Metrics>,
     limits: Limits,
     body_kib: Semaphore,
+    unread: Unread,
 }
 
 impl FrontDoor {
@@ -59,7 +68,8 @@ impl FrontDoor {
         limits: Limits,
     ) -> Result<Self, RouteError> {
         let body_kib = Semaphore::new(limits.body_bytes / 1_024);
-        Ok(Self { router: Router::new(routes)?, access, metrics, limits, body_kib })
+        let unread = Unread::new(limits.answer_bytes);
+        Ok(Self { router: Router::new(routes)?, access, metrics, limits, body_kib, unread })
     }
 
     /// All routes; a test walks them.
@@ -176,7 +186,9 @@ impl FrontDoor {
             body,
             body_limit: route.body_limit,
         };
-        (route.handler)(call).await
+        let answer = (route.handler)(call).await?;
+        // What is public is the same for everybody and held once.
+        if matches!(route.access, Access::Public) { Ok(answer) } else { self.unread.hold(answer) }
     }
 }
 

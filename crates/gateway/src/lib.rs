@@ -8,6 +8,7 @@ mod front_door;
 mod listen;
 mod metrics;
 mod router;
+mod unread;
 
 pub use front_door::{FrontDoor, Limits};
 pub use listen::{ListenError, Listener, Times};
