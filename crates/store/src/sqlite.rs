@@ -10,6 +10,7 @@ mod lister;
 mod open;
 mod probe;
 mod select;
+mod snapshot;
 mod value;
 mod writer;
 
@@ -29,6 +30,7 @@ pub(crate) use lister::Lister;
 pub(crate) use open::check;
 pub(crate) use probe::{by_key, by_uuid, target};
 pub(crate) use select::{count, cuts, list};
+pub(crate) use snapshot::SqliteSnapshot;
 pub(crate) use value::rows;
 
 /// Blocks of 4,096 ids are counted together.
@@ -49,12 +51,7 @@ pub(crate) struct Sqlite {
 pub(crate) fn open(path: &Path, options: &Options) -> Result<Sqlite, StoreError> {
     let cache_kib = options.cache_kib.saturating_mul(WRITER_CACHE);
     let (connection, lock) = open::open_file(path, options.page_bytes, cache_kib)?;
-    let newest: i64 = connection.query_row(
-        "SELECT max(coalesce((SELECT max(cv) FROM tomb), 0),
-                    coalesce((SELECT max(m) FROM (SELECT (SELECT max(cv) FROM doc WHERE kind = k.id) AS m FROM kind k)), 0))",
-        [],
-        |row| row.get(0),
-    )?;
+    let newest = snapshot::newest_change_version(&connection)?;
     let shared = Arc::new(Shared::new(path.to_owned(), newest, options.cache_kib));
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     let lister = Lister::start(&shared, cores, (cores / 2).max(1))?;

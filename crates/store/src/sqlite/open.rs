@@ -158,15 +158,16 @@ fn migrate(connection: &Connection, from: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Looks for damage: the file's own structure, then edges, counts and aliases against documents.
-pub(crate) fn check(path: &Path) -> Result<Vec<String>, StoreError> {
+/// Opens a store's file for reading alone, whether or not a process has it open for writing; gives
+/// the version of its schema, too.
+pub(crate) fn open_existing(path: &Path, cache_kib: u32) -> Result<(Connection, i64), StoreError> {
     let cannot_open = |error: &dyn std::fmt::Display| {
         StoreError::Unusable(format!("cannot open {}: {error}", path.display()))
     };
     // Not opened: closing a second handle would take this process's locks on the file away.
     std::fs::metadata(path).map_err(|error| cannot_open(&error))?;
     let connection =
-        open_reader(path, 65_536).map_err(|error| match error.sqlite_error_code() {
+        open_reader(path, cache_kib).map_err(|error| match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => StoreError::Unusable(format!(
                 "{} is no Homeroom store (not SQLite)",
                 path.display()
@@ -174,10 +175,16 @@ pub(crate) fn check(path: &Path) -> Result<Vec<String>, StoreError> {
             _ => cannot_open(&error),
         })?;
     let found = version(&connection, path)?;
-    let mut problems = vec![];
     if found == 0 {
         return Err(StoreError::Unusable(format!("{} is no Homeroom store", path.display())));
     }
+    Ok((connection, found))
+}
+
+/// Looks for damage: the file's own structure, then edges, counts and aliases against documents.
+pub(crate) fn check(path: &Path) -> Result<Vec<String>, StoreError> {
+    let (connection, _) = open_existing(path, 65_536)?;
+    let mut problems = vec![];
     let integrity: String =
         connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
     if integrity != "ok" {

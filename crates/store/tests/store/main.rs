@@ -5,5 +5,6 @@ mod faults;
 mod files;
 mod numbers;
 mod promises;
+mod snapshots;
 mod support;
 mod targets;

@@ -1,0 +1,139 @@
+//! A snapshot of the file: a read transaction on a connection of its own.
+
+use std::path::Path;
+use std::time::Instant;
+
+use rusqlite::{Connection, params};
+
+use crate::error::StoreError;
+use crate::id::{KindId, Uuid};
+use crate::migration::newest;
+use crate::row::Row;
+use crate::snapshot::{Changes, Deleted, Span};
+use crate::sqlite::open::open_existing;
+use crate::sqlite::probe::document;
+
+/// Virtual-machine steps between two looks at the clock.
+const STEPS: i32 = 100_000;
+
+/// The newest change version of all documents and deletions.
+pub(crate) fn newest_change_version(connection: &Connection) -> Result<i64, StoreError> {
+    // One look in an index for each kind; a maximum over all would read them all.
+    Ok(connection.query_row(
+        "SELECT max(coalesce((SELECT max(cv) FROM tomb), 0),
+                    coalesce((SELECT max(m) FROM (SELECT (SELECT max(cv) FROM doc WHERE kind = k.id) AS m FROM kind k)), 0))",
+        [],
+        |row| row.get(0),
+    )?)
+}
+
+/// An open read transaction.
+pub(crate) struct SqliteSnapshot {
+    connection: Connection,
+}
+
+impl SqliteSnapshot {
+    /// Begins to read; `end` is when it is interrupted.
+    pub(crate) fn take(path: &Path, cache_kib: u32, end: Instant) -> Result<Self, StoreError> {
+        let (mut connection, version) = open_existing(path, cache_kib)?;
+        if version < newest() {
+            return Err(StoreError::Unusable(format!(
+                "{} was made by an older Homeroom; start this one on it once, which migrates it",
+                path.display()
+            )));
+        }
+        connection.progress_handler(STEPS, Some(move || Instant::now() >= end))?;
+        // The transaction begins with its first read.
+        connection.execute_batch("BEGIN; SELECT 1 FROM kind LIMIT 1;")?;
+        Ok(Self { connection })
+    }
+
+    pub(crate) fn newest_change_version(&self) -> Result<i64, StoreError> {
+        newest_change_version(&self.connection)
+    }
+
+    pub(crate) fn kinds(&self) -> Result<Vec<(String, KindId)>, StoreError> {
+        let mut statement =
+            self.connection.prepare_cached("SELECT name, id FROM kind ORDER BY id")?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, KindId(row.get(1)?))))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    pub(crate) fn counts(&self) -> Result<Vec<(KindId, u64)>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT kind, sum(n) AS n FROM tally GROUP BY kind HAVING n > 0 ORDER BY kind",
+        )?;
+        let rows = statement.query_map([], |row| {
+            Ok((KindId(row.get(0)?), row.get::<_, i64>(1)?.unsigned_abs()))
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    pub(crate) fn changes(&self, since: i64) -> Result<Vec<Changes>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT id, documents, deletes FROM (
+                SELECT k.id,
+                       (SELECT count(*) FROM doc WHERE kind = k.id AND cv > ?1) AS documents,
+                       (SELECT count(*) FROM tomb WHERE kind = k.id AND cv > ?1) AS deletes
+                FROM kind k)
+             WHERE documents > 0 OR deletes > 0 ORDER BY id",
+        )?;
+        let rows = statement.query_map([since], |row| {
+            Ok(Changes {
+                kind: KindId(row.get(0)?),
+                documents: row.get::<_, i64>(1)?.unsigned_abs(),
+                deletes: row.get::<_, i64>(2)?.unsigned_abs(),
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    pub(crate) fn documents(
+        &self,
+        kind: KindId,
+        span: Span,
+        last: i64,
+        rows_max: u32,
+        bytes_max: usize,
+    ) -> Result<Vec<Row>, StoreError> {
+        let mut statement = self.connection.prepare_cached(match span {
+            Span::Whole => {
+                "SELECT id, uuid, kind, key, cv, modified, refs, body
+                 FROM doc INDEXED BY doc_kind_id
+                 WHERE kind = ?1 AND id > ?2 ORDER BY id LIMIT ?3"
+            }
+            Span::Since(_) => {
+                "SELECT id, uuid, kind, key, cv, modified, refs, body
+                 FROM doc INDEXED BY doc_kind_cv
+                 WHERE kind = ?1 AND cv > ?2 ORDER BY cv LIMIT ?3"
+            }
+        })?;
+        let (mut page, mut bytes) = (vec![], 0);
+        for row in statement.query_map(params![kind.0, last, rows_max], document)? {
+            let row = row?;
+            bytes += row.body.len() + row.references.len();
+            page.push(row);
+            if bytes >= bytes_max {
+                break;
+            }
+        }
+        Ok(page)
+    }
+
+    pub(crate) fn deletes(&self, after: i64, rows_max: u32) -> Result<Vec<Deleted>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT cv, kind, uuid, key_values, modified FROM tomb
+             WHERE cv > ?1 ORDER BY cv LIMIT ?2",
+        )?;
+        let rows = statement.query_map(params![after, rows_max], |row| {
+            Ok(Deleted {
+                change_version: row.get(0)?,
+                kind: KindId(row.get(1)?),
+                uuid: Uuid(row.get(2)?),
+                key_values: row.get(3)?,
+                modified: row.get(4)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
