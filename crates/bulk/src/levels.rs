@@ -50,21 +50,7 @@ impl Levels {
 
 /// The resource that a name stands for: `students`, `Student`, `ed-fi/students`; in any case.
 pub(crate) fn resource_named(model: &Model, name: &str) -> Option<ResourceId> {
-    let name = name.trim_matches('/');
-    if let Some((schema, endpoint)) = name.split_once('/') {
-        let found = model.by_endpoint(schema, endpoint).or_else(|| {
-            model.resources.iter().find(|resource| {
-                resource.schema.eq_ignore_ascii_case(schema)
-                    && resource.name.eq_ignore_ascii_case(endpoint)
-            })
-        });
-        return found.map(|resource| resource.id);
-    }
-    let of_project = model.projects.iter().find_map(|p| model.by_endpoint(&p.schema, name));
-    let found = of_project.or_else(|| {
-        model.resources.iter().find(|resource| resource.name.eq_ignore_ascii_case(name))
-    });
-    found.map(|resource| resource.id)
+    model.named(name).map(|resource| resource.id)
 }
 
 #[cfg(test)]

@@ -99,7 +99,7 @@ fn search(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), L
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_folder {
             search(&path, depth, files)?;
-        } else if Extension::of(&path).is_some() {
+        } else if Extension::of(&path).is_some() && !is_beside_documents(&path) {
             if files.len() >= FILES_MAX {
                 return Err(wrong(format!("more than {FILES_MAX} files; load it in parts")));
             }
@@ -107,6 +107,14 @@ fn search(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), L
         }
     }
     Ok(())
+}
+
+/// What an export writes beside its documents. Deletions are no documents; a file that is named
+/// itself is read all the same.
+const BESIDE_DOCUMENTS: [&str; 2] = ["manifest.json", "deletes.jsonl"];
+
+fn is_beside_documents(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| BESIDE_DOCUMENTS.iter().any(|beside| name == *beside))
 }
 
 /// The endings by which files are found in folders.
@@ -163,15 +171,17 @@ fn first_byte(path: &Path) -> Option<u8> {
     text.iter().copied().find(|byte| !byte.is_ascii_whitespace())
 }
 
-/// The resource that a file is named after: `students.jsonl`, `Student-2.jsonl`, `students/1.jsonl`.
+/// The resource that a file is named after: `ed-fi/students.jsonl`, `students.jsonl`,
+/// `Student-2.jsonl`, `students/1.jsonl`.
 fn resource_of(model: &Model, path: &Path) -> Option<ResourceId> {
     let stem = path.file_stem().and_then(OsStr::to_str)?;
     let first = stem.split(['-', '_', '.', ' ']).next().unwrap_or(stem);
     let folder = path.parent().and_then(Path::file_name).and_then(OsStr::to_str);
-    [Some(stem), Some(first), folder]
-        .into_iter()
-        .flatten()
-        .find_map(|name| resource_named(model, name))
+    let of_project = folder.and_then(|schema| resource_named(model, &format!("{schema}/{stem}")));
+    of_project.or_else(|| {
+        let names = [Some(stem), Some(first), folder].into_iter().flatten();
+        names.into_iter().find_map(|name| resource_named(model, name))
+    })
 }
 
 /// A copy of the standard input in a file; deleted when this is dropped.
@@ -241,6 +251,8 @@ mod tests {
             ("a.xml", "<a/>"),
             (".hidden.xml", "<a/>"),
             ("b/notes.txt", "x"),
+            ("manifest.json", "{}"),
+            ("ed-fi/schools.jsonl", "{}"),
             ("sections/part 1.json", "[]"),
             ("Student-2.ndjson", "{}"),
             ("other.json", " \n"),
@@ -259,6 +271,7 @@ mod tests {
                 ("Student-2.ndjson", Format::Json(Layout::Lines, resource("students"))),
                 ("a.xml", Format::Xml),
                 ("b/students.jsonl", Format::Json(Layout::Lines, resource("students"))),
+                ("ed-fi/schools.jsonl", Format::Json(Layout::Lines, resource("schools"))),
                 ("other.json", Format::Empty),
                 ("sections/part 1.json", Format::Json(Layout::Array, resource("sections"))),
             ]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use homeroom_model::{Model, PropertyKind, Resource, ResourceId, ResourceKind, Scalar, Target};
-use homeroom_store::{KindId, NaturalKey, Store, StoreError};
+use homeroom_store::{KindId, NaturalKey, Snapshot, Store, StoreError};
 
 /// A model bound to a store.
 #[derive(Debug)]
@@ -26,9 +26,26 @@ impl Catalog {
     ///
     /// The store's own.
     pub fn bind(model: Arc<Model>, store: &Store) -> Result<Self, StoreError> {
-        let names: Vec<String> =
-            model.resources.iter().map(|r| format!("{}/{}", r.schema, r.name)).collect();
+        let names = names(&model);
         let kinds = store.kinds(&names)?;
+        Ok(Self::with(model, names, kinds))
+    }
+
+    /// Binds a model to a snapshot. A resource that the store has not met yet gets the number 0,
+    /// under which there is nothing.
+    ///
+    /// # Errors
+    ///
+    /// The store's own.
+    pub fn of_snapshot(model: Arc<Model>, snapshot: &Snapshot) -> Result<Self, StoreError> {
+        let names = names(&model);
+        let known: HashMap<String, KindId> = snapshot.kinds()?.into_iter().collect();
+        let kinds = names.iter().map(|name| known.get(name).copied().unwrap_or(KindId(0)));
+        let kinds = kinds.collect();
+        Ok(Self::with(model, names, kinds))
+    }
+
+    fn with(model: Arc<Model>, names: Vec<String>, kinds: Vec<KindId>) -> Self {
         let resources = kinds.iter().copied().zip(model.resources.iter().map(|r| r.id)).collect();
         let base_names =
             model.abstracts.iter().map(|a| format!("{}/{}", a.schema, a.name)).collect();
@@ -36,7 +53,7 @@ impl Catalog {
         for resource in &model.resources {
             count_sites(&model, resource.id, &resource.properties, &mut sites);
         }
-        Ok(Self { model, kinds, resources, names, base_names, sites })
+        Self { model, kinds, resources, names, base_names, sites }
     }
 
     /// Number of a resource in the store.
@@ -71,6 +88,11 @@ impl Catalog {
     pub fn descriptor_key(&self, descriptor: ResourceId, uri: &str) -> NaturalKey {
         NaturalKey::of(&self.names[usize::from(descriptor.0)], [uri.to_lowercase().as_bytes()])
     }
+}
+
+/// What the store calls each resource.
+fn names(model: &Model) -> Vec<String> {
+    model.resources.iter().map(|r| format!("{}/{}", r.schema, r.name)).collect()
 }
 
 fn count_sites(

@@ -1,13 +1,14 @@
 //! The parts wired together: a store, a model bound to it, who may do what, the front door.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use homeroom_access::{Access, AccessConfig, ApiClient};
 use homeroom_data::metadata::{self, Credentials, Metadata};
 use homeroom_data::{Catalog, DataApi};
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{Route, Timestamp};
-use homeroom_store::{Options, Store};
+use homeroom_store::{Options, Snapshot, SnapshotOptions, Store, StoreUrl};
 
 use crate::config::Config;
 use crate::exit::Failure;
@@ -114,6 +115,32 @@ pub fn open_store(config: &Config) -> Result<Store, Failure> {
     options.list_deadline = config.store.list_deadline.0;
     options.cache_kib = config.store.cache_kib;
     Store::open(&options).map_err(|e| Failure::because("opening the store", e))
+}
+
+/// One moment of a configuration's store, whether or not a server has it open.
+///
+/// # Errors
+///
+/// Why it cannot be read.
+pub fn snapshot(config: &Config) -> Result<Snapshot, Failure> {
+    snapshot_within(config, SnapshotOptions::default().time_max)
+}
+
+/// As [`snapshot`], to be read within a time.
+///
+/// # Errors
+///
+/// As [`snapshot`].
+pub fn snapshot_within(config: &Config, time_max: Duration) -> Result<Snapshot, Failure> {
+    let options = SnapshotOptions { time_max, ..SnapshotOptions::default() };
+    let file = config.store.file();
+    if !file.exists() {
+        return Err(Failure::Failed(format!(
+            "there is no store at {}; --data-dir names another folder",
+            file.display()
+        )));
+    }
+    Snapshot::open(&StoreUrl::Sqlite(file), &options).map_err(|e| Failure::because("reading the store", e))
 }
 
 /// An error with all its causes.

@@ -3,13 +3,16 @@
 pub mod claim_sets;
 pub mod claims;
 pub mod config;
+pub mod counts;
 pub mod demo;
+pub mod export;
 pub mod generate;
 pub mod keys;
 pub mod load;
 pub mod model;
 pub mod operations;
 pub mod serve;
+pub mod terminal;
 
 use serde_json::Value;
 

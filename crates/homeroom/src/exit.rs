@@ -26,6 +26,9 @@ pub enum Failure {
     /// Nothing answers there.
     #[error("{0}")]
     Unreachable(String),
+    /// It was told to stop before it was done.
+    #[error("{0}")]
+    Interrupted(String),
 }
 
 impl Failure {
@@ -39,6 +42,7 @@ impl Failure {
             Self::Failed(_) => 1,
             Self::Usage(_) => 2,
             Self::Unreachable(_) => 5,
+            Self::Interrupted(_) => 130,
         }
     }
 }

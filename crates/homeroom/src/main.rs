@@ -34,6 +34,8 @@ enum Command {
     ClaimSets(command::claim_sets::ClaimSetsArgs),
     Load(command::load::LoadArgs),
     Generate(command::generate::GenerateArgs),
+    Counts(command::counts::CountsArgs),
+    Export(command::export::ExportArgs),
     /// Make, check and show the model files that say what the API serves
     #[command(subcommand)]
     Model(command::model::ModelCommand),
@@ -51,6 +53,8 @@ fn main() -> ExitCode {
         Command::ClaimSets(args) => command::claim_sets::run(args),
         Command::Load(args) => command::load::run(args),
         Command::Generate(args) => command::generate::run(args),
+        Command::Counts(args) => command::counts::run(args),
+        Command::Export(args) => command::export::run(args),
         Command::Model(command) => command::model::run(command),
         Command::Backup(args) => command::operations::backup(args),
         Command::Restore(args) => command::operations::restore(args),

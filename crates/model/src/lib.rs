@@ -35,3 +35,4 @@ pub use source::{
     ExtensionPart, ExtensionSource, KeyMap, PartSource, Presence, PropertySource, ResourceKind,
     ResourceSource, Source, SubjectSource, Type,
 };
+pub use words::{capitalized, singulars};

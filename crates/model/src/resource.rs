@@ -275,6 +275,21 @@ impl Model {
         self.by_endpoint.get(&key).map(|id| self.resource(*id))
     }
 
+    /// The resource that a person names: `students`, `Student`, `ed-fi/students`; in any case.
+    pub fn named(&self, name: &str) -> Option<&Resource> {
+        let name = name.trim_matches('/');
+        if let Some((schema, name)) = name.split_once('/') {
+            return self.by_endpoint(schema, name).or_else(|| {
+                self.resources.iter().find(|resource| {
+                    resource.schema.eq_ignore_ascii_case(schema)
+                        && resource.name.eq_ignore_ascii_case(name)
+                })
+            });
+        }
+        let of_project = self.projects.iter().find_map(|p| self.by_endpoint(&p.schema, name));
+        of_project.or_else(|| self.resources.iter().find(|r| r.name.eq_ignore_ascii_case(name)))
+    }
+
     /// The resource with this index.
     ///
     /// # Panics

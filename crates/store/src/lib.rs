@@ -23,6 +23,6 @@ pub use id::{DocumentId, KindId, NaturalKey, Uuid};
 pub use list::{Condition, ListQuery, Page};
 pub use plan::{Answer, Ask, Decide, Decision, NewDocument, Plan, Ran, Refused, Tombstone, Write};
 pub use row::{Link, References, Row};
-pub use snapshot::{Changes, Deleted, Snapshot, SnapshotOptions, Span};
+pub use snapshot::{Deleted, Snapshot, SnapshotOptions, Span};
 pub use sql::{Sql, Value};
 pub use store::{Health, Options, PostgresUrl, Store, StoreLoad, StoreUrl};

@@ -53,17 +53,6 @@ pub struct Deleted {
     pub modified: i64,
 }
 
-/// How much of a kind has changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Changes {
-    /// Kind.
-    pub kind: KindId,
-    /// Documents that were made or changed and are still there.
-    pub documents: u64,
-    /// Documents that were deleted.
-    pub deletes: u64,
-}
-
 /// One moment of a store: whatever is read from it and however long that takes, later writes are
 /// not seen. It neither waits for the writer nor makes it wait.
 ///
@@ -131,15 +120,26 @@ impl Snapshot {
         self.timed(|| sqlite.counts())
     }
 
-    /// How many documents of each kind were changed and deleted after a change version; kinds
-    /// without any are left out.
+    /// How many documents of each kind were made or changed after a change version and are still
+    /// there; kinds without any are left out.
     ///
     /// # Errors
     ///
     /// As [`Snapshot::kinds`].
-    pub fn changes(&self, since: i64) -> Result<Vec<Changes>, StoreError> {
+    pub fn changed_counts(&self, since: i64) -> Result<Vec<(KindId, u64)>, StoreError> {
         let Engine::Sqlite(sqlite) = &self.engine;
-        self.timed(|| sqlite.changes(since))
+        self.timed(|| sqlite.changed_counts(since))
+    }
+
+    /// How many documents of each kind were deleted after a change version; kinds without any are
+    /// left out.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::kinds`].
+    pub fn deleted_counts(&self, since: i64) -> Result<Vec<(KindId, u64)>, StoreError> {
+        let Engine::Sqlite(sqlite) = &self.engine;
+        self.timed(|| sqlite.deleted_counts(since))
     }
 
     /// A page of a kind's documents after the one given: up to 2,000, or fewer where they are

@@ -17,6 +17,7 @@ use crate::error::StoreError;
 use crate::id::{KindId, Uuid};
 use crate::plan::{Answer, Ask, Decide, Decision, Plan, Ran, Refused, Write};
 use crate::postgres::{self, Postgres};
+use crate::snapshot::{Snapshot, SnapshotOptions};
 use crate::sql::Sql;
 use crate::sqlite::{self, Sqlite};
 use crate::store::job::{Outcome, PlanJob};
@@ -227,6 +228,15 @@ impl Store {
             Engine::Sqlite(sqlite) => sqlite.close(),
             Engine::Postgres(postgres) => postgres.close(),
         }
+    }
+
+    /// Takes a snapshot, on a connection of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::open`].
+    pub fn snapshot_blocking(&self, options: &SnapshotOptions) -> Result<Snapshot, StoreError> {
+        Snapshot::open(&self.url, options)
     }
 
     /// What the threads of the embedded engine share.

@@ -20,6 +20,7 @@ const KNOWS: &[(&str, &[&str])] = &[
         "homeroom-bulk",
         &["homeroom-data", "homeroom-access", "homeroom-http", "homeroom-store", "homeroom-model"],
     ),
+    ("homeroom-report", &["homeroom-data", "homeroom-http", "homeroom-store", "homeroom-model"]),
 ];
 
 /// Crates at the top: they may know every other, and none may know them.

@@ -1,10 +1,8 @@
 //! `homeroom load`.
 
 use std::fmt::Write as _;
-use std::io::{IsTerminal as _, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use clap::Args;
 use homeroom_bulk::{LoadError, LoadOptions, Phase, Progress, Summary};
@@ -12,6 +10,7 @@ use homeroom_http::Timestamp;
 use serde_json::json;
 
 use crate::app::App;
+use crate::command::terminal::{ProgressLine, grouped, rate};
 use crate::config::{Config, ConfigArgs};
 use crate::control::{self, Request};
 use crate::exit::{Exit, Failure};
@@ -157,7 +156,7 @@ fn run_by(
         select: args.select.clone(),
     };
     let mut line = ProgressLine::new();
-    let done = run(&options, &mut |progress| line.show(progress));
+    let done = run(&options, &mut |progress| line.show(|| progress_text(progress)));
     line.end();
     let summary = done?;
     if !args.json {
@@ -223,43 +222,6 @@ fn told(summary: &Summary, args: &LoadArgs) -> String {
     out
 }
 
-/// The line on stderr that says how far a load is: a terminal has one that changes, anything else
-/// gets a new one now and then.
-struct ProgressLine {
-    is_terminal: bool,
-    is_shown: bool,
-    last: Instant,
-}
-
-impl ProgressLine {
-    fn new() -> Self {
-        Self { is_terminal: std::io::stderr().is_terminal(), is_shown: false, last: Instant::now() }
-    }
-
-    fn show(&mut self, progress: &Progress) {
-        let wait =
-            if self.is_terminal { Duration::from_millis(100) } else { Duration::from_secs(10) };
-        if self.last.elapsed() < wait {
-            return;
-        }
-        self.last = Instant::now();
-        self.is_shown = true;
-        let text = progress_text(progress);
-        let mut stderr = std::io::stderr().lock();
-        _ = if self.is_terminal {
-            write!(stderr, "\r\u{1b}[K{text}").and_then(|()| stderr.flush())
-        } else {
-            writeln!(stderr, "{text}")
-        };
-    }
-
-    fn end(&mut self) {
-        if self.is_terminal && self.is_shown {
-            eprint!("\r\u{1b}[K");
-        }
-    }
-}
-
 fn progress_text(progress: &Progress) -> String {
     match progress.phase {
         Phase::Surveying => format!(
@@ -279,41 +241,9 @@ fn progress_text(progress: &Progress) -> String {
     }
 }
 
-/// Whole documents a second.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a rate for people: three digits are enough, and it is neither negative nor huge"
-)]
-fn rate(documents: u64, seconds: f64) -> u64 {
-    if seconds > 0.0 { (documents as f64 / seconds).round() as u64 } else { 0 }
-}
-
-/// The number with commas between thousands.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thousands_are_grouped() {
-        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")]
-        {
-            assert_eq!(grouped(number), text);
-        }
-    }
 
     #[test]
     fn progress_is_one_line() {

@@ -30,6 +30,15 @@ impl HumanDuration {
     }
 }
 
+impl std::str::FromStr for HumanDuration {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::read(text)
+            .ok_or_else(|| format!("`{text}` is no duration; write 250ms, 5s, 2m or 1h"))
+    }
+}
+
 impl fmt::Display for HumanDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.as_millis() {
@@ -48,9 +57,7 @@ impl Serialize for HumanDuration {
 impl<'de> Deserialize<'de> for HumanDuration {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::read(&text).ok_or_else(|| {
-            D::Error::custom(format!("`{text}` is no duration; write 250ms, 5s, 2m or 1h"))
-        })
+        text.parse().map_err(D::Error::custom)
     }
 }
 

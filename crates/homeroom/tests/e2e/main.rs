@@ -11,6 +11,7 @@ mod log_file;
 mod logs;
 mod overload;
 mod refused_start;
+mod reports;
 mod restore;
 mod slow;
 mod support;

@@ -1,0 +1,224 @@
+//! `homeroom export`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use homeroom_http::Timestamp;
+use homeroom_report::{ExportError, ExportOptions, ExportProgress, Manifest};
+use serde_json::json;
+
+use crate::app::{chain, snapshot_within};
+use crate::command::terminal::{ProgressLine, grouped, rate};
+use crate::config::{ConfigArgs, HumanDuration};
+use crate::exit::{Exit, Failure};
+use crate::serve::told_to_stop;
+use crate::standard::Standard;
+
+/// Writes documents to files, whole or since a change version: what the store holds at one moment,
+/// whether or not a server has it open.
+#[derive(Debug, Args)]
+#[command(after_help = "Files:
+  jsonl    ed-fi/students.jsonl …: documents as the API serves them; homeroom load takes them
+  csv      edfi/Student.csv, edfi/StudentIdentificationDocument.csv …: tables as the ODS has them
+  parquet  the same tables, with types
+  manifest.json is written last: a folder without it is no whole export
+
+Examples:
+  homeroom export --out export/
+  homeroom export --format parquet --out export/ --resource students,studentSchoolAssociations
+  homeroom export --out night/ --since 48210 --json
+  homeroom export --out - --resource schools | homeroom load - --data-dir other/")]
+#[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
+pub struct ExportArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// Folder for the files, made if need be; `-` is the standard output, for JSON lines
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Form of the files
+    #[arg(long, value_enum, default_value = "jsonl")]
+    format: Format,
+    /// Only what changed after this change version, and what was deleted after it
+    #[arg(long, value_name = "V")]
+    since: Option<i64>,
+    /// Only these resources (endpoints or names, separated by commas)
+    #[arg(long, value_name = "RESOURCES", value_delimiter = ',')]
+    resource: Vec<String>,
+    /// Writes deletions, too; with --since they are written anyway, unless to the standard output
+    #[arg(long)]
+    deletes: bool,
+    /// Compresses JSON lines and CSV with gzip; Parquet is compressed in itself
+    #[arg(long)]
+    compress: bool,
+    /// Writes a file for every table, with no rows if need be
+    #[arg(long)]
+    all_tables: bool,
+    /// Replaces an earlier export in the folder
+    #[arg(long)]
+    force: bool,
+    /// Longest time that the store is read; while it is, its log grows by all that is written
+    #[arg(long, value_name = "TIME", default_value = "4h")]
+    time_limit: HumanDuration,
+    /// Prints a summary as JSON: change version, documents, files
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Documents, one a line
+    Jsonl,
+    /// Tables
+    Csv,
+    /// Tables with types
+    Parquet,
+}
+
+/// Runs the command.
+pub fn run(args: ExportArgs) -> Result<Exit, Failure> {
+    let config = super::prepare_quietly(&args.config)?;
+    let is_stream = args.out.as_os_str() == "-";
+    refuse_contradictions(&args, is_stream)?;
+    let options = ExportOptions {
+        format: match args.format {
+            Format::Jsonl => homeroom_report::Format::Jsonl,
+            Format::Csv => homeroom_report::Format::Csv,
+            Format::Parquet => homeroom_report::Format::Parquet,
+        },
+        folder: (!is_stream).then(|| args.out.clone()),
+        since: args.since,
+        resources: args.resource.clone(),
+        deletes: args.deletes || (args.since.is_some() && !is_stream),
+        compress: args.compress,
+        replace: args.force,
+        even_empty: args.all_tables,
+    };
+    let standard = Standard::read(&config.standard.version, config.standard.model.as_deref())?;
+    let begun = Instant::now();
+    let snapshot = snapshot_within(&config, args.time_limit.0)?;
+    let stopped = stop_when_told()?;
+    let mut line = ProgressLine::new();
+    let done = homeroom_report::export(
+        &standard.model,
+        &snapshot,
+        &options,
+        Timestamp::now(),
+        &|| stopped.load(Ordering::Relaxed),
+        &mut |progress| line.show(|| progress_text(progress)),
+    );
+    line.end();
+    let manifest = match done {
+        Ok(manifest) => manifest,
+        // A reader who has enough is no failure.
+        Err(ExportError::Closed) if is_stream => return Ok(Exit::Done),
+        Err(error) => return Err(failure(&error)),
+    };
+    tell(&args, is_stream, &manifest, begun.elapsed().as_secs_f64());
+    Ok(Exit::Done)
+}
+
+fn refuse_contradictions(args: &ExportArgs, is_stream: bool) -> Result<(), Failure> {
+    let wrong = match (is_stream, args.format) {
+        (true, Format::Csv | Format::Parquet) => "only JSON lines go to the standard output",
+        (true, Format::Jsonl) if args.compress => {
+            "the standard output is not compressed; pipe it through gzip"
+        }
+        (true, Format::Jsonl) if args.json => "the standard output has the documents already",
+        (_, Format::Jsonl) if args.all_tables => "JSON lines have no tables",
+        _ => return Ok(()),
+    };
+    Err(Failure::Usage(wrong.into()))
+}
+
+fn tell(args: &ExportArgs, is_stream: bool, manifest: &Manifest, seconds: f64) {
+    let bytes: u64 = manifest.files.iter().map(|file| file.bytes).sum();
+    if args.json {
+        super::print_json(&json!({
+            "out": args.out,
+            "format": manifest.format,
+            "since": manifest.since,
+            "changeVersion": manifest.change_version,
+            "documents": manifest.documents,
+            "deletes": manifest.deletes,
+            "resources": manifest.resources,
+            "files": manifest.files.len(),
+            "bytes": bytes,
+            "seconds": seconds,
+        }));
+        return;
+    }
+    let deletes = match manifest.deletes {
+        0 => String::new(),
+        some => format!(" and {} deletes", grouped(some)),
+    };
+    let text = format!(
+        "{} documents{deletes} at change version {} ({:.1} s, {} documents/s); next time: --since {}",
+        grouped(manifest.documents),
+        manifest.change_version,
+        seconds,
+        grouped(rate(manifest.documents, seconds)),
+        manifest.change_version,
+    );
+    if is_stream {
+        eprintln!("{text}");
+    } else {
+        crate::exit::say!("{text}");
+        crate::exit::say!(
+            "{} files of {} bytes in {}",
+            manifest.files.len(),
+            grouped(bytes),
+            args.out.display()
+        );
+    }
+}
+
+fn progress_text(progress: &ExportProgress) -> String {
+    format!(
+        "{} of {} documents, {}/s, {}",
+        grouped(progress.documents),
+        grouped(progress.documents_in_all),
+        grouped(rate(progress.documents, progress.seconds)),
+        progress.resource,
+    )
+}
+
+/// A flag that is set when the process is told to stop.
+fn stop_when_told() -> Result<Arc<AtomicBool>, Failure> {
+    let stopped = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stopped);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::because("waiting for signals", error))?;
+    let told = {
+        let _entered = runtime.enter();
+        told_to_stop()
+    };
+    let wait = move || {
+        runtime.block_on(told);
+        flag.store(true, Ordering::Relaxed);
+    };
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(wait)
+        .map_err(|error| Failure::because("waiting for signals", error))?;
+    Ok(stopped)
+}
+
+fn failure(error: &ExportError) -> Failure {
+    let text = chain(error);
+    match error {
+        ExportError::UnknownResource(_)
+        | ExportError::NotEmpty(_)
+        | ExportError::BeforeSince { .. } => Failure::Usage(text),
+        ExportError::Interrupted => Failure::Interrupted(text),
+        ExportError::File { .. }
+        | ExportError::DiskFull(_)
+        | ExportError::Closed
+        | ExportError::Store(_)
+        | ExportError::Document { .. } => Failure::Failed(text),
+    }
+}

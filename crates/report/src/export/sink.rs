@@ -1,0 +1,62 @@
+//! Where the rows of a table go.
+
+use std::path::Path;
+
+use super::csv::CsvFile;
+use super::file::Written;
+use super::parquet::ParquetFile;
+use crate::error::ExportError;
+use crate::flatten::Cell;
+use crate::table::ColumnType;
+
+/// A column of a file.
+#[derive(Debug, Clone)]
+pub(super) struct Field {
+    pub(super) name: String,
+    pub(super) kind: ColumnType,
+}
+
+/// An open file of a table.
+pub(super) enum Sink {
+    Csv(Box<CsvFile>),
+    Parquet(Box<ParquetFile>),
+}
+
+/// Why a row was not taken.
+#[derive(Debug)]
+pub(super) enum RowError {
+    /// The file cannot be written.
+    File(ExportError),
+    /// A value does not fit the column of this index.
+    Misfit(usize),
+}
+
+impl From<ExportError> for RowError {
+    fn from(error: ExportError) -> Self {
+        Self::File(error)
+    }
+}
+
+impl Sink {
+    pub(super) fn row(&mut self, cells: &[Cell<'_>]) -> Result<(), RowError> {
+        match self {
+            Self::Csv(csv) => Ok(csv.row(cells)?),
+            Self::Parquet(parquet) => parquet.row(cells),
+        }
+    }
+
+    pub(super) fn finish(self) -> Result<Option<Written>, ExportError> {
+        match self {
+            Self::Csv(csv) => csv.finish(),
+            Self::Parquet(parquet) => parquet.finish().map(Some),
+        }
+    }
+
+    pub(super) fn csv(path: &Path, fields: &[Field], compress: bool) -> Result<Self, ExportError> {
+        Ok(Self::Csv(Box::new(CsvFile::create(path, fields, compress)?)))
+    }
+
+    pub(super) fn parquet(path: &Path, fields: &[Field]) -> Result<Self, ExportError> {
+        Ok(Self::Parquet(Box::new(ParquetFile::create(path, fields)?)))
+    }
+}

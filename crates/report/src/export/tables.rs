@@ -1,0 +1,143 @@
+//! The documents of a resource as files of its tables.
+
+use std::path::{Path, PathBuf};
+
+use homeroom_data::json::Json;
+use homeroom_model::Resource;
+use homeroom_store::Row;
+
+use super::Format;
+use super::manifest::ExportedFile;
+use super::sink::{Field, RowError, Sink};
+use crate::error::ExportError;
+use crate::flatten::{About, Cell, each_row};
+use crate::table::{Table, tables_of};
+
+/// The open files of a resource.
+pub(super) struct TableFiles<'a> {
+    resource: &'a Resource,
+    tables: Vec<(Table, TableFile)>,
+}
+
+impl<'a> TableFiles<'a> {
+    /// Files for a resource; one is made when it gets its first row, or at once with `even_empty`.
+    pub(super) fn new(
+        folder: &Path,
+        resource: &'a Resource,
+        format: Format,
+        compress: bool,
+        even_empty: bool,
+    ) -> Result<Self, ExportError> {
+        let mut tables = vec![];
+        for table in tables_of(resource) {
+            let name = format!("{}/{}", table.schema, table.name);
+            let mut file = TableFile::new(folder, &name, format, compress, fields(&table));
+            if even_empty {
+                file.open()?;
+            }
+            tables.push((table, file));
+        }
+        Ok(Self { resource, tables })
+    }
+
+    /// Adds the rows of a document.
+    pub(super) fn take(&mut self, row: &Row) -> Result<(), ExportError> {
+        let id = row.uuid.to_string();
+        let resource = self.resource;
+        let wrong = |problem: String| ExportError::Document {
+            resource: resource.path(),
+            id: id.clone(),
+            problem,
+        };
+        let json = Json::read(row.body.as_bytes()).map_err(|_| wrong("is no JSON".into()))?;
+        let about = About { id: &id, change_version: row.change_version, modified: row.modified };
+        for (table, file) in &mut self.tables {
+            each_row(table, &json, about, &mut |cells| {
+                file.row(cells).map_err(|error| match error {
+                    RowError::File(error) => error,
+                    RowError::Misfit(column) => wrong(format!(
+                        "has a value that does not fit the column {} of {}",
+                        table.columns[column].name, table.name
+                    )),
+                })
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Ends the files that there are.
+    pub(super) fn finish(self) -> Result<Vec<ExportedFile>, ExportError> {
+        let name = self.resource.path();
+        let name = name.trim_start_matches('/');
+        let mut files = vec![];
+        for (table, file) in self.tables {
+            files.extend(file.finish()?.map(|file| ExportedFile {
+                resource: Some(name.to_owned()),
+                table: Some(format!("{}.{}", table.schema, table.name)),
+                ..file
+            }));
+        }
+        Ok(files)
+    }
+}
+
+fn fields(table: &Table) -> Vec<Field> {
+    table.columns.iter().map(|c| Field { name: c.name.clone(), kind: c.kind }).collect()
+}
+
+/// A file of rows that is made when it gets the first one.
+pub(super) struct TableFile {
+    /// Path from the export's folder.
+    relative: String,
+    path: PathBuf,
+    format: Format,
+    compress: bool,
+    fields: Vec<Field>,
+    sink: Option<Sink>,
+    rows: u64,
+}
+
+impl TableFile {
+    pub(super) fn new(
+        folder: &Path,
+        name: &str,
+        format: Format,
+        compress: bool,
+        fields: Vec<Field>,
+    ) -> Self {
+        let relative = format!("{name}.{}", format.ending(compress));
+        let path = folder.join(&relative);
+        Self { relative, path, format, compress, fields, sink: None, rows: 0 }
+    }
+
+    pub(super) fn row(&mut self, cells: &[Cell<'_>]) -> Result<(), RowError> {
+        self.rows += 1;
+        match &mut self.sink {
+            Some(sink) => sink.row(cells),
+            None => self.open()?.row(cells),
+        }
+    }
+
+    /// Makes the file.
+    pub(super) fn open(&mut self) -> Result<&mut Sink, ExportError> {
+        let sink = match self.format {
+            Format::Parquet => Sink::parquet(&self.path, &self.fields)?,
+            Format::Csv | Format::Jsonl => Sink::csv(&self.path, &self.fields, self.compress)?,
+        };
+        Ok(self.sink.insert(sink))
+    }
+
+    pub(super) fn finish(self) -> Result<Option<ExportedFile>, ExportError> {
+        let Some(written) = self.sink.map(Sink::finish).transpose()?.flatten() else {
+            return Ok(None);
+        };
+        Ok(Some(ExportedFile {
+            path: self.relative,
+            resource: None,
+            table: None,
+            rows: self.rows,
+            bytes: written.bytes,
+            sha256: written.sha256,
+        }))
+    }
+}

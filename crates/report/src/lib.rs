@@ -1,0 +1,16 @@
+//! Documents out of Homeroom, for people who count, join and chart them.
+//!
+//! An [`export()`] writes what a snapshot of the store shows: whole documents as JSON lines, or the
+//! flat tables that [`mod@table`] derives from the model, as CSV or Parquet. The same tables are
+//! what reporting views show in the store itself.
+
+mod error;
+mod export;
+pub mod flatten;
+pub mod table;
+
+pub use error::ExportError;
+pub use export::{
+    ExportOptions, ExportProgress, ExportedFile, ExportedProject, FORMAT_VERSION, Format, MANIFEST,
+    Manifest, export,
+};

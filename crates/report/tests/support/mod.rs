@@ -1,0 +1,83 @@
+//! What the tests of reports use.
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use homeroom_data::{Catalog, DataApi, seed};
+use homeroom_district::{DistrictPlan, SCHOOL_YEAR_DEFAULT, documents};
+use homeroom_http::Timestamp;
+use homeroom_model::{Model, format, link, shipped};
+use homeroom_report::{ExportError, ExportOptions, Format, Manifest, export};
+use homeroom_store::{SnapshotOptions, Store, Uuid};
+
+const SEED: &str = include_str!("../../../../models/ed-fi/5.2.0/seed.jsonl");
+
+/// The shipped model.
+pub fn model() -> Arc<Model> {
+    Arc::new(link(&[format::read(shipped("5.2.0").unwrap()).unwrap()]).unwrap())
+}
+
+/// An empty store of the shipped model, seeded.
+pub fn target() -> DataApi {
+    let store = Store::temporary(&[]).unwrap();
+    let catalog = Arc::new(Catalog::bind(model(), &store).unwrap());
+    seed(&catalog, &store, SEED, Timestamp::now()).unwrap();
+    DataApi::new(catalog, store)
+}
+
+/// A store with a generated district.
+pub fn district(students: usize) -> DataApi {
+    let target = target();
+    let plan = DistrictPlan::new(students, 1, SCHOOL_YEAR_DEFAULT).unwrap();
+    let generated = documents(&plan).map(|document| (document.resource, document.json));
+    let summary = homeroom_bulk::load_documents(&target, generated).unwrap();
+    assert!(summary.is_clean(), "{summary:?}");
+    target
+}
+
+/// A folder that goes with its value.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// A name that nothing has yet.
+    pub fn new() -> Self {
+        Self(std::env::temp_dir().join(format!("homeroom-report-{}", Uuid::new())))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Reads a file in it.
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A whole export to a folder.
+pub fn options(format: Format, folder: &Folder) -> ExportOptions {
+    ExportOptions {
+        format,
+        folder: Some(folder.path().to_owned()),
+        since: None,
+        resources: vec![],
+        deletes: false,
+        compress: false,
+        replace: false,
+        even_empty: false,
+    }
+}
+
+/// Runs an export that nobody stops.
+pub fn run(data: &DataApi, options: &ExportOptions) -> Result<Manifest, ExportError> {
+    let snapshot = data.store.snapshot_blocking(&SnapshotOptions::default()).unwrap();
+    export(&data.catalog.model, &snapshot, options, Timestamp(0), &|| false, &mut |_| {})
+}
