@@ -8,6 +8,7 @@ use homeroom_data::metadata::{self, Credentials, Metadata};
 use homeroom_data::{Catalog, DataApi};
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{Route, Timestamp};
+use homeroom_report::views::{Dialect, renew, views};
 use homeroom_store::{Options, Snapshot, SnapshotOptions, Store, StoreUrl};
 
 use crate::config::Config;
@@ -39,7 +40,9 @@ impl App {
     pub async fn open(config: &Config) -> Result<Self, Failure> {
         let standard = Standard::read(&config.standard)?;
         let store = open_store(config)?;
-        Self::on_store(store, &standard).await
+        let app = Self::on_store(store, &standard).await?;
+        app.renew_views(config);
+        Ok(app)
     }
 
     /// As [`App::open`], on a store that is open already.
@@ -70,6 +73,21 @@ impl App {
         let store_gauges = Arc::new(probes::StoreGauges::new(&mut metrics, data.store.clone()));
         let ready = Arc::new(probes::Readiness::new(data.store.clone()));
         Ok(Self { data, access, metrics: Arc::new(metrics), store_gauges, ready })
+    }
+
+    /// Makes reporting views anew that an earlier model has left in the store.
+    fn renew_views(&self, config: &Config) {
+        let catalog = &self.data.catalog;
+        let made = |only: &[String]| {
+            let dialect = Dialect::of(&store_url(config));
+            views(&catalog.model, dialect, only, &|resource| Some(catalog.kind(resource.id)))
+        };
+        // They are needed by nobody who is served.
+        match renew(&store_url(config), &made) {
+            Ok(true) => tracing::info!("the reporting views are made anew"),
+            Ok(false) => {}
+            Err(error) => tracing::warn!(%error, "the reporting views cannot be made anew"),
+        }
     }
 
     /// Every route that the main listener offers. `credentials` are shown on the page at `/`.
@@ -117,6 +135,11 @@ pub fn open_store(config: &Config) -> Result<Store, Failure> {
     Store::open(&options).map_err(|e| Failure::because("opening the store", e))
 }
 
+/// Where a configuration's store is.
+pub fn store_url(config: &Config) -> StoreUrl {
+    StoreUrl::Sqlite(config.store.file())
+}
+
 /// One moment of a configuration's store, whether or not a server has it open.
 ///
 /// # Errors
@@ -140,7 +163,8 @@ pub fn snapshot_within(config: &Config, time_max: Duration) -> Result<Snapshot, 
             file.display()
         )));
     }
-    Snapshot::open(&StoreUrl::Sqlite(file), &options).map_err(|e| Failure::because("reading the store", e))
+    Snapshot::open(&store_url(config), &options)
+        .map_err(|e| Failure::because("reading the store", e))
 }
 
 /// An error with all its causes.

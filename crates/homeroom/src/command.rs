@@ -13,6 +13,7 @@ pub mod model;
 pub mod operations;
 pub mod serve;
 pub mod terminal;
+pub mod views;
 
 use serde_json::Value;
 

@@ -36,6 +36,7 @@ enum Command {
     Generate(command::generate::GenerateArgs),
     Counts(command::counts::CountsArgs),
     Export(command::export::ExportArgs),
+    Views(command::views::ViewsArgs),
     /// Make, check and show the model files that say what the API serves
     #[command(subcommand)]
     Model(command::model::ModelCommand),
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         Command::Generate(args) => command::generate::run(args),
         Command::Counts(args) => command::counts::run(args),
         Command::Export(args) => command::export::run(args),
+        Command::Views(args) => command::views::run(args),
         Command::Model(command) => command::model::run(command),
         Command::Backup(args) => command::operations::backup(args),
         Command::Restore(args) => command::operations::restore(args),

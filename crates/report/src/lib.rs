@@ -2,12 +2,13 @@
 //!
 //! An [`export()`] writes what a snapshot of the store shows: whole documents as JSON lines, or the
 //! flat tables that [`mod@table`] derives from the model, as CSV or Parquet. The same tables are
-//! what reporting views show in the store itself.
+//! what the [`mod@views`] show in the store itself.
 
 mod error;
 mod export;
 pub mod flatten;
 pub mod table;
+pub mod views;
 
 pub use error::ExportError;
 pub use export::{

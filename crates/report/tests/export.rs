@@ -47,7 +47,7 @@ fn without_the_stores_own(value: &mut Value) {
 
 /// Deletes a document that nothing refers to.
 fn delete(data: &DataApi, id: &str) {
-    let row = data.store.document(Uuid::read(id).unwrap()).unwrap().unwrap();
+    let row = data.store.document_blocking(Uuid::read(id).unwrap()).unwrap().unwrap();
     let decide = move |_| -> Decision<(), ()> {
         let key_values = "{\"studentUniqueId\":\"7\"}".into();
         let tombstone = Tombstone { key_values, modified: 1_000_000 };
@@ -82,7 +82,7 @@ fn the_manifest_says_what_is_there() {
 
     let written: Manifest = serde_json::from_str(&folder.read("manifest.json")).unwrap();
     assert_eq!(written, manifest);
-    assert_eq!(manifest.change_version, source.store.newest_change_version());
+    assert_eq!(manifest.change_version, source.store.newest_change_version_blocking().unwrap());
     assert_eq!(manifest.projects[0].version, "5.2.0");
     assert_eq!(manifest.documents, manifest.resources.values().sum::<u64>());
     for file in &manifest.files {

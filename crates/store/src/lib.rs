@@ -17,6 +17,7 @@ mod snapshot;
 mod sql;
 mod sqlite;
 mod store;
+mod views;
 
 pub use error::StoreError;
 pub use id::{DocumentId, KindId, NaturalKey, Uuid};
@@ -26,3 +27,4 @@ pub use row::{Link, References, Row};
 pub use snapshot::{Deleted, Snapshot, SnapshotOptions, Span};
 pub use sql::{Sql, Value};
 pub use store::{Health, Options, PostgresUrl, Store, StoreLoad, StoreUrl};
+pub use views::{View, replace_views, views_version};

@@ -12,6 +12,7 @@ mod probe;
 mod select;
 mod snapshot;
 mod value;
+mod views;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -32,6 +33,7 @@ pub(crate) use probe::{by_key, by_uuid, target};
 pub(crate) use select::{count, cuts, list};
 pub(crate) use snapshot::SqliteSnapshot;
 pub(crate) use value::rows;
+pub(crate) use views::{replace_views, views_version};
 
 /// Blocks of 4,096 ids are counted together.
 pub(crate) const BLOCK_BITS: u32 = 12;

@@ -1,6 +1,7 @@
 //! `homeroom counts`.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
 
 use clap::Args;
 use homeroom_model::Model;
@@ -130,7 +131,7 @@ impl Counts {
         let (first, second) = (width(|row| row.0.len()), width(|row| row.1.len()));
         let mut out = String::new();
         for (documents, deletes, name) in &rows {
-            out += &format!("{documents:>first$}  {deletes:>second$}  {name}\n");
+            _ = writeln!(out, "{documents:>first$}  {deletes:>second$}  {name}");
         }
         out + &format!("at change version {}\n", self.change_version)
     }

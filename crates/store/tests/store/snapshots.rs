@@ -69,7 +69,7 @@ fn a_page_of_large_documents_has_few_of_them() {
 fn a_snapshot_ends_with_its_time() {
     let place = Place::new();
     let (_store, kind) = place.open();
-    let options = SnapshotOptions { time_max: Duration::from_secs(60), cache_kib: 512 };
+    let options = SnapshotOptions { time_max: Duration::from_mins(1), cache_kib: 512 };
     let lasting = Snapshot::open(&place.options().url, &options).unwrap();
     let brief = SnapshotOptions { time_max: Duration::ZERO, ..options };
 
@@ -85,7 +85,8 @@ fn a_file_that_is_no_store_has_no_snapshot() {
     let place = Place::new();
     let absent = place.0.join("absent.db");
 
-    let refused = Snapshot::open(&StoreUrl::Sqlite(absent.clone()), &SnapshotOptions::default()).unwrap_err();
+    let refused =
+        Snapshot::open(&StoreUrl::Sqlite(absent.clone()), &SnapshotOptions::default()).unwrap_err();
 
     assert!(refused.to_string().contains("absent.db"), "{refused}");
     assert!(!absent.exists());

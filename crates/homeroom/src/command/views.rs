@@ -1,0 +1,94 @@
+//! `homeroom views`.
+
+use clap::{Args, Subcommand};
+use homeroom_model::Resource;
+use homeroom_report::views::{Dialect, apply, views};
+use homeroom_store::{StoreUrl, View};
+use serde_json::json;
+
+use crate::app::{snapshot, store_url};
+use crate::config::{Config, ConfigArgs};
+use crate::exit::{Exit, Failure};
+use crate::standard::Standard;
+
+/// Makes the documents readable as tables in the names of the ODS, for SQL and what speaks it.
+#[derive(Debug, Args)]
+pub struct ViewsArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    #[command(subcommand)]
+    command: ViewsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ViewsCommand {
+    /// Puts the views into the store, whether or not a server has it open; a server renews them
+    /// when the model changes
+    #[command(after_help = "Example:
+  homeroom views apply
+  sqlite3 'file:homeroom-data/homeroom.db?mode=ro' 'SELECT count(*) FROM edfi_Student'")]
+    Apply {
+        /// Only those of these resources (endpoints or names, separated by commas)
+        #[arg(long, value_name = "RESOURCES", value_delimiter = ',')]
+        resource: Vec<String>,
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Takes the views out of the store
+    #[command(after_help = "Example:\n  homeroom views drop")]
+    Drop,
+    /// Prints a script that makes the views for one session; the store stays as it is
+    #[command(after_help = "Example:
+  homeroom views sql > views.sql
+  sqlite3 -init views.sql 'file:homeroom-data/homeroom.db?mode=ro'")]
+    Sql {
+        /// Only those of these resources (endpoints or names, separated by commas)
+        #[arg(long, value_name = "RESOURCES", value_delimiter = ',')]
+        resource: Vec<String>,
+    },
+}
+
+/// Runs the command.
+pub fn run(args: ViewsArgs) -> Result<Exit, Failure> {
+    let config = super::prepare_quietly(&args.config)?;
+    let url = store_url(&config);
+    match args.command {
+        ViewsCommand::Apply { resource, json } => {
+            let views = wanted(&config, &url, &resource)?;
+            put(&url, &views, &resource)?;
+            if json {
+                super::print_json(&json!({ "views": views.len() }));
+            } else {
+                crate::exit::say!("{} views", views.len());
+            }
+        }
+        ViewsCommand::Drop => put(&url, &[], &[])?,
+        ViewsCommand::Sql { resource } => {
+            let views = wanted(&config, &url, &resource)?;
+            crate::exit::print(&Dialect::of(&url).script(&views));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn put(url: &StoreUrl, views: &[View], only: &[String]) -> Result<(), Failure> {
+    apply(url, views, only)
+        .map_err(|error| Failure::because("putting the views into the store", error))
+}
+
+/// The views of the resources that are asked for; none stands for all.
+fn wanted(config: &Config, url: &StoreUrl, names: &[String]) -> Result<Vec<View>, Failure> {
+    let standard =
+        Standard::read(&config.standard.version, config.standard.model.as_deref())?;
+    if let Some(unknown) = names.iter().find(|name| standard.model.named(name).is_none()) {
+        return Err(Failure::Usage(format!("there is no resource {unknown}")));
+    }
+    let snapshot = snapshot(config)?;
+    let kinds = snapshot.kinds().map_err(|e| Failure::because("reading the store", e))?;
+    let kind = |resource: &Resource| {
+        let name = format!("{}/{}", resource.schema, resource.name);
+        kinds.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+    };
+    Ok(views(&standard.model, Dialect::of(url), names, &kind))
+}

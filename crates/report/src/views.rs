@@ -1,0 +1,113 @@
+//! Reporting views: every [`Table`] of the model as a statement that reads the documents.
+
+mod postgres;
+mod sqlite;
+
+use homeroom_model::{Model, Resource};
+use homeroom_store::{KindId, StoreError, StoreUrl, View, replace_views, views_version};
+use sha2::{Digest as _, Sha256};
+
+use crate::table::{Table, tables_of};
+
+/// Whose SQL a view is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// SQLite: `edfi_StudentSchoolAssociation`.
+    Sqlite,
+    /// PostgreSQL: `edfi.studentschoolassociation`.
+    Postgres,
+}
+
+impl Dialect {
+    /// That of a store.
+    pub fn of(url: &StoreUrl) -> Self {
+        match url {
+            StoreUrl::Sqlite(_) => Self::Sqlite,
+            StoreUrl::Postgres(_) => Self::Postgres,
+        }
+    }
+
+    /// The view of a table whose documents are of a kind.
+    pub fn view(self, table: &Table, kind: KindId) -> View {
+        match self {
+            Self::Sqlite => sqlite::view(table, kind),
+            Self::Postgres => postgres::view(table, kind),
+        }
+    }
+
+    /// A script that makes views for a session, without a change to the store.
+    pub fn script(self, views: &[View]) -> String {
+        let name: fn(&View) -> String = match self {
+            Self::Sqlite => |view| format!("\"{}_{}\"", view.schema, view.name),
+            Self::Postgres => |view| format!("\"{}\"", view.name),
+        };
+        let temporary =
+            |view: &View| format!("CREATE TEMPORARY VIEW {} AS {};\n", name(view), view.select);
+        views.iter().map(temporary).collect()
+    }
+}
+
+/// The views of a model's resources, or of those that `only` names (`students`, `Student`,
+/// `ed-fi/students`; of other names there is nothing). `kind` gives the number of a resource in the
+/// store.
+pub fn views(
+    model: &Model,
+    dialect: Dialect,
+    only: &[String],
+    kind: &dyn Fn(&Resource) -> Option<KindId>,
+) -> Vec<View> {
+    let only: Vec<_> = only.iter().map(|name| model.named(name).map(|r| r.id)).collect();
+    let is_wanted = |resource: &&Resource| only.is_empty() || only.contains(&Some(resource.id));
+    let wanted = model.resources.iter().filter(is_wanted);
+    wanted
+        .filter_map(|resource| Some((resource, kind(resource)?)))
+        .flat_map(|(resource, kind)| {
+            tables_of(resource).into_iter().map(move |table| dialect.view(&table, kind))
+        })
+        .collect()
+}
+
+/// Puts views into a store, in the place of those that were put there before; `only` is what they
+/// were made by.
+///
+/// # Errors
+///
+/// The store's own.
+pub fn apply(url: &StoreUrl, views: &[View], only: &[String]) -> Result<(), StoreError> {
+    replace_views(url, views, &format!("{} {}", hash(views), only.join(",")))
+}
+
+/// Makes the views anew that a store has, where they are not the model's any more; `make` gives
+/// those by the names that [`apply`] had. Gives whether it was needed. A store without views gets
+/// none.
+///
+/// # Errors
+///
+/// The store's own.
+pub fn renew(
+    url: &StoreUrl,
+    make: &dyn Fn(&[String]) -> Vec<View>,
+) -> Result<bool, StoreError> {
+    let Some(found) = views_version(url)? else { return Ok(false) };
+    let (before, only) = found.split_once(' ').unwrap_or((&found, ""));
+    let only: Vec<String> =
+        only.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    let views = make(&only);
+    if before == hash(&views) {
+        return Ok(false);
+    }
+    apply(url, &views, &only).map(|()| true)
+}
+
+/// A word by which views can be told from those of another model.
+fn hash(views: &[View]) -> String {
+    let mut hash = Sha256::new();
+    for View { schema, name, select } in views {
+        for part in [schema, name, select] {
+            hash.update(part.as_bytes());
+            hash.update([0]);
+        }
+    }
+    let digest = hash.finalize();
+    u64::from_be_bytes(digest[..8].try_into().unwrap_or_default()).to_string()
+}

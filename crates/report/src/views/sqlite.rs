@@ -1,0 +1,80 @@
+//! A table as a statement of SQLite's.
+//!
+//! Every connection reads the text of all views when it first looks at the schema, so they are
+//! written briefly.
+
+use std::fmt::Write as _;
+
+use homeroom_store::{KindId, View};
+
+use crate::table::{ColumnValue, Source, Table};
+
+/// What a level's values are read from: an expression, and where in it.
+struct Base {
+    json: String,
+    path: String,
+}
+
+pub(super) fn view(table: &Table, kind: KindId) -> View {
+    let mut bases = vec![Base { json: "body".into(), path: String::new() }];
+    let (mut from, mut filter) = ("doc".to_owned(), format!("kind={}", kind.0));
+    for (at, level) in table.levels.iter().enumerate() {
+        let Base { json, path } = &bases[at];
+        let path = format!("{path}.{}", level.member);
+        if level.is_list {
+            let item = format!("i{}", at + 1);
+            _ = write!(from, ",json_each({json},'${path}'){item}");
+            bases.push(Base { json: format!("{item}.value"), path: String::new() });
+        } else {
+            _ = write!(filter, " AND {json}->'${path}' IS NOT NULL");
+            bases.push(Base { json: json.clone(), path });
+        }
+    }
+    let columns: Vec<String> = table
+        .columns
+        .iter()
+        .map(|column| format!("{} {}", value(&column.value, &bases), column.name))
+        .collect();
+    View {
+        schema: table.schema.clone(),
+        name: table.name.clone(),
+        select: format!("SELECT {} FROM {from} WHERE {filter}", columns.join(",")),
+    }
+}
+
+fn value(value: &ColumnValue, bases: &[Base]) -> String {
+    match value {
+        ColumnValue::Member(sources) => first(sources, bases),
+        ColumnValue::CodeValue(sources) => {
+            let uri = first(sources, bases);
+            format!("substr({uri},instr({uri},'#')+1)")
+        }
+        ColumnValue::Uri { namespace, code_value } => {
+            format!("({})||'#'||({})", one(namespace, bases), one(code_value, bases))
+        }
+        ColumnValue::Id => "lower(hex(uuid))".into(),
+        ColumnValue::ChangeVersion => "cv".into(),
+        ColumnValue::LastModified => {
+            "strftime('%Y-%m-%dT%H:%M:%S',modified/1000000,'unixepoch')||printf('.%03dZ',modified/1000%1000)"
+                .into()
+        }
+    }
+}
+
+fn first(sources: &[Source], bases: &[Base]) -> String {
+    match sources {
+        [only] => one(only, bases),
+        several => {
+            let all: Vec<_> = several.iter().map(|source| one(source, bases)).collect();
+            format!("coalesce({})", all.join(","))
+        }
+    }
+}
+
+fn one(source: &Source, bases: &[Base]) -> String {
+    let Base { json, path } = &bases[source.level];
+    match source.path.as_slice() {
+        [name] if path.is_empty() => format!("{json}->>'{name}'"),
+        names => format!("{json}->>'${path}.{}'", names.join(".")),
+    }
+}

@@ -1,0 +1,46 @@
+//! Views for people who report on a store: named statements that read it.
+//!
+//! They are no part of the schema: none is needed to serve, each can be made again. So another
+//! process may put them there while a server has the store open.
+
+use crate::error::StoreError;
+use crate::sqlite;
+use crate::store::StoreUrl;
+
+/// A view.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct View {
+    /// `edfi`; where an engine has no schemas it stands before the name, with `_`.
+    pub schema: String,
+    /// Its name.
+    pub name: String,
+    /// The statement whose rows it shows.
+    pub select: String,
+}
+
+/// Replaces all views that were put there before by these, in one transaction, and keeps a word by
+/// which they can be told from others. With no views, all go.
+///
+/// # Errors
+///
+/// [`StoreError::Unusable`] when it is no store, or a name is taken by something else.
+pub fn replace_views(url: &StoreUrl, views: &[View], version: &str) -> Result<(), StoreError> {
+    match url {
+        StoreUrl::Sqlite(path) => sqlite::replace_views(path, views, version),
+        StoreUrl::Postgres(url) => {
+            Err(StoreError::Unusable(format!("{url}: this build makes no views there")))
+        }
+    }
+}
+
+/// The word that was kept with the views; nothing where there are none.
+///
+/// # Errors
+///
+/// As [`replace_views`].
+pub fn views_version(url: &StoreUrl) -> Result<Option<String>, StoreError> {
+    match url {
+        StoreUrl::Sqlite(path) => sqlite::views_version(path),
+        StoreUrl::Postgres(_) => Ok(None),
+    }
+}
