@@ -84,10 +84,7 @@ pub fn apply(url: &StoreUrl, views: &[View], only: &[String]) -> Result<(), Stor
 /// # Errors
 ///
 /// The store's own.
-pub fn renew(
-    url: &StoreUrl,
-    make: &dyn Fn(&[String]) -> Vec<View>,
-) -> Result<bool, StoreError> {
+pub fn renew(url: &StoreUrl, make: &dyn Fn(&[String]) -> Vec<View>) -> Result<bool, StoreError> {
     let Some(found) = views_version(url)? else { return Ok(false) };
     let (before, only) = found.split_once(' ').unwrap_or((&found, ""));
     let only: Vec<String> =

@@ -11,8 +11,8 @@ use homeroom_report::flatten::{About, Cell, each_row};
 use homeroom_report::table::{ColumnType, Table, tables_of};
 use homeroom_report::views::{Dialect, apply, renew, views};
 use homeroom_store::{
-    Decision, KindId, NaturalKey, NewDocument, Options, Plan, References, Store, StoreUrl, Uuid, Write,
-    views_version,
+    Decision, KindId, NaturalKey, NewDocument, Options, Plan, References, Store, StoreUrl, Uuid,
+    Write, views_version,
 };
 use rusqlite::types::Value as SqlValue;
 use serde_json::{Map, Value, json};
@@ -121,13 +121,12 @@ fn every_view_shows_each_value_in_its_column() {
 
     let connection = rusqlite::Connection::open(folder.path().join("homeroom.db")).unwrap();
     let mut rows_in_all = 0;
-    for (at, resource) in catalog.model.resources.iter().enumerate() {
+    for (change_version, resource) in (1..).zip(&catalog.model.resources) {
         let (uuid, body) = &texts[&resource.name];
         for table in tables_of(resource) {
             let name = format!("{}_{}", table.schema, table.name);
             let mut statement = connection.prepare(&format!("SELECT * FROM {name}")).unwrap();
-            let names: Vec<String> =
-                statement.column_names().into_iter().map(str::to_owned).collect();
+            let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
             let columns = names.len();
             let rows: Vec<Vec<SqlValue>> = statement
                 .query_map([], |row| (0..columns).map(|column| row.get(column)).collect())
@@ -135,7 +134,7 @@ fn every_view_shows_each_value_in_its_column() {
                 .collect::<Result<_, _>>()
                 .unwrap();
 
-            let wanted = expected(&table, *uuid, at as i64 + 1, body);
+            let wanted = expected(&table, *uuid, change_version, body);
             let wanted_names: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
             assert_eq!(names, wanted_names, "{name}");
             assert_eq!(rows, wanted, "{name}");

@@ -93,3 +93,25 @@ fn what_cannot_be_exported_is_said_with_the_right_code() {
     }
     assert!(!place.path("out").exists());
 }
+
+#[test]
+fn views_are_put_into_a_served_store_and_stay_when_it_starts_again() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let mut client = server.client_of(&place.key("FullAccess"));
+    client.post(STUDENTS, &student("1", "Ada"));
+
+    let applied = place.json(&["views", "apply", "--json"]);
+    assert_eq!(client.post(STUDENTS, &student("2", "Bo")).status, 201);
+    server.stop();
+    let server = Server::start(&place);
+
+    assert!(applied["views"].as_u64().unwrap() > 600, "{applied}");
+    let mut client = server.client_of(&place.key("FullAccess"));
+    assert_eq!(client.get(STUDENTS).json().as_array().unwrap().len(), 2);
+    assert_eq!(place.json(&["doctor", "--json"])["problems"], json!([]));
+    place.done(&["views", "drop"]);
+    let script = place.done(&["views", "sql", "--resource", "students"]);
+    assert!(script.starts_with("CREATE TEMPORARY VIEW \"edfi_Student\" AS SELECT "), "{script}");
+    assert_eq!(place.run(&["views", "sql", "--resource", "pupils"]).code, Some(2));
+}
