@@ -66,11 +66,11 @@ fn filled(folder: &Folder) -> (Store, StoreUrl, Catalog, HashMap<String, (Uuid, 
     for resource in &catalog.model.resources {
         let body = document(&resource.properties, &mut next).to_string();
         let uuid = Uuid::new();
-        texts.insert(resource.name.clone(), (uuid, body.clone()));
+        texts.insert(resource.path(), (uuid, body.clone()));
         writes.push(Write::Create(NewDocument {
             uuid,
             kind: catalog.kind(resource.id),
-            key: NaturalKey::of(&resource.name, [body.as_bytes()]),
+            key: NaturalKey::of(&resource.path(), [body.as_bytes()]),
             alias: None,
             body,
             references: References::default(),
@@ -122,7 +122,7 @@ fn every_view_shows_each_value_in_its_column() {
     let connection = rusqlite::Connection::open(folder.path().join("homeroom.db")).unwrap();
     let mut rows_in_all = 0;
     for (change_version, resource) in (1..).zip(&catalog.model.resources) {
-        let (uuid, body) = &texts[&resource.name];
+        let (uuid, body) = &texts[&resource.path()];
         for table in tables_of(resource) {
             let name = format!("{}_{}", table.schema, table.name);
             let mut statement = connection.prepare(&format!("SELECT * FROM {name}")).unwrap();

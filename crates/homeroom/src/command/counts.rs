@@ -41,7 +41,7 @@ pub struct CountsArgs {
 /// Runs the command.
 pub fn run(args: CountsArgs) -> Result<Exit, Failure> {
     let config = super::prepare_quietly(&args.config)?;
-    let standard = Standard::read(&config.standard.version, config.standard.model.as_deref())?;
+    let standard = Standard::read(&config.standard)?;
     let asked = asked(&standard.model, &args.resources)?;
     let snapshot = snapshot(&config)?;
     let counts = Counts::of(&snapshot, &standard.model, args.since, &asked)

@@ -96,7 +96,7 @@ pub fn run(args: ExportArgs) -> Result<Exit, Failure> {
         replace: args.force,
         even_empty: args.all_tables,
     };
-    let standard = Standard::read(&config.standard.version, config.standard.model.as_deref())?;
+    let standard = Standard::read(&config.standard)?;
     let begun = Instant::now();
     let snapshot = snapshot_within(&config, args.time_limit.0)?;
     let stopped = stop_when_told()?;

@@ -79,7 +79,7 @@ fn put(url: &StoreUrl, views: &[View], only: &[String]) -> Result<(), Failure> {
 
 /// The views of the resources that are asked for; none stands for all.
 fn wanted(config: &Config, url: &StoreUrl, names: &[String]) -> Result<Vec<View>, Failure> {
-    let standard = Standard::read(&config.standard.version, config.standard.model.as_deref())?;
+    let standard = Standard::read(&config.standard)?;
     if let Some(unknown) = names.iter().find(|name| standard.model.named(name).is_none()) {
         return Err(Failure::Usage(format!("there is no resource {unknown}")));
     }

@@ -25,6 +25,7 @@ pub fn tables_of(resource: &Resource) -> Vec<Table> {
         resource,
         schema: schema_name(&resource.schema),
         name: resource.name.clone(),
+        stem: resource.name.clone(),
         levels: vec![],
         key,
     };
@@ -38,6 +39,8 @@ struct Owner<'a> {
     resource: &'a Resource,
     schema: String,
     name: String,
+    /// What the names of its children begin with.
+    stem: String,
     levels: Vec<Level>,
     key: Columns,
 }
@@ -68,22 +71,45 @@ impl Owner<'_> {
             key_columns,
         });
         for property in properties {
-            let (PropertyKind::List(inner) | PropertyKind::Object(inner)) = &property.kind else {
-                continue;
-            };
-            let mut levels = self.levels.clone();
-            levels.push(Level {
-                member: property.name.clone(),
-                is_list: matches!(property.kind, PropertyKind::List(_)),
-            });
-            let child = Owner {
-                resource: self.resource,
-                schema: self.schema.clone(),
-                name: child_name(&self.name, property),
-                levels,
-                key: self.key.clone(),
-            };
-            child.table(inner, tables);
+            match &property.kind {
+                PropertyKind::Object(projects) if property.is_extensions() => {
+                    self.extensions(property, projects, tables);
+                }
+                PropertyKind::List(inner) | PropertyKind::Object(inner) => {
+                    let name = child_name(&self.stem, property);
+                    self.child(name.clone(), name, &[property]).table(inner, tables);
+                }
+                PropertyKind::Scalar(_) | PropertyKind::Reference(_) => {}
+            }
+        }
+    }
+
+    /// Adds the tables of what extensions have added here: each in the schema of its project, the
+    /// first with `Extension` behind the owner's name, as in the ODS.
+    fn extensions(&self, all: &Property, projects: &[Property], tables: &mut Vec<Table>) {
+        for project in projects {
+            let PropertyKind::Object(inner) = &project.kind else { continue };
+            let name = format!("{}Extension", self.stem);
+            let mut owner = self.child(name, self.stem.clone(), &[all, project]);
+            owner.schema = schema_name(&project.name);
+            owner.table(inner, tables);
+        }
+    }
+
+    /// What stands `way` down from here.
+    fn child(&self, name: String, stem: String, way: &[&Property]) -> Self {
+        let mut levels = self.levels.clone();
+        levels.extend(way.iter().map(|property| Level {
+            member: property.name.clone(),
+            is_list: matches!(property.kind, PropertyKind::List(_)),
+        }));
+        Self {
+            resource: self.resource,
+            schema: self.schema.clone(),
+            name,
+            stem,
+            levels,
+            key: self.key.clone(),
         }
     }
 }

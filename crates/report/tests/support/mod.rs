@@ -7,15 +7,19 @@ use std::sync::Arc;
 use homeroom_data::{Catalog, DataApi, seed};
 use homeroom_district::{DistrictPlan, SCHOOL_YEAR_DEFAULT, documents};
 use homeroom_http::Timestamp;
-use homeroom_model::{Model, format, link, shipped};
+use homeroom_model::{EXTENSIONS_SHIPPED, Model, format, link, shipped};
 use homeroom_report::{ExportError, ExportOptions, Format, Manifest, export};
 use homeroom_store::{SnapshotOptions, Store, Uuid};
 
 const SEED: &str = include_str!("../../../../models/ed-fi/5.2.0/seed.jsonl");
 
-/// The shipped model.
+/// The shipped model with its extensions.
 pub fn model() -> Arc<Model> {
-    Arc::new(link(&[format::read(shipped("5.2.0").unwrap()).unwrap()]).unwrap())
+    let core = shipped("5.2.0").unwrap();
+    let extensions = EXTENSIONS_SHIPPED.iter().filter(|(_, of, _)| *of == "5.2.0");
+    let texts = std::iter::once(core).chain(extensions.map(|(.., text)| *text));
+    let sources: Vec<_> = texts.map(|text| format::read(text).unwrap()).collect();
+    Arc::new(link(&sources).unwrap())
 }
 
 /// An empty store of the shipped model, seeded.
