@@ -79,11 +79,11 @@ impl App {
     fn renew_views(&self, config: &Config) {
         let catalog = &self.data.catalog;
         let made = |only: &[String]| {
-            let dialect = Dialect::of(&store_url(config));
+            let dialect = Dialect::of(&config.store.place());
             views(&catalog.model, dialect, only, &|resource| Some(catalog.kind(resource.id)))
         };
         // They are needed by nobody who is served.
-        match renew(&store_url(config), &made) {
+        match renew(&config.store.place(), &made) {
             Ok(true) => tracing::info!("the reporting views are made anew"),
             Ok(false) => {}
             Err(error) => tracing::warn!(%error, "the reporting views cannot be made anew"),
@@ -135,11 +135,6 @@ pub fn open_store(config: &Config) -> Result<Store, Failure> {
     Store::open(&options).map_err(|e| Failure::because("opening the store", e))
 }
 
-/// Where a configuration's store is.
-pub fn store_url(config: &Config) -> StoreUrl {
-    StoreUrl::Sqlite(config.store.file())
-}
-
 /// One moment of a configuration's store, whether or not a server has it open.
 ///
 /// # Errors
@@ -156,15 +151,16 @@ pub fn snapshot(config: &Config) -> Result<Snapshot, Failure> {
 /// As [`snapshot`].
 pub fn snapshot_within(config: &Config, time_max: Duration) -> Result<Snapshot, Failure> {
     let options = SnapshotOptions { time_max, ..SnapshotOptions::default() };
-    let file = config.store.file();
-    if !file.exists() {
+    let place = config.store.place();
+    if let StoreUrl::Sqlite(file) = &place
+        && !file.exists()
+    {
         return Err(Failure::Failed(format!(
             "there is no store at {}; --data-dir names another folder",
             file.display()
         )));
     }
-    Snapshot::open(&store_url(config), &options)
-        .map_err(|e| Failure::because("reading the store", e))
+    Snapshot::open(&place, &options).map_err(|e| Failure::because("reading the store", e))
 }
 
 /// An error with all its causes.

@@ -6,7 +6,7 @@ use homeroom_report::views::{Dialect, apply, views};
 use homeroom_store::{StoreUrl, View};
 use serde_json::json;
 
-use crate::app::{snapshot, store_url};
+use crate::app::snapshot;
 use crate::config::{Config, ConfigArgs};
 use crate::exit::{Exit, Failure};
 use crate::standard::Standard;
@@ -52,7 +52,7 @@ enum ViewsCommand {
 /// Runs the command.
 pub fn run(args: ViewsArgs) -> Result<Exit, Failure> {
     let config = super::prepare_quietly(&args.config)?;
-    let url = store_url(&config);
+    let url = config.store.place();
     match args.command {
         ViewsCommand::Apply { resource, json } => {
             let views = wanted(&config, &url, &resource)?;
