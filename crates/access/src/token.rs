@@ -12,7 +12,8 @@ use homeroom_http::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// How long a token is good for.
+/// How long a token is good for, by the wall clock: one that is set forward ends tokens early, one
+/// that is set back lets them live longer by as much. A new token can be had at any time.
 pub const TOKEN_SECONDS: i64 = 1_800;
 
 /// Longest token that is looked at.
