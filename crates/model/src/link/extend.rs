@@ -18,8 +18,9 @@ impl<'a> Extensions<'a> {
         let mut all = Self::default();
         for (project, source) in sources.iter().enumerate() {
             for extension in &source.extensions {
-                let owner = names.owner(project, &extension.target);
-                let id = match names.target_of_extension(owner)? {
+                let name = extension.target.rsplit('/').next().unwrap_or(&extension.target);
+                let owner = names.owner(project, name);
+                let id = match names.target_of_extension(owner, &extension.target)? {
                     Target::Resource(id) if names.resources[usize::from(id.0)].0 != project => id,
                     Target::Resource(_) => {
                         return Err(owner.wrong(

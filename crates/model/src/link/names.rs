@@ -100,8 +100,11 @@ impl<'a> Names<'a> {
     }
 
     /// What a section `extension NAME` extends: without a schema in front the standard's.
-    pub(super) fn target_of_extension(&self, owner: Owner<'_>) -> Result<Target, LinkError> {
-        let name = owner.name;
+    pub(super) fn target_of_extension(
+        &self,
+        owner: Owner<'_>,
+        name: &str,
+    ) -> Result<Target, LinkError> {
         let found = if name.contains('/') {
             self.targets.get(name)
         } else {
