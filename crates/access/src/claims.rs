@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use homeroom_model::{Model, Resource};
+use homeroom_model::{Model, Resource, ResourceKind};
 
 use crate::action::PerAction;
 use crate::claim_name::{ClaimName, ROOT};
@@ -12,6 +12,9 @@ use crate::strategy::Strategy;
 
 /// The claims file that is shipped.
 pub const SHIPPED: &str = include_str!("../../../models/ed-fi/claims.toml");
+
+/// The claim above descriptors that nobody manages apart.
+const SYSTEM_DESCRIPTORS: &str = "domains/systemDescriptors";
 
 /// Index of a claim in the hierarchy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +45,8 @@ pub struct Claims {
 impl Claims {
     /// Reads a claims file and gives every resource of the model its place.
     ///
-    /// A resource that the tree does not have stands below its successor where one is named, else
+    /// A resource that the tree does not have stands below its successor where one is named, a
+    /// descriptor below the system's descriptors, as extensions place theirs, and anything else
     /// directly below `*`: then only a set that grants `*` or the resource itself reaches it.
     ///
     /// # Errors
@@ -164,7 +168,11 @@ impl Claims {
                     format!("`{successor}` is no claim of the tree"),
                 )
             })?,
-            None => self.find(ROOT).expect("the tree grows from the root"),
+            None => Some(SYSTEM_DESCRIPTORS)
+                .filter(|_| resource.kind == ResourceKind::Descriptor)
+                .and_then(|path| self.find(path))
+                .or_else(|| self.find(ROOT))
+                .expect("the tree grows from the root"),
         };
         self.add(name.path(), Some(parent))
     }

@@ -5,7 +5,7 @@ mod support;
 use homeroom_access::{
     Action, ClaimName, Claims, Permission, Rights, SHIPPED, Strategy, import, namespace_subject,
 };
-use homeroom_model::{Model, format, link, shipped};
+use homeroom_model::{Model, ResourceKind};
 
 const PUBLISHED: [&str; 14] = [
     "ABConnect",
@@ -128,20 +128,21 @@ fn each_set_grants_what_the_published_hierarchy_says() {
 
 #[test]
 fn each_grant_has_a_strategy_and_each_strategy_what_it_asks_for() {
-    let model = support::model();
-    let claims = claims(&model);
+    for model in support::models() {
+        let claims = claims(&model);
 
-    for set in claims.shipped() {
-        let rights = Rights::compile(&claims, set);
-        for resource in &model.resources {
-            for action in Action::ALL {
-                let permission = rights.permission(resource.id, action);
-                let place = format!("{} {} {action:?}", set.name, resource.name);
-                assert_ne!(*permission, Permission::NoStrategyConfigured, "{place}");
-                if let Permission::Granted(strategies) = permission
-                    && strategies.contains(&Strategy::NamespaceBased)
-                {
-                    assert!(namespace_subject(resource).is_some(), "{place} has no namespace");
+        for set in claims.shipped() {
+            let rights = Rights::compile(&claims, set);
+            for resource in &model.resources {
+                for action in Action::ALL {
+                    let permission = rights.permission(resource.id, action);
+                    let place = format!("{} {} {action:?}", set.name, resource.name);
+                    assert_ne!(*permission, Permission::NoStrategyConfigured, "{place}");
+                    if let Permission::Granted(strategies) = permission
+                        && strategies.contains(&Strategy::NamespaceBased)
+                    {
+                        assert!(namespace_subject(resource).is_some(), "{place} has no namespace");
+                    }
                 }
             }
         }
@@ -150,19 +151,35 @@ fn each_grant_has_a_strategy_and_each_strategy_what_it_asks_for() {
 
 #[test]
 fn older_kinds_stand_below_their_successors() {
-    let older =
-        "standard Ed-Fi ed-fi 4.0.0\nresource Parent parents\n  @ parentUniqueId text(1..32)\n";
-    let mut source = format::read(shipped("5.2.0").unwrap()).unwrap();
-    source.resources.append(&mut format::read(older).unwrap().resources);
-    let model = link(&[source]).unwrap();
-
-    let rights = rights(&claims(&model), "SISVendor");
-
-    let of = |endpoint: &str| {
+    let [older, newer] = support::models();
+    let of = |model: &Model, endpoint: &str| {
+        let rights = rights(&claims(model), "SISVendor");
         let resource = model.by_endpoint("ed-fi", endpoint).unwrap();
         Action::ALL.map(|action| rights.permission(resource.id, action).clone())
     };
-    assert_eq!(of("parents"), of("contacts"));
+
+    assert_eq!(of(&older, "parents"), of(&newer, "contacts"));
+}
+
+#[test]
+fn extensions_are_reached_by_who_may_do_everything_and_their_descriptors_by_who_may_read_all() {
+    let [_, model] = support::models();
+    let claims = claims(&model);
+    let extensions = || model.resources.iter().filter(|resource| resource.project > 0);
+
+    let all = rights(&claims, "FullAccess");
+    for resource in extensions() {
+        for action in Action::ALL {
+            let permission = all.permission(resource.id, action);
+            let granted = matches!(permission, Permission::Granted(_));
+            assert!(granted, "{} {action:?}", resource.path());
+        }
+    }
+    let vendor = rights(&claims, "SISVendor");
+    for resource in extensions() {
+        let reads = matches!(vendor.permission(resource.id, Action::Read), Permission::Granted(_));
+        assert_eq!(reads, resource.kind == ResourceKind::Descriptor, "{}", resource.path());
+    }
 }
 
 #[test]

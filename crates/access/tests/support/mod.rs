@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use homeroom_access::{Access, AccessConfig, ApiClient, Call, Manage, routes};
 use homeroom_http::{Params, Problem, RequestBody, Response, Timestamp};
-use homeroom_model::{Model, format, link, shipped};
+use homeroom_model::{EXTENSIONS_SHIPPED, Model, format, link, shipped};
 use homeroom_store::Store;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use http_body_util::BodyExt as _;
@@ -17,6 +17,17 @@ pub const NOW: Timestamp = Timestamp(1_795_250_901_000_000);
 pub fn model() -> Arc<Model> {
     let source = format::read(shipped("5.2.0").unwrap()).unwrap();
     Arc::new(link(&[source]).unwrap())
+}
+
+/// The shipped models: the older standard, and the usual one with all extensions.
+pub fn models() -> [Arc<Model>; 2] {
+    let older = [format::read(shipped("4.0.0").unwrap()).unwrap()];
+    let core = [shipped("5.2.0").unwrap()].into_iter();
+    let extended: Vec<_> = core
+        .chain(EXTENSIONS_SHIPPED.iter().map(|(.., text)| *text))
+        .map(|text| format::read(text).unwrap())
+        .collect();
+    [Arc::new(link(&older).unwrap()), Arc::new(link(&extended).unwrap())]
 }
 
 pub fn store() -> Store {
