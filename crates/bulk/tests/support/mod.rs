@@ -7,7 +7,7 @@ use std::sync::Arc;
 use homeroom_bulk::{LoadOptions, Summary, load};
 use homeroom_data::{Catalog, DataApi, seed};
 use homeroom_http::Timestamp;
-use homeroom_model::{format, link, shipped};
+use homeroom_model::{format, link, shipped, shipped_extension};
 use homeroom_store::{Sql, Store, Uuid};
 use serde_json::Value;
 
@@ -15,7 +15,15 @@ const SEED: &str = include_str!("../../../../models/ed-fi/5.2.0/seed.jsonl");
 
 /// An empty store of the shipped model, seeded.
 pub fn target() -> DataApi {
-    let model = link(&[format::read(shipped("5.2.0").unwrap()).unwrap()]).unwrap();
+    target_with(&[])
+}
+
+/// The same with shipped extensions.
+pub fn target_with(extensions: &[&str]) -> DataApi {
+    let core = [shipped("5.2.0").unwrap()].into_iter();
+    let extensions = extensions.iter().map(|name| shipped_extension(name, "5.2.0").unwrap());
+    let sources: Vec<_> = core.chain(extensions).map(|t| format::read(t).unwrap()).collect();
+    let model = link(&sources).unwrap();
     let store = Store::temporary(&[]).unwrap();
     let catalog = Arc::new(Catalog::bind(Arc::new(model), &store).unwrap());
     seed(&catalog, &store, SEED, Timestamp::now()).unwrap();
@@ -87,7 +95,8 @@ pub fn load_with(target: &DataApi, options: LoadOptions) -> (Summary, Vec<Value>
 
 /// The stored documents of a resource, in order of creation.
 pub fn stored(target: &DataApi, endpoint: &str) -> Vec<Value> {
-    let resource = target.catalog.model.by_endpoint("ed-fi", endpoint).unwrap();
+    let (schema, endpoint) = endpoint.split_once('/').unwrap_or(("ed-fi", endpoint));
+    let resource = target.catalog.model.by_endpoint(schema, endpoint).unwrap();
     let kind = i64::from(target.catalog.kind(resource.id).0);
     let rows = target
         .store
