@@ -14,5 +14,6 @@ mod refused_start;
 mod reports;
 mod restore;
 mod slow;
+mod standards;
 mod support;
 mod wire;

@@ -1,0 +1,102 @@
+//! Which standard is served, and what stands beside it, chosen without a rebuild.
+
+use serde_json::json;
+
+use crate::support::{Place, Server};
+
+/// An extension as its modelling tool writes it.
+const SCHEMA: &str = r#"{"projectSchema": {
+    "isExtensionProject": true, "projectName": "Mine", "projectEndpointName": "mine",
+    "projectVersion": "1.0.0",
+    "resourceSchemas": {
+        "buses": {
+            "resourceName": "Bus", "identityJsonPaths": ["$.busId"],
+            "jsonSchemaForInsert": {
+                "properties": {"busId": {"type": "string", "maxLength": 60}},
+                "required": ["busId"]
+            }
+        },
+        "students": {
+            "resourceName": "Student", "isResourceExtension": true,
+            "jsonSchemaForInsert": {"properties": {"_ext": {"properties": {"mine": {
+                "properties": {"nickname": {"type": "string", "maxLength": 20}}
+            }}}}}
+        }
+    }
+}}"#;
+
+#[test]
+fn an_extension_of_ones_own_is_imported_shown_and_served() {
+    let place = Place::new();
+    let schema = place.write("mine.json", SCHEMA).display().to_string();
+    let model = place.path("mine.model").display().to_string();
+
+    place.done(&["model", "import", "--extension", &schema, "--out", &model]);
+    let shown = place.done(&["model", "show", "students", "--extensions", &model]);
+    let key = place.key("FullAccess");
+    let extensions = format!("sample, {model}");
+    let server = Server::start_with(&place, &[("HOMEROOM_STANDARD__EXTENSIONS", &extensions)]);
+    let mut client = server.client_of(&key);
+
+    assert!(shown.contains("# Mine\nextension Student\n  ? nickname text(0..20)"), "{shown}");
+    let models = client.get("/").json()["dataModels"].clone();
+    let names: Vec<&str> =
+        models.as_array().unwrap().iter().map(|model| model["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["Ed-Fi", "Sample", "Mine"]);
+    let bus = client.post("/data/v3/mine/buses", &json!({"busId": "1"}));
+    assert_eq!(bus.status, 201);
+    let student = json!({
+        "studentUniqueId": "1", "firstName": "A", "lastSurname": "B", "birthDate": "2010-01-01",
+        "_ext": {"mine": {"nickname": "Al"}},
+    });
+    let created = client.post("/data/v3/ed-fi/students", &student);
+    assert_eq!(created.status, 201, "{}", created.text());
+    assert_eq!(client.get(&created.location()).json()["_ext"]["mine"]["nickname"], "Al");
+}
+
+#[test]
+fn the_older_standard_is_served_where_it_is_asked_for() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let server = Server::start_with(&place, &[("HOMEROOM_STANDARD__VERSION", "4.0.0")]);
+    let mut client = server.client_of(&key);
+
+    assert_eq!(client.get("/").json()["dataModels"][0]["version"], "4.0.0");
+    assert_eq!(client.get("/data/v3/ed-fi/parents").status, 200);
+    assert_eq!(client.get("/data/v3/ed-fi/contacts").status, 404);
+}
+
+#[test]
+fn a_model_that_cannot_be_served_ends_the_start_with_its_place() {
+    let place = Place::new();
+    let head = "standard Mine mine 1.0.0\nextends ed-fi 5.2.0\n";
+    let broken = place.write("broken.model", format!("{head}resource Bus\n"));
+    let dangling = place.write("dangling.model", format!("{head}resource A as\n  @ b -> B(c)\n"));
+    for (version, extension, code, words) in [
+        ("5.2.0", broken.display().to_string(), 1, vec!["broken.model", "line 3"]),
+        ("5.2.0", dangling.display().to_string(), 1, vec!["mine/A", "nothing is named `B`"]),
+        ("5.2.0", place.path("none.model").display().to_string(), 1, vec!["none.model"]),
+        ("5.2.0", "tpdn".into(), 2, vec!["tpdn", "homograph, sample, tpdm"]),
+        ("4.0.0", "tpdm".into(), 2, vec!["tpdm", "4.0.0"]),
+        ("5.2.0", "tpdm,tpdm".into(), 1, vec!["tpdm", "loaded once"]),
+        ("5.9", String::new(), 2, vec!["standard.version", "4.0.0, 5.2.0"]),
+    ] {
+        let ran = place.run(&[
+            "serve",
+            "--standard-version",
+            version,
+            "--extensions",
+            &extension,
+            "--listen",
+            "127.0.0.1:0",
+            "--admin-listen",
+            "127.0.0.1:0",
+        ]);
+
+        assert_eq!(ran.code, Some(code), "{extension}: {ran:?}");
+        for word in words {
+            assert!(ran.stderr.contains(word), "no `{word}`: {ran:?}");
+        }
+        assert!(!ran.stderr.contains("panicked"), "{ran:?}");
+    }
+}
