@@ -14,9 +14,10 @@ use homeroom_http::Timestamp;
 use serde_json::{Value, json};
 
 use crate::app::{App, chain};
-use crate::config::ConfigArgs;
+use crate::config::{ConfigArgs, StandardConfig};
 use crate::exit::{Exit, Failure};
 use crate::serve::{Server, told_to_stop};
+use crate::standard::DEFAULT_VERSION;
 
 /// Name of the demonstration's key.
 const KEY_NAME: &str = "homeroom demo";
@@ -58,6 +59,7 @@ pub fn run(args: DemoArgs) -> Result<Exit, Failure> {
     ];
     let config = super::prepare_quietly_with(&args.config, &flags)?;
     refuse_strangers(config.server.listen, args.allow_remote)?;
+    refuse_other_standards(&config.standard)?;
     let plan = DistrictPlan::new(args.students, 1, SCHOOL_YEAR_DEFAULT)
         .map_err(|error| Failure::Usage(error.to_string()))?;
     super::serve::runtime()?.block_on(async {
@@ -97,6 +99,18 @@ fn refuse_strangers(listen: SocketAddr, allowed: bool) -> Result<(), Failure> {
 }
 
 /// Loads the district into a store that has none; gives documents and seconds.
+/// The sample district is made of the kinds of one version.
+fn refuse_other_standards(standard: &StandardConfig) -> Result<(), Failure> {
+    if standard.model.is_some() || standard.version == DEFAULT_VERSION {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "standard.version: the sample district is of Data Standard {DEFAULT_VERSION}; leave the \
+         version out, or start an empty store of {} with homeroom serve",
+        standard.version
+    )))
+}
+
 async fn fill(app: &App, plan: DistrictPlan) -> Result<Option<(u64, f64)>, Failure> {
     let data = app.data.clone();
     tokio::task::spawn_blocking(move || fill_store(&data, plan))

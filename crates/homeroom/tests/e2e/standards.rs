@@ -67,6 +67,17 @@ fn the_older_standard_is_served_where_it_is_asked_for() {
 }
 
 #[test]
+fn the_sample_district_is_of_one_version() {
+    let place = Place::new();
+
+    let ran = place.run(&["demo", "--standard-version", "4.0.0"]);
+
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("sample district is of Data Standard 5.2.0"), "{ran:?}");
+    assert!(!place.data().exists(), "a store was made");
+}
+
+#[test]
 fn a_model_that_cannot_be_served_ends_the_start_with_its_place() {
     let place = Place::new();
     let head = "standard Mine mine 1.0.0\nextends ed-fi 5.2.0\n";
