@@ -74,7 +74,7 @@ def main(binary):
             table = folder / "parquet/edfi/StudentAcademicRecord.parquet"
             found = duckdb.sql(
                 f"SELECT sum(CumulativeEarnedCredits) * 1000 FROM read_parquet('{table}')"
-            ).fetchone()[0]
+            ).fetchall()[0][0]
             equal(int(found or 0), wanted)
 
     check.end()
@@ -86,7 +86,7 @@ def export(binary, demo, out, *more):
 
 
 def count(source):
-    return duckdb.sql(f"SELECT count(*) FROM {source}").fetchone()[0]
+    return duckdb.sql(f"SELECT count(*) FROM {source}").fetchall()[0][0]
 
 
 def names(source):

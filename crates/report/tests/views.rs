@@ -208,3 +208,26 @@ fn a_script_makes_the_views_for_a_session_that_may_only_read() {
     assert_eq!(students, 1);
     store.close();
 }
+
+#[test]
+fn on_postgres_a_document_is_taken_apart_once_and_long_members_are_read_from_it() {
+    let model = model();
+    let kind = |resource: &Resource| Some(KindId(resource.id.0));
+    let of = |name: &str, view: &str| {
+        let made = views(&model, Dialect::Postgres, &[name.to_owned()], &kind);
+        made.into_iter().find(|made| made.name == view).unwrap().select
+    };
+
+    let collection = of("schools", "schoolgradelevel");
+    let long = of(
+        "staffEducationOrganizationAssignmentAssociations",
+        "staffeducationorganizationassignmentassociation",
+    );
+
+    assert_eq!(collection.matches("d.body").count(), 1, "{collection}");
+    assert!(collection.contains("json_array_elements(j0.\"gradeLevels\") AS i1(item)"));
+    let member = "employmentStaffEducationOrganizationEmploymentAssociationReference";
+    assert!(member.len() > 63);
+    assert!(long.contains(&format!("(d.body::json->'{member}'->>'hireDate')::date")), "{long}");
+    assert!(!long.contains(&format!("\"{member}\"")), "{long}");
+}

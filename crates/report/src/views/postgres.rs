@@ -8,24 +8,36 @@ use homeroom_store::{KindId, View};
 
 use crate::table::{Column, ColumnType, ColumnValue, Source, Table, postgres_name};
 
+/// Longest name of a column; a record cannot have a member whose name is longer.
+const NAME_MAX: usize = 63;
+
 pub(super) fn view(table: &Table, kind: KindId) -> View {
-    let mut from = format!("doc d CROSS JOIN LATERAL json_to_record(d.body::json) AS j0({})", {
+    // For each level the JSON text of its object.
+    let mut objects = vec!["d.body::json".to_owned()];
+    let mut from = format!(
+        "doc d CROSS JOIN LATERAL json_to_record({}) AS j0({})",
+        objects[0],
         record(table, 0)
-    });
+    );
     let mut filter = format!("d.kind = {}", kind.0);
     for (at, level) in table.levels.iter().enumerate() {
-        let (inner, members) = (at + 1, record(table, at + 1));
-        let member = format!("j{at}.\"{}\"", level.member);
-        let function = if level.is_list { "json_to_recordset" } else { "json_to_record" };
-        _ = write!(from, " CROSS JOIN LATERAL {function}({member}) AS j{inner}({members})");
-        if !level.is_list {
+        let (inner, member) = (at + 1, format!("j{at}.\"{}\"", level.member));
+        let object = if level.is_list {
+            let items = format!("json_array_elements({member}) AS i{inner}(item)");
+            _ = write!(from, " CROSS JOIN LATERAL {items}");
+            format!("i{inner}.item")
+        } else {
             _ = write!(filter, " AND {member} IS NOT NULL");
-        }
+            member
+        };
+        let members = record(table, inner);
+        _ = write!(from, " CROSS JOIN LATERAL json_to_record({object}) AS j{inner}({members})");
+        objects.push(object);
     }
     let columns: Vec<String> = table
         .columns
         .iter()
-        .map(|column| format!("{} AS \"{}\"", value(column), postgres_name(&column.name)))
+        .map(|column| format!("{} AS \"{}\"", value(column, &objects), postgres_name(&column.name)))
         .collect();
     View {
         schema: table.schema.clone(),
@@ -38,7 +50,8 @@ pub(super) fn view(table: &Table, kind: KindId) -> View {
 fn record(table: &Table, level: usize) -> String {
     let mut found: Vec<(&str, String)> = vec![];
     let mut add = |name, kind| {
-        if !found.iter().any(|(known, _)| *known == name) {
+        let is_short = str::len(name) <= NAME_MAX;
+        if is_short && !found.iter().any(|(known, _)| *known == name) {
             found.push((name, kind));
         }
     };
@@ -70,15 +83,19 @@ fn sources(value: &ColumnValue) -> Vec<&Source> {
     }
 }
 
-fn value(column: &Column) -> String {
+fn value(column: &Column, objects: &[String]) -> String {
     match &column.value {
-        ColumnValue::Member(sources) => first(sources, column.kind),
+        ColumnValue::Member(sources) => first(sources, column.kind, objects),
         ColumnValue::CodeValue(sources) => {
-            let uri = first(sources, column.kind);
+            let uri = first(sources, column.kind, objects);
             format!("substr({uri}, strpos({uri}, '#') + 1)")
         }
         ColumnValue::Uri { namespace, code_value } => {
-            format!("{} || '#' || {}", one(namespace, column.kind), one(code_value, column.kind))
+            format!(
+                "{} || '#' || {}",
+                one(namespace, column.kind, objects),
+                one(code_value, column.kind, objects)
+            )
         }
         ColumnValue::Id => "replace(d.uuid::text, '-', '')".into(),
         ColumnValue::ChangeVersion => "d.cv".into(),
@@ -88,26 +105,35 @@ fn value(column: &Column) -> String {
     }
 }
 
-fn first(sources: &[Source], kind: ColumnType) -> String {
+fn first(sources: &[Source], kind: ColumnType, objects: &[String]) -> String {
     match sources {
-        [only] => one(only, kind),
+        [only] => one(only, kind, objects),
         several => {
-            let all: Vec<_> = several.iter().map(|source| one(source, kind)).collect();
+            let all: Vec<_> = several.iter().map(|source| one(source, kind, objects)).collect();
             format!("coalesce({})", all.join(", "))
         }
     }
 }
 
-fn one(source: &Source, kind: ColumnType) -> String {
-    match source.path.as_slice() {
-        [first, second] if kind == ColumnType::Text => {
-            format!("(j{}.\"{first}\"->>'{second}')", source.level)
+fn one(source: &Source, kind: ColumnType, objects: &[String]) -> String {
+    let (Some((last, way)), level) = (source.path.split_last(), source.level) else {
+        return "NULL".into();
+    };
+    let (mut way, mut from) = (way, objects[level].clone());
+    match way.first() {
+        // The record has it already, typed or as JSON.
+        None if last.len() <= NAME_MAX => return format!("j{level}.\"{last}\""),
+        Some(first) if first.len() <= NAME_MAX => {
+            from = format!("j{level}.\"{first}\"");
+            way = &way[1..];
         }
-        [first, second] => {
-            format!("(j{}.\"{first}\"->>'{second}')::{}", source.level, sql_type(kind))
-        }
-        path => format!("j{}.\"{}\"", source.level, path.join(".")),
+        None | Some(_) => {}
     }
+    for name in way {
+        _ = write!(from, "->'{name}'");
+    }
+    let text = format!("({from}->>'{last}')");
+    if kind == ColumnType::Text { text } else { format!("{text}::{}", sql_type(kind)) }
 }
 
 fn sql_type(kind: ColumnType) -> String {
