@@ -114,3 +114,8 @@ fn a_name_without_meaning_is_refused_with_its_claim() {
     }
     assert!(matches!(import("{}", &model, "", "E2E-"), Err(ImportError::Reference(_))));
 }
+
+#[test]
+fn all_of_this_holds_on_postgresql() {
+    homeroom_store::trial::again_on_postgres("all_of_this_holds_on_postgresql");
+}

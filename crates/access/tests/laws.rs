@@ -70,3 +70,8 @@ proptest! {
         prop_assert_eq!(problem.kind.status(), 401);
     }
 }
+
+#[test]
+fn all_of_this_holds_on_postgresql() {
+    homeroom_store::trial::again_on_postgres("all_of_this_holds_on_postgresql");
+}

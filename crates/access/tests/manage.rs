@@ -329,3 +329,8 @@ async fn keys_made_at_once_are_all_there() {
     let keys = call(&access, Method::GET, "/.well-known/jwks.json", &[], "", NOW).await;
     assert_eq!(keys.body["keys"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn all_of_this_holds_on_postgresql() {
+    homeroom_store::trial::again_on_postgres("all_of_this_holds_on_postgresql");
+}

@@ -402,3 +402,8 @@ fn a_claims_file_that_contradicts_itself_is_refused_with_the_place() {
         assert_eq!(error.place, place, "{text}");
     }
 }
+
+#[test]
+fn all_of_this_holds_on_postgresql() {
+    homeroom_store::trial::again_on_postgres("all_of_this_holds_on_postgresql");
+}

@@ -201,3 +201,8 @@ fn the_file_is_what_the_importer_makes_of_the_published_hierarchy() {
     let core = imported.left_out_claims.iter().filter(|claim| claim.starts_with("ed-fi/"));
     assert_eq!(core.count(), 10, "claims of the core that are no resource of it");
 }
+
+#[test]
+fn all_of_this_holds_on_postgresql() {
+    homeroom_store::trial::again_on_postgres("all_of_this_holds_on_postgresql");
+}

@@ -147,3 +147,8 @@ async fn a_stranger_gets_401_whatever_the_body_says() {
     assert_eq!(answer.status, 401);
     assert_eq!(answer.body["type"], "urn:ed-fi:api:security:authentication");
 }
+
+#[test]
+fn all_of_this_holds_on_postgresql() {
+    homeroom_store::trial::again_on_postgres("all_of_this_holds_on_postgresql");
+}

@@ -474,3 +474,8 @@ fn progress_is_told_to_the_end() {
     assert_eq!((last.documents, last.documents_in_all, last.files_surveyed), (3, 3, 1));
     assert!(all.is_sorted_by_key(|progress| progress.documents));
 }
+
+#[test]
+fn all_of_this_holds_on_postgresql() {
+    homeroom_store::trial::again_on_postgres("all_of_this_holds_on_postgresql");
+}

@@ -139,8 +139,11 @@ pub fn problem_of(error: StoreError) -> Problem {
             Problem::busy(30).detail("The server's disk fails; nothing was written.")
         }
         StoreError::Unsure => Problem::busy(30)
-            .detail("The server's disk failed; whether this was written is not known.")
+            .detail("The server's disk or database failed; whether this was written is not known.")
             .hint("Send the same request again: what is there already stays as it is."),
+        StoreError::Away(_) => {
+            Problem::busy(2).detail("The server cannot use its database at the moment.")
+        }
         StoreError::Closed => Problem::busy(5).detail("The server is being shut down."),
         StoreError::Failed(_)
         | StoreError::InUse(_)

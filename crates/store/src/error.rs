@@ -24,12 +24,16 @@ pub enum StoreError {
     #[error("the disk failed: {0}")]
     DiskFailed(String),
     /// The disk failed while a commit was made durable, and what was written could not be taken
-    /// back: it may be there after the next start.
-    #[error("the disk failed; whether the write is there is not known")]
+    /// back: it may be there after the next start. Or the database was lost while it committed, and
+    /// did not come back in time to be asked.
+    #[error("the disk or the database failed; whether the write is there is not known")]
     Unsure,
     /// The database failed; nothing was written.
     #[error("the database failed: {0}")]
     Failed(String),
+    /// The database cannot be reached, or not write, at the moment; nothing was done.
+    #[error("the database cannot be used at the moment: {0}")]
+    Away(String),
     /// The store is being shut down.
     #[error("the store is closed")]
     Closed,

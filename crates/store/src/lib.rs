@@ -6,17 +6,22 @@
 //!
 //! The store knows no resource, no HTTP and no rights.
 
+mod dialect;
 mod error;
+mod health;
 mod id;
 mod list;
 mod migration;
 mod plan;
 mod postgres;
+mod queue;
 mod row;
+mod select;
 mod snapshot;
 mod sql;
 mod sqlite;
 mod store;
+pub mod trial;
 mod views;
 
 pub use error::StoreError;

@@ -1,11 +1,12 @@
 //! The store's schema, step by step. A step that has landed stays as it is.
 
-/// One step: its number, its name, its text for SQLite.
+/// One step: its number, its name, its text for each database.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Migration {
     pub(crate) version: i64,
     pub(crate) name: &'static str,
     pub(crate) sqlite: &'static str,
+    pub(crate) postgres: &'static str,
 }
 
 /// Every step in order.
@@ -14,8 +15,14 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         version: 1,
         name: "documents",
         sqlite: include_str!("../migrations/0001_documents.sqlite.sql"),
+        postgres: include_str!("../migrations/0001_documents.postgres.sql"),
     },
-    Migration { version: 2, name: "access", sqlite: include_str!("../migrations/0002_access.sql") },
+    Migration {
+        version: 2,
+        name: "access",
+        sqlite: include_str!("../migrations/0002_access.sql"),
+        postgres: include_str!("../migrations/0002_access.sql"),
+    },
 ];
 
 /// Version that this Homeroom writes.

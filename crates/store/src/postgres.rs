@@ -1,82 +1,251 @@
-//! The store in a PostgreSQL database. This build has no engine for it yet and says so.
+//! The store in a PostgreSQL database: one writer at a time over all nodes, readers beside it.
+//!
+//! Nodes share nothing but the database. Who writes holds the one row of `counter` until its
+//! commit, so ids and change versions are dense and in order of commit on whichever node, and what
+//! a plan has asked stays true until it has written. No statement needs more than the part of SQL
+//! that related databases share.
 
-#![expect(clippy::unused_async, reason = "what a database answers is awaited")]
+mod connection;
+mod error;
+mod migrate;
+mod reads;
+mod strict;
+mod value;
+mod writer;
 
 use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use tokio_postgres::Row as SqlRow;
+use tokio_postgres::types::ToSql;
 
 use crate::error::StoreError;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 use crate::list::{ListQuery, Page};
+use crate::postgres::connection::{Connector, Shared};
+use crate::postgres::error::Fault;
+use crate::postgres::reads::{Lists, Reads};
+use crate::postgres::value::{bytes, document, kind, values};
+use crate::postgres::writer::Writer;
+use crate::queue::Queue;
 use crate::row::Row;
+use crate::select;
 use crate::sql::{Sql, Value};
 use crate::store::{Job, Options, PostgresUrl};
 
-/// An open store in a PostgreSQL database.
-#[derive(Clone)]
-pub(crate) enum Postgres {}
+/// Threads that drive the readers' connections.
+const THREADS: usize = 2;
+/// Longest look for damage.
+const CHECK: Duration = Duration::from_hours(1);
 
+/// An open store in a PostgreSQL database; clones share it.
+#[derive(Clone)]
+pub(crate) struct Postgres(Arc<Inner>);
+
+struct Inner {
+    queue: Queue,
+    reads: Reads,
+    /// Of its own, so that the store needs none of its callers' and outlives them.
+    runtime: Option<Runtime>,
+    is_closed: AtomicBool,
+}
+
+/// Opens the store in a database, migrating it as needed; with `schema`, in a new one of that
+/// name, which goes when the store is closed.
 pub(crate) fn open(
     url: &PostgresUrl,
-    _options: &Options,
-    _schema: Option<&str>,
+    options: &Options,
+    schema: Option<&str>,
 ) -> Result<Postgres, StoreError> {
-    _ = url.exposed();
-    Err(StoreError::Unusable(format!("{url}: this build has no PostgreSQL engine")))
+    let deadline = options.list_deadline;
+    let connector = Connector::new(url, schema, deadline, options.strict.is_some())?;
+    let runtime = runtime()?;
+    let (migrated, schema) = (connector.clone(), schema.map(str::to_owned));
+    let made = schema.clone();
+    on(&runtime, async move { migrate::migrate(&migrated, made.as_deref()).await })?;
+    let writer = Writer::new(connector.clone(), options.strict, schema)?;
+    let waiting = Arc::default();
+    let answered = Arc::clone(&waiting);
+    let queue =
+        Queue::start(options.queue, waiting, move |arrivals| writer.work(&arrivals, &answered))?;
+    let reads = Reads::new(connector, runtime.handle().clone(), deadline);
+    let is_closed = AtomicBool::new(false);
+    Ok(Postgres(Arc::new(Inner { queue, reads, runtime: Some(runtime), is_closed })))
 }
 
+/// Looks for damage: edges, counts and aliases against documents.
 pub(crate) fn check(url: &PostgresUrl) -> Result<Vec<String>, StoreError> {
-    Err(StoreError::Unusable(format!("{url}: this build has no PostgreSQL engine")))
+    let connector = Connector::new(url, None, CHECK, false)?;
+    let runtime = runtime()?;
+    let problems = on(&runtime, async move { migrate::check(&connector).await });
+    runtime.shutdown_background();
+    problems
 }
+
+fn runtime() -> Result<Runtime, StoreError> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(THREADS)
+        .thread_name("store-postgres")
+        .enable_all()
+        .build()
+        .map_err(|error| StoreError::Failed(error.to_string()))
+}
+
+/// Runs a future on a runtime and waits for it, on whatever thread this is.
+fn on<T: Send + 'static>(
+    runtime: &Runtime,
+    future: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+) -> Result<T, StoreError> {
+    let (reply, answer) = sync_channel(1);
+    runtime.spawn(async move { _ = reply.send(future.await) });
+    answer.recv().unwrap_or(Err(StoreError::Closed))
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.close();
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Inner {
+    fn close(&self) {
+        if self.is_closed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.reads.close();
+        self.queue.close();
+    }
+}
+
+/// What a caller is told of a row that cannot be read.
+fn told(fault: Fault) -> StoreError {
+    fault.told(|| StoreError::Failed("it took too long".into()))
+}
+
+const BY_UUID: &str =
+    "SELECT id, uuid, kind, key, cv, modified, refs, body FROM doc WHERE uuid = ?1";
+const BY_KEY: &str = "SELECT id, uuid, kind, key, cv, modified, refs, body FROM doc WHERE key = ?1";
+const TARGET: &str = "SELECT id, uuid, kind FROM doc WHERE key = ?1 \
+     UNION ALL SELECT d.id, d.uuid, d.kind FROM alias a JOIN doc d ON d.id = a.id WHERE a.key = ?1";
+const NEWEST: &str = "SELECT cv FROM counter WHERE name = 'writer'";
 
 impl Postgres {
-    pub(crate) fn offer(&self, _: Box<dyn Job>) -> Result<(), StoreError> {
-        match *self {}
+    /// Hands a job over without waiting for a place in the queue.
+    pub(crate) fn offer(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
+        self.0.queue.offer(job)
     }
-    pub(crate) fn push(&self, _: Box<dyn Job>) -> Result<(), StoreError> {
-        match *self {}
+
+    /// Hands a job over and waits for a place in the queue.
+    pub(crate) fn push(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
+        self.0.queue.push(job)
     }
+
+    /// Jobs that are not answered yet.
     pub(crate) fn waiting(&self) -> usize {
-        match *self {}
+        self.0.queue.waiting()
     }
+
+    /// Does what was taken on and answers nothing any more.
     pub(crate) fn close(&self) {
-        match *self {}
+        self.0.close();
     }
-    pub(crate) fn wait<T, F: Future<Output = Result<T, StoreError>>>(
-        &self,
-        _: impl FnOnce(Self) -> F,
-    ) -> Result<T, StoreError> {
-        match *self {}
+
+    /// Waits for one of the reads, on whatever thread this is.
+    pub(crate) fn wait<T, F>(&self, read: impl FnOnce(Self) -> F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        let runtime = self.0.runtime.as_ref().ok_or(StoreError::Closed)?;
+        on(runtime, read(self.clone()))
     }
-    pub(crate) async fn document(&self, _: Uuid) -> Result<Option<Row>, StoreError> {
-        match *self {}
+
+    /// Finds a document by its public id.
+    pub(crate) async fn document(&self, uuid: Uuid) -> Result<Option<Row>, StoreError> {
+        self.probe(BY_UUID, uuid.0, document).await
     }
-    pub(crate) async fn document_by_key(&self, _: NaturalKey) -> Result<Option<Row>, StoreError> {
-        match *self {}
+
+    /// Finds a document by its identity.
+    pub(crate) async fn document_by_key(&self, key: NaturalKey) -> Result<Option<Row>, StoreError> {
+        self.probe(BY_KEY, key.0, document).await
     }
+
+    /// Finds what carries an identity, as its own or as an abstract base's.
     pub(crate) async fn target(
         &self,
-        _: NaturalKey,
+        key: NaturalKey,
     ) -> Result<Option<(DocumentId, Uuid, KindId)>, StoreError> {
-        match *self {}
+        self.probe(TARGET, key.0, |row| {
+            Ok((DocumentId(row.try_get(0)?), Uuid(bytes(row, 1)?), kind(row, 2)?))
+        })
+        .await
     }
+
+    async fn probe<T>(
+        &self,
+        text: &str,
+        id: [u8; 16],
+        read: impl Fn(&SqlRow) -> Result<T, Fault>,
+    ) -> Result<Option<T>, StoreError> {
+        let rows = self.0.reads.probe(text, &[&uuid::Uuid::from_bytes(id)]).await?;
+        rows.first().map(read).transpose().map_err(told)
+    }
+
+    /// The newest change version that is durable, whichever node wrote it.
     pub(crate) async fn newest_change_version(&self) -> Result<i64, StoreError> {
-        match *self {}
+        let rows = self.0.reads.probe(NEWEST, &[]).await?;
+        let row = rows.first().ok_or_else(|| told(migrate::damaged("counter")))?;
+        row.try_get(0).map_err(|error| told(error.into()))
     }
-    pub(crate) async fn list(&self, _: bool, _: ListQuery) -> Result<Page, StoreError> {
-        match *self {}
+
+    /// Gives a page of documents in order of creation.
+    pub(crate) async fn list(&self, is_long: bool, query: ListQuery) -> Result<Page, StoreError> {
+        let read = |connection| async {
+            let lists = Lists(connection);
+            if select::is_one_statement(&query) {
+                select::list(&lists, &query).await
+            } else {
+                lists.on_one_state(select::list(&lists, &query)).await
+            }
+        };
+        self.0.reads.list(is_long, read).await
     }
-    pub(crate) async fn count(&self, _: bool, _: ListQuery) -> Result<u64, StoreError> {
-        match *self {}
+
+    /// Counts what a list would give without `skip` and `limit`.
+    pub(crate) async fn count(&self, is_long: bool, query: ListQuery) -> Result<u64, StoreError> {
+        let read = |connection| async { select::count(&Lists(connection), &query).await };
+        self.0.reads.list(is_long, read).await
     }
+
+    /// Cuts a kind's documents into runs; gives the last id of each run but the last.
     pub(crate) async fn cuts(
         &self,
-        _: KindId,
-        _: u64,
-        _: u64,
+        kind: KindId,
+        parts: u64,
+        smallest: u64,
     ) -> Result<Vec<DocumentId>, StoreError> {
-        match *self {}
+        let read = |connection| async move {
+            let lists = Lists(connection);
+            lists.on_one_state(select::cuts(&lists, kind, parts, smallest)).await
+        };
+        self.0.reads.list(false, read).await
     }
-    pub(crate) async fn query(&self, _: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
-        match *self {}
+
+    /// Runs a reading statement.
+    pub(crate) async fn query(&self, sql: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
+        let sql = &sql;
+        let read = |connection: Shared| async move {
+            let arguments: Vec<_> =
+                sql.arguments.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+            connection.query(sql.text, &arguments).await?.iter().map(values).collect()
+        };
+        self.0.reads.list(false, read).await
     }
 }

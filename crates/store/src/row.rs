@@ -2,6 +2,12 @@
 
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 
+/// The columns of a [`Row`], in its order.
+pub(crate) const COLUMNS: &str = "id, uuid, kind, key, cv, modified, refs, body";
+
+/// Blocks of 4,096 ids are counted together.
+pub(crate) const BLOCK_BITS: u32 = 12;
+
 /// A stored document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {

@@ -18,12 +18,11 @@ mod writer;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 
 use crate::error::StoreError;
-use crate::sqlite::writer::WriterHandle;
+use crate::queue::Queue;
 use crate::store::Options;
 
 pub(crate) use copy::{backup, restore};
@@ -35,9 +34,6 @@ pub(crate) use snapshot::SqliteSnapshot;
 pub(crate) use value::rows;
 pub(crate) use views::{replace_views, views_version};
 
-/// Blocks of 4,096 ids are counted together.
-pub(crate) const BLOCK_BITS: u32 = 12;
-
 /// The writer's page cache as a multiple of a reading connection's: it looks up every identity and
 /// every target, wherever they stand.
 const WRITER_CACHE: u32 = 4;
@@ -45,7 +41,7 @@ const WRITER_CACHE: u32 = 4;
 /// An open SQLite store.
 pub(crate) struct Sqlite {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) writer: WriterHandle,
+    pub(crate) writer: Queue,
     pub(crate) lister: Lister,
 }
 
@@ -57,13 +53,8 @@ pub(crate) fn open(path: &Path, options: &Options) -> Result<Sqlite, StoreError>
     let shared = Arc::new(Shared::new(path.to_owned(), newest, options.cache_kib));
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     let lister = Lister::start(&shared, cores, (cores / 2).max(1))?;
-    let writer = WriterHandle::start(
-        connection,
-        lock,
-        Arc::clone(&shared),
-        options.queue,
-        options.wal_bytes_max,
-    )?;
+    let writer =
+        writer::start(connection, lock, Arc::clone(&shared), options.queue, options.wal_bytes_max)?;
     Ok(Sqlite { shared, writer, lister })
 }
 
@@ -91,13 +82,6 @@ impl Drop for Sqlite {
     }
 }
 
-/// Waits for a thread, unless it is this one: the last to hold a store may be a job of its own.
-fn join(thread: JoinHandle<()>) {
-    if thread.thread().id() != std::thread::current().id() && thread.join().is_err() {
-        tracing::error!("a thread of the store panicked");
-    }
-}
-
 /// What writer, readers and the checkpointer share.
 pub(crate) struct Shared {
     pub(crate) path: PathBuf,
@@ -109,7 +93,7 @@ pub(crate) struct Shared {
     /// Whether nothing is answered any more.
     pub(crate) is_closed: AtomicBool,
     /// Jobs that the writer has not answered yet.
-    pub(crate) waiting: AtomicUsize,
+    pub(crate) waiting: Arc<AtomicUsize>,
     /// Why nothing can be written at this moment.
     pub(crate) trouble: Mutex<Option<StoreError>>,
 }
@@ -124,7 +108,7 @@ impl Shared {
             cache_kib,
             probes: probe::Probes::new(),
             is_closed: AtomicBool::new(false),
-            waiting: AtomicUsize::new(0),
+            waiting: Arc::default(),
             trouble: Mutex::new(None),
         }
     }

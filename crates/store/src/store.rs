@@ -7,7 +7,6 @@ mod temporary;
 mod url;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -212,7 +211,7 @@ impl Store {
     pub fn load(&self) -> StoreLoad {
         match &*self.engine {
             Engine::Sqlite(sqlite) => StoreLoad {
-                waiting: sqlite.shared.waiting.load(Ordering::Relaxed),
+                waiting: sqlite.writer.waiting(),
                 log_bytes: std::fs::metadata(sqlite.shared.log_file()).map_or(0, |file| file.len()),
             },
             Engine::Postgres(postgres) => StoreLoad { waiting: postgres.waiting(), log_bytes: 0 },

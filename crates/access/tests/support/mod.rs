@@ -7,7 +7,7 @@ use bytes::Bytes;
 use homeroom_access::{Access, AccessConfig, ApiClient, Call, Manage, routes};
 use homeroom_http::{Params, Problem, RequestBody, Response, Timestamp};
 use homeroom_model::{EXTENSIONS_SHIPPED, Model, format, link, shipped};
-use homeroom_store::Store;
+use homeroom_store::{Store, trial};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use http_body_util::BodyExt as _;
 use serde_json::Value;
@@ -31,7 +31,7 @@ pub fn models() -> [Arc<Model>; 2] {
 }
 
 pub fn store() -> Store {
-    Store::temporary(&[]).unwrap()
+    trial::on_one(&[]).unwrap()
 }
 
 pub async fn open(store: &Store) -> Arc<Access> {

@@ -8,7 +8,7 @@ use homeroom_bulk::{LoadOptions, Summary, load};
 use homeroom_data::{Catalog, DataApi, seed};
 use homeroom_http::Timestamp;
 use homeroom_model::{format, link, shipped, shipped_extension};
-use homeroom_store::{Sql, Store, Uuid};
+use homeroom_store::{Sql, Uuid, trial};
 use serde_json::Value;
 
 const SEED: &str = include_str!("../../../../models/ed-fi/5.2.0/seed.jsonl");
@@ -24,7 +24,7 @@ pub fn target_with(extensions: &[&str]) -> DataApi {
     let extensions = extensions.iter().map(|name| shipped_extension(name, "5.2.0").unwrap());
     let sources: Vec<_> = core.chain(extensions).map(|t| format::read(t).unwrap()).collect();
     let model = link(&sources).unwrap();
-    let store = Store::temporary(&[]).unwrap();
+    let store = trial::on_one(&[]).unwrap();
     let catalog = Arc::new(Catalog::bind(Arc::new(model), &store).unwrap());
     seed(&catalog, &store, SEED, Timestamp::now()).unwrap();
     DataApi::new(catalog, store)

@@ -19,7 +19,7 @@ use homeroom_data::{Catalog, DataApi};
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{RequestBody, Timestamp};
 use homeroom_model::{Model, format, link, shipped, shipped_extension, shipped_seed};
-use homeroom_store::Store;
+use homeroom_store::{Store, trial};
 use http::{HeaderName, HeaderValue, Method, Request};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
@@ -63,7 +63,7 @@ impl Standard {
 #[derive(Clone)]
 pub struct TestApp {
     /// Name of the kind of store, for messages.
-    store: &'static str,
+    store: Arc<str>,
     standard: Standard,
     pub data: DataApi,
     pub access: Arc<Access>,
@@ -99,10 +99,14 @@ impl TestApp {
 
     /// An app of a standard on each kind of store that there is here.
     pub async fn serving(standard: Standard) -> Vec<Self> {
-        vec![Self::on("SQLite", standard, Store::temporary(&[]).unwrap()).await]
+        let mut apps = vec![];
+        for (name, store) in trial::on_each(&[]).unwrap() {
+            apps.push(Self::on(&name, standard, store).await);
+        }
+        apps
     }
 
-    async fn on(name: &'static str, standard: Standard, store: Store) -> Self {
+    async fn on(name: &str, standard: Standard, store: Store) -> Self {
         let (model, now) = (standard.model(), Timestamp::now());
         let catalog = Arc::new(Catalog::bind(Arc::clone(&model), &store).unwrap());
         let data = DataApi::new(Arc::clone(&catalog), store.clone());
@@ -115,7 +119,7 @@ impl TestApp {
         routes.extend(homeroom_data::routes(&data));
         let metrics = Arc::new(Metrics::new("0.0.0"));
         let door = FrontDoor::new(routes, Arc::clone(&access), metrics, Limits::default()).unwrap();
-        Self { store: name, standard, data, access, front_door: Arc::new(door) }
+        Self { store: name.into(), standard, data, access, front_door: Arc::new(door) }
     }
 
     /// Puts JSON lines of `resource` and `document` into the store at once.

@@ -15,8 +15,9 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use crate::error::StoreError;
+use crate::queue::join;
+use crate::sqlite::Shared;
 use crate::sqlite::open::BUSY;
-use crate::sqlite::{Shared, join};
 
 /// Pause between two looks at the log.
 const PAUSE: Duration = Duration::from_millis(50);

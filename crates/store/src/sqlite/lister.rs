@@ -12,8 +12,9 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::error::StoreError;
+use crate::queue::join;
+use crate::sqlite::Shared;
 use crate::sqlite::open::open_reader;
-use crate::sqlite::{Shared, join};
 
 /// Most reads that wait for a thread.
 const QUEUE_MAX: usize = 512;

@@ -167,9 +167,7 @@ pub(crate) fn on_this_thread<T>(
     })
 }
 
-pub(crate) const COLUMNS: &str = "id, uuid, kind, key, cv, modified, refs, body";
-
-/// Reads a document from the columns of [`COLUMNS`], in their order.
+/// Reads a document from [`crate::row::COLUMNS`].
 pub(crate) fn document(row: &SqlRow<'_>) -> rusqlite::Result<Row> {
     Ok(Row {
         id: DocumentId(row.get(0)?),

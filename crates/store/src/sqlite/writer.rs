@@ -9,101 +9,42 @@ mod write;
 use std::collections::HashMap;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::thread::JoinHandle;
+use std::sync::mpsc::RecvTimeoutError;
 
 use rusqlite::{Connection, params};
 
 use crate::error::StoreError;
+use crate::queue::{Arrivals, GROUP_MAX, Queue};
+use crate::sqlite::Shared;
 use crate::sqlite::checkpoint::{self, Checkpointer};
-use crate::sqlite::{Shared, join};
 use crate::store::Job;
 
-/// Most jobs in one transaction: bounds both the wait of the first and the size of a transaction.
-const GROUP_MAX: usize = 256;
-
-/// The way to the writer.
-pub(crate) struct WriterHandle {
+/// Starts the writer of a file; `length` bounds the jobs that wait.
+pub(crate) fn start(
+    connection: Connection,
+    lock: File,
     shared: Arc<Shared>,
-    jobs: RwLock<Option<Jobs>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-type Jobs = SyncSender<Box<dyn Job>>;
-
-impl WriterHandle {
-    /// Starts the writer; `queue` bounds the jobs that wait.
-    pub(crate) fn start(
-        connection: Connection,
-        lock: File,
-        shared: Arc<Shared>,
-        queue: usize,
-        wal_bytes_max: u64,
-    ) -> Result<Self, StoreError> {
-        let (jobs, arrivals) = sync_channel(queue);
-        let handle = Arc::clone(&shared);
-        let checkpointer = Checkpointer::start(&shared, wal_bytes_max)?;
-        let last_id = connection.query_row(LAST_ID, [], |row| row.get(0))?;
-        let writer = Writer {
-            last_id,
-            last_change_version: shared.newest_change_version.load(Ordering::Acquire),
-            tally: HashMap::new(),
-            known: known::Known::default(),
-            connection,
-            shared,
-            checkpointer,
-            log_may_shrink: true,
-            is_troubled: false,
-        };
-        let thread = std::thread::Builder::new()
-            .name("store-writer".into())
-            .spawn(move || {
-                writer.work(&arrivals);
-                drop(lock);
-            })
-            .map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(Self { shared: handle, jobs: RwLock::new(Some(jobs)), thread: Mutex::new(Some(thread)) })
-    }
-
-    /// Hands a job over without waiting for a place in the queue.
-    pub(crate) fn offer(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
-        self.hand(|jobs| {
-            jobs.try_send(job).map_err(|error| match error {
-                TrySendError::Full(_) => StoreError::Busy,
-                TrySendError::Disconnected(_) => StoreError::Closed,
-            })
-        })
-    }
-
-    /// Hands a job over and waits for a place in the queue.
-    pub(crate) fn push(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
-        self.hand(|jobs| jobs.send(job).map_err(|_| StoreError::Closed))
-    }
-
-    fn hand(&self, send: impl FnOnce(&Jobs) -> Result<(), StoreError>) -> Result<(), StoreError> {
-        // A clone, so that one who waits for a place keeps nobody out.
-        let jobs = self.jobs.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let jobs = jobs.ok_or(StoreError::Closed)?;
-        self.shared.waiting.fetch_add(1, Ordering::Relaxed);
-        send(&jobs).inspect_err(|_| _ = self.shared.waiting.fetch_sub(1, Ordering::Relaxed))
-    }
-
-    /// Takes no more jobs and waits until those that were taken are done and the file is closed.
-    pub(crate) fn close(&self) {
-        drop(self.jobs.write().unwrap_or_else(PoisonError::into_inner).take());
-        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(thread) = thread.take() {
-            join(thread);
-        }
-    }
-}
-
-impl Drop for WriterHandle {
-    fn drop(&mut self) {
-        self.close();
-    }
+    length: usize,
+    wal_bytes_max: u64,
+) -> Result<Queue, StoreError> {
+    let waiting = Arc::clone(&shared.waiting);
+    let writer = Writer {
+        last_id: connection.query_row(LAST_ID, [], |row| row.get(0))?,
+        last_change_version: shared.newest_change_version.load(Ordering::Acquire),
+        tally: HashMap::new(),
+        known: known::Known::default(),
+        connection,
+        checkpointer: Checkpointer::start(&shared, wal_bytes_max)?,
+        shared,
+        log_may_shrink: true,
+        is_troubled: false,
+    };
+    Queue::start(length, waiting, move |arrivals| {
+        writer.work(&arrivals);
+        drop(lock);
+    })
 }
 
 /// The writer's state; jobs see it while they run.
@@ -128,7 +69,7 @@ const LAST_ID: &str = "SELECT max(coalesce((SELECT max(id) FROM doc), 0),
 
 impl Writer {
     /// Runs what arrives until nobody can send any more, then closes the file.
-    fn work(mut self, arrivals: &Receiver<Box<dyn Job>>) {
+    fn work(mut self, arrivals: &Arrivals) {
         let mut group: Vec<Box<dyn Job>> = Vec::with_capacity(GROUP_MAX);
         while let Some(first) = self.wait(arrivals) {
             let before = (self.last_id, self.last_change_version);
@@ -180,7 +121,7 @@ impl Writer {
 
     /// Waits for a job; where none comes for a while, a log that has grown is emptied meanwhile, and
     /// a disk that has failed is tried again.
-    fn wait(&mut self, arrivals: &Receiver<Box<dyn Job>>) -> Option<Box<dyn Job>> {
+    fn wait(&mut self, arrivals: &Arrivals) -> Option<Box<dyn Job>> {
         while self.log_may_shrink || self.is_troubled {
             let time = if self.is_troubled { trouble::PAUSE } else { checkpoint::IDLE };
             match arrivals.recv_timeout(time) {

@@ -1,4 +1,4 @@
-//! What the store promises, on the embedded engine.
+//! What the store promises, on each database that there is; and what a file adds to that.
 
 mod closing;
 mod faults;

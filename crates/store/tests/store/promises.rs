@@ -2,182 +2,187 @@
 
 use homeroom_store::{
     Answer, Ask, Condition, Decision, KindId, ListQuery, Options, Plan, Refused, Sql, Store,
-    StoreError, StoreUrl, Uuid, Value, Write,
+    StoreError, StoreUrl, Uuid, Value, Write, trial,
 };
 
-use crate::support::{Done, create, delete, document, key, names, store};
+use crate::support::{Done, Place, create, delete, document, key, names, stores};
 
 #[test]
 fn a_document_is_found_by_id_and_by_identity() {
-    let (store, a, _) = store();
-    let new = document(a, "x", vec![]);
+    for (store, a, _) in stores() {
+        let new = document(a, "x", vec![]);
 
-    let version = create(&store, new.clone());
+        let version = create(&store, new.clone());
 
-    let row = store.document_blocking(new.uuid).unwrap().unwrap();
-    assert_eq!(
-        (row.body.as_str(), row.change_version, row.modified),
-        (new.body.as_str(), version, 7)
-    );
-    assert_eq!(store.document_by_key_blocking(key("x")).unwrap(), Some(row));
-    assert_eq!(store.newest_change_version_blocking().unwrap(), version);
-    assert_eq!(store.document_blocking(Uuid::new()).unwrap(), None);
+        let row = store.document_blocking(new.uuid).unwrap().unwrap();
+        assert_eq!(
+            (row.body.as_str(), row.change_version, row.modified),
+            (new.body.as_str(), version, 7)
+        );
+        assert_eq!(store.document_by_key_blocking(key("x")).unwrap(), Some(row));
+        assert_eq!(store.newest_change_version_blocking().unwrap(), version);
+        assert_eq!(store.document_blocking(Uuid::new()).unwrap(), None);
+    }
 }
 
 #[test]
 fn a_refused_plan_writes_nothing_and_takes_no_other_with_it() {
-    let (store, a, _) = store();
-    create(&store, document(a, "x", vec![]));
-    let twice = document(a, "x", vec![]);
-    let plans = [document(a, "y", vec![]), twice, document(a, "z", vec![])]
-        .into_iter()
-        .map(|new| {
-            let mut new = Some(new);
-            Plan {
-                ask: vec![],
-                decide: move |_| -> Done {
-                    let extra = Write::Sql(Sql::new(
-                        "INSERT INTO kind (id, name) VALUES (?1, ?2)",
-                        vec![Value::Integer(900), "extra".into()],
-                    ));
-                    let new = new.take().expect("once");
-                    let writes = if new.key == key("x") {
-                        vec![extra, Write::Create(new)]
-                    } else {
-                        vec![Write::Create(new)]
-                    };
-                    Decision::Write(writes, ())
-                },
-            }
-        })
-        .collect();
+    for (store, a, _) in stores() {
+        create(&store, document(a, "x", vec![]));
+        let twice = document(a, "x", vec![]);
+        let plans = [document(a, "y", vec![]), twice, document(a, "z", vec![])]
+            .into_iter()
+            .map(|new| {
+                let mut new = Some(new);
+                Plan {
+                    ask: vec![],
+                    decide: move |_| -> Done {
+                        let extra = Write::Sql(Sql::new(
+                            "INSERT INTO kind (id, name) VALUES (?1, ?2)",
+                            vec![Value::Integer(900), "extra".into()],
+                        ));
+                        let new = new.take().expect("once");
+                        let writes = if new.key == key("x") {
+                            vec![extra, Write::Create(new)]
+                        } else {
+                            vec![Write::Create(new)]
+                        };
+                        Decision::Write(writes, ())
+                    },
+                }
+            })
+            .collect();
 
-    let outcomes = store.run_all_blocking(plans);
+        let outcomes = store.run_all_blocking(plans);
 
-    assert!(outcomes[0].is_ok() && outcomes[2].is_ok());
-    assert!(matches!(outcomes[1], Err(Refused::Store(StoreError::Failed(_)))));
-    assert!(store.document_by_key_blocking(key("z")).unwrap().is_some());
-    let extra =
-        store.query_blocking(Sql::new("SELECT 1 FROM kind WHERE id = 900", vec![])).unwrap();
-    assert!(extra.is_empty());
+        assert!(outcomes[0].is_ok() && outcomes[2].is_ok());
+        assert!(matches!(outcomes[1], Err(Refused::Store(StoreError::Failed(_)))));
+        assert!(store.document_by_key_blocking(key("z")).unwrap().is_some());
+        let extra =
+            store.query_blocking(Sql::new("SELECT 1 FROM kind WHERE id = 900", vec![])).unwrap();
+        assert!(extra.is_empty());
+    }
 }
 
 #[tokio::test]
 async fn lists_come_in_order_of_creation_and_count_exactly_at_any_depth() {
-    let (store, a, b) = store();
-    for at in 0..9_000 {
-        let kind = if at % 3 == 0 { b } else { a };
-        create(&store, document(kind, &format!("n{at}"), vec![]));
-    }
-    for at in [1, 4_000, 8_999] {
-        delete(&store, &format!("n{at}"));
-    }
-    let expected: Vec<String> = (0..9_000)
-        .filter(|at| at % 3 != 0 && ![1, 4_000].contains(at))
-        .filter(|at| *at != 8_999)
-        .map(|at| format!("n{at}"))
-        .collect();
+    for (store, a, b) in stores() {
+        for at in 0..9_000 {
+            let kind = if at % 3 == 0 { b } else { a };
+            create(&store, document(kind, &format!("n{at}"), vec![]));
+        }
+        for at in [1, 4_000, 8_999] {
+            delete(&store, &format!("n{at}"));
+        }
+        let expected: Vec<String> = (0..9_000)
+            .filter(|at| at % 3 != 0 && ![1, 4_000].contains(at))
+            .filter(|at| *at != 8_999)
+            .map(|at| format!("n{at}"))
+            .collect();
 
-    for skip in [0, 1, 2_731, 4_096, 5_990, expected.len() - 1, expected.len(), 10_000] {
-        let page = store
-            .list(ListQuery { skip: skip as u64, limit: 5, ..ListQuery::all(a) })
-            .await
-            .unwrap();
-        let want: Vec<String> = expected.iter().skip(skip).take(5).cloned().collect();
-        assert_eq!(names(&page.rows), want, "skip {skip}");
+        for skip in [0, 1, 2_731, 4_096, 5_990, expected.len() - 1, expected.len(), 10_000] {
+            let page = store
+                .list(ListQuery { skip: skip as u64, limit: 5, ..ListQuery::all(a) })
+                .await
+                .unwrap();
+            let want: Vec<String> = expected.iter().skip(skip).take(5).cloned().collect();
+            assert_eq!(names(&page.rows), want, "skip {skip}");
+        }
+        assert_eq!(store.count(ListQuery::all(a)).await.unwrap(), expected.len() as u64);
+        let cuts = store.cuts(a, 4, 100).await.unwrap();
+        assert_eq!(cuts.len(), 3);
     }
-    assert_eq!(store.count(ListQuery::all(a)).await.unwrap(), expected.len() as u64);
-    let cuts = store.cuts(a, 4, 100).await.unwrap();
-    assert_eq!(cuts.len(), 3);
 }
 
 #[tokio::test]
 async fn filters_windows_and_targets_agree_with_a_plain_walk() {
-    let (store, a, b) = store();
-    create(&store, document(b, "t1", vec![]));
-    create(&store, document(b, "t2", vec![]));
-    let target = |name: &str| store.target_blocking(key(name)).unwrap().unwrap().0;
-    let (t1, t2) = (target("t1"), target("t2"));
-    for at in 0..60 {
-        let mut others = vec![];
-        if at % 2 == 0 {
-            others.push(t1);
+    for (store, a, b) in stores() {
+        create(&store, document(b, "t1", vec![]));
+        create(&store, document(b, "t2", vec![]));
+        let target = |name: &str| store.target_blocking(key(name)).unwrap().unwrap().0;
+        let (t1, t2) = (target("t1"), target("t2"));
+        for at in 0..60 {
+            let mut others = vec![];
+            if at % 2 == 0 {
+                others.push(t1);
+            }
+            if at % 3 == 0 {
+                others.push(t2);
+            }
+            create(&store, document(a, &format!("n{at}"), others));
         }
-        if at % 3 == 0 {
-            others.push(t2);
-        }
-        create(&store, document(a, &format!("n{at}"), others));
-    }
 
-    let list = |query: ListQuery| {
-        let store = store.clone();
-        async move { names(&store.list(query).await.unwrap().rows) }
-    };
-    let both =
-        list(ListQuery { targets: vec![t1, t2], limit: 4, skip: 1, ..ListQuery::all(a) }).await;
-    assert_eq!(both, ["n6", "n12", "n18", "n24"]);
-    let window = list(ListQuery { changed: Some((10, 12)), ..ListQuery::all(a) }).await;
-    assert_eq!(window, ["n7", "n8", "n9"]);
-    let text = Condition::Text { paths: vec!["$.name".into()], value: "N8".into(), fold: true };
-    assert_eq!(list(ListQuery { conditions: vec![text], ..ListQuery::all(a) }).await, ["n8"]);
-    let by_key = ListQuery { conditions: vec![Condition::Key(key("n5"))], ..ListQuery::all(a) };
-    assert_eq!(list(by_key.clone()).await, ["n5"]);
-    assert!(list(ListQuery { kind: b, ..by_key.clone() }).await.is_empty());
-    assert!(list(ListQuery { targets: vec![t1], ..by_key.clone() }).await.is_empty());
-    assert_eq!(list(ListQuery { changed: Some((8, 8)), ..by_key }).await, ["n5"]);
-    let late = ListQuery { targets: vec![t1], changed: Some((10, 14)), ..ListQuery::all(a) };
-    assert_eq!(list(late.clone()).await, ["n8", "n10"]);
-    assert_eq!(store.count(late).await.unwrap(), 2);
-    let referrers = ListQuery { targets: vec![t1, t2], ..ListQuery::all(a) };
-    assert_eq!(store.count(referrers).await.unwrap(), 10);
-    let prefix = Condition::StartsWith { path: "$.name".into(), prefixes: vec!["n5".into()] };
-    let query = ListQuery { conditions: vec![prefix], ..ListQuery::all(a) };
-    assert_eq!(store.count(query).await.unwrap(), 11);
+        let list = |query: ListQuery| {
+            let store = store.clone();
+            async move { names(&store.list(query).await.unwrap().rows) }
+        };
+        let both =
+            list(ListQuery { targets: vec![t1, t2], limit: 4, skip: 1, ..ListQuery::all(a) }).await;
+        assert_eq!(both, ["n6", "n12", "n18", "n24"]);
+        let window = list(ListQuery { changed: Some((10, 12)), ..ListQuery::all(a) }).await;
+        assert_eq!(window, ["n7", "n8", "n9"]);
+        let text = Condition::Text { paths: vec!["$.name".into()], value: "N8".into(), fold: true };
+        assert_eq!(list(ListQuery { conditions: vec![text], ..ListQuery::all(a) }).await, ["n8"]);
+        let by_key = ListQuery { conditions: vec![Condition::Key(key("n5"))], ..ListQuery::all(a) };
+        assert_eq!(list(by_key.clone()).await, ["n5"]);
+        assert!(list(ListQuery { kind: b, ..by_key.clone() }).await.is_empty());
+        assert!(list(ListQuery { targets: vec![t1], ..by_key.clone() }).await.is_empty());
+        assert_eq!(list(ListQuery { changed: Some((8, 8)), ..by_key }).await, ["n5"]);
+        let late = ListQuery { targets: vec![t1], changed: Some((10, 14)), ..ListQuery::all(a) };
+        assert_eq!(list(late.clone()).await, ["n8", "n10"]);
+        assert_eq!(store.count(late).await.unwrap(), 2);
+        let referrers = ListQuery { targets: vec![t1, t2], ..ListQuery::all(a) };
+        assert_eq!(store.count(referrers).await.unwrap(), 10);
+        let prefix = Condition::StartsWith { path: "$.name".into(), prefixes: vec!["n5".into()] };
+        let query = ListQuery { conditions: vec![prefix], ..ListQuery::all(a) };
+        assert_eq!(store.count(query).await.unwrap(), 11);
+    }
 }
 
 #[test]
 fn edges_follow_a_replaced_document() {
-    let (store, a, b) = store();
-    for name in ["t1", "t2"] {
-        create(&store, document(b, name, vec![]));
-    }
-    let target = |name: &str| store.target_blocking(key(name)).unwrap().unwrap().0;
-    let (t1, t2) = (target("t1"), target("t2"));
-    create(&store, document(a, "x", vec![t1]));
-    let referrers = |id| {
+    for (store, a, b) in stores() {
+        for name in ["t1", "t2"] {
+            create(&store, document(b, name, vec![]));
+        }
+        let target = |name: &str| store.target_blocking(key(name)).unwrap().unwrap().0;
+        let (t1, t2) = (target("t1"), target("t2"));
+        create(&store, document(a, "x", vec![t1]));
+        let referrers = |id| {
+            let plan = Plan {
+                ask: vec![Ask::Referrers(id)],
+                decide: |found: Vec<Answer>| -> Decision<Vec<Answer>, ()> {
+                    Decision::Write(vec![], found)
+                },
+            };
+            match store.run_blocking(plan).unwrap().value.remove(0) {
+                Answer::Referrers(kinds) => kinds,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!((referrers(t1), referrers(t2)), (vec![a], vec![]));
+        let old = store.document_by_key_blocking(key("x")).unwrap().unwrap();
+
+        let mut new = Some(document(a, "x", vec![t2]));
         let plan = Plan {
-            ask: vec![Ask::Referrers(id)],
-            decide: |found: Vec<Answer>| -> Decision<Vec<Answer>, ()> {
-                Decision::Write(vec![], found)
+            ask: vec![],
+            decide: move |_| -> Done {
+                Decision::Write(
+                    vec![Write::Replace {
+                        old: old.id,
+                        old_references: old.references.clone(),
+                        new: new.take().expect("once"),
+                    }],
+                    (),
+                )
             },
         };
-        match store.run_blocking(plan).unwrap().value.remove(0) {
-            Answer::Referrers(kinds) => kinds,
-            other => panic!("{other:?}"),
-        }
-    };
-    assert_eq!((referrers(t1), referrers(t2)), (vec![a], vec![]));
-    let old = store.document_by_key_blocking(key("x")).unwrap().unwrap();
+        store.run_blocking(plan).unwrap();
 
-    let mut new = Some(document(a, "x", vec![t2]));
-    let plan = Plan {
-        ask: vec![],
-        decide: move |_| -> Done {
-            Decision::Write(
-                vec![Write::Replace {
-                    old: old.id,
-                    old_references: old.references.clone(),
-                    new: new.take().expect("once"),
-                }],
-                (),
-            )
-        },
-    };
-    store.run_blocking(plan).unwrap();
-
-    assert_eq!((referrers(t1), referrers(t2)), (vec![], vec![a]));
-    delete(&store, "x");
-    assert_eq!(referrers(t2), vec![]);
+        assert_eq!((referrers(t1), referrers(t2)), (vec![], vec![a]));
+        delete(&store, "x");
+        assert_eq!(referrers(t2), vec![]);
+    }
 }
 
 #[test]
@@ -225,17 +230,17 @@ fn another_programs_file_and_a_store_from_the_future_are_refused() {
 
 #[tokio::test]
 async fn a_read_that_takes_too_long_is_interrupted() {
-    let folder = std::env::temp_dir().join(format!("homeroom-slow-{}", Uuid::new()));
-    let mut options = Options::for_file(folder.join("homeroom.db"));
-    options.list_deadline = std::time::Duration::from_millis(100);
-    let store = Store::open(&options).unwrap();
+    let place = Place::new();
+    let mut all = trial::postgres().unwrap();
+    all.push(place.options());
+    for mut options in all {
+        options.list_deadline = std::time::Duration::from_millis(100);
+        let store = Store::temporary_on(&options, &[]).unwrap();
 
-    let endless =
-        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
-    let found = store.query(Sql::new(endless, vec![])).await;
+        let endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+        let found = store.query(Sql::new(endless, vec![])).await;
 
-    assert!(matches!(found, Err(StoreError::Deadline(_))), "{found:?}");
-    assert_eq!(store.query(Sql::new("SELECT 5", vec![])).await.unwrap(), [[Value::Integer(5)]]);
-    drop(store);
-    std::fs::remove_dir_all(folder).unwrap();
+        assert!(matches!(found, Err(StoreError::Deadline(_))), "{found:?}");
+        assert_eq!(store.query(Sql::new("SELECT 5", vec![])).await.unwrap(), [[Value::Integer(5)]]);
+    }
 }

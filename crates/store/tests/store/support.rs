@@ -2,7 +2,7 @@
 
 use homeroom_store::{
     Answer, Ask, Decision, DocumentId, KindId, NaturalKey, NewDocument, Options, Plan, References,
-    Store, Tombstone, Uuid, Write,
+    Store, Tombstone, Uuid, Write, trial,
 };
 
 pub type Done = Decision<(), String>;
@@ -54,11 +54,14 @@ pub fn names(rows: &[homeroom_store::Row]) -> Vec<String> {
         .collect()
 }
 
-pub fn store() -> (Store, KindId, KindId) {
+/// A new store on each database that there is, and the numbers of its two kinds.
+pub fn stores() -> Vec<(Store, KindId, KindId)> {
     let kinds = ["a".to_owned(), "b".to_owned()];
-    let store = Store::temporary(&kinds).unwrap();
-    let numbers = store.kinds(&kinds).unwrap();
-    (store, numbers[0], numbers[1])
+    let with_kinds = |(_, store): (String, Store)| {
+        let numbers = store.kinds(&kinds).unwrap();
+        (store, numbers[0], numbers[1])
+    };
+    trial::on_each(&kinds).unwrap().into_iter().map(with_kinds).collect()
 }
 
 /// Where a store can be opened again and again; goes with its value.

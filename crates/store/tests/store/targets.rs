@@ -2,7 +2,7 @@
 
 use homeroom_store::{Answer, Ask, Decision, DocumentId, KindId, Plan, Store};
 
-use crate::support::{Done, create, delete, document, key, store};
+use crate::support::{Done, create, delete, document, key, stores};
 
 /// Asks in a plan, as a write does.
 fn target(store: &Store, name: &str) -> Option<(DocumentId, KindId)> {
@@ -23,23 +23,24 @@ fn target(store: &Store, name: &str) -> Option<(DocumentId, KindId)> {
 
 #[test]
 fn a_target_is_found_until_it_is_deleted_under_its_own_identity_and_its_base_s() {
-    let (store, a, b) = store();
-    let with_alias = |kind| {
-        let mut new = document(kind, "own", vec![]);
-        new.alias = Some(key("base"));
-        new
-    };
-    create(&store, with_alias(a));
-    for _ in 0..2 {
-        assert_eq!(target(&store, "own"), Some((DocumentId(1), a)));
-        assert_eq!(target(&store, "base"), Some((DocumentId(1), a)));
-        assert_eq!(target(&store, "none"), None);
+    for (store, a, b) in stores() {
+        let with_alias = |kind| {
+            let mut new = document(kind, "own", vec![]);
+            new.alias = Some(key("base"));
+            new
+        };
+        create(&store, with_alias(a));
+        for _ in 0..2 {
+            assert_eq!(target(&store, "own"), Some((DocumentId(1), a)));
+            assert_eq!(target(&store, "base"), Some((DocumentId(1), a)));
+            assert_eq!(target(&store, "none"), None);
+        }
+
+        delete(&store, "own");
+
+        assert_eq!((target(&store, "own"), target(&store, "base")), (None, None));
+        create(&store, with_alias(b));
+        assert_eq!(target(&store, "own"), Some((DocumentId(2), b)));
+        assert_eq!(target(&store, "base"), Some((DocumentId(2), b)));
     }
-
-    delete(&store, "own");
-
-    assert_eq!((target(&store, "own"), target(&store, "base")), (None, None));
-    create(&store, with_alias(b));
-    assert_eq!(target(&store, "own"), Some((DocumentId(2), b)));
-    assert_eq!(target(&store, "base"), Some((DocumentId(2), b)));
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::list::Condition;
+use crate::select::Driver;
 use crate::{NaturalKey, Store};
 
 /// The steps of a statement's plan.
@@ -27,7 +28,7 @@ const SORT: &str = "USE TEMP B-TREE FOR ORDER BY";
 
 #[test]
 fn a_plain_page_walks_ids_in_the_index_and_reads_its_own_bodies() {
-    let steps = steps(&Statement::page(&query(), Driver::Creation));
+    let steps = steps(&Statement::page(Dialect::Sqlite, &query(), Driver::Creation));
 
     assert_eq!(steps[1], "SEARCH d USING COVERING INDEX doc_kind_id (kind=? AND id>?)");
     assert_eq!(steps[3], BODIES, "{steps:?}");
@@ -38,8 +39,8 @@ fn a_plain_page_walks_ids_in_the_index_and_reads_its_own_bodies() {
 fn a_window_sorts_ids_of_the_index_and_no_bodies() {
     let query = ListQuery { changed: Some((3, 9)), ..query() };
 
-    let page = steps(&Statement::page(&query, Driver::Changes));
-    let count = steps(&Statement::count(&query, Driver::Changes));
+    let page = steps(&Statement::page(Dialect::Sqlite, &query, Driver::Changes));
+    let count = steps(&Statement::count(Dialect::Sqlite, &query, Driver::Changes));
 
     let search = "SEARCH d USING COVERING INDEX doc_kind_cv (kind=? AND cv>? AND cv<?)";
     assert_eq!(page, ["CO-ROUTINE p", search, SORT, "SCAN p", BODIES]);
@@ -52,8 +53,8 @@ fn referrers_are_passed_over_and_counted_without_a_look_at_the_documents() {
     let query = ListQuery { targets, ..query() };
     let driver = Driver::Referrers(DocumentId(3));
 
-    let page = steps(&Statement::page(&query, driver));
-    let count = steps(&Statement::count(&query, driver));
+    let page = steps(&Statement::page(Dialect::Sqlite, &query, driver));
+    let count = steps(&Statement::count(Dialect::Sqlite, &query, driver));
 
     let search = "SEARCH r USING PRIMARY KEY (target=? AND kind=? AND source>?)";
     let other = "SEARCH o USING PRIMARY KEY (target=? AND kind=? AND source=?)";
@@ -68,7 +69,7 @@ fn an_identity_is_looked_up_whatever_else_is_asked() {
     let conditions = vec![text_condition(), key];
     let query = ListQuery { conditions, changed: Some((1, 2)), ..query() };
 
-    let steps = steps(&Statement::page(&query, Driver::Identity));
+    let steps = steps(&Statement::page(Dialect::Sqlite, &query, Driver::Identity));
 
     assert_eq!(steps[1], "SEARCH d USING INDEX doc_key (key=?)");
 }

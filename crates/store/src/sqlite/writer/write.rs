@@ -5,8 +5,8 @@ use rusqlite::{OptionalExtension, params};
 use crate::error::StoreError;
 use crate::id::{DocumentId, NaturalKey};
 use crate::plan::{NewDocument, Tombstone, Write};
-use crate::row::{References, Row};
-use crate::sqlite::BLOCK_BITS;
+use crate::row::{BLOCK_BITS, References, Row};
+
 use crate::sqlite::writer::Writer;
 
 impl Writer {

@@ -1,17 +1,18 @@
 //! What drives a list, and the statement that comes of it.
 
+use crate::dialect::Dialect;
 use crate::id::DocumentId;
-use crate::list::{Condition, ListQuery};
+use crate::list::ListQuery;
+use crate::row::COLUMNS;
+use crate::select::condition::condition_sql;
 use crate::sql::Value;
-use crate::sqlite::probe::COLUMNS;
-use crate::sqlite::select::condition::condition_sql;
 
 /// Most documents that a bounded walk looks at.
 pub(super) const WALK_MAX: i64 = 10_000;
 
 /// Which index finds the candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Driver {
+pub(crate) enum Driver {
     /// A key or public id: one document at most.
     Identity,
     /// The edges of a target, in order of creation.
@@ -27,37 +28,38 @@ pub(super) enum Driver {
 
 /// A statement and its arguments.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Statement {
-    pub(super) text: String,
-    pub(super) arguments: Vec<Value>,
+pub(crate) struct Statement {
+    pub(crate) text: String,
+    pub(crate) arguments: Vec<Value>,
 }
 
 impl Statement {
     /// The rows of a page. Ids are found and sorted first, so that only the page's own bodies are
     /// read, save where a condition needs them.
-    pub(super) fn page(query: &ListQuery, driver: Driver) -> Self {
+    pub(crate) fn page(dialect: Dialect, query: &ListQuery, driver: Driver) -> Self {
         let mut arguments = vec![];
-        let candidates = Candidates::of(query, driver, &mut arguments);
+        let candidates = Candidates::of(dialect, query, driver, &mut arguments);
         arguments.push(i64::from(query.limit).into());
         let limit = arguments.len();
         arguments.push(i64::try_from(query.skip).unwrap_or(i64::MAX).into());
         let columns: Vec<_> = COLUMNS.split(", ").map(|column| format!("d.{column}")).collect();
         let text = format!(
-            "SELECT {} FROM (SELECT {id} AS id FROM {} WHERE {} ORDER BY {}{id} LIMIT ?{limit} OFFSET ?{}) p CROSS JOIN doc d ON d.id = p.id",
+            "SELECT {} FROM (SELECT {id} AS id FROM {} WHERE {} ORDER BY {}{id} LIMIT ?{limit} OFFSET ?{}) p {} doc d ON d.id = p.id",
             columns.join(", "),
             candidates.from,
             candidates.filter,
             if driver == Driver::Changes { "+" } else { "" },
             arguments.len(),
+            dialect.join(),
             id = candidates.id,
         );
         Self { text, arguments }
     }
 
     /// The number of all candidates.
-    pub(super) fn count(query: &ListQuery, driver: Driver) -> Self {
+    pub(crate) fn count(dialect: Dialect, query: &ListQuery, driver: Driver) -> Self {
         let mut arguments = vec![];
-        let candidates = Candidates::of(query, driver, &mut arguments);
+        let candidates = Candidates::of(dialect, query, driver, &mut arguments);
         let text = format!("SELECT count(*) FROM {} WHERE {}", candidates.from, candidates.filter);
         Self { text, arguments }
     }
@@ -71,7 +73,7 @@ struct Candidates {
 }
 
 impl Candidates {
-    fn of(query: &ListQuery, driver: Driver, arguments: &mut Vec<Value>) -> Self {
+    fn of(dialect: Dialect, query: &ListQuery, driver: Driver, arguments: &mut Vec<Value>) -> Self {
         let mut bind = |value: Value| {
             arguments.push(value);
             format!("?{}", arguments.len())
@@ -93,27 +95,28 @@ impl Candidates {
                 let tests = format!("r.kind = {kind}{}", range("r.source"));
                 let needs_document = query.changed.is_some() || !query.conditions.is_empty();
                 let from = if needs_document {
-                    "ref r CROSS JOIN doc d ON d.id = r.source"
+                    format!("ref r {} doc d ON d.id = r.source", dialect.join())
                 } else {
-                    "ref r"
+                    "ref r".into()
                 };
                 let tests = format!("r.target = {} AND {tests}", bind(target.0.into()));
-                (from.into(), "r.source", vec![tests])
+                (from, "r.source", vec![tests])
             }
             Driver::Changes => {
                 let tests = format!("d.kind = {kind}{}", range("+d.id"));
-                ("doc d INDEXED BY doc_kind_cv".into(), "d.id", vec![tests])
+                (format!("doc d{}", dialect.by_index("doc_kind_cv")), "d.id", vec![tests])
             }
             Driver::Walk => {
                 let from = format!(
-                    "(SELECT id, cv FROM doc INDEXED BY doc_kind_id WHERE kind = {kind}{} ORDER BY id LIMIT {WALK_MAX}) d",
+                    "(SELECT id, cv FROM doc{} WHERE kind = {kind}{} ORDER BY id LIMIT {WALK_MAX}) d",
+                    dialect.by_index("doc_kind_id"),
                     range("id")
                 );
                 (from, "d.id", vec![])
             }
             Driver::Creation => {
                 let tests = format!("d.kind = {kind}{}", range("d.id"));
-                ("doc d INDEXED BY doc_kind_id".into(), "d.id", vec![tests])
+                (format!("doc d{}", dialect.by_index("doc_kind_id")), "d.id", vec![tests])
             }
         };
         let others = query.targets.iter().filter(|other| driver != Driver::Referrers(**other));
@@ -126,8 +129,12 @@ impl Candidates {
         if let Some((min, max)) = query.changed {
             filter.push(format!("d.cv BETWEEN {} AND {}", bind(min.into()), bind(max.into())));
         }
-        filter
-            .extend(query.conditions.iter().map(|test: &Condition| condition_sql(test, &mut bind)));
+        let conditions = query.conditions.iter();
+        filter.extend(conditions.map(|test| condition_sql(dialect, test, &mut bind)));
+        // A bounded walk without anything else to test.
+        if filter.is_empty() {
+            filter.push("TRUE".into());
+        }
         Self { from, filter: filter.join(" AND "), id }
     }
 }

@@ -1,0 +1,136 @@
+//! What the two databases say differently, each answer with its reason.
+
+use crate::sql::Value;
+
+/// Which database's SQL is wanted. Both take arguments as `?1`, `?2` …
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Sqlite,
+    Postgres,
+}
+
+/// Gives the name of an argument.
+pub(crate) type Bind<'a> = dyn FnMut(Value) -> String + 'a;
+
+/// What a decimal looks like that PostgreSQL can make a number of without an error.
+const DECIMAL: &str = "'^-?[0-9]{1,60}([.][0-9]{1,60})?([eE][+-]?[0-9]{1,2})?$'";
+
+impl Dialect {
+    /// What makes a table be read by an index. SQLite has no figures of the tables and is told;
+    /// PostgreSQL has them and takes no such word.
+    pub(crate) fn by_index(self, index: &str) -> String {
+        match self {
+            Self::Sqlite => format!(" INDEXED BY {index}"),
+            Self::Postgres => String::new(),
+        }
+    }
+
+    /// A join `ON` a condition, the left side driving: SQLite keeps the order of a cross join.
+    pub(crate) fn join(self) -> &'static str {
+        match self {
+            Self::Sqlite => "CROSS JOIN",
+            Self::Postgres => "JOIN",
+        }
+    }
+
+    /// The value at a path, `$.a.b`, of a document's text. PostgreSQL's `jsonb` would refuse what
+    /// `json` passes over, and takes longer to make.
+    fn field(self, path: &str, bind: &mut Bind<'_>) -> String {
+        match self {
+            Self::Sqlite => format!("json_extract(d.body, {})", bind(path.into())),
+            Self::Postgres => {
+                let steps = path.split('.').skip(1).map(|step| bind(step.into()));
+                let steps: Vec<String> = steps.collect();
+                format!("json_extract_path_text(CAST(d.body AS json), {})", steps.join(", "))
+            }
+        }
+    }
+
+    /// Whether the text at a path is `value`.
+    pub(crate) fn is_text(self, path: &str, value: &str, bind: &mut Bind<'_>) -> String {
+        format!("{} = {}", self.field(path, bind), bind(value.into()))
+    }
+
+    /// Whether the text at a path is `value`, ASCII case aside. PostgreSQL folds as the collation
+    /// says, and that of "C" is ASCII's.
+    pub(crate) fn is_text_folded(self, path: &str, value: &str, bind: &mut Bind<'_>) -> String {
+        let (field, value) = (self.field(path, bind), bind(value.into()));
+        match self {
+            Self::Sqlite => format!("lower({field}) = lower({value})"),
+            Self::Postgres => {
+                format!("lower({field} COLLATE \"C\") = lower({value} COLLATE \"C\")")
+            }
+        }
+    }
+
+    /// Whether the text at a path begins with `prefix`.
+    pub(crate) fn begins_with(self, path: &str, prefix: &str, bind: &mut Bind<'_>) -> String {
+        let length = i64::try_from(prefix.chars().count()).unwrap_or(i64::MAX);
+        let field = self.field(path, bind);
+        format!("substr({field}, 1, {}) = {}", bind(length.into()), bind(prefix.into()))
+    }
+
+    /// Whether the number at a path is `value`. PostgreSQL has the value as text and fails where
+    /// that is no number, so it looks first.
+    pub(crate) fn is_number(self, path: &str, value: f64, bind: &mut Bind<'_>) -> String {
+        let field = self.field(path, bind);
+        let value = bind(value.to_string().into());
+        match self {
+            Self::Sqlite => format!("{field} = CAST({value} AS REAL)"),
+            Self::Postgres => format!(
+                "CASE WHEN {field} ~ {DECIMAL} THEN CAST({field} AS double precision) = \
+                 CAST(CAST({value} AS text) AS double precision) ELSE FALSE END"
+            ),
+        }
+    }
+
+    /// Whether the number at a path is the whole number `value`.
+    pub(crate) fn is_integer(self, path: &str, value: i64, bind: &mut Bind<'_>) -> String {
+        let field = self.field(path, bind);
+        let value = bind(value.into());
+        match self {
+            Self::Sqlite => format!("{field} = {value}"),
+            Self::Postgres => format!(
+                "CASE WHEN {field} ~ {DECIMAL} THEN CAST({field} AS numeric) = \
+                 CAST({value} AS bigint) ELSE FALSE END"
+            ),
+        }
+    }
+
+    /// Whether true or false stands at a path. SQLite has them as numbers, PostgreSQL as text.
+    pub(crate) fn is_boolean(self, path: &str, value: bool, bind: &mut Bind<'_>) -> String {
+        let field = self.field(path, bind);
+        match self {
+            Self::Sqlite => format!("{field} = {}", bind(i64::from(value).into())),
+            Self::Postgres => format!("{field} = {}", bind(value.to_string().as_str().into())),
+        }
+    }
+}
+
+/// A text with `$1`, `$2` … in the place of `?1`, `?2` …; what stands in quotes stays.
+pub(crate) fn with_dollars(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut quoted = false;
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        quoted ^= letter == '\'';
+        let is_argument =
+            letter == '?' && !quoted && letters.peek().is_some_and(char::is_ascii_digit);
+        out.push(if is_argument { '$' } else { letter });
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_get_dollars_and_quoted_marks_stay() {
+        let text = "SELECT ?1, '?2', 'it''s ?3', ?12 ? FROM t WHERE a ~ '^(x)?1'";
+
+        let dollars = with_dollars(text);
+
+        assert_eq!(dollars, "SELECT $1, '?2', 'it''s ?3', $12 ? FROM t WHERE a ~ '^(x)?1'");
+    }
+}

@@ -1,0 +1,264 @@
+//! One connection: how it is made, what its session is told, what it has prepared.
+
+use std::collections::HashMap;
+use std::future::{Future, poll_fn};
+use std::str::FromStr as _;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::task::AbortHandle;
+use tokio_postgres::config::{SslMode, TargetSessionAttrs};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Config, NoTls, Row as SqlRow, RowStream, Statement};
+
+use crate::dialect::with_dollars;
+use crate::error::StoreError;
+use crate::postgres::error::Fault;
+use crate::postgres::strict;
+use crate::store::PostgresUrl;
+
+/// Longest wait for a new connection.
+const CONNECT: Duration = Duration::from_secs(5);
+/// Longest silence of a server that is taken for alive.
+const SILENCE: Duration = Duration::from_secs(15);
+/// How long a transaction may do nothing before the server ends it: a node that dies in one keeps
+/// the others waiting no longer.
+const IDLE_IN_TRANSACTION: Duration = Duration::from_secs(5);
+/// Longest wait for another node's transaction.
+pub(super) const LOCK: Duration = Duration::from_secs(15);
+/// Most statements that a connection keeps prepared.
+const PREPARED_MAX: usize = 256;
+
+/// What a connection is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Transactions of the one writer.
+    Writer,
+    /// Single index entries, for many at a time.
+    Probe,
+    /// Lists, for one at a time.
+    List,
+}
+
+/// Makes connections.
+#[derive(Clone)]
+pub(super) struct Connector {
+    config: Config,
+    /// Without its password.
+    shown: String,
+    schema: Option<String>,
+    deadline: Duration,
+    is_strict: bool,
+}
+
+impl Connector {
+    pub(super) fn new(
+        url: &PostgresUrl,
+        schema: Option<&str>,
+        deadline: Duration,
+        is_strict: bool,
+    ) -> Result<Self, StoreError> {
+        let mut config = Config::from_str(url.exposed()).map_err(|error| {
+            let why = std::error::Error::source(&error).map(ToString::to_string);
+            StoreError::Unusable(format!("{url} is no address: {}", why.unwrap_or_default()))
+        })?;
+        if config.get_ssl_mode() == SslMode::Require {
+            return Err(StoreError::Unusable(format!(
+                "{url}: this Homeroom does not speak TLS to PostgreSQL; reach the server by a \
+                 socket, a private network or a tunnel, without sslmode=require"
+            )));
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("homeroom");
+        }
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT);
+        }
+        config.tcp_user_timeout(SILENCE).keepalives_idle(SILENCE / 3);
+        config.keepalives_interval(SILENCE / 3).keepalives_retries(3);
+        if config.get_hosts().len() > 1 {
+            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        }
+        let schema = schema.map(str::to_owned);
+        Ok(Self { config, shown: url.to_string(), schema, deadline, is_strict })
+    }
+
+    /// The address, without its password.
+    pub(super) fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// Makes a connection, driven by the runtime that this is called on.
+    pub(super) async fn connect(&self, role: Role) -> Result<Connection, Fault> {
+        let (client, driver) = self.config.connect(NoTls).await?;
+        let task = tokio::spawn(async move {
+            // What fails on the connection is told to those who wait for it.
+            _ = driver.await;
+        });
+        let connection = Connection {
+            client,
+            statements: Mutex::default(),
+            task: task.abort_handle(),
+            is_strict: self.is_strict,
+        };
+        for told in
+            in_order(self.settings(role).iter().map(|set| connection.client.batch_execute(set)))
+                .await
+        {
+            match told {
+                // Not every related database has every setting.
+                Err(error) if error.code().is_some_and(|code| code.code() == "42704") => {}
+                told => told?,
+            }
+        }
+        Ok(connection)
+    }
+
+    fn settings(&self, role: Role) -> Vec<String> {
+        let mut settings = vec!["SET client_min_messages = warning".to_owned()];
+        let mut set = |name: &str, value: &str| settings.push(format!("SET {name} = {value}"));
+        if let Some(schema) = &self.schema {
+            set("search_path", schema);
+        }
+        set("jit", "off");
+        if role == Role::Writer {
+            set("default_transaction_isolation", "'read committed'");
+            set("statement_timeout", "0");
+            set("lock_timeout", &LOCK.as_millis().to_string());
+            let idle = IDLE_IN_TRANSACTION.as_millis().to_string();
+            set("idle_in_transaction_session_timeout", &idle);
+        } else {
+            set("statement_timeout", &self.deadline.as_millis().max(1).to_string());
+        }
+        if role == Role::List {
+            // What a list looks for decides how it is found.
+            set("plan_cache_mode", "force_custom_plan");
+        } else {
+            // Each of these statements goes by a unique index; a plan that was made while the
+            // tables were empty must stay good when they are full.
+            for name in ["enable_seqscan", "enable_hashjoin", "enable_mergejoin"] {
+                set(name, "off");
+            }
+            set("plan_cache_mode", "force_generic_plan");
+        }
+        if role == Role::Writer {
+            // An answer comes after the disk, whatever the database is told to do.
+            settings.push(
+                "SELECT set_config('synchronous_commit', 'on', false) \
+                 WHERE current_setting('synchronous_commit') = 'off'"
+                    .to_owned(),
+            );
+        }
+        settings
+    }
+}
+
+/// A connection that is driven by a task of its own; many may use it at the same time.
+pub(super) struct Connection {
+    client: Client,
+    statements: Mutex<HashMap<String, Statement>>,
+    task: AbortHandle,
+    is_strict: bool,
+}
+
+impl Connection {
+    /// Whether it is known to be gone.
+    pub(super) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    /// Ends it at once, whatever is still under way on it.
+    pub(super) fn abandon(&self) {
+        self.task.abort();
+    }
+
+    /// Runs statements without arguments, divided by semicolons.
+    pub(super) async fn simple(&self, text: &str) -> Result<(), Fault> {
+        self.look_at(text)?;
+        Ok(self.client.batch_execute(text).await?)
+    }
+
+    /// A statement with `?1`, `?2` …, prepared once.
+    pub(super) async fn prepared(&self, text: &str) -> Result<Statement, Fault> {
+        if let Some(known) = self.statements().get(text) {
+            return Ok(known.clone());
+        }
+        self.look_at(text)?;
+        let statement = self.client.prepare(&with_dollars(text)).await?;
+        let mut statements = self.statements();
+        if statements.len() >= PREPARED_MAX {
+            statements.clear();
+        }
+        statements.insert(text.to_owned(), statement.clone());
+        Ok(statement)
+    }
+
+    /// Runs a prepared statement and gives all its rows.
+    pub(super) async fn all(
+        &self,
+        statement: &Statement,
+        arguments: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<SqlRow>, Fault> {
+        Ok(self.client.query(statement, arguments).await?)
+    }
+
+    /// Runs a prepared statement that gives no rows.
+    pub(super) async fn execute(
+        &self,
+        statement: &Statement,
+        arguments: &[&(dyn ToSql + Sync)],
+    ) -> Result<(), Fault> {
+        self.client.execute(statement, arguments).await?;
+        Ok(())
+    }
+
+    /// Prepares, runs, and gives all rows.
+    pub(super) async fn query(
+        &self,
+        text: &str,
+        arguments: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<SqlRow>, Fault> {
+        let statement = self.prepared(text).await?;
+        self.all(&statement, arguments).await
+    }
+
+    /// Prepares, runs, and gives the rows as they come.
+    pub(super) async fn stream<'a>(
+        &self,
+        text: &str,
+        arguments: impl ExactSizeIterator<Item = &'a (dyn ToSql + Sync)>,
+    ) -> Result<RowStream, Fault> {
+        let statement = self.prepared(text).await?;
+        Ok(self.client.query_raw(&statement, arguments).await?)
+    }
+
+    fn statements(&self) -> std::sync::MutexGuard<'_, HashMap<String, Statement>> {
+        self.statements.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn look_at(&self, text: &str) -> Result<(), Fault> {
+        if self.is_strict { strict::check(text).map_err(Fault::Own) } else { Ok(()) }
+    }
+}
+
+/// Shared by those who probe.
+pub(super) type Shared = Arc<Connection>;
+
+/// Waits for all, each begun in turn before any is waited for: on a connection, statements in one
+/// flight. Gives what came of them in their order.
+pub(super) async fn in_order<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
+    let mut all: Vec<_> = futures.into_iter().map(|future| (Box::pin(future), None)).collect();
+    poll_fn(|context| {
+        let mut is_ready = true;
+        for (future, output) in all.iter_mut().filter(|(_, output)| output.is_none()) {
+            match future.as_mut().poll(context) {
+                Poll::Ready(value) => *output = Some(value),
+                Poll::Pending => is_ready = false,
+            }
+        }
+        if is_ready { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    all.into_iter().filter_map(|(_, output)| output).collect()
+}

@@ -1,0 +1,171 @@
+//! Making, migrating and checking the tables.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio_postgres::error::SqlState;
+
+use crate::error::StoreError;
+use crate::health::CHECKS;
+use crate::migration::{MIGRATIONS, Migration, newest};
+use crate::postgres::connection::{Connection, Connector, Role};
+use crate::postgres::error::Fault;
+
+/// How often a step is tried that another node's keeps from being done.
+const TRIES: u32 = 40;
+/// Longest pause between two tries.
+const PAUSE_MAX: Duration = Duration::from_millis(500);
+/// How long the last transaction of a node that is gone is kept, in microseconds: a week.
+const NODE_KEPT_US: i64 = 7 * 24 * 3_600 * 1_000_000;
+
+/// The one row holds the version; who migrates holds the row.
+const MAKE_VERSION: &str = "CREATE TABLE IF NOT EXISTS homeroom_store (name text NOT NULL PRIMARY KEY, \
+     version bigint NOT NULL)";
+const FIRST_VERSION: &str = "INSERT INTO homeroom_store (name, version) VALUES ('schema', 0) \
+     ON CONFLICT (name) DO NOTHING";
+const VERSION: &str = "SELECT version FROM homeroom_store WHERE name = 'schema'";
+const HOLD_VERSION: &str = "SELECT version FROM homeroom_store WHERE name = 'schema' FOR UPDATE";
+const SET_VERSION: &str = "UPDATE homeroom_store SET version = ?1 WHERE name = 'schema'";
+const FORGET_NODES: &str = "DELETE FROM node WHERE seen < ?1";
+
+/// Brings the tables up to date. Nodes that start at the same time wait for each other.
+pub(super) async fn migrate(connector: &Connector, schema: Option<&str>) -> Result<(), StoreError> {
+    let cannot = |fault: Fault| {
+        let why = fault.told(|| StoreError::Failed("it took too long".into()));
+        match why {
+            StoreError::FromTheFuture { .. } | StoreError::Unusable(_) => why,
+            why => StoreError::Unusable(format!(
+                "cannot open {}: {why}; look at the address, the server, the user's rights \
+                 (CREATE on the schema) and how many connections it may have",
+                connector.shown()
+            )),
+        }
+    };
+    let connection = connector.connect(Role::Writer).await.map_err(cannot)?;
+    if let Some(schema) = schema {
+        connection.simple(&format!("CREATE SCHEMA {schema}")).await.map_err(cannot)?;
+    }
+    let mut tries = 0;
+    loop {
+        match steps(&connection).await {
+            Ok(()) => break,
+            // Two that make the same table at the same time: one of them is told that it is there.
+            Err(Fault::Again(_)) if tries < TRIES => {}
+            Err(fault) => return Err(cannot(fault)),
+        }
+        _ = connection.simple("ROLLBACK").await;
+        tries += 1;
+        tokio::time::sleep(PAUSE_MAX.min(Duration::from_millis(5) * tries)).await;
+    }
+    let old = now_us() - NODE_KEPT_US;
+    connection.query(FORGET_NODES, &[&old]).await.map_err(cannot)?;
+    Ok(())
+}
+
+async fn steps(connection: &Connection) -> Result<(), Fault> {
+    let found = match version(connection, VERSION).await {
+        // Only who makes the tables needs the right to.
+        Err(Fault::Own(StoreError::Failed(why)))
+            if why.contains(SqlState::UNDEFINED_TABLE.code()) =>
+        {
+            connection.simple(MAKE_VERSION).await.map_err(taken)?;
+            connection.simple(FIRST_VERSION).await?;
+            version(connection, VERSION).await?
+        }
+        found => found?,
+    };
+    if found > newest() {
+        return Err(StoreError::FromTheFuture { found, known: newest() }.into());
+    }
+    for migration in MIGRATIONS.iter().filter(|migration| migration.version > found) {
+        step(connection, migration).await?;
+    }
+    Ok(())
+}
+
+async fn step(connection: &Connection, migration: &Migration) -> Result<(), Fault> {
+    connection.simple("BEGIN").await?;
+    if version(connection, HOLD_VERSION).await? < migration.version {
+        tracing::info!(version = migration.version, name = migration.name, "migrates the store");
+        // Texts compare by their bytes, as in the embedded store, whatever the database's language.
+        let text = migration.postgres.replace(" TEXT", " TEXT COLLATE \"C\"");
+        connection.simple(&text).await?;
+        connection.query(SET_VERSION, &[&migration.version]).await?;
+    }
+    connection.simple("COMMIT").await
+}
+
+async fn version(connection: &Connection, text: &str) -> Result<i64, Fault> {
+    let rows = connection.query(text, &[]).await?;
+    Ok(rows.first().ok_or_else(|| damaged("homeroom_store"))?.try_get(0)?)
+}
+
+/// A table that was made at the same moment is no error.
+fn taken(fault: Fault) -> Fault {
+    let codes = [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_TABLE, SqlState::DUPLICATE_OBJECT];
+    match fault {
+        Fault::Own(StoreError::Failed(why)) if codes.iter().any(|c| why.contains(c.code())) => {
+            Fault::Again(why)
+        }
+        other => other,
+    }
+}
+
+/// What is said of a table that lacks its row.
+pub(super) fn damaged(table: &str) -> Fault {
+    Fault::Own(StoreError::Failed(format!("the table {table} has lost its row")))
+}
+
+/// The moment, in microseconds since 1970.
+pub(super) fn now_us() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// Looks for damage.
+pub(super) async fn check(connector: &Connector) -> Result<Vec<String>, StoreError> {
+    let told = |fault: Fault| fault.told(|| StoreError::Failed("the look took too long".into()));
+    let connection = connector.connect(Role::List).await.map_err(told)?;
+    let found = version(&connection, VERSION).await.map_err(|fault| match told(fault) {
+        StoreError::Failed(why) => {
+            StoreError::Unusable(format!("{} holds no Homeroom store: {why}", connector.shown()))
+        }
+        other => other,
+    })?;
+    if found > newest() {
+        return Err(StoreError::FromTheFuture { found, known: newest() });
+    }
+    connection
+        .simple("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        .await
+        .map_err(told)?;
+    let mut problems = vec![];
+    for (what, text) in CHECKS.iter().chain(OWN_CHECKS) {
+        let rows = connection.query(text, &[]).await.map_err(told)?;
+        if let Some(row) = rows.first() {
+            let hit: String = row.try_get(0).map_err(|error| told(error.into()))?;
+            problems.push(format!("{what} (for example {hit})"));
+        }
+    }
+    match connection.query(PARSE, &[]).await {
+        Err(Fault::Own(StoreError::Failed(why))) if why.contains("22P02") => {
+            problems.push("a document is no JSON".into());
+        }
+        parsed => _ = parsed.map_err(told)?,
+    }
+    Ok(problems)
+}
+
+/// What only this database can look at.
+const OWN_CHECKS: &[(&str, &str)] = &[
+    (
+        "a document has a number that will be given again",
+        "SELECT 'document ' || d.id FROM counter c JOIN doc d ON d.id > c.id WHERE c.name = 'writer' LIMIT 1",
+    ),
+    (
+        "a document has a change version that will be given again",
+        "SELECT 'document ' || d.id FROM counter c JOIN doc d ON d.cv > c.cv WHERE c.name = 'writer' LIMIT 1",
+    ),
+];
+
+/// Fails at a document that is no JSON.
+const PARSE: &str = "SELECT count(*) FROM doc WHERE CAST(body AS json) IS NULL";

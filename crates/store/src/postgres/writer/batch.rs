@@ -1,0 +1,304 @@
+//! The writes of many plans as few statements.
+
+use std::collections::HashMap;
+
+use tokio_postgres::types::ToSql;
+
+use crate::id::DocumentId;
+use crate::plan::{NewDocument, Tombstone, Write};
+use crate::postgres::strict::ROWS_MAX;
+use crate::postgres::value::Column;
+use crate::postgres::writer::touch::{self, Changed};
+use crate::row::{BLOCK_BITS, References, Row};
+use crate::sql::Value;
+
+/// Most bytes of texts in one statement, or one text that has more.
+const BYTES_MAX: usize = 4 << 20;
+
+/// A statement that writes, and its arguments.
+pub(super) struct Statement {
+    pub(super) text: &'static str,
+    columns: Vec<Column>,
+    values: Vec<Value>,
+}
+
+impl Statement {
+    pub(super) fn arguments(&self) -> Vec<&(dyn ToSql + Sync)> {
+        let columns = self.columns.iter().map(|column| column as &(dyn ToSql + Sync));
+        columns.chain(self.values.iter().map(|value| value as &(dyn ToSql + Sync))).collect()
+    }
+}
+
+/// Takes writes in order and gives statements that do the same in the same order.
+pub(super) struct Batch {
+    pub(super) last_id: i64,
+    pub(super) last_change_version: i64,
+    /// Changes of the kept counts, by kind and block.
+    tally: HashMap<(u16, i64), i64>,
+    done: Vec<Statement>,
+    open: Open,
+    /// What the writes of the open part change.
+    changed: Changed,
+}
+
+/// Writes that do not touch each other.
+#[derive(Default)]
+struct Open {
+    bytes: usize,
+    created: Vec<(i64, i64, NewDocument)>,
+    replaced: Vec<(i64, i64, NewDocument)>,
+    deleted: Vec<(i64, Row, Tombstone)>,
+    edges: Vec<Edge>,
+    edges_gone: Vec<Edge>,
+}
+
+struct Edge {
+    target: i64,
+    kind: u16,
+    source: i64,
+}
+
+impl Batch {
+    /// A batch that goes on from a last id and a last change version.
+    pub(super) fn new(last_id: i64, last_change_version: i64) -> Self {
+        Self {
+            last_id,
+            last_change_version,
+            tally: HashMap::new(),
+            done: vec![],
+            open: Open::default(),
+            changed: Changed::default(),
+        }
+    }
+
+    /// Takes a plan's writes in; gives its change version, 0 where no document is written.
+    pub(super) fn add(&mut self, writes: Vec<Write>) -> i64 {
+        let before = self.last_change_version;
+        let mut touched = vec![];
+        for write in writes {
+            touched.clear();
+            touch::of_write(&write, &mut touched);
+            if self.changed.meets(&touched) || self.open.is_full() {
+                self.close();
+            }
+            self.changed.add(&touched);
+            self.take(write);
+        }
+        if self.last_change_version > before { self.last_change_version } else { 0 }
+    }
+
+    fn take(&mut self, write: Write) {
+        match write {
+            Write::Create(new) => self.create(new),
+            Write::Replace { old, old_references, new } => self.replace(old, &old_references, new),
+            Write::Delete { row, tombstone } => self.delete(*row, tombstone),
+            Write::Sql(sql) => {
+                self.close();
+                let statement =
+                    Statement { text: sql.text, columns: vec![], values: sql.arguments };
+                self.done.push(statement);
+            }
+        }
+    }
+
+    fn create(&mut self, mut new: NewDocument) {
+        self.last_id += 1;
+        self.last_change_version += 1;
+        let id = self.last_id;
+        new.references.name_itself(DocumentId(id));
+        let packed = new.references.pack();
+        let edges = References::targets(&packed).into_iter();
+        self.open.edges.extend(edges.map(|to| Edge::new(to, new.kind.0, id)));
+        *self.tally.entry((new.kind.0, id >> BLOCK_BITS)).or_default() += 1;
+        self.open.bytes += new.body.len();
+        self.open.created.push((id, self.last_change_version, new));
+    }
+
+    fn replace(&mut self, old: DocumentId, old_references: &[u8], new: NewDocument) {
+        self.last_change_version += 1;
+        let before = References::targets(old_references);
+        let after = References::targets(&new.references.pack());
+        let edge = |to: &DocumentId| Edge::new(*to, new.kind.0, old.0);
+        let gone = before.iter().filter(|target| after.binary_search(target).is_err());
+        self.open.edges_gone.extend(gone.map(edge));
+        let come = after.iter().filter(|target| before.binary_search(target).is_err());
+        self.open.edges.extend(come.map(edge));
+        self.open.bytes += new.body.len();
+        self.open.replaced.push((old.0, self.last_change_version, new));
+    }
+
+    fn delete(&mut self, row: Row, tombstone: Tombstone) {
+        self.last_change_version += 1;
+        let edges = References::targets(&row.references).into_iter();
+        self.open.edges_gone.extend(edges.map(|to| Edge::new(to, row.kind.0, row.id.0)));
+        *self.tally.entry((row.kind.0, row.id.0 >> BLOCK_BITS)).or_default() -= 1;
+        self.open.bytes += tombstone.key_values.len();
+        self.open.deleted.push((self.last_change_version, row, tombstone));
+    }
+
+    /// Ends the open part: what comes next sees what it writes.
+    fn close(&mut self) {
+        self.changed.clear();
+        std::mem::take(&mut self.open).into_statements(&mut self.done);
+    }
+
+    /// The statements of all that was taken in since the last time.
+    pub(super) fn take_statements(&mut self) -> Vec<Statement> {
+        self.close();
+        std::mem::take(&mut self.done)
+    }
+
+    /// The statements that end a transaction: counts, counters, and what it is known by.
+    pub(super) fn take_last(&mut self) -> Vec<Statement> {
+        let mut statements = self.take_statements();
+        let mut tally: Vec<_> = self.tally.drain().filter(|(_, n)| *n != 0).collect();
+        tally.sort_unstable();
+        for some in tally.chunks(ROWS_MAX) {
+            statements.push(arrays(
+                TALLY,
+                vec![
+                    Column::Kinds(some.iter().map(|((kind, _), _)| (*kind).into()).collect()),
+                    Column::Numbers(some.iter().map(|((_, block), _)| *block).collect()),
+                    Column::Numbers(some.iter().map(|(_, n)| *n).collect()),
+                ],
+            ));
+        }
+        let values = vec![self.last_id.into(), self.last_change_version.into()];
+        statements.push(Statement { text: COUNT, columns: vec![], values });
+        statements
+    }
+}
+
+impl Edge {
+    fn new(target: DocumentId, kind: u16, source: i64) -> Self {
+        Self { target: target.0, kind, source }
+    }
+}
+
+impl Open {
+    fn is_full(&self) -> bool {
+        let rows = self.created.len().max(self.replaced.len()).max(self.deleted.len());
+        rows >= ROWS_MAX || self.bytes >= BYTES_MAX
+    }
+
+    fn into_statements(self, out: &mut Vec<Statement>) {
+        edges(REMOVE_EDGES, &self.edges_gone, out);
+        if !self.deleted.is_empty() {
+            let ids = || Column::Numbers(self.deleted.iter().map(|(_, row, _)| row.id.0).collect());
+            out.push(arrays(DELETE, vec![ids()]));
+            out.push(arrays(DELETE_ALIAS, vec![ids()]));
+            out.push(tombs(self.deleted));
+        }
+        if !self.replaced.is_empty() {
+            out.push(replaced(self.replaced));
+        }
+        if !self.created.is_empty() {
+            let aliases: Vec<_> = self
+                .created
+                .iter()
+                .filter_map(|(id, _, new)| Some((*id, uuid::Uuid::from_bytes(new.alias?.0))))
+                .collect();
+            out.push(created(self.created));
+            if !aliases.is_empty() {
+                let (ids, keys) = aliases.into_iter().unzip();
+                out.push(arrays(ALIAS, vec![Column::Numbers(ids), Column::Uuids(keys)]));
+            }
+        }
+        edges(EDGES, &self.edges, out);
+    }
+}
+
+fn arrays(text: &'static str, columns: Vec<Column>) -> Statement {
+    Statement { text, columns, values: vec![] }
+}
+
+fn edges(text: &'static str, all: &[Edge], out: &mut Vec<Statement>) {
+    for some in all.chunks(ROWS_MAX) {
+        out.push(arrays(
+            text,
+            vec![
+                Column::Numbers(some.iter().map(|edge| edge.target).collect()),
+                Column::Kinds(some.iter().map(|edge| edge.kind.into()).collect()),
+                Column::Numbers(some.iter().map(|edge| edge.source).collect()),
+            ],
+        ));
+    }
+}
+
+fn created(all: Vec<(i64, i64, NewDocument)>) -> Statement {
+    let column =
+        |of: fn(&(i64, i64, NewDocument)) -> i64| Column::Numbers(all.iter().map(of).collect());
+    let uuids = |of: fn(&NewDocument) -> [u8; 16]| {
+        Column::Uuids(all.iter().map(|(.., new)| uuid::Uuid::from_bytes(of(new))).collect())
+    };
+    let columns = vec![
+        column(|(id, ..)| *id),
+        uuids(|new| new.uuid.0),
+        Column::Kinds(all.iter().map(|(.., new)| new.kind.0.into()).collect()),
+        uuids(|new| new.key.0),
+        column(|(_, version, _)| *version),
+        column(|(.., new)| new.modified),
+        Column::Bytes(all.iter().map(|(.., new)| new.references.pack()).collect()),
+    ];
+    with_texts(CREATE, columns, all.into_iter().map(|(.., new)| new.body))
+}
+
+fn replaced(all: Vec<(i64, i64, NewDocument)>) -> Statement {
+    let columns = vec![
+        Column::Numbers(all.iter().map(|(id, ..)| *id).collect()),
+        Column::Numbers(all.iter().map(|(_, version, _)| *version).collect()),
+        Column::Numbers(all.iter().map(|(.., new)| new.modified).collect()),
+        Column::Bytes(all.iter().map(|(.., new)| new.references.pack()).collect()),
+    ];
+    with_texts(REPLACE, columns, all.into_iter().map(|(.., new)| new.body))
+}
+
+fn tombs(all: Vec<(i64, Row, Tombstone)>) -> Statement {
+    let uuids = |of: fn(&Row) -> [u8; 16]| {
+        Column::Uuids(all.iter().map(|(_, row, _)| uuid::Uuid::from_bytes(of(row))).collect())
+    };
+    let columns = vec![
+        Column::Numbers(all.iter().map(|(version, ..)| *version).collect()),
+        Column::Kinds(all.iter().map(|(_, row, _)| row.kind.0.into()).collect()),
+        uuids(|row| row.uuid.0),
+        uuids(|row| row.key.0),
+        Column::Numbers(all.iter().map(|(.., tombstone)| tombstone.modified).collect()),
+    ];
+    with_texts(TOMB, columns, all.into_iter().map(|(.., tombstone)| tombstone.key_values))
+}
+
+/// Texts come last, so that they can be moved.
+fn with_texts(
+    text: &'static str,
+    mut columns: Vec<Column>,
+    texts: impl Iterator<Item = String>,
+) -> Statement {
+    columns.push(Column::Texts(texts.collect()));
+    arrays(text, columns)
+}
+
+const CREATE: &str = "INSERT INTO doc (id, uuid, kind, key, cv, modified, refs, body) \
+     SELECT * FROM unnest(CAST(?1 AS bigint[]), CAST(?2 AS uuid[]), CAST(?3 AS integer[]), \
+     CAST(?4 AS uuid[]), CAST(?5 AS bigint[]), CAST(?6 AS bigint[]), CAST(?7 AS bytea[]), \
+     CAST(?8 AS text[]))";
+const REPLACE: &str = "UPDATE doc SET cv = n.cv, modified = n.modified, refs = n.refs, body = n.body \
+     FROM unnest(CAST(?1 AS bigint[]), CAST(?2 AS bigint[]), CAST(?3 AS bigint[]), \
+     CAST(?4 AS bytea[]), CAST(?5 AS text[])) AS n (id, cv, modified, refs, body) \
+     WHERE doc.id = n.id";
+const DELETE: &str = "DELETE FROM doc WHERE id = ANY(CAST(?1 AS bigint[]))";
+const DELETE_ALIAS: &str = "DELETE FROM alias WHERE id = ANY(CAST(?1 AS bigint[]))";
+const TOMB: &str = "INSERT INTO tomb (cv, kind, uuid, key, modified, key_values) \
+     SELECT * FROM unnest(CAST(?1 AS bigint[]), CAST(?2 AS integer[]), CAST(?3 AS uuid[]), \
+     CAST(?4 AS uuid[]), CAST(?5 AS bigint[]), CAST(?6 AS text[]))";
+const ALIAS: &str = "INSERT INTO alias (id, key) \
+     SELECT * FROM unnest(CAST(?1 AS bigint[]), CAST(?2 AS uuid[]))";
+const EDGES: &str = "INSERT INTO ref (target, kind, source) \
+     SELECT * FROM unnest(CAST(?1 AS bigint[]), CAST(?2 AS integer[]), CAST(?3 AS bigint[]))";
+const REMOVE_EDGES: &str = "DELETE FROM ref USING \
+     unnest(CAST(?1 AS bigint[]), CAST(?2 AS integer[]), CAST(?3 AS bigint[])) \
+     AS g (target, kind, source) \
+     WHERE ref.target = g.target AND ref.kind = g.kind AND ref.source = g.source";
+const TALLY: &str = "INSERT INTO tally (kind, block, n) \
+     SELECT * FROM unnest(CAST(?1 AS integer[]), CAST(?2 AS bigint[]), CAST(?3 AS bigint[])) \
+     ON CONFLICT (kind, block) DO UPDATE SET n = tally.n + excluded.n";
+const COUNT: &str = "UPDATE counter SET id = ?1, cv = ?2 WHERE name = 'writer'";

@@ -1,0 +1,110 @@
+//! What plans have seen and what others change: whether one must wait for another's writes.
+
+use std::collections::HashSet;
+
+use crate::id::DocumentId;
+use crate::plan::{Answer, Ask, Write};
+use crate::row::References;
+
+/// Something that one plan may see and another change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Touch {
+    /// Who carries an identity, its own or its base's.
+    Key([u8; 16]),
+    /// Who has a public id.
+    Uuid([u8; 16]),
+    /// A document's text.
+    Text(i64),
+    /// Whether a document exists.
+    Being(i64),
+    /// Who refers to a document.
+    Edges(i64),
+    /// Anything: a statement is not looked into.
+    All,
+}
+
+/// What a question looks at.
+pub(super) fn of_ask(ask: &Ask, out: &mut Vec<Touch>) {
+    out.push(match ask {
+        Ask::Document(key) | Ask::Target(key) => Touch::Key(key.0),
+        Ask::DocumentByUuid(uuid) => Touch::Uuid(uuid.0),
+        Ask::Referrers(id) => Touch::Edges(id.0),
+        Ask::Sql(_) => Touch::All,
+    });
+}
+
+/// What an answer has shown.
+pub(super) fn of_answer(answer: &Answer, out: &mut Vec<Touch>) {
+    match answer {
+        Answer::Document(Some(row)) => {
+            out.extend([Touch::Text(row.id.0), Touch::Being(row.id.0)]);
+        }
+        Answer::Target(Some((id, ..))) => out.push(Touch::Being(id.0)),
+        Answer::Document(None) | Answer::Target(None) | Answer::Referrers(_) | Answer::Rows(_) => {}
+    }
+}
+
+/// What a write changes.
+pub(super) fn of_write(write: &Write, out: &mut Vec<Touch>) {
+    match write {
+        Write::Create(new) => {
+            out.extend([Touch::Key(new.key.0), Touch::Uuid(new.uuid.0)]);
+            out.extend(new.alias.map(|alias| Touch::Key(alias.0)));
+            out.extend(new.references.links.iter().map(|link| edges(link.target)));
+            out.extend(new.references.others.iter().copied().map(edges));
+        }
+        Write::Replace { old, old_references, new } => {
+            out.push(Touch::Text(old.0));
+            let before = References::targets(old_references);
+            let links = new.references.links.iter().map(|link| link.target);
+            let after = links.chain(new.references.others.iter().copied());
+            out.extend(before.into_iter().chain(after).map(edges));
+        }
+        Write::Delete { row, .. } => {
+            out.extend([Touch::Key(row.key.0), Touch::Uuid(row.uuid.0)]);
+            out.extend([Touch::Text(row.id.0), Touch::Being(row.id.0)]);
+            out.extend(References::targets(&row.references).into_iter().map(edges));
+        }
+        Write::Sql(_) => out.push(Touch::All),
+    }
+}
+
+fn edges(target: DocumentId) -> Touch {
+    Touch::Edges(target.0)
+}
+
+/// What has been changed so far.
+#[derive(Debug, Default)]
+pub(super) struct Changed {
+    all: bool,
+    single: HashSet<Touch>,
+}
+
+impl Changed {
+    pub(super) fn add(&mut self, touched: &[Touch]) {
+        self.all |= touched.contains(&Touch::All);
+        self.single.extend(touched);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.all = false;
+        self.single.clear();
+    }
+
+    /// Whether something that was seen is not so any more.
+    pub(super) fn outdates(&self, seen: &[Touch]) -> bool {
+        let is_changed = |touch| match touch {
+            Touch::All => !self.single.is_empty(),
+            touch => self.single.contains(&touch),
+        };
+        !seen.is_empty() && (self.all || seen.iter().copied().any(is_changed))
+    }
+
+    /// Whether what shall be changed was changed already; that two refer to the same document does
+    /// not matter.
+    pub(super) fn meets(&self, changes: &[Touch]) -> bool {
+        let is_changed =
+            |touch: &Touch| !matches!(touch, Touch::Edges(_)) && self.single.contains(touch);
+        self.all || changes.iter().any(is_changed)
+    }
+}

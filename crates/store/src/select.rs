@@ -1,0 +1,234 @@
+//! Lists and counts: which index finds them, how far a page may go. The same on both databases,
+//! which only give the rows.
+
+mod condition;
+mod statement;
+
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use crate::dialect::Dialect;
+use crate::error::StoreError;
+use crate::id::{DocumentId, KindId};
+use crate::list::{ListQuery, PAGE_BYTES_MAX, Page};
+use crate::row::{BLOCK_BITS, Row};
+use crate::sql::Value;
+
+pub(crate) use statement::{Driver, Statement};
+
+/// Change windows up to this many documents are sorted at once.
+const WINDOW_SMALL: i64 = 20_000;
+
+/// Where rows come from: one state of the store, for as long as a list looks at it.
+pub(crate) trait Source {
+    /// Why it could not read.
+    type Error: From<StoreError>;
+
+    /// Whose SQL it takes.
+    const DIALECT: Dialect;
+
+    /// Documents by [`crate::row::COLUMNS`], as many as `bytes` lets in.
+    async fn documents(&self, sql: &Statement, bytes: &mut Bytes) -> Result<Vec<Row>, Self::Error>;
+
+    /// Rows of whole numbers.
+    async fn numbers(&self, sql: &Statement) -> Result<Vec<Vec<i64>>, Self::Error>;
+}
+
+/// The bytes of a page so far.
+#[derive(Debug, Default)]
+pub(crate) struct Bytes(usize);
+
+impl Bytes {
+    /// Takes a document in, or refuses it.
+    pub(crate) fn add(&mut self, row: &Row) -> Result<(), StoreError> {
+        self.0 += row.body.len() + row.references.len();
+        if self.0 > PAGE_BYTES_MAX {
+            return Err(StoreError::TooLarge { bytes_max: PAGE_BYTES_MAX });
+        }
+        Ok(())
+    }
+}
+
+/// The value of a future that never waits, as one is that reads a file.
+pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => unreachable!("a read of a file waits for nobody"),
+    }
+}
+
+/// Whether a list is one statement, or several that must see one state of the store.
+pub(crate) fn is_one_statement(query: &ListQuery) -> bool {
+    query.is_pointed() || (query.skip == 0 && query.changed.is_none() && query.targets.len() < 2)
+}
+
+/// Runs a list query.
+pub(crate) async fn list<S: Source>(source: &S, query: &ListQuery) -> Result<Page, S::Error> {
+    if query.limit == 0 || query.finds_nothing() {
+        return Ok(Page::default());
+    }
+    let mut query = query.clone();
+    if query.is_plain() && query.skip > 0 {
+        match id_after_skipping(source, query.kind, query.after, query.skip).await? {
+            Some(after) => (query.after, query.skip) = (after, 0),
+            None => return Ok(Page::default()),
+        }
+    }
+    let driver = driver(source, &query).await?;
+    let page = page(source, &query, driver).await?;
+    if driver == Driver::Walk
+        && page.rows.len() < usize::try_from(query.limit).unwrap_or(usize::MAX)
+    {
+        return self::page(source, &query, Driver::Changes).await;
+    }
+    Ok(page)
+}
+
+async fn page<S: Source>(source: &S, query: &ListQuery, driver: Driver) -> Result<Page, S::Error> {
+    let statement = Statement::page(S::DIALECT, query, driver);
+    let mut rows = source.documents(&statement, &mut Bytes::default()).await?;
+    // They come so; a list's order must not hang on the way a join is run.
+    rows.sort_unstable_by_key(|row| row.id);
+    Ok(Page { rows })
+}
+
+/// Counts what a list query would give without `skip` and `limit`.
+pub(crate) async fn count<S: Source>(source: &S, query: &ListQuery) -> Result<u64, S::Error> {
+    if query.finds_nothing() {
+        return Ok(0);
+    }
+    if query.is_kept_count() {
+        // The sum of whole numbers is a fraction's type in PostgreSQL.
+        let text = "SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM tally WHERE kind = ?1";
+        return one(source, text, vec![kind(query.kind)]).await;
+    }
+    let driver = match driver(source, query).await? {
+        Driver::Walk | Driver::Creation if query.changed.is_some() => Driver::Changes,
+        driver => driver,
+    };
+    Ok(first(source.numbers(&Statement::count(S::DIALECT, query, driver)).await?)?)
+}
+
+/// Cuts a kind's documents into at most `parts` runs of about equal size, none smaller than
+/// `smallest`; gives the last id of each run but the last.
+pub(crate) async fn cuts<S: Source>(
+    source: &S,
+    kind: KindId,
+    parts: u64,
+    smallest: u64,
+) -> Result<Vec<DocumentId>, S::Error> {
+    let total = count(source, &ListQuery::all(kind)).await?;
+    let runs = (total / smallest.max(1)).min(parts).max(1);
+    let mut cuts = vec![];
+    for run in 1..runs {
+        let upto = u128::from(total) * u128::from(run) / u128::from(runs);
+        let upto = u64::try_from(upto).unwrap_or(total);
+        cuts.extend(id_after_skipping(source, kind, DocumentId(0), upto).await?);
+    }
+    Ok(cuts)
+}
+
+/// The id of the last of the first `skip` documents after `after`: whole blocks are passed over by
+/// their counts, only the last is walked. [`None`] where fewer are left.
+async fn id_after_skipping<S: Source>(
+    source: &S,
+    of: KindId,
+    after: DocumentId,
+    skip: u64,
+) -> Result<Option<DocumentId>, S::Error> {
+    let mut left = i64::try_from(skip).unwrap_or(i64::MAX);
+    let mut from = after.0;
+    if from == 0 {
+        let blocks = "SELECT block, n FROM tally WHERE kind = ?1 ORDER BY block";
+        for row in source.numbers(&sql(blocks, vec![kind(of)])).await? {
+            let [block, n] = row[..] else { continue };
+            if n >= left {
+                from = (block << BLOCK_BITS) - 1;
+                break;
+            }
+            left -= n;
+            from = ((block + 1) << BLOCK_BITS) - 1;
+        }
+    }
+    let text = format!(
+        "SELECT id FROM doc{} WHERE kind = ?1 AND id > ?2 ORDER BY id LIMIT 1 OFFSET ?3",
+        S::DIALECT.by_index("doc_kind_id")
+    );
+    let arguments = vec![kind(of), from.into(), (left - 1).into()];
+    let found = source.numbers(&Statement { text, arguments }).await?;
+    Ok(found.first().and_then(|row| row.first()).copied().map(DocumentId))
+}
+
+/// Which index finds the documents of a page with the least work.
+async fn driver<S: Source>(source: &S, query: &ListQuery) -> Result<Driver, S::Error> {
+    if query.is_pointed() {
+        return Ok(Driver::Identity);
+    }
+    if let Some(target) = narrowest(source, query).await? {
+        return Ok(Driver::Referrers(target));
+    }
+    let Some(window) = query.changed else { return Ok(Driver::Creation) };
+    let wanted = query.skip.saturating_add(query.limit.into());
+    Ok(if window_is_small(source, query.kind, window).await? {
+        Driver::Changes
+    } else if !query.conditions.is_empty() {
+        Driver::Creation
+    } else if wanted <= statement::WALK_MAX.unsigned_abs() {
+        Driver::Walk
+    } else {
+        Driver::Changes
+    })
+}
+
+/// The target with the fewest referrers of the kind, looked at up to 1,000 of each.
+async fn narrowest<S: Source>(
+    source: &S,
+    query: &ListQuery,
+) -> Result<Option<DocumentId>, S::Error> {
+    if query.targets.len() < 2 {
+        return Ok(query.targets.first().copied());
+    }
+    let text =
+        "SELECT count(*) FROM (SELECT 1 FROM ref WHERE target = ?1 AND kind = ?2 LIMIT 1000) r";
+    let mut best = None;
+    for target in &query.targets {
+        let n = one(source, text, vec![target.0.into(), kind(query.kind)]).await?;
+        if best.is_none_or(|(least, _)| n < least) {
+            best = Some((n, *target));
+        }
+    }
+    Ok(best.map(|(_, target)| target))
+}
+
+async fn window_is_small<S: Source>(
+    source: &S,
+    of: KindId,
+    (min, max): (i64, i64),
+) -> Result<bool, S::Error> {
+    let text = format!(
+        "SELECT count(*) FROM (SELECT 1 FROM doc{} WHERE kind = ?1 AND cv BETWEEN ?2 AND ?3 LIMIT ?4) d",
+        S::DIALECT.by_index("doc_kind_cv")
+    );
+    let arguments = vec![kind(of), min.into(), max.into(), (WINDOW_SMALL + 1).into()];
+    let n = first(source.numbers(&Statement { text, arguments }).await?)?;
+    Ok(n <= WINDOW_SMALL.unsigned_abs())
+}
+
+fn kind(kind: KindId) -> Value {
+    i64::from(kind.0).into()
+}
+
+fn sql(text: &str, arguments: Vec<Value>) -> Statement {
+    Statement { text: text.to_owned(), arguments }
+}
+
+async fn one<S: Source>(source: &S, text: &str, of: Vec<Value>) -> Result<u64, S::Error> {
+    Ok(first(source.numbers(&sql(text, of)).await?)?)
+}
+
+/// The one number of a count.
+fn first(rows: Vec<Vec<i64>>) -> Result<u64, StoreError> {
+    let n = rows.first().and_then(|row| row.first());
+    n.map(|n| n.unsigned_abs()).ok_or_else(|| StoreError::Failed("a count gave nothing".into()))
+}

@@ -1,0 +1,14 @@
+//! What a store in PostgreSQL promises beyond every store.
+
+mod groups;
+mod nodes;
+mod outages;
+mod proxy;
+mod support;
+
+#[test]
+fn there_is_a_postgresql_to_test_on() {
+    if homeroom_store::trial::postgres().unwrap().is_empty() {
+        println!("{}", homeroom_store::trial::SKIPPED);
+    }
+}

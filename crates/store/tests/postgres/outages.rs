@@ -1,0 +1,101 @@
+//! Connections that are lost, and what is done once for all that.
+
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+use homeroom_store::{Options, Refused, Sql, Store, StoreError, trial};
+
+use crate::proxy::Proxy;
+use crate::support::{Does, address, kinds, plan, with_parameter};
+
+/// Writes from several threads; every plan must be done, and once.
+fn write_from_everywhere(store: &Store, each: u8) {
+    std::thread::scope(|scope| {
+        for thread in 0..4_u8 {
+            scope.spawn(move || {
+                for at in 0..each {
+                    let name = thread * each + at;
+                    store.run_blocking(plan(name.into(), Does::Blind { name })).unwrap();
+                }
+            });
+        }
+    });
+    let written = i64::from(each) * 4;
+    let count = "SELECT count(*), max(id), max(cv) FROM doc";
+    // A read may be ended more often than it is begun again.
+    let rows = (0..50).find_map(|_| store.query_blocking(Sql::new(count, vec![])).ok()).unwrap();
+    let numbers: Vec<_> = rows[0].iter().map(|value| value.as_integer().unwrap()).collect();
+    assert_eq!(numbers, [written; 3]);
+}
+
+#[test]
+fn connections_that_are_ended_in_the_middle_lose_no_write_and_double_none() {
+    for options in trial::postgres().unwrap() {
+        let name = format!("homeroom-test-{}", homeroom_store::Uuid::new());
+        let named = with_parameter(&options, &format!("application_name={name}"));
+        let store = Store::temporary_on(&named, &kinds()).unwrap();
+        let other = Store::temporary_on(&options, &[]).unwrap();
+        let (over, is_over) = std::sync::mpsc::channel::<()>();
+
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+                           WHERE application_name = ?1";
+                // Ends when the sender goes, on whatever way.
+                while is_over.recv_timeout(Duration::from_millis(80))
+                    == Err(RecvTimeoutError::Timeout)
+                {
+                    other.query_blocking(Sql::new(end, vec![name.as_str().into()])).unwrap();
+                }
+            });
+            let over = over;
+            write_from_everywhere(&store, 60);
+            drop(over);
+        });
+    }
+}
+
+#[test]
+fn a_commit_whose_answer_is_lost_is_neither_done_twice_nor_forgotten() {
+    for options in trial::postgres().unwrap() {
+        let text = address(&options);
+        let Some((before, rest)) = text.split_once("://") else { continue };
+        let (user, place) = rest.split_once('@').unwrap_or(("", rest));
+        let (server, database) = place.split_once('/').unwrap_or((place, ""));
+        if server.is_empty() || server.starts_with('%') {
+            println!("skipped: the PostgreSQL has no TCP port to stand before");
+            continue;
+        }
+        let has_port = server.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+        let server = if has_port { server.to_owned() } else { format!("{server}:5432") };
+        let proxy = Proxy::before(server);
+        let at = if user.is_empty() { String::new() } else { format!("{user}@") };
+        let url = format!("{before}://{at}127.0.0.1:{}/{database}", proxy.port);
+        let options = Options { url: url.parse().unwrap(), ..options };
+        let store = Store::temporary_on(&options, &kinds()).unwrap();
+
+        write_from_everywhere(&store, 15);
+
+        assert!(proxy.commits.load(Ordering::Relaxed) >= 6);
+    }
+}
+
+#[test]
+fn a_closed_store_has_done_what_it_took_on_and_answers_closed() {
+    for options in trial::postgres().unwrap() {
+        let store = Store::temporary_on(&options, &kinds()).unwrap();
+        let clone = store.clone();
+        clone.run_blocking(plan(1, Does::Blind { name: 1 })).unwrap();
+
+        store.close();
+        store.close();
+
+        let refused = clone.run_blocking(plan(2, Does::Blind { name: 2 }));
+        assert!(matches!(refused, Err(Refused::Store(StoreError::Closed))), "{refused:?}");
+        let read = clone.newest_change_version_blocking();
+        assert!(matches!(read, Err(StoreError::Closed)), "{read:?}");
+        let list = clone.query_blocking(Sql::new("SELECT 1", vec![]));
+        assert!(matches!(list, Err(StoreError::Closed)), "{list:?}");
+    }
+}
