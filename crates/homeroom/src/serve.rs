@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use homeroom_access::Access;
 use homeroom_data::metadata::Credentials;
 use homeroom_gateway::{FrontDoor, Limits, Listener, Times};
 use tokio::signal::unix::SignalKind;
@@ -18,6 +19,9 @@ use crate::probes;
 
 /// Longest wait for requests of the admin listener when the server is stopped.
 const ADMIN_DRAIN: Duration = Duration::from_secs(1);
+
+/// Pause between two looks at whether another node has changed keys or claim sets.
+const FOLLOW: Duration = Duration::from_millis(500);
 
 /// A bound server that does not serve yet.
 pub struct Server {
@@ -79,6 +83,8 @@ impl Server {
         let times =
             Times { header: self.config.server.header_time.0, drain: self.config.server.drain.0 };
         let admin_times = Times { drain: ADMIN_DRAIN, ..times };
+        let is_shared = self.control.is_none();
+        let following = is_shared.then(|| tokio::spawn(follow(Arc::clone(&self.app.access))));
         let control = self.control.map(|control| control.serve(self.app.clone()));
         let main = tokio::spawn(self.main.serve(self.door, told(stopped), times));
         let admin =
@@ -93,9 +99,27 @@ impl Server {
         // The admin listener goes last: while requests are finished, it says that no more are wanted.
         _ = drained.send(true);
         _ = admin.await;
+        if let Some(following) = following {
+            following.abort();
+        }
         let store = self.app.data.store.clone();
         _ = tokio::task::spawn_blocking(move || store.close()).await;
         tracing::info!("stopped");
+    }
+}
+
+/// Takes up what other nodes change of keys and claim sets.
+async fn follow(access: Arc<Access>) {
+    let mut is_behind = false;
+    loop {
+        tokio::time::sleep(FOLLOW).await;
+        let refreshed = access.refresh().await;
+        if let Err(error) = &refreshed
+            && !is_behind
+        {
+            tracing::warn!(%error, "changes of keys and claim sets cannot be followed");
+        }
+        is_behind = refreshed.is_err();
     }
 }
 

@@ -10,6 +10,7 @@ mod lifecycle;
 mod log_file;
 mod logs;
 mod overload;
+mod postgres;
 mod refused_start;
 mod reports;
 mod restore;

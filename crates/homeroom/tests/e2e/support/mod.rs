@@ -3,6 +3,7 @@
 mod client;
 mod faults;
 mod place;
+mod postgres;
 mod random;
 mod server;
 mod wire;
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 pub use client::Client;
 pub use faults::Faults;
 pub use place::{Place, Ran};
+pub use postgres::Database;
 pub use random::Random;
 pub use server::Server;
 pub use wire::{Answer, Wire};

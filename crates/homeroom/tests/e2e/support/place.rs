@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 
-/// A folder that goes with its value. The store is in `data` within it.
-pub struct Place(PathBuf);
+/// A folder that goes with its value. The store is in `data` within it, or where a URL says.
+pub struct Place(PathBuf, Option<String>);
 
 impl Place {
     /// A new, empty folder. Its path is short, because the path of a socket has to be.
@@ -16,7 +16,14 @@ impl Place {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("hr-e2e-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self(path, None)
+    }
+
+    /// As [`Place::new`], with the store at a URL.
+    pub fn with_store(url: &str) -> Self {
+        let mut place = Self::new();
+        place.1 = Some(url.to_owned());
+        place
     }
 
     /// A path in the folder.
@@ -46,6 +53,9 @@ impl Place {
             }
         }
         command.env("HOMEROOM_STORE__DATA_DIR", self.data());
+        if let Some(url) = &self.1 {
+            command.env("HOMEROOM_STORE__URL", url);
+        }
         command
     }
 
