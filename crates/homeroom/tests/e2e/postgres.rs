@@ -19,9 +19,8 @@ fn nodes_on_one_database_show_the_same_and_a_killed_one_takes_nothing_with_it() 
         assert_eq!((found.status, found.header("etag")), (200, made.header("etag")), "{found:?}");
 
         // Commands open the database beside the servers.
-        let lines: String =
-            (0..300).map(|n| format!("{}\n", student(&format!("l-{n}"), "Lin"))).collect();
-        let file = place.write("students.jsonl", lines);
+        let lines = (0..300).map(|n| student(&format!("l-{n}"), "Lin").to_string());
+        let file = place.write("students.jsonl", lines.collect::<Vec<_>>().join("\n"));
         place.done(&["load", file.to_str().unwrap()]);
         assert_eq!(count(&mut at_second), 301);
         let late = place.key("FullAccess");
