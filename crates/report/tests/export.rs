@@ -9,7 +9,7 @@ use homeroom_bulk::{LoadOptions, load};
 use homeroom_data::DataApi;
 use homeroom_http::Timestamp;
 use homeroom_report::{ExportError, Format, Manifest, export};
-use homeroom_store::{Decision, Plan, SnapshotOptions, Tombstone, Uuid, Write};
+use homeroom_store::{Decision, Plan, SnapshotOptions, Tombstone, Uuid, Write, trial};
 use serde_json::Value;
 use support::{Folder, district, options, run, target};
 
@@ -222,4 +222,9 @@ fn a_store_that_is_older_than_what_is_asked_for_is_refused() {
 
     assert!(matches!(refused, ExportError::BeforeSince { .. }), "{refused}");
     assert!(!folder.path().exists());
+}
+
+#[test]
+fn all_of_this_holds_on_postgresql() {
+    trial::again_on_postgres("all_of_this_holds_on_postgresql");
 }

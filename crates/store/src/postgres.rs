@@ -9,9 +9,12 @@ mod connection;
 mod error;
 mod migrate;
 mod reads;
+mod snapshot;
 mod strict;
 mod value;
 mod writer;
+
+pub(crate) use snapshot::PostgresSnapshot;
 
 use std::future::Future;
 use std::sync::Arc;

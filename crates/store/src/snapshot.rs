@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::StoreError;
 use crate::id::{KindId, Uuid};
+use crate::postgres::PostgresSnapshot;
 use crate::row::Row;
 use crate::sqlite::SqliteSnapshot;
 use crate::store::StoreUrl;
@@ -19,7 +20,7 @@ pub struct SnapshotOptions {
     /// Longest time that it may be read; then every question is answered
     /// [`StoreError::Deadline`].
     pub time_max: Duration,
-    /// Page cache of its connection, in KiB.
+    /// Page cache of its connection to a file, in KiB.
     pub cache_kib: u32,
 }
 
@@ -57,7 +58,8 @@ pub struct Deleted {
 /// not seen. It neither waits for the writer nor makes it wait.
 ///
 /// While a snapshot of an SQLite store is open, the write-ahead log cannot begin anew and grows by
-/// all that is written meanwhile; hence [`SnapshotOptions::time_max`].
+/// all that is written meanwhile; PostgreSQL cannot clear away rows that were replaced. Hence
+/// [`SnapshotOptions::time_max`].
 pub struct Snapshot {
     engine: Engine,
     newest: i64,
@@ -67,6 +69,7 @@ pub struct Snapshot {
 
 enum Engine {
     Sqlite(SqliteSnapshot),
+    Postgres(PostgresSnapshot),
 }
 
 impl std::fmt::Debug for Snapshot {
@@ -81,17 +84,22 @@ impl Snapshot {
     /// # Errors
     ///
     /// [`StoreError::Unusable`] when it is no store or one that has to be migrated first,
-    /// [`StoreError::FromTheFuture`].
+    /// [`StoreError::FromTheFuture`], [`StoreError::Away`] when the database cannot be reached.
     pub fn open(url: &StoreUrl, options: &SnapshotOptions) -> Result<Self, StoreError> {
         let end = Instant::now() + options.time_max;
-        let engine = match url {
-            StoreUrl::Sqlite(path) => SqliteSnapshot::take(path, options.cache_kib, end)?,
+        let (engine, newest) = match url {
+            StoreUrl::Sqlite(path) => {
+                let sqlite = SqliteSnapshot::take(path, options.cache_kib, end)?;
+                let newest = sqlite.newest_change_version()?;
+                (Engine::Sqlite(sqlite), newest)
+            }
             StoreUrl::Postgres(url) => {
-                return Err(StoreError::Unusable(format!("{url}: this build takes no snapshots")));
+                let postgres = PostgresSnapshot::take(url, end, options.time_max)?;
+                let newest = postgres.newest_change_version()?;
+                (Engine::Postgres(postgres), newest)
             }
         };
-        let newest = engine.newest_change_version()?;
-        Ok(Self { engine: Engine::Sqlite(engine), newest, end, time_max: options.time_max })
+        Ok(Self { engine, newest, end, time_max: options.time_max })
     }
 
     /// The newest change version that it shows.
@@ -105,8 +113,10 @@ impl Snapshot {
     ///
     /// [`StoreError::Deadline`], the store's own.
     pub fn kinds(&self) -> Result<Vec<(String, KindId)>, StoreError> {
-        let Engine::Sqlite(sqlite) = &self.engine;
-        self.timed(|| sqlite.kinds())
+        self.timed(|| match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.kinds(),
+            Engine::Postgres(postgres) => postgres.kinds(),
+        })
     }
 
     /// How many documents each kind has; kinds without any are left out. Exact, and read from kept
@@ -116,8 +126,10 @@ impl Snapshot {
     ///
     /// As [`Snapshot::kinds`].
     pub fn counts(&self) -> Result<Vec<(KindId, u64)>, StoreError> {
-        let Engine::Sqlite(sqlite) = &self.engine;
-        self.timed(|| sqlite.counts())
+        self.timed(|| match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.counts(),
+            Engine::Postgres(postgres) => postgres.counts(),
+        })
     }
 
     /// How many documents of each kind were made or changed after a change version and are still
@@ -127,8 +139,10 @@ impl Snapshot {
     ///
     /// As [`Snapshot::kinds`].
     pub fn changed_counts(&self, since: i64) -> Result<Vec<(KindId, u64)>, StoreError> {
-        let Engine::Sqlite(sqlite) = &self.engine;
-        self.timed(|| sqlite.changed_counts(since))
+        self.timed(|| match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.changed_counts(since),
+            Engine::Postgres(postgres) => postgres.changed_counts(since),
+        })
     }
 
     /// How many documents of each kind were deleted after a change version; kinds without any are
@@ -138,8 +152,10 @@ impl Snapshot {
     ///
     /// As [`Snapshot::kinds`].
     pub fn deleted_counts(&self, since: i64) -> Result<Vec<(KindId, u64)>, StoreError> {
-        let Engine::Sqlite(sqlite) = &self.engine;
-        self.timed(|| sqlite.deleted_counts(since))
+        self.timed(|| match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.deleted_counts(since),
+            Engine::Postgres(postgres) => postgres.deleted_counts(since),
+        })
     }
 
     /// A page of a kind's documents after the one given: up to 2,000, or fewer where they are
@@ -154,12 +170,14 @@ impl Snapshot {
         span: Span,
         after: Option<&Row>,
     ) -> Result<Vec<Row>, StoreError> {
-        let Engine::Sqlite(sqlite) = &self.engine;
         let last = match (span, after) {
             (Span::Whole, after) => after.map_or(0, |row| row.id.0),
             (Span::Since(since), after) => after.map_or(since, |row| row.change_version),
         };
-        self.timed(|| sqlite.documents(kind, span, last, ROWS_MAX, BYTES_MAX))
+        self.timed(|| match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.documents(kind, span, last, ROWS_MAX, BYTES_MAX),
+            Engine::Postgres(postgres) => postgres.documents(kind, span, last, ROWS_MAX, BYTES_MAX),
+        })
     }
 
     /// A page of what was deleted after a change version, of all kinds, in order; for the next page
@@ -169,8 +187,10 @@ impl Snapshot {
     ///
     /// As [`Snapshot::kinds`].
     pub fn deletes(&self, after: i64) -> Result<Vec<Deleted>, StoreError> {
-        let Engine::Sqlite(sqlite) = &self.engine;
-        self.timed(|| sqlite.deletes(after, ROWS_MAX))
+        self.timed(|| match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.deletes(after, ROWS_MAX),
+            Engine::Postgres(postgres) => postgres.deletes(after, ROWS_MAX),
+        })
     }
 
     /// Reads while there is time; a read that the end interrupts is late, whatever the engine says.

@@ -96,7 +96,8 @@ impl Store {
         let StoreUrl::Postgres(url) = &options.url else { return Self::open(options) };
         let schema = format!("homeroom_{}", Uuid::new());
         let engine = Engine::Postgres(postgres::open(url, options, Some(&schema))?);
-        let store = Self::new(engine, options);
+        let mut store = Self::new(engine, options);
+        store.url = StoreUrl::Postgres(url.with_schema(&schema));
         store.kinds(kinds)?;
         Ok(store)
     }

@@ -9,7 +9,7 @@ use homeroom_district::{DistrictPlan, SCHOOL_YEAR_DEFAULT, documents};
 use homeroom_http::Timestamp;
 use homeroom_model::{EXTENSIONS_SHIPPED, Model, format, link, shipped};
 use homeroom_report::{ExportError, ExportOptions, Format, Manifest, export};
-use homeroom_store::{SnapshotOptions, Store, Uuid};
+use homeroom_store::{SnapshotOptions, Uuid, trial};
 
 const SEED: &str = include_str!("../../../../models/ed-fi/5.2.0/seed.jsonl");
 
@@ -22,9 +22,9 @@ pub fn model() -> Arc<Model> {
     Arc::new(link(&sources).unwrap())
 }
 
-/// An empty store of the shipped model, seeded.
+/// An empty store of the shipped model, seeded, on the database that the program is run for.
 pub fn target() -> DataApi {
-    let store = Store::temporary(&[]).unwrap();
+    let store = trial::on_one(&[]).unwrap();
     let catalog = Arc::new(Catalog::bind(model(), &store).unwrap());
     seed(&catalog, &store, SEED, Timestamp::now()).unwrap();
     DataApi::new(catalog, store)

@@ -39,6 +39,8 @@ pub(super) enum Role {
     Probe,
     /// Lists, for one at a time.
     List,
+    /// One moment of the store, read page by page.
+    Snapshot,
 }
 
 /// Makes connections.
@@ -131,7 +133,16 @@ impl Connector {
         } else {
             set("statement_timeout", &self.deadline.as_millis().max(1).to_string());
         }
-        if role == Role::List {
+        if role == Role::Snapshot {
+            // Who reads may be slow; who is gone keeps no old rows longer than that.
+            let idle = self.deadline.as_millis().max(1).to_string();
+            set("idle_in_transaction_session_timeout", &idle);
+            // A page follows an index; another plan would find all the rest for each page.
+            for name in ["enable_seqscan", "enable_bitmapscan", "enable_sort"] {
+                set(name, "off");
+            }
+        }
+        if matches!(role, Role::List | Role::Snapshot) {
             // What a list looks for decides how it is found.
             set("plan_cache_mode", "force_custom_plan");
         } else {

@@ -99,6 +99,32 @@ async fn version(connection: &Connection, text: &str) -> Result<i64, Fault> {
     Ok(rows.first().ok_or_else(|| damaged("homeroom_store"))?.try_get(0)?)
 }
 
+/// The version of the tables, none of them newer than this program knows; refuses a database that
+/// has none.
+async fn made(connection: &Connection, shown: &str) -> Result<i64, Fault> {
+    let found = version(connection, VERSION).await.map_err(|fault| match fault {
+        Fault::Own(StoreError::Failed(why)) => {
+            StoreError::Unusable(format!("{shown} holds no Homeroom store: {why}")).into()
+        }
+        other => other,
+    })?;
+    if found > newest() {
+        return Err(StoreError::FromTheFuture { found, known: newest() }.into());
+    }
+    Ok(found)
+}
+
+/// Refuses a database whose tables are not those that this program knows.
+pub(super) async fn expect_newest(connection: &Connection, shown: &str) -> Result<(), Fault> {
+    if made(connection, shown).await? < newest() {
+        return Err(StoreError::Unusable(format!(
+            "{shown} was made by an older Homeroom; start this one on it once, which migrates it"
+        ))
+        .into());
+    }
+    Ok(())
+}
+
 /// A table that was made at the same moment is no error.
 fn taken(fault: Fault) -> Fault {
     let codes = [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_TABLE, SqlState::DUPLICATE_OBJECT];
@@ -125,15 +151,7 @@ pub(super) fn now_us() -> i64 {
 pub(super) async fn check(connector: &Connector) -> Result<Vec<String>, StoreError> {
     let told = |fault: Fault| fault.told(|| StoreError::Failed("the look took too long".into()));
     let connection = connector.connect(Role::List).await.map_err(told)?;
-    let found = version(&connection, VERSION).await.map_err(|fault| match told(fault) {
-        StoreError::Failed(why) => {
-            StoreError::Unusable(format!("{} holds no Homeroom store: {why}", connector.shown()))
-        }
-        other => other,
-    })?;
-    if found > newest() {
-        return Err(StoreError::FromTheFuture { found, known: newest() });
-    }
+    made(&connection, connector.shown()).await.map_err(told)?;
     connection
         .simple("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         .await

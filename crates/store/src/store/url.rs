@@ -24,6 +24,12 @@ impl PostgresUrl {
     pub(crate) fn exposed(&self) -> &str {
         &self.0
     }
+
+    /// The same database, where tables that are named without their schema are those of `schema`.
+    pub(super) fn with_schema(&self, schema: &str) -> Self {
+        let divider = if self.0.contains('?') { '&' } else { '?' };
+        Self(format!("{}{divider}options=-csearch_path%3D{schema}", self.0))
+    }
 }
 
 impl FromStr for StoreUrl {

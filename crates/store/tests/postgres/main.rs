@@ -4,6 +4,7 @@ mod groups;
 mod nodes;
 mod outages;
 mod proxy;
+mod snapshots;
 mod support;
 
 #[test]

@@ -4,80 +4,81 @@ use std::time::Duration;
 
 use homeroom_store::{Snapshot, SnapshotOptions, Span, StoreError, StoreUrl};
 
-use crate::support::{Place, create, delete, document, names};
+use crate::support::{Place, create, delete, document, names, stores};
 
 #[test]
 fn a_snapshot_shows_one_moment_however_the_store_changes_meanwhile() {
-    let place = Place::new();
-    let (store, kind) = place.open();
-    for name in ["one", "two", "three"] {
-        create(&store, document(kind, name, vec![]));
+    for (store, kind, other) in stores() {
+        for name in ["one", "two", "three"] {
+            create(&store, document(kind, name, vec![]));
+        }
+
+        let snapshot = store.snapshot_blocking(&SnapshotOptions::default()).unwrap();
+        create(&store, document(kind, "four", vec![]));
+        delete(&store, "one");
+
+        let page = snapshot.documents(kind, Span::Whole, None).unwrap();
+        assert_eq!(names(&page), ["one", "two", "three"]);
+        assert!(snapshot.documents(kind, Span::Whole, page.last()).unwrap().is_empty());
+        assert_eq!(snapshot.counts().unwrap(), [(kind, 3)]);
+        assert_eq!(snapshot.newest_change_version(), 3);
+        assert!(snapshot.deletes(0).unwrap().is_empty());
+        assert_eq!(snapshot.kinds().unwrap(), [("a".to_owned(), kind), ("b".to_owned(), other)]);
     }
-
-    let snapshot = Snapshot::open(&place.options().url, &SnapshotOptions::default()).unwrap();
-    create(&store, document(kind, "four", vec![]));
-    delete(&store, "one");
-
-    let page = snapshot.documents(kind, Span::Whole, None).unwrap();
-    assert_eq!(names(&page), ["one", "two", "three"]);
-    assert!(snapshot.documents(kind, Span::Whole, page.last()).unwrap().is_empty());
-    assert_eq!(snapshot.counts().unwrap(), [(kind, 3)]);
-    assert_eq!(snapshot.newest_change_version(), 3);
-    assert!(snapshot.deletes(0).unwrap().is_empty());
-    assert_eq!(snapshot.kinds().unwrap(), [("a".to_owned(), kind)]);
 }
 
 #[test]
 fn a_snapshot_gives_what_changed_and_what_went_after_a_change_version() {
-    let place = Place::new();
-    let (store, kind) = place.open();
-    create(&store, document(kind, "one", vec![]));
-    let since = create(&store, document(kind, "two", vec![]));
-    create(&store, document(kind, "three", vec![]));
-    delete(&store, "one");
+    for (store, kind, _) in stores() {
+        create(&store, document(kind, "one", vec![]));
+        let since = create(&store, document(kind, "two", vec![]));
+        create(&store, document(kind, "three", vec![]));
+        delete(&store, "one");
 
-    let snapshot = Snapshot::open(&place.options().url, &SnapshotOptions::default()).unwrap();
+        let snapshot = store.snapshot_blocking(&SnapshotOptions::default()).unwrap();
 
-    let changed = snapshot.documents(kind, Span::Since(since), None).unwrap();
-    assert_eq!(names(&changed), ["three"]);
-    let deleted = snapshot.deletes(since).unwrap();
-    assert_eq!(deleted.iter().map(|d| d.change_version).collect::<Vec<_>>(), [4]);
-    assert_eq!(snapshot.changed_counts(since).unwrap(), [(kind, 1)]);
-    assert_eq!(snapshot.deleted_counts(since).unwrap(), [(kind, 1)]);
-    assert!(snapshot.changed_counts(4).unwrap().is_empty());
-    assert_eq!(snapshot.newest_change_version(), 4);
+        let changed = snapshot.documents(kind, Span::Since(since), None).unwrap();
+        assert_eq!(names(&changed), ["three"]);
+        let deleted = snapshot.deletes(since).unwrap();
+        assert_eq!(deleted.iter().map(|d| d.change_version).collect::<Vec<_>>(), [4]);
+        assert_eq!(snapshot.changed_counts(since).unwrap(), [(kind, 1)]);
+        assert_eq!(snapshot.deleted_counts(since).unwrap(), [(kind, 1)]);
+        assert!(snapshot.changed_counts(4).unwrap().is_empty());
+        assert_eq!(snapshot.newest_change_version(), 4);
+    }
 }
 
 #[test]
 fn a_page_of_large_documents_has_few_of_them() {
-    let place = Place::new();
-    let (store, kind) = place.open();
-    for name in ["one", "two", "three"] {
-        let mut large = document(kind, name, vec![]);
-        large.body = format!("{{\"name\":\"{name}\",\"text\":\"{}\"}}", "x".repeat(5 << 20));
-        create(&store, large);
+    for (store, kind, _) in stores() {
+        for name in ["one", "two", "three"] {
+            let mut large = document(kind, name, vec![]);
+            large.body = format!("{{\"name\":\"{name}\",\"text\":\"{}\"}}", "x".repeat(5 << 20));
+            create(&store, large);
+        }
+        let snapshot = store.snapshot_blocking(&SnapshotOptions::default()).unwrap();
+
+        let first = snapshot.documents(kind, Span::Whole, None).unwrap();
+        let second = snapshot.documents(kind, Span::Whole, first.last()).unwrap();
+
+        assert_eq!((first.len(), second.len()), (2, 1));
     }
-    let snapshot = Snapshot::open(&place.options().url, &SnapshotOptions::default()).unwrap();
-
-    let first = snapshot.documents(kind, Span::Whole, None).unwrap();
-    let second = snapshot.documents(kind, Span::Whole, first.last()).unwrap();
-
-    assert_eq!((first.len(), second.len()), (2, 1));
 }
 
 #[test]
 fn a_snapshot_ends_with_its_time() {
-    let place = Place::new();
-    let (_store, kind) = place.open();
-    let options = SnapshotOptions { time_max: Duration::from_mins(1), cache_kib: 512 };
-    let lasting = Snapshot::open(&place.options().url, &options).unwrap();
-    let brief = SnapshotOptions { time_max: Duration::ZERO, ..options };
+    for (store, kind, _) in stores() {
+        let options = SnapshotOptions { time_max: Duration::from_mins(1), cache_kib: 512 };
+        let lasting = store.snapshot_blocking(&options).unwrap();
+        let brief = SnapshotOptions { time_max: Duration::ZERO, ..options };
 
-    let late = Snapshot::open(&place.options().url, &brief)
-        .and_then(|snapshot| snapshot.documents(kind, Span::Whole, None));
+        let late = store
+            .snapshot_blocking(&brief)
+            .and_then(|snapshot| snapshot.documents(kind, Span::Whole, None));
 
-    assert!(matches!(late, Err(StoreError::Deadline(_))), "{late:?}");
-    assert!(lasting.documents(kind, Span::Whole, None).is_ok());
+        assert!(matches!(late, Err(StoreError::Deadline(_))), "{late:?}");
+        assert!(lasting.documents(kind, Span::Whole, None).is_ok());
+    }
 }
 
 #[test]

@@ -1,0 +1,183 @@
+//! A snapshot of the database: a read transaction on a connection of its own.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Runtime;
+use tokio_postgres::Row as SqlRow;
+use tokio_postgres::types::ToSql;
+
+use crate::error::StoreError;
+use crate::id::{KindId, Uuid};
+use crate::postgres::connection::{Connection, Connector, Role, Shared};
+use crate::postgres::error::Fault;
+use crate::postgres::value::{bytes, document, kind};
+use crate::postgres::{migrate, on, runtime};
+use crate::row::Row;
+use crate::snapshot::{Deleted, Span};
+use crate::sql::Value;
+use crate::store::PostgresUrl;
+
+/// Longest time that the server counts for a statement: its milliseconds have 31 bits.
+const TIME_MAX: Duration = Duration::from_millis(i32::MAX as u64);
+
+const NEWEST: &str = "SELECT cv FROM counter WHERE name = 'writer'";
+const KINDS: &str = "SELECT name, id FROM kind ORDER BY id";
+const COUNTS: &str = "SELECT kind, CAST(sum(n) AS bigint) FROM tally \
+     GROUP BY kind HAVING sum(n) > 0 ORDER BY kind";
+/// Kind by kind, as the index goes; a count over all would read every document.
+const CHANGED_COUNTS: &str = "SELECT id, n FROM (SELECT k.id, (SELECT count(*) FROM doc d \
+     WHERE d.kind = k.id AND d.cv > ?1) AS n FROM kind k) c WHERE n > 0 ORDER BY id";
+const DELETED_COUNTS: &str =
+    "SELECT kind, count(*) FROM tomb WHERE cv > ?1 GROUP BY kind ORDER BY kind";
+/// The server ends a page, as it knows the sizes before it sends anything.
+const BY_ID: &str = "SELECT id, uuid, kind, key, cv, modified, refs, body FROM ( \
+     SELECT d.*, sum(octet_length(d.body) + octet_length(d.refs)) OVER (ORDER BY d.id) \
+     - octet_length(d.body) - octet_length(d.refs) AS bytes_before \
+     FROM doc d WHERE d.kind = ?1 AND d.id > ?2 ORDER BY d.id LIMIT ?3) p \
+     WHERE bytes_before < ?4 ORDER BY id";
+const BY_CHANGE: &str = "SELECT id, uuid, kind, key, cv, modified, refs, body FROM ( \
+     SELECT d.*, sum(octet_length(d.body) + octet_length(d.refs)) OVER (ORDER BY d.cv) \
+     - octet_length(d.body) - octet_length(d.refs) AS bytes_before \
+     FROM doc d WHERE d.kind = ?1 AND d.cv > ?2 ORDER BY d.cv LIMIT ?3) p \
+     WHERE bytes_before < ?4 ORDER BY cv";
+const DELETES: &str = "SELECT cv, kind, uuid, key_values, modified FROM tomb \
+     WHERE cv > ?1 ORDER BY cv LIMIT ?2";
+
+/// An open read transaction.
+pub(crate) struct PostgresSnapshot {
+    connection: Shared,
+    /// Of its own, so that it needs none of its callers'.
+    runtime: Option<Runtime>,
+    end: Instant,
+    time_max: Duration,
+}
+
+impl Drop for PostgresSnapshot {
+    fn drop(&mut self) {
+        self.connection.abandon();
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl PostgresSnapshot {
+    /// Begins to read; at `end`, after `time_max`, it is interrupted.
+    pub(crate) fn take(
+        url: &PostgresUrl,
+        end: Instant,
+        time_max: Duration,
+    ) -> Result<Self, StoreError> {
+        let connector = Connector::new(url, None, time_max.min(TIME_MAX), false)?;
+        let runtime = runtime()?;
+        let taken = on(&runtime, async move {
+            let late = || StoreError::Deadline(time_max);
+            match tokio::time::timeout_at(end.into(), begin(&connector)).await {
+                Ok(begun) => begun.map_err(|fault| fault.told(late)),
+                Err(_) => Err(late()),
+            }
+        });
+        match taken {
+            Ok(connection) => {
+                Ok(Self { connection: Arc::new(connection), runtime: Some(runtime), end, time_max })
+            }
+            Err(error) => {
+                runtime.shutdown_background();
+                Err(error)
+            }
+        }
+    }
+
+    pub(crate) fn newest_change_version(&self) -> Result<i64, StoreError> {
+        let found = self.ask(NEWEST, vec![], |row| Ok(row.try_get(0)?))?;
+        found.first().copied().ok_or_else(|| self.told(migrate::damaged("counter")))
+    }
+
+    pub(crate) fn kinds(&self) -> Result<Vec<(String, KindId)>, StoreError> {
+        self.ask(KINDS, vec![], |row| Ok((row.try_get(0)?, kind(row, 1)?)))
+    }
+
+    pub(crate) fn counts(&self) -> Result<Vec<(KindId, u64)>, StoreError> {
+        self.ask(COUNTS, vec![], count)
+    }
+
+    pub(crate) fn changed_counts(&self, since: i64) -> Result<Vec<(KindId, u64)>, StoreError> {
+        self.ask(CHANGED_COUNTS, vec![since.into()], count)
+    }
+
+    pub(crate) fn deleted_counts(&self, since: i64) -> Result<Vec<(KindId, u64)>, StoreError> {
+        self.ask(DELETED_COUNTS, vec![since.into()], count)
+    }
+
+    pub(crate) fn documents(
+        &self,
+        kind: KindId,
+        span: Span,
+        last: i64,
+        rows_max: u32,
+        bytes_max: usize,
+    ) -> Result<Vec<Row>, StoreError> {
+        let text = match span {
+            Span::Whole => BY_ID,
+            Span::Since(_) => BY_CHANGE,
+        };
+        let bytes_max = i64::try_from(bytes_max).unwrap_or(i64::MAX);
+        let numbers = [i64::from(kind.0), last, rows_max.into(), bytes_max];
+        self.ask(text, numbers.map(Value::from).into(), document)
+    }
+
+    pub(crate) fn deletes(&self, after: i64, rows_max: u32) -> Result<Vec<Deleted>, StoreError> {
+        self.ask(DELETES, vec![after.into(), i64::from(rows_max).into()], |row| {
+            Ok(Deleted {
+                change_version: row.try_get(0)?,
+                kind: kind(row, 1)?,
+                uuid: Uuid(bytes(row, 2)?),
+                key_values: row.try_get(3)?,
+                modified: row.try_get(4)?,
+            })
+        })
+    }
+
+    /// Runs a statement in the time that is left, here and on the server.
+    fn ask<T: Send + 'static>(
+        &self,
+        text: &'static str,
+        arguments: Vec<Value>,
+        read: fn(&SqlRow) -> Result<T, Fault>,
+    ) -> Result<Vec<T>, StoreError> {
+        let runtime = self.runtime.as_ref().ok_or(StoreError::Closed)?;
+        let (connection, end) = (Arc::clone(&self.connection), self.end);
+        on(runtime, async move {
+            let asked = async {
+                let left = end.saturating_duration_since(Instant::now()).min(TIME_MAX);
+                let left = left.as_millis().max(1);
+                connection.simple(&format!("SET statement_timeout = {left}")).await?;
+                let arguments: Vec<_> =
+                    arguments.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+                connection.query(text, &arguments).await?.iter().map(read).collect()
+            };
+            Ok(tokio::time::timeout_at(end.into(), asked).await.unwrap_or(Err(Fault::Late)))
+        })?
+        .map_err(|fault| self.told(fault))
+    }
+
+    fn told(&self, fault: Fault) -> StoreError {
+        fault.told(|| StoreError::Deadline(self.time_max))
+    }
+}
+
+/// Connects, looks whether there is a store, and begins the transaction.
+async fn begin(connector: &Connector) -> Result<Connection, Fault> {
+    let connection = connector.connect(Role::Snapshot).await?;
+    migrate::expect_newest(&connection, connector.shown()).await?;
+    connection.simple("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+    // The transaction sees what there is at its first read.
+    connection.simple("SELECT 1 FROM kind LIMIT 1").await?;
+    Ok(connection)
+}
+
+/// Reads a kind and a number.
+fn count(row: &SqlRow) -> Result<(KindId, u64), Fault> {
+    Ok((kind(row, 0)?, row.try_get::<_, i64>(1)?.unsigned_abs()))
+}

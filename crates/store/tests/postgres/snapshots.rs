@@ -1,0 +1,16 @@
+//! Snapshots of what is no store.
+
+use homeroom_store::{Snapshot, SnapshotOptions, trial};
+
+use crate::support::with_parameter;
+
+#[test]
+fn a_database_that_holds_no_store_has_no_snapshot() {
+    for options in trial::postgres().unwrap() {
+        let elsewhere = with_parameter(&options, "options=-csearch_path%3Dhomeroom_nowhere");
+
+        let refused = Snapshot::open(&elsewhere.url, &SnapshotOptions::default()).unwrap_err();
+
+        assert!(refused.to_string().contains("holds no Homeroom store"), "{refused}");
+    }
+}
