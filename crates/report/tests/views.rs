@@ -8,15 +8,15 @@ use homeroom_data::Catalog;
 use homeroom_data::json::Json;
 use homeroom_model::{Property, PropertyKind, Resource, Scalar};
 use homeroom_report::flatten::{About, Cell, each_row};
-use homeroom_report::table::{ColumnType, Table, tables_of};
+use homeroom_report::table::{Column, ColumnType, Table, postgres_name, tables_of};
 use homeroom_report::views::{Dialect, apply, renew, views};
 use homeroom_store::{
-    Decision, KindId, NaturalKey, NewDocument, Options, Plan, References, Store, StoreUrl, Uuid,
-    Write, views_version,
+    Decision, KindId, NaturalKey, NewDocument, Options, Plan, References, Sql, Store, StoreError,
+    StoreUrl, Uuid, Value as StoreValue, Write, trial, views_version,
 };
 use rusqlite::types::Value as SqlValue;
 use serde_json::{Map, Value, json};
-use support::{Folder, model};
+use support::{Folder, model, qualified};
 
 /// A document that has every property, each value another.
 fn document(properties: &[Property], next: &mut u32) -> Value {
@@ -61,7 +61,13 @@ fn filled(folder: &Folder) -> (Store, StoreUrl, Catalog, HashMap<String, (Uuid, 
     std::fs::create_dir_all(folder.path()).unwrap();
     let options = Options::for_file(folder.path().join("homeroom.db"));
     let store = Store::open(&options).unwrap();
-    let catalog = Catalog::bind(model(), &store).unwrap();
+    let (catalog, texts) = fill(&store);
+    (store, options.url, catalog, texts)
+}
+
+/// Gives a store one document of each resource; the texts by resource.
+fn fill(store: &Store) -> (Catalog, HashMap<String, (Uuid, String)>) {
+    let catalog = Catalog::bind(model(), store).unwrap();
     let (mut texts, mut writes, mut next) = (HashMap::new(), vec![], 0);
     for resource in &catalog.model.resources {
         let body = document(&resource.properties, &mut next).to_string();
@@ -79,7 +85,19 @@ fn filled(folder: &Folder) -> (Store, StoreUrl, Catalog, HashMap<String, (Uuid, 
     }
     let decide = move |_| -> Decision<(), ()> { Decision::Write(writes.clone(), ()) };
     store.run_blocking(Plan { ask: vec![], decide }).unwrap();
-    (store, options.url, catalog, texts)
+    (catalog, texts)
+}
+
+/// Runs a statement that writes.
+fn write(store: &Store, text: String) {
+    let text = text.leak();
+    let decide =
+        |_| -> Decision<(), ()> { Decision::Write(vec![Write::Sql(Sql::new(text, vec![]))], ()) };
+    store.run_blocking(Plan { ask: vec![], decide }).unwrap();
+}
+
+fn read(store: &Store, text: String) -> Result<Vec<Vec<StoreValue>>, StoreError> {
+    store.query_blocking(Sql::new(text.leak(), vec![]))
 }
 
 /// The rows that a table should have, in the words of SQLite.
@@ -145,50 +163,137 @@ fn every_view_shows_each_value_in_its_column() {
     store.close();
 }
 
+/// A column of PostgreSQL's as text, the same in every time zone.
+fn as_text(column: &Column) -> String {
+    let name = postgres_name(&column.name);
+    match column.kind {
+        ColumnType::Timestamp => {
+            format!("to_char(\"{name}\" AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')")
+        }
+        ColumnType::Decimal { .. } => format!("CAST(CAST(\"{name}\" AS float8) AS text)"),
+        _ => format!("CAST(\"{name}\" AS text)"),
+    }
+}
+
+/// The rows that a table should have, in the words of [`as_text`].
+fn expected_texts(
+    table: &Table,
+    uuid: Uuid,
+    change_version: i64,
+    body: &str,
+) -> Vec<Vec<StoreValue>> {
+    let json = Json::read(body.as_bytes()).unwrap();
+    let id = uuid.to_string();
+    let about = About { id: &id, change_version, modified: 1_700_000_000_123_456 };
+    let mut rows = vec![];
+    each_row(table, &json, about, &mut |cells| -> Result<(), ()> {
+        let row = cells.iter().zip(&table.columns).map(|(cell, column)| match cell {
+            Cell::Null => StoreValue::Null,
+            Cell::Text(text) => text.to_string().into(),
+            Cell::Number(text) if matches!(column.kind, ColumnType::Decimal { .. }) => {
+                text.parse::<f64>().unwrap().to_string().into()
+            }
+            Cell::Number(text) => text.to_string().into(),
+            Cell::Integer(number) => number.to_string().into(),
+            Cell::Boolean(value) => value.to_string().into(),
+            Cell::Moment(_) => "2023-11-14T22:13:20Z".to_owned().into(),
+        });
+        rows.push(row.collect());
+        Ok(())
+    })
+    .unwrap();
+    rows
+}
+
+#[test]
+fn every_view_on_postgres_shows_each_value_in_its_column() {
+    let options = trial::postgres().unwrap();
+    if options.is_empty() {
+        println!("{}", trial::SKIPPED);
+    }
+    for options in options {
+        let store = Store::temporary_on(&options, &[]).unwrap();
+        let (catalog, texts) = fill(&store);
+        let kind = |resource: &Resource| Some(catalog.kind(resource.id));
+        let made = views(&catalog.model, Dialect::Postgres, &[], &kind);
+        apply(store.url(), &made, &[]).unwrap();
+
+        let (mut found, mut wanted) = (vec![], vec![]);
+        for (change_version, resource) in (1..).zip(&catalog.model.resources) {
+            let (uuid, body) = &texts[&resource.path()];
+            for table in tables_of(resource) {
+                let columns: Vec<String> = table.columns.iter().map(as_text).collect();
+                let name = qualified(&store, &table.schema, &table.name);
+                let text = format!("SELECT {} FROM {name}", columns.join(", "));
+                let rows = read(&store, text).unwrap_or_else(|error| panic!("{name}: {error}"));
+                found.push((table.name.clone(), rows));
+                let rows = expected_texts(&table, *uuid, change_version, body);
+                wanted.push((table.name, rows));
+            }
+        }
+
+        apply(store.url(), &[], &[]).unwrap();
+        assert!(found.len() > 600, "{}", found.len());
+        for (found, wanted) in found.iter().zip(&wanted) {
+            assert_eq!(found, wanted);
+        }
+    }
+}
+
 #[test]
 fn views_are_made_anew_where_the_model_has_changed_and_only_there() {
-    let folder = Folder::new();
-    let (store, url, catalog, _) = filled(&folder);
-    let kind = |resource: &Resource| Some(catalog.kind(resource.id));
-    // Another model gives documents another number.
-    let others = |resource: &Resource| Some(KindId(catalog.kind(resource.id).0 + 1));
-    let only = ["students".to_owned()];
-    let make = |only: &[String]| views(&catalog.model, Dialect::Sqlite, only, &kind);
-    let before = views(&catalog.model, Dialect::Sqlite, &only, &others);
+    for (name, store) in trial::on_each(&[]).unwrap() {
+        let (url, (catalog, _)) = (store.url(), fill(&store));
+        let dialect = Dialect::of(url);
+        let kind = |resource: &Resource| Some(catalog.kind(resource.id));
+        // Another model gives documents another number.
+        let others = |resource: &Resource| Some(KindId(catalog.kind(resource.id).0 + 1));
+        let only = ["students".to_owned()];
+        let make = |only: &[String]| views(&catalog.model, dialect, only, &kind);
+        let before = views(&catalog.model, dialect, &only, &others);
 
-    let none = renew(&url, &make).unwrap();
-    apply(&url, &before, &only).unwrap();
-    let changed = renew(&url, &make).unwrap();
-    let same = renew(&url, &make).unwrap();
+        let none = renew(url, &make).unwrap();
+        apply(url, &before, &only).unwrap();
+        let changed = renew(url, &make).unwrap();
+        let same = renew(url, &make).unwrap();
 
-    assert_eq!((none, changed, same), (false, true, false));
-    let connection = rusqlite::Connection::open(folder.path().join("homeroom.db")).unwrap();
-    let students: i64 =
-        connection.query_row("SELECT count(*) FROM edfi_Student", [], |row| row.get(0)).unwrap();
-    assert_eq!(students, 1);
-    assert!(connection.prepare("SELECT * FROM edfi_School").is_err());
-    apply(&url, &[], &[]).unwrap();
-    assert_eq!(views_version(&url).unwrap(), None);
-    store.close();
+        assert_eq!((none, changed, same), (false, true, false), "{name}");
+        let count = |table| {
+            read(&store, format!("SELECT count(*) FROM {}", qualified(&store, "edfi", table)))
+        };
+        assert_eq!(count("Student").unwrap(), [[StoreValue::Integer(1)]], "{name}");
+        assert!(count("School").is_err(), "{name}");
+        apply(url, &[], &[]).unwrap();
+        assert_eq!(views_version(url).unwrap(), None, "{name}");
+        assert!(count("Student").is_err(), "{name}");
+    }
 }
 
 #[test]
 fn a_view_of_somebody_elses_is_left_alone() {
-    let folder = Folder::new();
-    let (store, url, catalog, _) = filled(&folder);
-    let connection = rusqlite::Connection::open(folder.path().join("homeroom.db")).unwrap();
-    connection.execute_batch("CREATE VIEW edfi_mine AS SELECT 1 AS one").unwrap();
-    connection.execute_batch("CREATE VIEW edfi_Student AS SELECT 2 AS two").unwrap();
-    let kind = |resource: &Resource| Some(catalog.kind(resource.id));
-    let made = views(&catalog.model, Dialect::Sqlite, &[], &kind);
+    for (name, store) in trial::on_each(&[]).unwrap() {
+        let (url, (catalog, _)) = (store.url(), fill(&store));
+        let view = |table| qualified(&store, "edfi", table);
+        let schema = view("").strip_suffix('.').map(str::to_owned);
+        if let Some(schema) = &schema {
+            write(&store, format!("CREATE SCHEMA {schema}"));
+        }
+        write(&store, format!("CREATE VIEW {} AS SELECT 1 AS one", view("mine")));
+        write(&store, format!("CREATE VIEW {} AS SELECT 2 AS two", view("Student")));
+        let kind = |resource: &Resource| Some(catalog.kind(resource.id));
+        let made = views(&catalog.model, Dialect::of(url), &[], &kind);
 
-    let taken = apply(&url, &made, &[]).unwrap_err();
-    apply(&url, &[], &[]).unwrap();
+        let taken = apply(url, &made, &[]).unwrap_err();
+        apply(url, &[], &[]).unwrap();
 
-    assert!(taken.to_string().contains("edfi_Student"), "{taken}");
-    assert_eq!(views_version(&url).unwrap(), None);
-    assert!(connection.prepare("SELECT one FROM edfi_mine").is_ok());
-    store.close();
+        let mine = read(&store, format!("SELECT one FROM {}", view("mine")));
+        if let Some(schema) = &schema {
+            write(&store, format!("DROP SCHEMA {schema} CASCADE"));
+        }
+        assert!(taken.to_string().contains(&view("Student")), "{taken}");
+        assert_eq!(views_version(url).unwrap(), None, "{name}");
+        assert_eq!(mine.unwrap(), [[StoreValue::Integer(1)]], "{name}");
+    }
 }
 
 #[test]

@@ -12,9 +12,11 @@ mod reads;
 mod snapshot;
 mod strict;
 mod value;
+mod views;
 mod writer;
 
 pub(crate) use snapshot::PostgresSnapshot;
+pub(crate) use views::{replace_views, views_version};
 
 use std::future::Future;
 use std::sync::Arc;

@@ -102,6 +102,11 @@ impl Store {
         Ok(store)
     }
 
+    /// Where it is.
+    pub fn url(&self) -> &StoreUrl {
+        &self.url
+    }
+
     /// Numbers of kinds by name, in the order given; a new name gets a new number.
     ///
     /// # Errors

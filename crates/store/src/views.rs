@@ -4,13 +4,14 @@
 //! process may put them there while a server has the store open.
 
 use crate::error::StoreError;
-use crate::sqlite;
 use crate::store::StoreUrl;
+use crate::{postgres, sqlite};
 
 /// A view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
-    /// `edfi`; where an engine has no schemas it stands before the name, with `_`.
+    /// `edfi`; where an engine has no schemas it stands before the name, with `_`. In PostgreSQL,
+    /// a store in another schema than `public` puts that before it: `homeroom_edfi`.
     pub schema: String,
     /// Its name.
     pub name: String,
@@ -27,9 +28,7 @@ pub struct View {
 pub fn replace_views(url: &StoreUrl, views: &[View], version: &str) -> Result<(), StoreError> {
     match url {
         StoreUrl::Sqlite(path) => sqlite::replace_views(path, views, version),
-        StoreUrl::Postgres(url) => {
-            Err(StoreError::Unusable(format!("{url}: this build makes no views there")))
-        }
+        StoreUrl::Postgres(url) => postgres::replace_views(url, views, version),
     }
 }
 
@@ -41,6 +40,6 @@ pub fn replace_views(url: &StoreUrl, views: &[View], version: &str) -> Result<()
 pub fn views_version(url: &StoreUrl) -> Result<Option<String>, StoreError> {
     match url {
         StoreUrl::Sqlite(path) => sqlite::views_version(path),
-        StoreUrl::Postgres(_) => Ok(None),
+        StoreUrl::Postgres(url) => postgres::views_version(url),
     }
 }

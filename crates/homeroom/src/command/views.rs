@@ -24,9 +24,10 @@ pub struct ViewsArgs {
 enum ViewsCommand {
     /// Puts the views into the store, whether or not a server has it open; a server renews them
     /// when the model changes
-    #[command(after_help = "Example:
+    #[command(after_help = "Examples:
   homeroom views apply
-  sqlite3 'file:homeroom-data/homeroom.db?mode=ro' 'SELECT count(*) FROM edfi_Student'")]
+  sqlite3 'file:homeroom-data/homeroom.db?mode=ro' 'SELECT count(*) FROM edfi_Student'
+  psql ods -c 'SELECT count(*) FROM edfi.Student'")]
     Apply {
         /// Only those of these resources (endpoints or names, separated by commas)
         #[arg(long, value_name = "RESOURCES", value_delimiter = ',')]

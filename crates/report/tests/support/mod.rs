@@ -8,8 +8,10 @@ use homeroom_data::{Catalog, DataApi, seed};
 use homeroom_district::{DistrictPlan, SCHOOL_YEAR_DEFAULT, documents};
 use homeroom_http::Timestamp;
 use homeroom_model::{EXTENSIONS_SHIPPED, Model, format, link, shipped};
+use homeroom_report::table::postgres_name;
+use homeroom_report::views::Dialect;
 use homeroom_report::{ExportError, ExportOptions, Format, Manifest, export};
-use homeroom_store::{SnapshotOptions, Uuid, trial};
+use homeroom_store::{SnapshotOptions, Sql, Store, Uuid, trial};
 
 const SEED: &str = include_str!("../../../../models/ed-fi/5.2.0/seed.jsonl");
 
@@ -84,4 +86,16 @@ pub fn options(format: Format, folder: &Folder) -> ExportOptions {
 pub fn run(data: &DataApi, options: &ExportOptions) -> Result<Manifest, ExportError> {
     let snapshot = data.store.snapshot_blocking(&SnapshotOptions::default()).unwrap();
     export(&data.catalog.model, &snapshot, options, Timestamp(0), &|| false, &mut |_| {})
+}
+
+/// What the view of a table is called in a store.
+pub fn qualified(store: &Store, schema: &str, table: &str) -> String {
+    match Dialect::of(store.url()) {
+        Dialect::Sqlite => format!("{schema}_{table}"),
+        Dialect::Postgres => {
+            let text = "SELECT CAST(current_schema() AS text)";
+            let rows = store.query_blocking(Sql::new(text, vec![])).unwrap();
+            format!("{}_{schema}.{}", rows[0][0].as_text().unwrap(), postgres_name(table))
+        }
+    }
 }

@@ -125,6 +125,11 @@ pub(super) async fn expect_newest(connection: &Connection, shown: &str) -> Resul
     Ok(())
 }
 
+/// Holds the tables' version till the end of the transaction, as who migrates does.
+pub(super) async fn hold(connection: &Connection) -> Result<(), Fault> {
+    version(connection, HOLD_VERSION).await.map(|_| ())
+}
+
 /// A table that was made at the same moment is no error.
 fn taken(fault: Fault) -> Fault {
     let codes = [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_TABLE, SqlState::DUPLICATE_OBJECT];
