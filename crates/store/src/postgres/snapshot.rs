@@ -26,8 +26,9 @@ const KINDS: &str = "SELECT name, id FROM kind ORDER BY id";
 const COUNTS: &str = "SELECT kind, CAST(sum(n) AS bigint) FROM tally \
      GROUP BY kind HAVING sum(n) > 0 ORDER BY kind";
 /// Kind by kind, as the index goes; a count over all would read every document.
-const CHANGED_COUNTS: &str = "SELECT id, n FROM (SELECT k.id, (SELECT count(*) FROM doc d \
-     WHERE d.kind = k.id AND d.cv > ?1) AS n FROM kind k) c WHERE n > 0 ORDER BY id";
+const CHANGED_COUNTS: &str = "SELECT k.id, c.n FROM kind k CROSS JOIN LATERAL \
+     (SELECT count(*) AS n FROM doc d WHERE d.kind = k.id AND d.cv > ?1) c \
+     WHERE c.n > 0 ORDER BY k.id";
 const DELETED_COUNTS: &str =
     "SELECT kind, count(*) FROM tomb WHERE cv > ?1 GROUP BY kind ORDER BY kind";
 /// The server ends a page, as it knows the sizes before it sends anything.
