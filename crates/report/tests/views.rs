@@ -297,6 +297,34 @@ fn a_view_of_somebody_elses_is_left_alone() {
 }
 
 #[test]
+fn views_on_postgres_that_somebody_reads_stay_as_they_are() {
+    let options = trial::postgres().unwrap();
+    if options.is_empty() {
+        println!("{}", trial::SKIPPED);
+    }
+    for options in options {
+        let store = Store::temporary_on(&options, &[]).unwrap();
+        let (url, (catalog, _)) = (store.url(), fill(&store));
+        let kind = |resource: &Resource| Some(catalog.kind(resource.id));
+        let make = |only: &str| views(&catalog.model, Dialect::Postgres, &[only.into()], &kind);
+        apply(url, &make("students"), &["students".into()]).unwrap();
+        let students = qualified(&store, "edfi", "Student");
+        write(&store, format!("CREATE VIEW mine AS SELECT * FROM {students}"));
+        let before = views_version(url).unwrap();
+
+        let refused = apply(url, &make("schools"), &["schools".into()]).unwrap_err();
+
+        let rows = read(&store, "SELECT count(*) FROM mine".into()).unwrap();
+        let after = views_version(url).unwrap();
+        write(&store, "DROP VIEW mine".into());
+        apply(url, &[], &[]).unwrap();
+        assert!(refused.to_string().contains(&students), "{refused}");
+        assert_eq!(rows, [[StoreValue::Integer(1)]]);
+        assert_eq!(after, before);
+    }
+}
+
+#[test]
 fn a_script_makes_the_views_for_a_session_that_may_only_read() {
     let folder = Folder::new();
     let (store, _, catalog, _) = filled(&folder);
