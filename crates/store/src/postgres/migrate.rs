@@ -62,16 +62,23 @@ pub(super) async fn migrate(connector: &Connector, schema: Option<&str>) -> Resu
 }
 
 async fn steps(connection: &Connection) -> Result<(), Fault> {
-    let found = match version(connection, VERSION).await {
+    let found = match find_version(connection, VERSION).await {
         // Only who makes the tables needs the right to.
         Err(Fault::Own(StoreError::Failed(why)))
             if why.contains(SqlState::UNDEFINED_TABLE.code()) =>
         {
             connection.simple(MAKE_VERSION).await.map_err(taken)?;
+            None
+        }
+        found => found?,
+    };
+    let found = match found {
+        Some(found) => found,
+        // The table was made a moment ago, here or by another node, which has not come further.
+        None => {
             connection.simple(FIRST_VERSION).await?;
             version(connection, VERSION).await?
         }
-        found => found?,
     };
     if found > newest() {
         return Err(StoreError::FromTheFuture { found, known: newest() }.into());
@@ -95,8 +102,12 @@ async fn step(connection: &Connection, migration: &Migration) -> Result<(), Faul
 }
 
 async fn version(connection: &Connection, text: &str) -> Result<i64, Fault> {
+    find_version(connection, text).await?.ok_or_else(|| damaged("homeroom_store"))
+}
+
+async fn find_version(connection: &Connection, text: &str) -> Result<Option<i64>, Fault> {
     let rows = connection.query(text, &[]).await?;
-    Ok(rows.first().ok_or_else(|| damaged("homeroom_store"))?.try_get(0)?)
+    Ok(rows.first().map(|row| row.try_get(0)).transpose()?)
 }
 
 /// The version of the tables, none of them newer than this program knows; refuses a database that

@@ -61,7 +61,7 @@ impl SqliteSnapshot {
 
     pub(crate) fn counts(&self) -> Result<Vec<(KindId, u64)>, StoreError> {
         self.numbers(
-            "SELECT kind, sum(n) AS n FROM tally WHERE ?1 GROUP BY kind HAVING n > 0 ORDER BY kind",
+            "SELECT kind, sum(n) FROM tally WHERE ?1 GROUP BY kind HAVING sum(n) > 0 ORDER BY kind",
             1,
         )
     }

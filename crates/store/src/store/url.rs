@@ -81,6 +81,8 @@ impl fmt::Debug for PostgresUrl {
 fn masked(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return "***".into() };
     let shown = match rest.rsplit_once('@') {
+        // Whether this is the end of a user's password or within a parameter, nobody can say.
+        Some((user, _)) if user.contains('?') => return format!("{scheme}://***"),
         Some((user, place)) if user.contains(':') => {
             let name = user.split(':').next().unwrap_or("");
             format!("{scheme}://{name}:***@{place}")
@@ -112,7 +114,8 @@ mod tests {
             ("postgres://u@h:5/d?x=1", "postgres://u@h:5/d?x=1"),
             ("postgres://u:p@h/d", "postgres://u:***@h/d"),
             ("postgresql://u:p@x@h/d", "postgresql://u:***@h/d"),
-            ("postgresql://u:p?q@h/d", "postgresql://u:***@h/d"),
+            ("postgresql://u:p?q@h/d", "postgresql://***"),
+            ("postgres://h:5/d?password=p@q", "postgres://***"),
             (
                 "postgres:///d?host=/s&password=p&sslpassword=q",
                 "postgres:///d?host=/s&password=***&sslpassword=***",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use homeroom_store::{Snapshot, SnapshotOptions, Span, StoreError, StoreUrl};
 
-use crate::support::{Place, create, delete, document, names, stores};
+use crate::support::{Place, create, create_all, delete, document, names, stores};
 
 #[test]
 fn a_snapshot_shows_one_moment_however_the_store_changes_meanwhile() {
@@ -45,6 +45,24 @@ fn a_snapshot_gives_what_changed_and_what_went_after_a_change_version() {
         assert_eq!(snapshot.deleted_counts(since).unwrap(), [(kind, 1)]);
         assert!(snapshot.changed_counts(4).unwrap().is_empty());
         assert_eq!(snapshot.newest_change_version(), 4);
+    }
+}
+
+#[test]
+fn a_kind_is_counted_though_its_first_documents_are_gone() {
+    for (store, kind, other) in stores() {
+        create(&store, document(kind, "first", vec![]));
+        delete(&store, "first");
+        // Counts are kept by blocks of 4,096 numbers: the next one is in another block.
+        for hundreds in 0..42 {
+            let names = (0..100).map(|n| format!("o-{hundreds}-{n}"));
+            create_all(&store, names.map(|name| document(other, &name, vec![])).collect());
+        }
+        create(&store, document(kind, "last", vec![]));
+
+        let snapshot = store.snapshot_blocking(&SnapshotOptions::default()).unwrap();
+
+        assert_eq!(snapshot.counts().unwrap(), [(kind, 1), (other, 4_200)]);
     }
 }
 

@@ -34,6 +34,20 @@ pub fn create(store: &Store, new: NewDocument) -> i64 {
     store.run_blocking(plan).unwrap().change_version
 }
 
+/// Creates documents in one transaction.
+pub fn create_all(store: &Store, documents: Vec<NewDocument>) {
+    let plans = documents.into_iter().map(|new| {
+        let mut new = Some(new);
+        let decide = move |_: Vec<Answer>| -> Done {
+            Decision::Write(vec![Write::Create(new.take().expect("once"))], ())
+        };
+        Plan { ask: vec![], decide }
+    });
+    for outcome in store.run_all_blocking(plans.collect()) {
+        outcome.unwrap();
+    }
+}
+
 pub fn delete(store: &Store, name: &str) {
     let plan = Plan {
         ask: vec![Ask::Document(key(name))],
