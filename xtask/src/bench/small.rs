@@ -1,4 +1,4 @@
-//! A small district: reads by id beside nginx, durable creates, mixes.
+//! A small district: reads by id beside nginx, durable creates, the mix.
 
 use std::path::Path;
 
@@ -48,14 +48,6 @@ pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
         };
         let created = create(&attendance, &everybody)?;
         let created_within = create(&assessments, &confined)?;
-        let arguments = [
-            everybody.token.as_str(),
-            text(&attendance.bodies),
-            ATTENDANCE.path,
-            &from(),
-            text(&attendance.ids),
-        ];
-        let mixed = measure(&pids, || load.run(&Server::url(""), "mixed.lua", &arguments))?;
         let arguments =
             [everybody.token.as_str(), text(&every.templates), text(&every.paths), &from()];
         let whole = measure(&pids, || load.run(&Server::url(""), "every.lua", &arguments))?;
@@ -72,7 +64,6 @@ pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
         figures.push("GET by id, CPU per request as a multiple of nginx's", 2, ratio);
         figures.load("durable create with three references", &created);
         figures.load("durable create with three references, NamespaceBased", &created_within);
-        figures.load("mix 60/20/15/5 on one resource", &mixed);
         figures.load("mix 60/20/15/5 over every resource", &whole);
     }
     let [all, anew, updated] = every.counts;
