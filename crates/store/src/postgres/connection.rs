@@ -20,6 +20,8 @@ use crate::store::PostgresUrl;
 
 /// Longest wait for a new connection.
 const CONNECT: Duration = Duration::from_secs(5);
+/// Longest time for a connection to be made, let in and set up.
+const GREETING: Duration = Duration::from_secs(10);
 /// Longest silence of a server that is taken for alive.
 const SILENCE: Duration = Duration::from_secs(15);
 /// How long a transaction may do nothing before the server ends it: a node that dies in one keeps
@@ -91,8 +93,14 @@ impl Connector {
         &self.shown
     }
 
-    /// Makes a connection, driven by the runtime that this is called on.
+    /// Makes a connection, driven by the runtime that this is called on. A server that takes it on
+    /// and then says nothing is as good as none.
     pub(super) async fn connect(&self, role: Role) -> Result<Connection, Fault> {
+        let made = tokio::time::timeout(GREETING, self.greet(role)).await;
+        made.unwrap_or_else(|_| Err(Fault::Lost("the server does not answer".into())))
+    }
+
+    async fn greet(&self, role: Role) -> Result<Connection, Fault> {
         let (client, driver) = self.config.connect(NoTls).await?;
         let task = tokio::spawn(async move {
             // What fails on the connection is told to those who wait for it.

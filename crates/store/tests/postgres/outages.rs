@@ -99,3 +99,14 @@ fn a_closed_store_has_done_what_it_took_on_and_answers_closed() {
         assert!(matches!(list, Err(StoreError::Closed)), "{list:?}");
     }
 }
+
+#[test]
+fn a_server_that_takes_connections_on_and_says_nothing_is_told_when_a_store_is_opened() {
+    let silent = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("postgres://homeroom@{}/ods", silent.local_addr().unwrap());
+
+    let opened = Store::open(&Options::new(url.parse().unwrap()));
+
+    let Err(StoreError::Unusable(why)) = opened else { panic!("{opened:?}") };
+    assert!(why.contains("does not answer"), "{why}");
+}
