@@ -242,7 +242,13 @@ impl Lane {
 
     async fn connection(&mut self) -> Result<&Connection, Fault> {
         if self.connection.as_ref().is_none_or(Connection::is_closed) {
-            self.connection = Some(self.connector.connect(Role::Writer).await?);
+            let made = self.connector.connect(Role::Writer).await;
+            // What keeps the node out is no plan's own fault, whatever the server calls it.
+            let made = made.map_err(|fault| match fault {
+                Fault::Own(error) => Fault::Everybody(StoreError::Away(error.to_string())),
+                other => other,
+            });
+            self.connection = Some(made?);
         }
         self.connection.as_ref().ok_or_else(|| Fault::Lost("there is no connection".into()))
     }

@@ -26,6 +26,9 @@ const BYTES_MIN: u64 = 4 << 20;
 /// How long nothing is written before a large log is emptied.
 pub(crate) const IDLE: Duration = Duration::from_secs(2);
 
+/// How long the writer leaves a log alone that readers are in, an export for one.
+pub(crate) const POSTPONED: Duration = Duration::from_secs(1);
+
 /// How long the writer waits for readers while jobs may come.
 const BRIEF: Duration = Duration::from_millis(20);
 
@@ -136,18 +139,19 @@ fn passive(connection: &Connection) -> Option<(i64, i64)> {
         .ok()
 }
 
-/// Lets the log begin anew; readers that are still in it postpone that to the next time.
-pub(crate) fn restart(connection: &Connection, shared: &Shared) {
+/// Lets the log begin anew; false where readers that are still in it postpone that.
+pub(crate) fn restart(connection: &Connection, shared: &Shared) -> bool {
     _ = connection.busy_timeout(BRIEF);
     let done = shared.probes.while_ended(|| {
         connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get::<_, i64>(0))
     });
     _ = connection.busy_timeout(BUSY);
-    match done {
+    match &done {
         Ok(0) => {}
         Ok(_) => tracing::debug!("readers postpone the restart of the write-ahead log"),
         Err(error) => tracing::warn!(%error, "the write-ahead log could not be restarted"),
     }
+    matches!(done, Ok(0))
 }
 
 /// Copies the whole log back and empties it, before the file is closed.

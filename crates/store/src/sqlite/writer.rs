@@ -12,6 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::RecvTimeoutError;
+use std::time::Instant;
 
 use rusqlite::{Connection, params};
 
@@ -39,6 +40,7 @@ pub(crate) fn start(
         checkpointer: Checkpointer::start(&shared, wal_bytes_max)?,
         shared,
         log_may_shrink: true,
+        postponed: None,
         is_troubled: false,
     };
     Queue::start(length, waiting, move |arrivals| {
@@ -59,6 +61,8 @@ pub(crate) struct Writer {
     checkpointer: Checkpointer,
     /// Whether something was written since the log was looked at with nothing else to do.
     log_may_shrink: bool,
+    /// When readers kept the log from beginning anew.
+    postponed: Option<Instant>,
     /// Whether the disk has failed since something was last written.
     is_troubled: bool,
 }
@@ -110,8 +114,11 @@ impl Writer {
             for job in group.drain(..) {
                 job.answer(ended.clone());
             }
-            if self.checkpointer.wants_restart() {
-                checkpoint::restart(&self.connection, &self.shared);
+            if self.checkpointer.wants_restart()
+                && self.postponed.is_none_or(|since| since.elapsed() > checkpoint::POSTPONED)
+            {
+                let is_done = checkpoint::restart(&self.connection, &self.shared);
+                self.postponed = (!is_done).then(Instant::now);
             }
         }
         // Two checkpoints at once would be in each other's way.
