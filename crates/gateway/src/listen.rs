@@ -2,6 +2,7 @@
 
 mod connection;
 mod framing;
+mod sending;
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -19,14 +20,19 @@ use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use crate::front_door::FrontDoor;
 use connection::{Answering, Connection};
+use sending::Sending;
 
 /// Most bytes of a request's header.
 const HEADER_BYTES_MAX: usize = 64 << 10;
 /// Most connections of one listener.
 const CONNECTIONS_MAX: usize = 16_384;
+/// Longest quiet on a connection on which nothing is being answered. Longer than what balancers
+/// keep their side open, so that they close first.
+const QUIET_TIME_MAX: Duration = Duration::from_secs(75);
 
 /// An address that cannot be listened on.
 #[derive(Debug, thiserror::Error)]
@@ -107,9 +113,13 @@ impl Listener {
             _ = connection.set_nodelay(true);
             let door = Arc::clone(&door);
             let answering = Answering::default();
-            let connection = Connection::new(connection, place, answering.clone(), times.header);
+            let sending = Sending::new(QUIET_TIME_MAX);
+            let limits = connection::Times { header: times.header, quiet: QUIET_TIME_MAX };
+            let connection =
+                Connection::new(connection, place, answering.clone(), sending.clone(), limits);
             let service = service_fn(move |request: Request<Incoming>| {
                 let (door, one) = (Arc::clone(&door), answering.one());
+                let sending = sending.clone();
                 async move {
                     let (head, body) = request.into_parts();
                     let answer = match malformed(&head) {
@@ -117,7 +127,7 @@ impl Listener {
                         None => door.answer(head, RequestBody::Incoming(body)).await,
                     };
                     drop(one);
-                    Ok::<_, Infallible>(answer)
+                    Ok::<_, Infallible>(sending.follow(answer, Instant::now()))
                 }
             });
             let served = builder.serve_connection(TokioIo::new(connection), service).into_owned();

@@ -13,10 +13,8 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
 use super::framing::Framing;
+use super::sending::Sending;
 
-/// Longest quiet on a connection on which nothing is being answered. Longer than what balancers
-/// keep their side open, so that they close first.
-const QUIET_TIME_MAX: Duration = Duration::from_secs(75);
 /// How long a closed connection is still listened to.
 const LINGER_TIME_MAX: Duration = Duration::from_secs(5);
 /// How many bytes are passed over while a closed connection is listened to.
@@ -30,13 +28,26 @@ pub(super) struct Connection {
     place: Option<OwnedSemaphorePermit>,
     framing: Framing,
     answering: Answering,
-    header_time: Duration,
+    sending: Sending,
+    times: Times,
     timer: Pin<Box<Sleep>>,
     running: Option<Limit>,
     /// When something came or went last.
     stirred: Instant,
+    /// Runs while the caller takes nothing of what is written.
+    blocked: Option<Pin<Box<Sleep>>>,
     /// The caller has closed, or the connection is broken.
     is_over: bool,
+}
+
+/// Limits in time of a connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
+    /// Longest time for a request's head to arrive, from its first byte.
+    pub header: Duration,
+    /// Longest quiet while nothing is being answered, and longest time in which nothing is taken of
+    /// an answer.
+    pub quiet: Duration,
 }
 
 /// What the timer runs for.
@@ -71,17 +82,20 @@ impl Connection {
         stream: TcpStream,
         place: OwnedSemaphorePermit,
         answering: Answering,
-        header_time: Duration,
+        sending: Sending,
+        times: Times,
     ) -> Self {
         Self {
             stream: Some(stream),
             place: Some(place),
             framing: Framing::new(),
             answering,
-            header_time,
-            timer: Box::pin(sleep(header_time)),
+            sending,
+            times,
+            timer: Box::pin(sleep(times.header)),
             running: None,
             stirred: Instant::now(),
+            blocked: None,
             is_over: false,
         }
     }
@@ -95,8 +109,8 @@ impl Connection {
         let limit = self.framing.open_head().map_or(Limit::Quiet, Limit::Head);
         if self.running != Some(limit) {
             let time = match limit {
-                Limit::Head(_) => self.header_time,
-                Limit::Quiet => QUIET_TIME_MAX,
+                Limit::Head(_) => self.times.header,
+                Limit::Quiet => self.times.quiet,
             };
             self.timer.as_mut().reset(Instant::now() + time);
             self.running = Some(limit);
@@ -106,19 +120,34 @@ impl Connection {
             let now = Instant::now();
             let is_answering = self.answering.0.load(Ordering::Relaxed) > 0;
             let quiet_since = if is_answering { now } else { self.stirred };
-            if limit != Limit::Quiet || quiet_since + QUIET_TIME_MAX <= now {
+            let quiet_until = quiet_since + self.times.quiet;
+            if limit != Limit::Quiet || quiet_until <= now || self.sending.is_late(now) {
                 return true;
             }
-            self.timer.as_mut().reset(quiet_since + QUIET_TIME_MAX);
+            self.timer.as_mut().reset(quiet_until);
         }
         false
     }
 
-    fn written(&mut self, done: Poll<Result<usize>>) -> Poll<Result<usize>> {
+    /// Looks after what a write has done. hyper may read no more while it cannot write, so a caller
+    /// who takes nothing is noticed here.
+    fn written(&mut self, cx: &mut Context<'_>, done: Poll<Result<usize>>) -> Poll<Result<usize>> {
         match &done {
-            Poll::Ready(Ok(_)) => self.stirred = Instant::now(),
+            Poll::Ready(Ok(_)) => {
+                self.stirred = Instant::now();
+                self.blocked = None;
+            }
             Poll::Ready(Err(_)) => self.is_over = true,
-            Poll::Pending => {}
+            Poll::Pending => {
+                let quiet = self.times.quiet;
+                let timer = self.blocked.get_or_insert_with(|| Box::pin(sleep(quiet)));
+                let is_late = timer.as_mut().poll(cx).is_ready();
+                if is_late || self.sending.is_late(Instant::now()) {
+                    self.is_over = true;
+                    let late = Error::new(ErrorKind::TimedOut, "the answer was not taken in time");
+                    return Poll::Ready(Err(late));
+                }
+            }
         }
         done
     }
@@ -153,7 +182,7 @@ impl AsyncWrite for Connection {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
         let this = self.get_mut();
         let done = this.stream().poll_write(cx, bytes);
-        this.written(done)
+        this.written(cx, done)
     }
 
     fn poll_write_vectored(
@@ -163,7 +192,7 @@ impl AsyncWrite for Connection {
     ) -> Poll<Result<usize>> {
         let this = self.get_mut();
         let done = this.stream().poll_write_vectored(cx, slices);
-        this.written(done)
+        this.written(cx, done)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -202,4 +231,53 @@ async fn pass_over(mut stream: TcpStream) {
     _ = stream.shutdown().await;
     let mut rest = stream.take(LINGER_BYTES_MAX);
     _ = tokio::io::copy(&mut rest, &mut tokio::io::sink()).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use homeroom_http::json_response;
+    use http::{Request, StatusCode};
+    use hyper::body::Incoming;
+    use hyper::service::service_fn;
+    use hyper_util::rt::{TokioExecutor, TokioIo};
+    use hyper_util::server::conn::auto;
+    use tokio::net::TcpListener;
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    /// Long enough for a loaded machine, never waited for in full.
+    const PATIENCE: Duration = Duration::from_mins(1);
+
+    /// Serves one connection with answers that no buffer on the way takes, to a caller who sends
+    /// `requests` and does not read; whether the connection ends.
+    async fn is_ended(requests: &str) -> bool {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut deaf = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        deaf.write_all(requests.as_bytes()).await.unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        let place = Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap();
+        let quiet = Duration::from_millis(300);
+        let (answering, sending) = (Answering::default(), Sending::new(PATIENCE));
+        let times = Times { header: PATIENCE, quiet };
+        let connection = Connection::new(stream, place, answering.clone(), sending, times);
+        let service = service_fn(move |_: Request<Incoming>| {
+            let one = answering.one();
+            async move {
+                drop(one);
+                Ok::<_, Error>(json_response(StatusCode::OK, "x".repeat(32 << 20)))
+            }
+        });
+        let builder = auto::Builder::new(TokioExecutor::new());
+        let served = builder.serve_connection(TokioIo::new(connection), service);
+        timeout(PATIENCE, served).await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn a_caller_who_does_not_read_is_left_in_the_end() {
+        let request = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+
+        assert!(is_ended(request).await);
+        assert!(is_ended(&request.repeat(3)).await, "with further requests behind the first");
+    }
 }
