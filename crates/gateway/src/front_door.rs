@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use homeroom_access::{Access as AccessPart, ApiClient, Call};
-use homeroom_http::{Access, Kind, Problem, RequestBody, Response, Route, Timestamp};
+use homeroom_http::{Access, Kind, Params, Problem, RequestBody, Response, Route, Timestamp};
 use http::header::{CONNECTION, HeaderName, HeaderValue};
-use http::{HeaderMap, Method, request};
+use http::{HeaderMap, Method, StatusCode, request};
 use http_body_util::Full;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -30,6 +30,8 @@ pub struct Limits {
     pub body_bytes: usize,
     /// Most bytes of all large answers (of more than 64 KiB) that their callers have not taken yet.
     pub answer_bytes: usize,
+    /// The same for the answers of public routes, so that strangers take no client's room.
+    pub public_answer_bytes: usize,
     /// Whether `X-Forwarded-…` of a reverse proxy is believed.
     pub trust_forwarded: bool,
 }
@@ -40,6 +42,7 @@ impl Default for Limits {
             in_flight: 4_096,
             body_bytes: 256 << 20,
             answer_bytes: 512 << 20,
+            public_answer_bytes: 128 << 20,
             trust_forwarded: false,
         }
     }
@@ -53,6 +56,7 @@ pub struct FrontDoor {
     limits: Limits,
     body_kib: Semaphore,
     unread: Unread,
+    public_unread: Unread,
 }
 
 impl FrontDoor {
@@ -69,7 +73,16 @@ impl FrontDoor {
     ) -> Result<Self, RouteError> {
         let body_kib = Semaphore::new(limits.body_bytes / 1_024);
         let unread = Unread::new(limits.answer_bytes);
-        Ok(Self { router: Router::new(routes)?, access, metrics, limits, body_kib, unread })
+        let public_unread = Unread::new(limits.public_answer_bytes);
+        Ok(Self {
+            router: Router::new(routes)?,
+            access,
+            metrics,
+            limits,
+            body_kib,
+            unread,
+            public_unread,
+        })
     }
 
     /// All routes; a test walks them.
@@ -84,6 +97,12 @@ impl FrontDoor {
         let correlation_id = correlation_id(&head.headers).unwrap_or_else(|| request_id.clone());
         let method = known_method(&head.method);
         let is_head = head.method == Method::HEAD;
+        let found = self.router.find(&head.method, head.uri.path());
+        // Strangers who send no body hold no place that others need meanwhile.
+        let body = match &found {
+            Ok((route, _)) if is_read_first(route) => read_first(&head.headers, body, route).await,
+            _ => Ok(body),
+        };
         let Some(in_flight) = self.metrics.begin(self.limits.in_flight) else {
             let problem = Problem::busy(1)
                 .detail("The server answers as many requests as it can at this moment.");
@@ -91,8 +110,14 @@ impl FrontDoor {
         };
         let mut route = "";
         let mut client = None;
-        let answered =
-            self.pass(head, body, &request_id, &correlation_id, &mut route, &mut client).await;
+        let answered = match found {
+            Ok((found, params)) => {
+                route = found.template;
+                let ids = (&*request_id, &*correlation_id);
+                self.pass(found, params, head, body, ids, &mut client).await
+            }
+            Err(problem) => Err(problem),
+        };
         let mut response = answered.unwrap_or_else(|problem| {
             if let Some(internal) = &problem.internal {
                 tracing::error!(request_id, correlation_id, route, error = internal, "failed");
@@ -128,13 +153,7 @@ impl FrontDoor {
     }
 
     /// Room for a large body, until the value goes; all large bodies together have a limit.
-    fn room_for_body(
-        &self,
-        headers: &HeaderMap,
-        limit: usize,
-    ) -> Result<Option<SemaphorePermit<'_>>, Problem> {
-        let chunked = headers.contains_key(http::header::TRANSFER_ENCODING);
-        let bytes = content_length(headers).or(chunked.then_some(limit)).unwrap_or(0).min(limit);
+    fn room_for_body(&self, bytes: usize) -> Result<Option<SemaphorePermit<'_>>, Problem> {
         if bytes <= SMALL_BODY {
             return Ok(None);
         }
@@ -146,16 +165,15 @@ impl FrontDoor {
 
     async fn pass(
         &self,
+        route: &Route<ApiClient>,
+        params: Params,
         head: request::Parts,
-        body: RequestBody,
-        request_id: &str,
-        correlation_id: &str,
-        template: &mut &'static str,
+        body: Result<RequestBody, Problem>,
+        (request_id, correlation_id): (&str, &str),
         key: &mut Option<String>,
     ) -> Result<Response, Problem> {
         let now = Timestamp::now();
-        let (route, params) = self.router.find(&head.method, head.uri.path())?;
-        *template = route.template;
+        let body = body?;
         let client = match route.access {
             Access::Public => None,
             Access::Token { scope } => {
@@ -170,7 +188,8 @@ impl FrontDoor {
             *key = Some(client.key.clone());
         }
         refuse_long_body(&head.headers, route.body_limit)?;
-        let _room = self.room_for_body(&head.headers, route.body_limit)?;
+        let bytes = bytes_of_body(&head.headers, &body, route.body_limit);
+        let _room = self.room_for_body(bytes)?;
         let base_url = base_url(&head.headers, &head.uri, self.limits.trust_forwarded);
         let call = Call {
             path: head.uri.path().to_owned(),
@@ -187,9 +206,32 @@ impl FrontDoor {
             body_limit: route.body_limit,
         };
         let answer = (route.handler)(call).await?;
-        // What is public is the same for everybody and held once.
-        if matches!(route.access, Access::Public) { Ok(answer) } else { self.unread.hold(answer) }
+        match route.access {
+            Access::Public => self.public_unread.hold(answer),
+            Access::Token { .. } => self.unread.hold(answer),
+        }
     }
+}
+
+/// Whether a route's body is read before the request is counted: what anybody may send. Such bodies
+/// are small.
+fn is_read_first(route: &Route<ApiClient>) -> bool {
+    route.access == Access::Public && route.method != Method::GET
+}
+
+/// Reads a stranger's body.
+async fn read_first(
+    headers: &HeaderMap,
+    body: RequestBody,
+    route: &Route<ApiClient>,
+) -> Result<RequestBody, Problem> {
+    refuse_long_body(headers, route.body_limit)?;
+    body.read(route.body_limit).await.map(RequestBody::Bytes)
+}
+
+/// Most bytes that a body can turn out to have.
+fn bytes_of_body(headers: &HeaderMap, body: &RequestBody, limit: usize) -> usize {
+    if body.is_empty() { 0 } else { content_length(headers).unwrap_or(limit).min(limit) }
 }
 
 /// Bodies up to this size are let in without being counted.
@@ -248,10 +290,15 @@ fn known_method(method: &Method) -> &'static str {
     }
 }
 
+/// Takes the body away and says how long it is; that of a status without one has no length.
+///
+/// Source: RFC 9110 §8.6.
 fn drop_body(response: &mut Response) {
     use hyper::body::Body as _;
-    let length = response.body().size_hint().exact().unwrap_or(0);
-    response.headers_mut().insert(http::header::CONTENT_LENGTH, HeaderValue::from(length));
+    if !matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
+        let length = response.body().size_hint().exact().unwrap_or(0);
+        response.headers_mut().insert(http::header::CONTENT_LENGTH, HeaderValue::from(length));
+    }
     *response.body_mut() = Full::default();
 }
 
@@ -266,4 +313,26 @@ fn finish(mut response: Response, request_id: &str, correlation_id: &str) -> Res
         headers.insert(CORRELATION_ID, id);
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn a_body_of_unknown_length_takes_the_room_of_the_longest() {
+        let (some, none) = (Bytes::from_static(b"{}"), Bytes::new());
+        let mut known = HeaderMap::new();
+        known.insert(http::header::CONTENT_LENGTH, HeaderValue::from(100));
+        let bytes = |headers: &HeaderMap, body: &Bytes, limit| {
+            bytes_of_body(headers, &RequestBody::Bytes(body.clone()), limit)
+        };
+
+        assert_eq!(bytes(&known, &some, 1_000), 100);
+        assert_eq!(bytes(&known, &some, 10), 10);
+        assert_eq!(bytes(&HeaderMap::new(), &some, 1_000), 1_000);
+        assert_eq!(bytes(&HeaderMap::new(), &none, 1_000), 0);
+    }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 
 use crate::problem::{Kind, Problem};
 
@@ -21,6 +21,14 @@ pub enum RequestBody {
 }
 
 impl RequestBody {
+    /// Whether it is known that nothing comes.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Incoming(incoming) => incoming.is_end_stream(),
+            Self::Bytes(bytes) => bytes.is_empty(),
+        }
+    }
+
     /// Reads the whole body, at most `limit` bytes and a minute.
     ///
     /// # Errors

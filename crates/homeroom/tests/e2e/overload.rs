@@ -38,6 +38,58 @@ fn beyond_the_limit_of_requests_the_answer_is_503_at_once() {
 }
 
 #[test]
+fn strangers_who_send_no_body_take_nobody_s_place() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let server = Server::start_with(&place, &[("HOMEROOM_SERVER__IN_FLIGHT_MAX", "2")]);
+    let mut client = server.client_of(&key);
+
+    let strangers: Vec<Wire> = (0..20)
+        .map(|_| {
+            let mut wire = server.wire();
+            wire.send("POST /oauth/token HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\na");
+            wire
+        })
+        .collect();
+
+    for number in 0..20 {
+        assert_eq!(server.client().get("/readyz").status, 200);
+        assert_eq!(client.post(STUDENTS, &student(&number.to_string(), "Ada")).status, 201);
+    }
+    assert_eq!(metric(&server, "homeroom_requests_refused_total"), 0);
+    drop(strangers);
+}
+
+#[test]
+fn strangers_who_do_not_read_public_documents_fill_only_the_room_there_is() {
+    const DOCUMENT: &str = "/metadata/data/v3/resources/swagger.json";
+    let place = Place::new();
+    let server = Server::start(&place);
+    let whole = server.client().get(DOCUMENT);
+    assert_eq!(whole.status, 200);
+    // What a connection asks for twice is more than the buffers on the way take.
+    let asked = |host: usize| format!("GET {DOCUMENT} HTTP/1.1\r\nhost: h{host}\r\n\r\n").repeat(4);
+    let is_refused = |wire: &mut Wire| {
+        wire.send(format!("GET {DOCUMENT} HTTP/1.1\r\nhost: other\r\n\r\n"));
+        wire.answer().status == 503
+    };
+
+    let mut deaf = vec![];
+    let mut is_full = false;
+    while !is_full && deaf.len() * whole.body.len() < 1 << 30 {
+        let mut wire = server.wire();
+        wire.send(asked(deaf.len()));
+        deaf.push(wire);
+        is_full = is_refused(&mut server.wire());
+    }
+
+    assert!(is_full, "{} connections hold a copy of {}", deaf.len(), whole.body.len());
+    assert_eq!(server.client().get("/metadata").status, 200);
+    drop(deaf);
+    eventually("there is room again", || !is_refused(&mut server.wire()));
+}
+
+#[test]
 fn a_storm_of_writes_is_answered_in_full_and_leaves_nothing_behind() {
     const WRITERS: usize = 32;
     let place = Place::new();

@@ -343,3 +343,20 @@ fn an_http_1_0_client_is_answered_and_its_connection_closed() {
     assert_eq!(wire.answer().json(), json!({"live": true}));
     assert_eq!(wire.rest(), b"");
 }
+
+#[test]
+fn an_unchanged_document_has_no_length_when_only_its_head_is_asked_for() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let server = Server::start(&place);
+    let mut client = server.client_of(&key);
+    let path = client.post(STUDENTS, &student("1", "Ada")).location();
+    let etag = client.get(&path).header("etag").unwrap().to_owned();
+
+    let known = client.send("HEAD", &path, &[("if-none-match", &etag)], None).unwrap();
+    let unknown = client.send("HEAD", &path, &[], None).unwrap();
+
+    assert_eq!((known.status, known.header("content-length")), (304, None), "{known:?}");
+    assert_eq!(unknown.status, 200);
+    assert_ne!(unknown.header("content-length"), Some("0"));
+}
