@@ -34,6 +34,14 @@ pub enum LoadError {
         /// Why not.
         source: std::io::Error,
     },
+    /// What the load would write is one of the files that it is to read.
+    #[error(
+        "{}: is one of the files to load; the results need a file of their own", .0.display()
+    )]
+    OutputIsSource(PathBuf),
+    /// Somebody has told it to stop.
+    #[error("the load was stopped; what it has loaded stays, and it can be repeated")]
+    Stopped,
     /// A limit that a trial run has.
     #[error("a dry run remembers at most {0} documents; load without it, or in parts")]
     TooLargeForDryRun(usize),

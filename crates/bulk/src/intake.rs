@@ -44,6 +44,7 @@ pub(crate) struct Intake<'a> {
     known: Known<'a>,
     /// The store's newest version when the load began.
     version_before: i64,
+    is_stopped: &'a dyn Fn() -> bool,
 }
 
 /// A document of a batch.
@@ -68,6 +69,7 @@ impl<'a> Intake<'a> {
         sources: Option<&'a Sources<'a>>,
         mut report: Report,
         is_trial: bool,
+        is_stopped: &'a dyn Fn() -> bool,
     ) -> Result<Self, LoadError> {
         report.counts.dry_run = is_trial;
         let totals = sources.map(Sources::counts).unwrap_or_default();
@@ -82,6 +84,7 @@ impl<'a> Intake<'a> {
             known: Known::new(api, totals.keys().copied().collect(), is_trial),
             undecided: totals,
             version_before: api.store.newest_change_version_blocking()?,
+            is_stopped,
         })
     }
 
@@ -95,6 +98,7 @@ impl<'a> Intake<'a> {
         record: &Record<'_>,
         given: Option<String>,
     ) -> Result<(), LoadError> {
+        self.go_on()?;
         let counts = &mut self.report.counts;
         counts.documents += 1;
         counts.records += 1;
@@ -133,6 +137,7 @@ impl<'a> Intake<'a> {
             }
             for Waiter { at, resource, .. } in waiters {
                 let Some(sources) = self.sources else { continue };
+                self.go_on()?;
                 self.reopen(resource);
                 let again = sources.again(at, |record| {
                     let absent = self.known.absent(&record)?;
@@ -198,7 +203,12 @@ impl<'a> Intake<'a> {
         }
     }
 
+    fn go_on(&self) -> Result<(), LoadError> {
+        if (self.is_stopped)() { Err(LoadError::Stopped) } else { Ok(()) }
+    }
+
     fn flush(&mut self) -> Result<(), LoadError> {
+        self.go_on()?;
         let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH_DOCUMENTS));
         self.batch_bytes = 0;
         if self.known.is_trial() {

@@ -38,6 +38,7 @@ mod xml;
 pub use error::LoadError;
 pub use load::{LoadOptions, Phase, Progress, load, load_documents};
 pub use reject::{Cause, Missing, Reject, RejectedAt, Summary, Warning};
+pub use source::STDIN_BYTES_MAX;
 
 #[cfg(test)]
 mod tests;

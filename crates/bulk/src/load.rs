@@ -71,7 +71,7 @@ const PROGRESS_DOCUMENTS: u64 = 250;
 ///
 /// Each record is a transaction of its own: a record that cannot be loaded is rejected, the others
 /// are loaded. A record that is stored already, word for word, is left alone, so a load can be
-/// repeated. Memory does not grow with the files.
+/// repeated. Memory does not grow with the files. `is_stopped` is asked between records.
 ///
 /// # Errors
 ///
@@ -80,6 +80,7 @@ pub fn load(
     target: &DataApi,
     options: &LoadOptions,
     progress: &mut dyn FnMut(&Progress),
+    is_stopped: &dyn Fn() -> bool,
 ) -> Result<Summary, LoadError> {
     let began = Instant::now();
     let model = Arc::clone(&target.catalog.model);
@@ -87,6 +88,9 @@ pub fn load(
     let shapes = Shapes::of(&model);
     let lookups = Lookups::new(target, &shapes);
     let files = source::find(&model, &options.paths)?;
+    if let Some(results) = &options.results {
+        source::refuse_as_output(&files, results)?;
+    }
     let names = files.iter().map(|file| file.name.clone()).collect();
     let report = Report::new(names, options.results.as_deref(), options.rejects.as_deref())?;
     let mut sources = Sources::new(&model, &shapes, &lookups, &levels, files);
@@ -101,7 +105,7 @@ pub fn load(
         seconds: 0.0,
     };
 
-    let report = survey(&mut sources, report, |sources, at, report| {
+    let report = survey(&mut sources, report, is_stopped, |sources, at, report| {
         now.files_surveyed += 1;
         now.documents_in_all += sources.surveys[at].counts.values().sum::<u64>();
         now.rejected = report.counts.rejected;
@@ -110,7 +114,7 @@ pub fn load(
     })?;
 
     now.phase = Phase::Loading;
-    let mut intake = Intake::new(target, Some(&sources), report, options.dry_run)?;
+    let mut intake = Intake::new(target, Some(&sources), report, options.dry_run, is_stopped)?;
     let mut tell = |intake: &Intake<'_>| {
         now.documents = intake.report.counts.documents;
         now.rejected = intake.report.counts.rejected;
@@ -159,7 +163,7 @@ pub fn load_documents<N: AsRef<str>>(
     let began = Instant::now();
     let model = Arc::clone(&target.catalog.model);
     let report = Report::new(vec!["documents".into()], None, None)?;
-    let mut intake = Intake::new(target, None, report, false)?;
+    let mut intake = Intake::new(target, None, report, false, &|| false)?;
     let mut known: Option<(String, homeroom_model::ResourceId)> = None;
     for (at, (name, text)) in documents.into_iter().enumerate() {
         let name = name.as_ref();
@@ -185,10 +189,14 @@ pub fn load_documents<N: AsRef<str>>(
 fn survey(
     sources: &mut Sources<'_>,
     mut report: Report,
+    is_stopped: &dyn Fn() -> bool,
     mut surveyed: impl FnMut(&Sources<'_>, usize, &Report),
 ) -> Result<Report, LoadError> {
     report.counts.files = sources.files.len() as u64;
     for index in (0u32..).take(sources.files.len()) {
+        if is_stopped() {
+            return Err(LoadError::Stopped);
+        }
         let at = usize::try_from(index).unwrap_or(usize::MAX);
         if let Err(malformed) = sources.survey(index) {
             report.reject_file(index, &malformed)?;

@@ -3,10 +3,14 @@
 //!
 //! A record of an interchange stands in its interchange's root again, together with what its `ref`s
 //! name, so that the file can be loaded by itself.
+//!
+//! They may be written to where the load reads from, or where an earlier load has left some: so a
+//! file gets its name at the end, and never one that another has.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::error::LoadError;
@@ -18,17 +22,20 @@ use crate::xml::references;
 
 /// Most ids that lead from one to the next.
 const CHAIN_MAX: usize = 8;
+/// What a file's name ends with while it is written.
+const PART: &str = ".part";
 
 /// Writes rejected records, a file for each file that has any.
 pub(crate) struct RejectFiles {
     folder: PathBuf,
     files: HashMap<u32, RejectFile>,
-    paths: HashSet<PathBuf>,
     open: Option<(u32, BufWriter<File>)>,
 }
 
 struct RejectFile {
     path: PathBuf,
+    /// Where it is written until it is whole.
+    part: PathBuf,
     suffix: &'static [u8],
     root_end: Vec<u8>,
     is_first: bool,
@@ -39,14 +46,9 @@ struct RejectFile {
 impl RejectFiles {
     /// Files in a folder, which is made as needed.
     pub(crate) fn new(folder: &Path) -> Result<Self, LoadError> {
-        std::fs::create_dir_all(folder)
+        make_folder(folder)
             .map_err(|source| LoadError::Output { path: folder.to_owned(), source })?;
-        Ok(Self {
-            folder: folder.to_owned(),
-            files: HashMap::new(),
-            paths: HashSet::new(),
-            open: None,
-        })
+        Ok(Self { folder: folder.to_owned(), files: HashMap::new(), open: None })
     }
 
     /// Copies a record.
@@ -74,7 +76,8 @@ impl RejectFiles {
             let ended = self.writer(file).and_then(|(out, about)| {
                 out.write_all(about.suffix)?;
                 out.write_all(&about.root_end)?;
-                out.flush()
+                out.flush()?;
+                std::fs::rename(&about.part, &about.path)
             });
             ended.map_err(|error| self.wrong(file, error))?;
         }
@@ -90,11 +93,10 @@ impl RejectFiles {
         if self.files.contains_key(&file) {
             return Ok(());
         }
-        let path = self.free_path(&source.relative);
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
+        if let Some(folder) = self.folder.join(&source.relative).parent() {
+            make_folder(folder)?;
         }
-        let mut out = File::create(&path)?;
+        let (path, part, mut out) = self.begin_file(&source.relative)?;
         let (mut suffix, mut root_end): (&[u8], _) = (b"", vec![]);
         match source.format {
             Format::Xml => {
@@ -114,21 +116,37 @@ impl RejectFiles {
             Format::Json(Layout::Lines, _) | Format::Empty | Format::Unreadable(_) => {}
         }
         let written = HashSet::new();
-        self.files.insert(file, RejectFile { path, suffix, root_end, is_first: true, written });
+        let is_first = true;
+        self.files.insert(file, RejectFile { path, part, suffix, root_end, is_first, written });
         Ok(())
     }
 
-    /// Two files of a load may have one name.
-    fn free_path(&mut self, relative: &Path) -> PathBuf {
-        let mut path = self.folder.join(relative);
+    /// Makes a file under a name that no other has, of this load or of one before.
+    fn begin_file(&self, relative: &Path) -> io::Result<(PathBuf, PathBuf, File)> {
+        let stem = relative.file_stem().unwrap_or_default().to_string_lossy();
+        let end = relative.extension().map(|end| format!(".{}", end.to_string_lossy()));
+        let end = end.unwrap_or_default();
         let mut number = 1;
-        while !self.paths.insert(path.clone()) {
-            number += 1;
-            let stem = relative.file_stem().unwrap_or_default().to_string_lossy();
-            let end = relative.extension().unwrap_or_default().to_string_lossy();
-            path = self.folder.join(relative.with_file_name(format!("{stem}-{number}.{end}")));
+        loop {
+            let path = match number {
+                1 => self.folder.join(relative),
+                _ => self.folder.join(relative.with_file_name(format!("{stem}-{number}{end}"))),
+            };
+            let mut part = path.clone().into_os_string();
+            part.push(PART);
+            let part = PathBuf::from(part);
+            // A link that leads nowhere is a name, too.
+            let is_free = std::fs::symlink_metadata(&path).is_err();
+            let mut options = File::options();
+            options.write(true).create_new(true).mode(0o600);
+            match is_free.then(|| options.open(&part)) {
+                Some(Ok(out)) => return Ok((path, part, out)),
+                Some(Err(error)) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(error);
+                }
+                Some(Err(_)) | None => number += 1,
+            }
         }
-        path
     }
 
     fn writer(&mut self, file: u32) -> io::Result<(&mut BufWriter<File>, &mut RejectFile)> {
@@ -137,7 +155,7 @@ impl RejectFiles {
             if let Some((_, mut out)) = self.open.take() {
                 out.flush()?;
             }
-            let out = File::options().append(true).open(&about.path)?;
+            let out = File::options().append(true).open(&about.part)?;
             self.open = Some((file, BufWriter::new(out)));
         }
         let (_, out) = self.open.as_mut().ok_or(io::ErrorKind::NotFound)?;
@@ -179,6 +197,11 @@ impl RejectFiles {
         io::copy(&mut from.take(bytes), out)?;
         out.write_all(b"\n")
     }
+}
+
+/// Makes a folder that only its owner may read, as it holds what stands in documents.
+fn make_folder(folder: &Path) -> io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 /// The name in a tag.

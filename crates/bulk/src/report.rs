@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use homeroom_model::{Resource, ResourceId};
@@ -65,7 +66,10 @@ impl Report {
             let out: io::Result<Box<dyn Write>> = if path.as_os_str() == STDOUT {
                 Ok(Box::new(BufWriter::new(io::stdout())))
             } else {
-                File::create(path).map(|file| Box::new(BufWriter::new(file)) as _)
+                // Keys of documents stand in it.
+                let mut options = File::options();
+                options.write(true).create(true).truncate(true).mode(0o600);
+                options.open(path).map(|file| Box::new(BufWriter::new(file)) as _)
             };
             match out {
                 Ok(out) => Ok(Results { path: path.to_owned(), out }),

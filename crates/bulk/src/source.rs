@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use homeroom_model::{Model, ResourceId};
@@ -18,7 +19,7 @@ const FILES_MAX: usize = 100_000;
 /// Deepest folder that is searched.
 const FOLDERS_MAX: usize = 32;
 /// Most bytes that are taken from the standard input.
-const STDIN_BYTES_MAX: u64 = 64 << 30;
+pub const STDIN_BYTES_MAX: u64 = 64 << 30;
 /// The path that stands for the standard input.
 const STDIN: &str = "-";
 
@@ -82,6 +83,21 @@ pub(crate) fn find(model: &Model, paths: &[PathBuf]) -> Result<Vec<SourceFile>, 
     if found.is_empty() { Err(LoadError::Nothing) } else { Ok(found) }
 }
 
+/// Refuses to write to one of the files that are to be read.
+///
+/// # Errors
+///
+/// [`LoadError::OutputIsSource`].
+pub(crate) fn refuse_as_output(files: &[SourceFile], path: &Path) -> Result<(), LoadError> {
+    // Whatever name or link leads to it, a file is one file.
+    let file = |path: &Path| std::fs::metadata(path).ok().map(|about| (about.dev(), about.ino()));
+    let Some(output) = file(path) else { return Ok(()) };
+    if files.iter().any(|source| file(&source.path) == Some(output)) {
+        return Err(LoadError::OutputIsSource(path.to_owned()));
+    }
+    Ok(())
+}
+
 fn search(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), LoadError> {
     let wrong = |problem: String| LoadError::Path { path: folder.to_owned(), problem };
     let Some(depth) = depth.checked_sub(1) else {
@@ -142,6 +158,14 @@ fn source_file(model: &Model, path: PathBuf, relative: PathBuf) -> SourceFile {
 
 fn format_of(model: &Model, path: &Path) -> Format {
     let extension = Extension::of(path);
+    // To open a pipe is to wait for whoever writes to it.
+    if std::fs::metadata(path).is_ok_and(|about| !about.is_file()) {
+        return Format::Unreadable(
+            "it is no regular file, and a load reads what it loads twice; write it to a file, or \
+             to the standard input"
+                .into(),
+        );
+    }
     if extension == Some(Extension::Xml) {
         return Format::Xml;
     }

@@ -2,6 +2,9 @@
 
 mod support;
 
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
 use homeroom_bulk::{LoadError, LoadOptions, load, load_documents};
 use serde_json::{Value, json};
 use support::{Folder, load_all, load_with, stored, target};
@@ -303,7 +306,7 @@ fn only_what_is_selected_is_loaded() {
     };
 
     let (summary, _) = load_with(&target, options("Student"));
-    let unknown = load(&target, &options("pupils"), &mut |_| {}).unwrap_err();
+    let unknown = load(&target, &options("pupils"), &mut |_| {}, &|| false).unwrap_err();
 
     assert_eq!((summary.loaded, summary.passed_over), (2, 3));
     assert!(matches!(unknown, LoadError::UnknownResource(name) if name == "pupils"));
@@ -383,6 +386,93 @@ fn rejected_items_of_an_array_stand_in_an_array_again() {
 
     let copied: Value = serde_json::from_str(&folder.read("rejects/students.json")).unwrap();
     assert_eq!(copied, json!([{"studentUniqueId": "1"}, {"a": [1]}]));
+}
+
+#[test]
+fn rejects_are_written_beside_what_is_loaded_and_never_over_it() {
+    let (target, folder) = (target(), Folder::new());
+    let text = "{\"studentUniqueId\":\"1\"}\n";
+    let input = folder.write("in/students.jsonl", text);
+    let place = folder.path().join("in");
+    let options = LoadOptions {
+        paths: vec![input.clone()],
+        rejects: Some(place.clone()),
+        ..LoadOptions::default()
+    };
+
+    load_with(&target, options.clone());
+    load_with(&target, options);
+
+    let mut names: Vec<_> =
+        std::fs::read_dir(&place).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["students-2.jsonl", "students-3.jsonl", "students.jsonl"]);
+    for name in names {
+        assert_eq!(std::fs::read_to_string(place.join(name)).unwrap(), text);
+    }
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&place.join("students-2.jsonl")), 0o600);
+}
+
+#[test]
+fn results_are_not_written_over_what_is_loaded() {
+    let (target, folder) = (target(), Folder::new());
+    let input = folder.write("students.jsonl", "{\"studentUniqueId\":\"1\"}\n");
+    let other_name = folder.path().join("results.jsonl");
+    std::fs::hard_link(&input, &other_name).unwrap();
+    let options = |results: &Path| LoadOptions {
+        paths: vec![input.clone()],
+        results: Some(results.to_owned()),
+        ..LoadOptions::default()
+    };
+
+    for results in [&input, &other_name] {
+        let refused = load(&target, &options(results), &mut |_| {}, &|| false).unwrap_err();
+        assert!(matches!(refused, LoadError::OutputIsSource(_)), "{refused}");
+    }
+    load(&target, &options(&folder.path().join("new")), &mut |_| {}, &|| false).unwrap();
+
+    assert_eq!(folder.read("students.jsonl"), "{\"studentUniqueId\":\"1\"}\n");
+    let about = std::fs::metadata(folder.path().join("new")).unwrap();
+    assert_eq!(about.permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_pipe_among_the_files_is_not_waited_for() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a.xml", descriptors());
+    let pipe = folder.path().join("students.json");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    if !made.is_ok_and(|status| status.success()) {
+        println!("skipped: there is no mkfifo here");
+        return;
+    }
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    assert_eq!((summary.loaded, summary.rejected), (3, 1));
+    assert!(rejects[0]["message"].as_str().unwrap().contains("no regular file"), "{rejects:?}");
+}
+
+#[test]
+fn a_load_that_is_told_to_stop_ends_and_what_it_has_loaded_stays() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a.xml", descriptors());
+    let students: String = (0..2_000).map(|number| student(&number.to_string())).collect();
+    folder.write("b.xml", interchange("Student", &students));
+    let options = LoadOptions { paths: vec![folder.path().to_owned()], ..LoadOptions::default() };
+    let is_stopped = std::cell::Cell::new(false);
+
+    let ended = load(
+        &target,
+        &options,
+        &mut |progress| is_stopped.set(progress.documents >= 1_000),
+        &|| is_stopped.get(),
+    );
+
+    assert!(matches!(ended, Err(LoadError::Stopped)));
+    let loaded = stored(&target, "students").len();
+    assert!(0 < loaded && loaded < 2_000, "{loaded}");
 }
 
 #[test]
@@ -468,7 +558,7 @@ fn progress_is_told_to_the_end() {
     let options = LoadOptions { paths: vec![folder.path().to_owned()], ..LoadOptions::default() };
     let mut all = vec![];
 
-    load(&target, &options, &mut |progress| all.push(*progress)).unwrap();
+    load(&target, &options, &mut |progress| all.push(*progress), &|| false).unwrap();
 
     let last = all.last().unwrap();
     assert_eq!((last.documents, last.documents_in_all, last.files_surveyed), (3, 3, 1));

@@ -13,18 +13,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+mod told;
+
 use homeroom_access::Manage;
 use homeroom_bulk::{LoadOptions, Progress};
 use homeroom_http::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use crate::app::App;
 use crate::config::Config;
 use crate::exit::Failure;
+use told::Told;
 
 /// Longest request line.
 const REQUEST_BYTES_MAX: u64 = 16 << 20;
+/// Longest wait for a command to send its request, or to take what it is told.
+const QUIET_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// What a command asks of the store's owner.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -49,7 +55,7 @@ enum Answer {
     Failed(String),
 }
 
-/// Does what a command asks, on an open store.
+/// Does what a command asks, on an open store. A load asks `is_stopped` now and then.
 ///
 /// # Errors
 ///
@@ -59,6 +65,7 @@ pub fn perform(
     runtime: &tokio::runtime::Handle,
     request: Request,
     progress: &mut dyn FnMut(Value),
+    is_stopped: &dyn Fn() -> bool,
 ) -> Result<Value, String> {
     match request {
         Request::Manage(manage) => runtime
@@ -74,7 +81,7 @@ pub fn perform(
                     progress(value);
                 }
             };
-            let summary = homeroom_bulk::load(&app.data, &options, &mut tell)
+            let summary = homeroom_bulk::load(&app.data, &options, &mut tell, is_stopped)
                 .map_err(|error| crate::app::chain(&error))?;
             serde_json::to_value(summary).map_err(|error| error.to_string())
         }
@@ -109,7 +116,7 @@ pub fn request(
         .build()
         .map_err(|e| Failure::because("starting the runtime", e))?;
     let app = runtime.block_on(App::open(config))?;
-    perform(&app, runtime.handle(), request, progress).map_err(Failure::Failed)
+    perform(&app, runtime.handle(), request, progress, &|| false).map_err(Failure::Failed)
 }
 
 fn send(
@@ -169,12 +176,13 @@ impl Socket {
         Ok(Self { listener, path: path.to_owned() })
     }
 
-    /// Answers on a thread of its own, a further one for each connection, until dropped.
+    /// Answers on a thread of its own, a further one for each connection, until stopped.
     pub fn serve(self, app: App) -> Serving {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let path = self.path.clone();
         let runtime = tokio::runtime::Handle::current();
+        let (ending, ended) = oneshot::channel::<()>();
         let accept = move || {
             let mut requests: Vec<JoinHandle<()>> = vec![];
             while !stopped.load(Ordering::Acquire) {
@@ -182,9 +190,10 @@ impl Socket {
                 match self.listener.accept() {
                     Ok((stream, _)) => {
                         let (app, runtime) = (app.clone(), runtime.clone());
+                        let stopped = Arc::clone(&stopped);
                         let spawned = std::thread::Builder::new()
                             .name("control-request".into())
-                            .spawn(move || answer(&app, &runtime, &stream));
+                            .spawn(move || answer(&app, &runtime, &stream, &stopped));
                         match spawned {
                             Ok(request) => requests.push(request),
                             Err(error) => {
@@ -198,52 +207,65 @@ impl Socket {
             for request in requests {
                 _ = request.join();
             }
+            drop(ending);
         };
         let thread = std::thread::Builder::new().name("control".into()).spawn(accept);
-        let thread = thread
-            .inspect_err(|error| tracing::error!(%error, "the control socket is not served"))
-            .ok();
-        Serving { stop, path, thread }
+        if let Err(error) = thread {
+            tracing::error!(%error, "the control socket is not served");
+        }
+        Serving { stop, path, ended }
     }
 }
 
-/// A served control socket; it goes when this is dropped, after the requests under way.
+/// A served control socket.
 #[derive(Debug)]
 pub struct Serving {
     stop: Arc<AtomicBool>,
     path: PathBuf,
-    thread: Option<JoinHandle<()>>,
+    /// Done when the last request is answered.
+    ended: oneshot::Receiver<()>,
 }
 
-impl Drop for Serving {
-    fn drop(&mut self) {
+impl Serving {
+    /// Takes no further requests, stops loads and waits for the requests under way, at most for a
+    /// time.
+    pub async fn stop(self, time_max: Duration) {
         self.stop.store(true, Ordering::Release);
         _ = std::fs::remove_file(&self.path);
-        if let Some(thread) = self.thread.take() {
-            _ = thread.join();
+        if tokio::time::timeout(time_max, self.ended).await.is_err() {
+            tracing::warn!("a command was still served after the drain time");
         }
     }
 }
 
-fn answer(app: &App, runtime: &tokio::runtime::Handle, stream: &UnixStream) {
+fn answer(
+    app: &App,
+    runtime: &tokio::runtime::Handle,
+    stream: &UnixStream,
+    is_stopped: &AtomicBool,
+) {
     _ = stream.set_nonblocking(false);
-    _ = stream.set_read_timeout(Some(Duration::from_secs(10)));
+    _ = stream.set_read_timeout(Some(QUIET_TIME_MAX));
+    _ = stream.set_write_timeout(Some(QUIET_TIME_MAX));
+    let told = Told::new(stream);
     let mut line = String::new();
     let read = BufReader::new(stream.take(REQUEST_BYTES_MAX)).read_line(&mut line);
     let answer = match read.map_err(|e| e.to_string()).and_then(|_| {
         serde_json::from_str::<Request>(&line).map_err(|e| format!("the request is wrong: {e}"))
     }) {
         Ok(request) => {
-            let mut progress = |value| _ = say(stream, &Answer::Progress(value));
-            perform(app, runtime, request, &mut progress).map_or_else(Answer::Failed, Answer::Done)
+            let mut progress = |value| told.progress(&line_of(&Answer::Progress(value)));
+            let is_stopped = || is_stopped.load(Ordering::Acquire) || told.is_gone();
+            perform(app, runtime, request, &mut progress, &is_stopped)
+                .map_or_else(Answer::Failed, Answer::Done)
         }
         Err(message) => Answer::Failed(message),
     };
-    _ = say(stream, &answer);
+    told.last(&line_of(&answer));
 }
 
-fn say(mut stream: &UnixStream, answer: &Answer) -> std::io::Result<()> {
-    let mut line = serde_json::to_vec(answer)?;
+fn line_of(answer: &Answer) -> Vec<u8> {
+    let mut line = serde_json::to_vec(answer).expect("an answer is JSON already");
     line.push(b'\n');
-    stream.write_all(&line)
+    line
 }

@@ -94,7 +94,9 @@ impl Server {
         tracing::info!("stopping: open requests are finished first");
         self.app.ready.drain();
         _ = stopping.send(true);
-        _ = tokio::task::spawn_blocking(move || drop(control)).await;
+        if let Some(control) = control {
+            control.stop(times.drain).await;
+        }
         _ = main.await;
         // The admin listener goes last: while requests are finished, it says that no more are wanted.
         _ = drained.send(true);

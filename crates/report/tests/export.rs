@@ -64,7 +64,7 @@ fn what_is_exported_and_loaded_again_is_the_same() {
     let copy = target();
 
     let loading = LoadOptions { paths: vec![first.path().to_owned()], ..LoadOptions::default() };
-    let summary = load(&copy, &loading, &mut |_| {}).unwrap();
+    let summary = load(&copy, &loading, &mut |_| {}, &|| false).unwrap();
     let again = run(&copy, &options(Format::Jsonl, &second)).unwrap();
 
     assert!(summary.is_clean(), "{summary:?}");

@@ -83,7 +83,7 @@ pub fn load_with(target: &DataApi, options: LoadOptions) -> (Summary, Vec<Value>
     let results = folder.path().join("results.jsonl");
     let options = LoadOptions { results: Some(results), ..options };
 
-    let summary = load(target, &options, &mut |_| {}).unwrap();
+    let summary = load(target, &options, &mut |_| {}, &|| false).unwrap();
 
     let text = folder.read("results.jsonl");
     let mut lines: Vec<Value> =

@@ -1,11 +1,12 @@
 //! `homeroom load`.
 
 use std::fmt::Write as _;
+use std::io::Read as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use homeroom_bulk::{LoadError, LoadOptions, Phase, Progress, Summary};
+use homeroom_bulk::{LoadError, LoadOptions, Phase, Progress, STDIN_BYTES_MAX, Summary};
 use homeroom_http::Timestamp;
 use serde_json::json;
 
@@ -67,7 +68,7 @@ pub fn run(args: LoadArgs) -> Result<Exit, Failure> {
     let runtime = super::serve::runtime()?;
     let app = runtime.block_on(App::open(&config))?;
     run_by(&args, |options, progress| {
-        homeroom_bulk::load(&app.data, options, progress).map_err(failure)
+        homeroom_bulk::load(&app.data, options, progress, &|| false).map_err(failure)
     })
 }
 
@@ -124,9 +125,14 @@ impl Temporary {
     /// A file with all that comes by the standard input; its lines name their resources.
     fn standard_input(&self) -> Result<PathBuf, Failure> {
         let path = self.0.join("stdin.jsonl");
-        std::fs::File::create(&path)
-            .and_then(|mut file| std::io::copy(&mut std::io::stdin().lock(), &mut file))
+        let mut input = std::io::stdin().lock().take(STDIN_BYTES_MAX + 1);
+        let copied = std::fs::File::create(&path)
+            .and_then(|mut file| std::io::copy(&mut input, &mut file))
             .map_err(|e| Failure::because("reading the standard input", e))?;
+        if copied > STDIN_BYTES_MAX {
+            let message = format!("-: more than {STDIN_BYTES_MAX} bytes; load it from a file");
+            return Err(Failure::Usage(message));
+        }
         Ok(path)
     }
 }
@@ -170,12 +176,14 @@ fn run_by(
 /// A load that could not be done, as a failure of the command.
 fn failure(error: LoadError) -> Failure {
     match error {
-        LoadError::Path { .. } | LoadError::Nothing | LoadError::UnknownResource(_) => {
-            Failure::Usage(error.to_string())
-        }
-        LoadError::Output { .. } | LoadError::TooLargeForDryRun(_) | LoadError::Store(_) => {
-            Failure::because("loading", error)
-        }
+        LoadError::Path { .. }
+        | LoadError::Nothing
+        | LoadError::UnknownResource(_)
+        | LoadError::OutputIsSource(_) => Failure::Usage(error.to_string()),
+        LoadError::Output { .. }
+        | LoadError::Stopped
+        | LoadError::TooLargeForDryRun(_)
+        | LoadError::Store(_) => Failure::because("loading", error),
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{PATIENCE, Place, STUDENTS, Server, Wire, eventually, student};
+use crate::support::{PATIENCE, Place, Ran, STUDENTS, Server, Wire, eventually, student};
 
 #[test]
 fn an_empty_folder_is_served_at_once_with_the_standards_school_years() {
@@ -45,6 +45,35 @@ fn probes_and_version_answer_on_both_listeners_and_metrics_on_one() {
     assert!(counted, "{}", metrics.text());
     assert_eq!(server.client().get("/metrics").status, 404);
     assert_eq!(server.admin_client().get(STUDENTS).status, 404);
+}
+
+#[test]
+fn a_server_told_to_stop_ends_a_load_and_says_so() {
+    const STUDENTS_IN_ALL: usize = 100_000;
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let server = Server::start(&place);
+    let mut client = server.client_of(&key);
+    let students = (0..STUDENTS_IN_ALL).map(|id| student(&id.to_string(), "Ada"));
+    let lines: Vec<String> = students.map(|student| student.to_string()).collect();
+    place.write("students.jsonl", lines.join("\n"));
+
+    let loading = place.command(&["load", "students.jsonl"]);
+    let load = std::thread::scope(|scope| {
+        let loading = scope.spawn(move || Ran::of(&mut { loading }));
+        eventually("something is loaded", || client.get(STUDENTS).json() != json!([]));
+        server.tell_to_stop();
+        loading.join().unwrap()
+    });
+    let ended = server.ended();
+
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(load.code, Some(1), "{load:?}");
+    assert!(load.stderr.contains("the load was stopped"), "{load:?}");
+    let again = Server::start(&place);
+    let counted = again.client_of(&key).get(&format!("{STUDENTS}?limit=1&totalCount=true"));
+    let count: usize = counted.header("total-count").unwrap().parse().unwrap();
+    assert!(0 < count && count < STUDENTS_IN_ALL, "{count}");
 }
 
 #[test]

@@ -1,0 +1,105 @@
+//! What a command is told, one that does not listen included.
+
+use std::cell::{Cell, RefCell};
+use std::io::{ErrorKind, Write};
+
+/// Tells a command how far it is and what came of it. A command that takes nothing for the stream's
+/// write timeout (a person has stopped it) is told no more until the end, so that its load goes on;
+/// one that has gone is noticed.
+pub(super) struct Told<W> {
+    stream: RefCell<W>,
+    /// What is left of a line that was taken in part.
+    rest: RefCell<Vec<u8>>,
+    is_deaf: Cell<bool>,
+    is_gone: Cell<bool>,
+}
+
+impl<W: Write> Told<W> {
+    /// Nothing is told yet.
+    pub(super) fn new(stream: W) -> Self {
+        let rest = RefCell::default();
+        Self { stream: stream.into(), rest, is_deaf: Cell::default(), is_gone: Cell::default() }
+    }
+
+    /// Whether nobody is there any more.
+    pub(super) fn is_gone(&self) -> bool {
+        self.is_gone.get()
+    }
+
+    /// Tells a line, unless the command does not listen.
+    pub(super) fn progress(&self, line: &[u8]) {
+        if !self.is_deaf.get() {
+            self.write(line);
+        }
+    }
+
+    /// Tells the last line, whole, after what is left of the one before.
+    pub(super) fn last(&self, line: &[u8]) {
+        let mut all = self.rest.take();
+        all.extend_from_slice(line);
+        self.write(&all);
+    }
+
+    fn write(&self, mut line: &[u8]) {
+        let mut stream = self.stream.borrow_mut();
+        while !line.is_empty() && !self.is_gone.get() {
+            match stream.write(line) {
+                Ok(0) => self.is_gone.set(true),
+                Ok(taken) => line = &line[taken..],
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) =>
+                {
+                    self.is_deaf.set(true);
+                    self.rest.replace(line.to_vec());
+                    return;
+                }
+                Err(_) => self.is_gone.set(true),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+    use std::os::unix::net::UnixStream;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_command_that_does_not_listen_is_told_the_end_in_whole_lines() {
+        let (stream, mut command) = UnixStream::pair().unwrap();
+        stream.set_write_timeout(Some(Duration::from_millis(1))).unwrap();
+        let told = Told::new(stream);
+        while !told.is_deaf.get() {
+            told.progress(b"progress\n");
+        }
+        told.progress(b"never told\n");
+        let mut some = vec![0; 1 << 15];
+        let taken = command.read(&mut some).unwrap();
+
+        told.last(b"done\n");
+
+        assert!(!told.is_gone());
+        drop(told);
+        some.truncate(taken);
+        command.read_to_end(&mut some).unwrap();
+        let text = String::from_utf8(some).unwrap();
+        let (lines, last) = text.trim_end().rsplit_once('\n').unwrap();
+        assert_eq!(last, "done");
+        assert!(lines.lines().all(|line| line == "progress"));
+    }
+
+    #[test]
+    fn a_command_that_has_gone_is_noticed() {
+        let (stream, command) = UnixStream::pair().unwrap();
+        let told = Told::new(stream);
+        drop(command);
+
+        told.progress(b"progress\n");
+
+        assert!(told.is_gone());
+    }
+}
