@@ -209,7 +209,7 @@ impl Access {
     }
 
     async fn stored_version(&self) -> Result<i64, AccessError> {
-        let rows = self.store.query(Sql::new(sql::VERSION, vec![])).await?;
+        let rows = self.store.look_up(Sql::new(sql::VERSION, vec![])).await?;
         let version = rows.first().and_then(|row| row.first()?.as_integer());
         version.ok_or(AccessError::Damaged("version"))
     }

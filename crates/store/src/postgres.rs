@@ -15,6 +15,7 @@ mod value;
 mod views;
 mod writer;
 
+pub(crate) use connection::SILENCE_MAX;
 pub(crate) use snapshot::PostgresSnapshot;
 pub(crate) use views::{replace_views, views_version};
 
@@ -56,7 +57,7 @@ struct Inner {
     reads: Reads,
     /// Of its own, so that the store needs none of its callers' and outlives them.
     runtime: Option<Runtime>,
-    is_closed: AtomicBool,
+    is_closed: Arc<AtomicBool>,
 }
 
 /// Opens the store in a database, migrating it as needed; with `schema`, in a new one of that
@@ -67,18 +68,20 @@ pub(crate) fn open(
     schema: Option<&str>,
 ) -> Result<Postgres, StoreError> {
     let deadline = options.list_deadline;
-    let connector = Connector::new(url, schema, deadline, options.strict.is_some())?;
+    let connector = Connector::new(url, schema, deadline, options.strict.is_some())?
+        .with_silence_max(options.silence_max);
     let runtime = runtime()?;
     let (migrated, schema) = (connector.clone(), schema.map(str::to_owned));
     let made = schema.clone();
     on(&runtime, async move { migrate::migrate(&migrated, made.as_deref()).await })?;
-    let writer = Writer::new(connector.clone(), options.strict, schema)?;
+    let is_closed = Arc::new(AtomicBool::new(false));
+    let is_closing = Arc::clone(&is_closed);
+    let writer = Writer::new(connector.clone(), options.strict, schema, is_closing)?;
     let waiting = Arc::default();
     let answered = Arc::clone(&waiting);
     let queue =
         Queue::start(options.queue, waiting, move |arrivals| writer.work(&arrivals, &answered))?;
     let reads = Reads::new(connector, runtime.handle().clone(), deadline);
-    let is_closed = AtomicBool::new(false);
     Ok(Postgres(Arc::new(Inner { queue, reads, runtime: Some(runtime), is_closed })))
 }
 
@@ -162,6 +165,11 @@ impl Postgres {
         self.0.close();
     }
 
+    /// Why the database could not be reached when it was tried last, if so.
+    pub(crate) fn trouble(&self) -> Option<StoreError> {
+        self.0.reads.trouble()
+    }
+
     /// Waits for one of the reads, on whatever thread this is.
     pub(crate) fn wait<T, F>(&self, read: impl FnOnce(Self) -> F) -> Result<T, StoreError>
     where
@@ -241,6 +249,14 @@ impl Postgres {
             lists.on_one_state(select::cuts(&lists, kind, parts, smallest)).await
         };
         self.0.reads.list(false, read).await
+    }
+
+    /// Runs a reading statement that takes no longer than to find an index entry.
+    pub(crate) async fn look_up(&self, sql: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
+        let arguments: Vec<_> =
+            sql.arguments.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+        let rows = self.0.reads.probe(sql.text, &arguments).await?;
+        rows.iter().map(values).collect::<Result<_, _>>().map_err(told)
     }
 
     /// Runs a reading statement.

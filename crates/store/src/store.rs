@@ -201,15 +201,15 @@ impl Store {
         )
     }
 
-    /// Why nothing can be written at this moment, if so: the disk is full or fails. Reads go on, and
-    /// the store finds out by itself when the disk takes writes again. A database of another process
-    /// tells with each write.
+    /// Why nothing can be written at this moment, if so. SQLite: the disk is full or fails; reads go
+    /// on, and the store finds out by itself when the disk takes writes again. PostgreSQL: it could
+    /// not be reached when it was tried last; a read that comes through ends that.
     pub fn trouble(&self) -> Option<StoreError> {
         match &*self.engine {
             Engine::Sqlite(sqlite) => {
                 sqlite.shared.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
             }
-            Engine::Postgres(_) => None,
+            Engine::Postgres(postgres) => postgres.trouble(),
         }
     }
 

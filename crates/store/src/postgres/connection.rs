@@ -2,12 +2,15 @@
 
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::str::FromStr as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls, Row as SqlRow, RowStream, Statement};
@@ -21,14 +24,20 @@ use crate::store::PostgresUrl;
 /// Longest wait for a new connection.
 const CONNECT: Duration = Duration::from_secs(5);
 /// Longest time for a connection to be made, let in and set up.
-const GREETING: Duration = Duration::from_secs(10);
-/// Longest silence of a server that is taken for alive.
+pub(super) const GREETING: Duration = Duration::from_secs(10);
+/// Longest silence of the network that is taken for alive.
 const SILENCE: Duration = Duration::from_secs(15);
+/// Longest silence of the server; longer than a wait for another node.
+pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(30);
 /// How long a transaction may do nothing before the server ends it: a node that dies in one keeps
 /// the others waiting no longer.
 const IDLE_IN_TRANSACTION: Duration = Duration::from_secs(5);
 /// Longest wait for another node's transaction.
 pub(super) const LOCK: Duration = Duration::from_secs(15);
+/// Longest wait until the server has stopped what nobody waits for any more.
+const STOP: Duration = Duration::from_secs(5);
+/// The pause after which it is told so once more, and twice as long each time.
+const STOP_PAUSE: Duration = Duration::from_millis(250);
 /// Most statements that a connection keeps prepared.
 const PREPARED_MAX: usize = 256;
 
@@ -53,10 +62,12 @@ pub(super) struct Connector {
     shown: String,
     schema: Option<String>,
     deadline: Duration,
+    silence_max: Duration,
     is_strict: bool,
 }
 
 impl Connector {
+    /// `deadline` is that of a read.
     pub(super) fn new(
         url: &PostgresUrl,
         schema: Option<&str>,
@@ -85,7 +96,13 @@ impl Connector {
             config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
         let schema = schema.map(str::to_owned);
-        Ok(Self { config, shown: url.to_string(), schema, deadline, is_strict })
+        let (shown, silence_max) = (url.to_string(), SILENCE_MAX);
+        Ok(Self { config, shown, schema, deadline, silence_max, is_strict })
+    }
+
+    /// With another longest silence before a connection is taken for lost.
+    pub(super) fn with_silence_max(self, silence_max: Duration) -> Self {
+        Self { silence_max, ..self }
     }
 
     /// The address, without its password.
@@ -96,8 +113,8 @@ impl Connector {
     /// Makes a connection, driven by the runtime that this is called on. A server that takes it on
     /// and then says nothing is as good as none.
     pub(super) async fn connect(&self, role: Role) -> Result<Connection, Fault> {
-        let made = tokio::time::timeout(GREETING, self.greet(role)).await;
-        made.unwrap_or_else(|_| Err(Fault::Lost("the server does not answer".into())))
+        let made = timeout(GREETING.min(self.silence_max), self.greet(role)).await;
+        made.unwrap_or_else(|_| Err(Fault::silent()))
     }
 
     async fn greet(&self, role: Role) -> Result<Connection, Fault> {
@@ -109,7 +126,9 @@ impl Connector {
         let connection = Connection {
             client,
             statements: Mutex::default(),
-            task: task.abort_handle(),
+            task,
+            is_left: AtomicBool::new(false),
+            silence_max: self.silence_max,
             is_strict: self.is_strict,
         };
         for told in
@@ -162,10 +181,11 @@ impl Connector {
             set("plan_cache_mode", "force_generic_plan");
         }
         if role == Role::Writer {
-            // An answer comes after the disk, whatever the database is told to do.
+            // An answer comes after the disk, whatever the database is told to do, now or later: what
+            // a session sets itself stays when the server reads its configuration again.
             settings.push(
-                "SELECT set_config('synchronous_commit', 'on', false) \
-                 WHERE current_setting('synchronous_commit') = 'off'"
+                "SELECT set_config('synchronous_commit', CASE s.now WHEN 'off' THEN 'on' \
+                 ELSE s.now END, false) FROM (SELECT current_setting('synchronous_commit')) AS s (now)"
                     .to_owned(),
             );
         }
@@ -177,19 +197,66 @@ impl Connector {
 pub(super) struct Connection {
     client: Client,
     statements: Mutex<HashMap<String, Statement>>,
-    task: AbortHandle,
+    task: JoinHandle<()>,
+    /// Whether nobody shall use it any more.
+    is_left: AtomicBool,
+    silence_max: Duration,
     is_strict: bool,
 }
 
 impl Connection {
-    /// Whether it is known to be gone.
+    /// Whether it is known to be gone, or shall not be used any more.
     pub(super) fn is_closed(&self) -> bool {
-        self.client.is_closed()
+        self.client.is_closed() || self.is_left.load(Ordering::Acquire)
+    }
+
+    /// Says that nobody shall use it any more.
+    pub(super) fn leave(&self) {
+        self.is_left.store(true, Ordering::Release);
     }
 
     /// Ends it at once, whatever is still under way on it.
     pub(super) fn abandon(&self) {
         self.task.abort();
+    }
+
+    /// As [`Connection::abandon`]; comes back when its socket is closed, also where nothing drives
+    /// this runtime afterwards.
+    pub(super) async fn end(self) {
+        self.task.abort();
+        _ = self.task.await;
+    }
+
+    /// Has the server stop what it does on it, waits a moment until it has, and ends it.
+    pub(super) async fn stop(&self) {
+        self.leave();
+        let stopping = async {
+            // Comes after what is stopped. A cancellation may come too early: what it shall stop is
+            // still on its way.
+            let mut free = pin!(self.client.batch_execute("ROLLBACK"));
+            let mut pause = STOP_PAUSE;
+            loop {
+                let token = self.client.cancel_token();
+                let told = async {
+                    _ = token.cancel_query(NoTls).await;
+                    tokio::time::sleep(pause).await;
+                };
+                if tokio::select! { _ = &mut free => true, () = told => false } {
+                    break;
+                }
+                pause *= 2;
+            }
+        };
+        _ = timeout(STOP, stopping).await;
+        self.abandon();
+    }
+
+    /// Waits for an answer as long as a server may be silent.
+    pub(super) async fn answered<T>(
+        &self,
+        asking: impl Future<Output = Result<T, Fault>>,
+    ) -> Result<T, Fault> {
+        timeout(self.silence_max, asking).await.unwrap_or_else(|_| Err(Fault::silent()))
     }
 
     /// Runs statements without arguments, divided by semicolons.

@@ -64,9 +64,7 @@ pub(super) async fn migrate(connector: &Connector, schema: Option<&str>) -> Resu
 async fn steps(connection: &Connection) -> Result<(), Fault> {
     let found = match find_version(connection, VERSION).await {
         // Only who makes the tables needs the right to.
-        Err(Fault::Own(StoreError::Failed(why)))
-            if why.contains(SqlState::UNDEFINED_TABLE.code()) =>
-        {
+        Err(fault) if fault.has_code(&SqlState::UNDEFINED_TABLE) => {
             connection.simple(MAKE_VERSION).await.map_err(taken)?;
             None
         }
@@ -114,7 +112,7 @@ async fn find_version(connection: &Connection, text: &str) -> Result<Option<i64>
 /// has none.
 async fn made(connection: &Connection, shown: &str) -> Result<i64, Fault> {
     let found = version(connection, VERSION).await.map_err(|fault| match fault {
-        Fault::Own(StoreError::Failed(why)) => {
+        Fault::Own(StoreError::Failed(why)) | Fault::Everybody(StoreError::Failed(why)) => {
             StoreError::Unusable(format!("{shown} holds no Homeroom store: {why}")).into()
         }
         other => other,
@@ -144,12 +142,10 @@ pub(super) async fn hold(connection: &Connection) -> Result<(), Fault> {
 /// A table that was made at the same moment is no error.
 fn taken(fault: Fault) -> Fault {
     let codes = [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_TABLE, SqlState::DUPLICATE_OBJECT];
-    match fault {
-        Fault::Own(StoreError::Failed(why)) if codes.iter().any(|c| why.contains(c.code())) => {
-            Fault::Again(why)
-        }
-        other => other,
+    if codes.iter().any(|code| fault.has_code(code)) {
+        return Fault::Again("somebody else has made it".into());
     }
+    fault
 }
 
 /// What is said of a table that lacks its row.
@@ -181,7 +177,7 @@ pub(super) async fn check(connector: &Connector) -> Result<Vec<String>, StoreErr
         }
     }
     match connection.query(PARSE, &[]).await {
-        Err(Fault::Own(StoreError::Failed(why))) if why.contains("22P02") => {
+        Err(fault) if fault.has_code(&SqlState::INVALID_TEXT_REPRESENTATION) => {
             problems.push("a document is no JSON".into());
         }
         parsed => _ = parsed.map_err(told)?,

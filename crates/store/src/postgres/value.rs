@@ -1,6 +1,7 @@
 //! Values between the driver and the store.
 
 use std::error::Error;
+use std::fmt;
 
 use bytes::BytesMut;
 use tokio_postgres::Row as SqlRow;
@@ -33,6 +34,30 @@ impl ToSql for Value {
                 uuid::Uuid::from_slice(bytes)?.to_sql(ty, out)
             }
             Self::Blob(bytes) => bytes.to_sql(ty, out),
+        }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+/// A value that is stored, and so is not changed on its way.
+pub(super) struct Written(pub(super) Value);
+
+impl fmt::Debug for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+}
+
+impl ToSql for Written {
+    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Refused> {
+        match &self.0 {
+            Value::Text(text) if text.contains('\0') => Err("a text has U+0000".into()),
+            value => value.to_sql(ty, out),
         }
     }
 

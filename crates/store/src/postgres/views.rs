@@ -29,7 +29,7 @@ pub(crate) fn views_version(url: &PostgresUrl) -> Result<Option<String>, StoreEr
     with(url, |connection| async move {
         match connection.query(VERSION, &[]).await {
             Ok(rows) => Ok(rows.first().map(|row| row.try_get(0)).transpose()?),
-            Err(fault) if is(&fault, &SqlState::UNDEFINED_TABLE) => Ok(None),
+            Err(fault) if fault.has_code(&SqlState::UNDEFINED_TABLE) => Ok(None),
             Err(fault) => Err(fault),
         }
     })
@@ -109,13 +109,15 @@ async fn make_schema(connection: &Connection, schema: &str) -> Result<(), Fault>
         return Ok(());
     }
     let made = connection.simple(&format!("CREATE SCHEMA {}", quoted(schema))).await;
-    made.map_err(|fault| match fault {
-        fault if is(&fault, &SqlState::INSUFFICIENT_PRIVILEGE) => StoreError::Unusable(format!(
+    made.map_err(|fault| {
+        match fault {
+        fault if fault.has_code(&SqlState::INSUFFICIENT_PRIVILEGE) => StoreError::Unusable(format!(
             "the user may not make the schema {schema}; give it CREATE on the database, or make \
              the schema and give it CREATE on that"
         ))
         .into(),
         fault => fault,
+    }
     })
 }
 
@@ -142,12 +144,8 @@ where
     done
 }
 
-fn is(fault: &Fault, code: &SqlState) -> bool {
-    matches!(fault, Fault::Own(StoreError::Failed(why)) if why.contains(code.code()))
-}
-
 fn in_words(fault: Fault, code: &SqlState, schema: &str, name: &str, why: &str) -> Fault {
-    if is(&fault, code) {
+    if fault.has_code(code) {
         StoreError::Unusable(format!("{schema}.{name}: {why}")).into()
     } else {
         fault

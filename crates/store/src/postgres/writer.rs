@@ -7,22 +7,23 @@
 
 mod ask;
 mod batch;
+mod commit;
 mod group;
 mod touch;
 
 use std::num::NonZeroU32;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
 
 use crate::error::StoreError;
 use crate::id::Uuid;
-use crate::postgres::connection::{Connection, Connector, LOCK, Role, in_order};
+use crate::postgres::connection::{Connection, Connector, Role};
 use crate::postgres::error::Fault;
-use crate::postgres::migrate::now_us;
-use crate::postgres::writer::group::{Place, Prepared, end_all, prepare, prepare_all, run};
+use crate::postgres::writer::group::{Place, Prepared, end_all, prepare};
 use crate::queue::{Arrivals, GROUP_MAX};
 use crate::store::Job;
 
@@ -30,16 +31,10 @@ use crate::store::Job;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Longest pause between two tries.
 const PAUSE_MAX: Duration = Duration::from_millis(250);
-/// How long it is tried to find out what became of a commit.
-const DOUBT: Duration = Duration::from_mins(1);
-
-/// Who is known to have committed what.
-const COMMITTED: &str = "INSERT INTO node (id, txn, seen) VALUES (?1, ?2, ?3) \
-     ON CONFLICT (id) DO UPDATE SET txn = excluded.txn, seen = excluded.seen";
-/// Waits until no transaction is under way; the one in doubt holds this row till its end.
-const WAIT: &str = "SELECT id FROM counter WHERE name = 'writer' FOR UPDATE";
-const LAST: &str = "SELECT txn FROM node WHERE id = ?1";
-
+/// As [`PATIENCE`], when the store is being closed.
+const PATIENCE_AT_CLOSE: Duration = Duration::from_secs(2);
+/// Longest time in which a failed transaction is rolled back.
+const ROLLBACK: Duration = Duration::from_secs(5);
 /// The writer of a node.
 pub(super) struct Writer {
     runtime: Runtime,
@@ -59,6 +54,11 @@ struct Lane {
     strict: Option<NonZeroU32>,
     /// Transactions that have failed so.
     made_to_fail: u32,
+    /// When the database went away, and when it was last found to be.
+    away: Option<(Instant, Instant)>,
+    /// Whether a commit is on its way.
+    is_committing: bool,
+    is_closing: Arc<AtomicBool>,
 }
 
 impl Writer {
@@ -66,12 +66,23 @@ impl Writer {
         connector: Connector,
         strict: Option<NonZeroU32>,
         schema: Option<String>,
+        is_closing: Arc<AtomicBool>,
     ) -> Result<Self, StoreError> {
         // On the writer's own thread, so that no answer waits for another to wake up.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| StoreError::Failed(error.to_string()))?;
         let node = uuid::Uuid::from_bytes(Uuid::new().0);
-        let lane = Lane { connector, connection: None, node, txn: 0, strict, made_to_fail: 0 };
+        let lane = Lane {
+            connector,
+            connection: None,
+            node,
+            txn: 0,
+            strict,
+            made_to_fail: 0,
+            away: None,
+            is_committing: false,
+            is_closing,
+        };
         Ok(Self { runtime, lane, schema })
     }
 
@@ -80,21 +91,25 @@ impl Writer {
         while let Ok(first) = arrivals.recv() {
             let mut jobs = vec![first];
             jobs.extend(arrivals.try_iter().take(GROUP_MAX - 1));
-            let run = AssertUnwindSafe(|| self.runtime.block_on(self.lane.run(&mut jobs)));
+            // The next part is on top; one stays until its plans have ended.
+            let mut parts = vec![all_of(&jobs)];
+            let run = || self.runtime.block_on(self.lane.run(&mut jobs, &mut parts));
             // A fault in one job must not end the writer.
-            let ended = catch_unwind(run).map_err(|_| {
-                self.lane.connection = None;
-                StoreError::Failed("a plan panicked".into())
-            });
+            if catch_unwind(AssertUnwindSafe(run)).is_err() {
+                self.runtime.block_on(self.lane.give_up(&mut jobs, parts));
+            }
             waiting.fetch_sub(jobs.len(), Ordering::Relaxed);
             for job in jobs {
-                job.answer(ended.clone());
+                job.answer(Ok(()));
             }
         }
         self.runtime.block_on(async {
             let Some(schema) = &self.schema else { return };
             let dropped = match self.lane.connection().await {
-                Ok(connection) => connection.simple(&format!("DROP SCHEMA {schema} CASCADE")).await,
+                Ok(connection) => {
+                    let drop = format!("DROP SCHEMA {schema} CASCADE");
+                    connection.answered(connection.simple(&drop)).await
+                }
                 Err(fault) => Err(fault),
             };
             if let Err(fault) = dropped {
@@ -104,42 +119,59 @@ impl Writer {
     }
 }
 
+/// The plans of all jobs, in order.
+fn all_of(jobs: &[Box<dyn Job>]) -> Vec<Place> {
+    let all = jobs.iter().enumerate();
+    all.flat_map(|(at, job)| (0..job.count()).map(move |plan| (at, plan))).collect()
+}
+
 impl Lane {
-    /// Runs jobs: every plan ends done, refused, or with its own error.
-    async fn run(&mut self, jobs: &mut [Box<dyn Job>]) {
-        let all: Vec<Place> = jobs
-            .iter()
-            .enumerate()
-            .flat_map(|(at, job)| (0..job.count()).map(move |plan| (at, plan)))
-            .collect();
-        // The next part is on top.
-        let mut parts = vec![all.as_slice()];
-        while let Some(places) = parts.pop() {
-            match self.run_part(jobs, places).await {
+    /// Runs parts of jobs: every plan ends done, refused, or with its own error.
+    async fn run(&mut self, jobs: &mut [Box<dyn Job>], parts: &mut Vec<Vec<Place>>) {
+        while let Some(places) = parts.last().cloned() {
+            let ran = self.run_part(jobs, &places).await;
+            parts.pop();
+            match ran {
                 Ok(()) => {}
-                Err(Fault::Own(error)) if places.len() > 1 => {
-                    tracing::debug!(%error, plans = places.len(), "a group is cut in two");
+                Err(Fault::Own(_) | Fault::Form(_)) if places.len() > 1 => {
+                    tracing::debug!(plans = places.len(), "a group is cut in two");
                     let (left, right) = places.split_at(places.len() / 2);
-                    parts.extend([right, left]);
+                    parts.extend([right.to_vec(), left.to_vec()]);
                 }
                 Err(fault) => {
                     let error = fault.told(|| StoreError::Failed("it took too long".into()));
                     if places.len() > 1 || !matches!(error, StoreError::Failed(_)) {
                         tracing::error!(%error, plans = places.len(), "a transaction was lost");
                     }
-                    end_all(jobs, places, &error);
+                    end_all(jobs, &places, &error);
                 }
             }
         }
     }
 
+    /// Ends what a panic has left: parts before it are done and stay so.
+    async fn give_up(&mut self, jobs: &mut [Box<dyn Job>], mut parts: Vec<Vec<Place>>) {
+        self.leave().await;
+        let failed = || StoreError::Failed("a plan panicked".into());
+        let is_unsure = std::mem::take(&mut self.is_committing);
+        if let Some(at_work) = parts.pop() {
+            let error = if is_unsure { StoreError::Unsure } else { failed() };
+            end_all(jobs, &at_work, &error);
+        }
+        end_all(jobs, &parts.concat(), &failed());
+    }
+
     /// Runs plans in one transaction, again and again while others are in its way.
     async fn run_part(&mut self, jobs: &mut [Box<dyn Job>], places: &[Place]) -> Result<(), Fault> {
-        let begun = Instant::now();
         let mut pause = Duration::from_millis(1);
         loop {
+            if self.is_closing() && self.is_given_up() {
+                return Err(Fault::Lost("it was away when the store was closed".into()));
+            }
+            let begun = Instant::now();
             let fault = match self.attempt(jobs, places).await {
                 Ok(ended) => {
+                    self.away = None;
                     for ((job, plan), change_version) in ended {
                         jobs[job].end(plan, Ok(change_version));
                     }
@@ -148,13 +180,30 @@ impl Lane {
                 Err(fault) => fault,
             };
             self.clean(&fault).await;
-            if !matches!(fault, Fault::Again(_) | Fault::Lost(_)) || begun.elapsed() > PATIENCE {
+            if !matches!(fault, Fault::Again(_) | Fault::Lost(_)) {
+                return Err(fault);
+            }
+            let now = Instant::now();
+            // One outage, whichever plans meet it; what was long ago was another.
+            let since = self.away.filter(|(_, last)| now - *last < PATIENCE);
+            self.away = Some((since.map_or(begun, |(since, _)| since), now));
+            if self.is_given_up() {
                 return Err(fault);
             }
             tracing::debug!(?fault, "a transaction is run again");
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(PAUSE_MAX);
         }
+    }
+
+    /// Whether the database has been away for longer than anybody shall wait.
+    fn is_given_up(&self) -> bool {
+        let patience = if self.is_closing() { PATIENCE_AT_CLOSE } else { PATIENCE };
+        self.away.is_some_and(|(since, _)| since.elapsed() >= patience)
+    }
+
+    fn is_closing(&self) -> bool {
+        self.is_closing.load(Ordering::Acquire)
     }
 
     async fn attempt(
@@ -164,79 +213,35 @@ impl Lane {
     ) -> Result<Vec<(Place, i64)>, Fault> {
         self.txn += 1;
         let failing = self.shall_fail();
-        let (node, txn) = (self.node, self.txn);
         let connection = self.connection().await?;
         let Prepared { last, ended } = prepare(connection, jobs, places).await?;
         if let Some(Failing::Statement) = failing {
             return Err(Fault::Again("made to fail at a statement".into()));
         }
         if last.is_empty() {
-            connection.simple("COMMIT").await?;
+            connection.answered(connection.simple("COMMIT")).await?;
             return Ok(ended);
         }
-        prepare_all(connection, last.iter().map(|statement| statement.text)).await?;
-        let committed = connection.prepared(COMMITTED).await?;
-        let seen = now_us();
-        if let Some(Failing::Commit) = failing {
-            in_order(last.iter().map(|statement| run(connection, statement))).await;
-            return Err(Fault::Again("made to fail at the commit".into()));
-        }
-        let write = in_order(last.iter().map(|statement| run(connection, statement)));
-        let sign = async { connection.execute(&committed, &[&node, &txn, &seen]).await };
-        let (written, signed, ends) =
-            tokio::join!(biased; write, sign, connection.simple("COMMIT"));
-        // After an error the rest is refused and the commit is none: the first one tells.
-        let result = written.into_iter().chain([signed, ends]).collect::<Result<(), Fault>>();
-        match result {
-            Ok(()) => Ok(ended),
-            Err(Fault::Lost(why)) => {
-                tracing::warn!(why, "the connection was lost in a commit");
-                self.find_out()
-                    .await
-                    .and_then(|is_done| if is_done { Ok(ended) } else { Err(Fault::Again(why)) })
-            }
-            Err(fault) => Err(fault),
-        }
-    }
-
-    /// Finds out whether the last transaction was committed, once it is over.
-    async fn find_out(&mut self) -> Result<bool, Fault> {
-        let begun = Instant::now();
-        while begun.elapsed() < DOUBT {
-            self.connection = None;
-            match self.look_up().await {
-                Ok(is_done) => return Ok(is_done),
-                Err(fault) => tracing::warn!(?fault, "what became of a commit is not known yet"),
-            }
-            tokio::time::sleep(PAUSE_MAX).await;
-        }
-        Err(Fault::Everybody(StoreError::Unsure))
-    }
-
-    async fn look_up(&mut self) -> Result<bool, Fault> {
-        let (node, txn) = (self.node, self.txn);
-        let connection = self.connection().await?;
-        connection.simple("BEGIN").await?;
-        connection.query(WAIT, &[]).await?;
-        let rows = connection.query(LAST, &[&node]).await?;
-        let last: Option<i64> = rows.first().map(|row| row.try_get(0)).transpose()?;
-        connection.simple("ROLLBACK").await?;
-        Ok(last == Some(txn))
+        self.commit(&last, failing).await?;
+        Ok(ended)
     }
 
     /// Ends a transaction that failed, and a connection that may be of no use.
     async fn clean(&mut self, fault: &Fault) {
         let Some(connection) = &self.connection else { return };
-        let is_lost = matches!(fault, Fault::Lost(_)) || connection.is_closed();
-        let ended = if is_lost {
-            false
-        } else {
-            let rolled_back = tokio::time::timeout(LOCK, connection.simple("ROLLBACK")).await;
+        let is_of_use = !matches!(fault, Fault::Lost(_)) && !connection.is_closed() && {
+            let rolled_back = tokio::time::timeout(ROLLBACK, connection.simple("ROLLBACK")).await;
             matches!(rolled_back, Ok(Ok(())))
         };
-        if !ended {
-            connection.abandon();
-            self.connection = None;
+        if !is_of_use {
+            self.leave().await;
+        }
+    }
+
+    /// Ends the connection; the server takes back what it has not committed.
+    async fn leave(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            connection.end().await;
         }
     }
 
@@ -245,7 +250,9 @@ impl Lane {
             let made = self.connector.connect(Role::Writer).await;
             // What keeps the node out is no plan's own fault, whatever the server calls it.
             let made = made.map_err(|fault| match fault {
-                Fault::Own(error) => Fault::Everybody(StoreError::Away(error.to_string())),
+                Fault::Own(error) | Fault::Everybody(error) => {
+                    Fault::Everybody(StoreError::Away(error.to_string()))
+                }
                 other => other,
             });
             self.connection = Some(made?);

@@ -21,6 +21,9 @@ pub struct Options {
     pub cache_kib: u32,
     /// SQLite: size of the write-ahead log beyond which it is made to begin anew.
     pub wal_bytes_max: u64,
+    /// PostgreSQL: longest silence of the server before a connection that writes is taken for lost;
+    /// longer than the 15 s that another node is waited for.
+    pub silence_max: Duration,
     /// PostgreSQL, for tests: refuses every statement that is not in the part of SQL that related
     /// databases share, and lets each so-manieth transaction fail once as such databases do.
     pub strict: Option<NonZeroU32>,
@@ -36,6 +39,7 @@ impl Options {
             page_bytes: 4_096,
             cache_kib: 16_384,
             wal_bytes_max: 256 << 20,
+            silence_max: crate::postgres::SILENCE_MAX,
             strict: None,
         }
     }

@@ -175,6 +175,19 @@ impl Store {
         }
     }
 
+    /// Runs a reading statement that takes no longer than to find an index entry; on PostgreSQL it
+    /// waits for no list.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::list`].
+    pub async fn look_up(&self, sql: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
+        match &*self.engine {
+            Engine::Sqlite(_) => self.query(sql).await,
+            Engine::Postgres(postgres) => postgres.look_up(sql).await,
+        }
+    }
+
     /// Runs a reading statement.
     ///
     /// # Errors

@@ -1,9 +1,12 @@
 //! What a store in PostgreSQL promises beyond every store.
 
+mod gate;
+mod given_up;
 mod groups;
 mod nodes;
 mod outages;
 mod proxy;
+mod silence;
 mod snapshots;
 mod support;
 

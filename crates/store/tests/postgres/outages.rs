@@ -7,7 +7,7 @@ use std::time::Duration;
 use homeroom_store::{Options, Refused, Sql, Store, StoreError, trial};
 
 use crate::proxy::Proxy;
-use crate::support::{Does, address, kinds, plan, with_parameter};
+use crate::support::{Does, by_port, kinds, plan, server, with_parameter};
 
 /// Writes from several threads; every plan must be done, and once.
 fn write_from_everywhere(store: &Store, each: u8) {
@@ -59,20 +59,9 @@ fn connections_that_are_ended_in_the_middle_lose_no_write_and_double_none() {
 #[test]
 fn a_commit_whose_answer_is_lost_is_neither_done_twice_nor_forgotten() {
     for options in trial::postgres().unwrap() {
-        let text = address(&options);
-        let Some((before, rest)) = text.split_once("://") else { continue };
-        let (user, place) = rest.split_once('@').unwrap_or(("", rest));
-        let (server, database) = place.split_once('/').unwrap_or((place, ""));
-        if server.is_empty() || server.starts_with('%') {
-            println!("skipped: the PostgreSQL has no TCP port to stand before");
-            continue;
-        }
-        let has_port = server.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-        let server = if has_port { server.to_owned() } else { format!("{server}:5432") };
+        let Some(server) = server(&options) else { continue };
         let proxy = Proxy::before(server);
-        let at = if user.is_empty() { String::new() } else { format!("{user}@") };
-        let url = format!("{before}://{at}127.0.0.1:{}/{database}", proxy.port);
-        let options = Options { url: url.parse().unwrap(), ..options };
+        let options = by_port(&options, proxy.port, None);
         let store = Store::temporary_on(&options, &kinds()).unwrap();
 
         write_from_everywhere(&store, 15);

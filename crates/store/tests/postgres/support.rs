@@ -24,6 +24,9 @@ pub enum Does {
     Broken,
 }
 
+/// A statement that fails on every database, by a value.
+const BROKEN: &str = "SELECT abs(CAST('-9223372036854775808' AS bigint))";
+
 #[derive(Clone)]
 pub struct Doing {
     does: Does,
@@ -38,7 +41,7 @@ pub fn plan(number: u32, does: Does) -> Plan<Doing> {
         Does::Upsert { name, .. } | Does::Delete { name } => vec![Ask::Document(key(*name))],
         Does::Blind { .. } => vec![],
         Does::Count { .. } => vec![Ask::Sql(Sql::new("SELECT count(*) FROM doc", vec![]))],
-        Does::Broken => vec![Ask::Sql(Sql::new("SELECT nothing FROM nowhere", vec![]))],
+        Does::Broken => vec![Ask::Sql(Sql::new(BROKEN, vec![]))],
     };
     let mut uuid = [0; 16];
     uuid[..4].copy_from_slice(&number.to_be_bytes());
@@ -174,9 +177,7 @@ pub fn kinds() -> Vec<String> {
 
 /// How the schema of a store is opened a second time.
 pub fn same_schema(store: &Store, options: &Options) -> Options {
-    let rows = store.query_blocking(Sql::new("SELECT CAST(current_schema() AS text)", vec![]));
-    let schema = rows.unwrap()[0][0].as_text().unwrap().to_owned();
-    with_parameter(options, &format!("options=-csearch_path%3D{schema}"))
+    with_parameter(options, &schema_of(store))
 }
 
 /// The same options, with one more parameter in the address.
@@ -191,4 +192,43 @@ pub fn address(options: &Options) -> String {
     let all = std::env::var("HOMEROOM_TEST_POSTGRES").unwrap();
     let is_it = |text: &&str| text.parse::<StoreUrl>().is_ok_and(|url| url == options.url);
     all.split_whitespace().find(is_it).expect("the options come from the variable").to_owned()
+}
+
+/// The server's host and port, where it has a port.
+pub fn server(options: &Options) -> Option<String> {
+    let text = address(options);
+    let (_, rest) = text.split_once("://")?;
+    let (place, _) = rest.split_once('/').unwrap_or((rest, ""));
+    let server = place.rsplit_once('@').map_or(place, |(_, server)| server);
+    if server.is_empty() || server.starts_with('%') {
+        println!("skipped: the PostgreSQL has no TCP port to stand before");
+        return None;
+    }
+    let has_port = server.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    Some(if has_port { server.to_owned() } else { format!("{server}:5432") })
+}
+
+/// The same options by another port of this machine, with one more parameter.
+pub fn by_port(options: &Options, port: u16, parameter: Option<&str>) -> Options {
+    let text = address(options);
+    let (scheme, rest) = text.split_once("://").unwrap();
+    let (place, database) = rest.split_once('/').unwrap_or((rest, ""));
+    let user = place.rsplit_once('@').map_or(String::new(), |(user, _)| format!("{user}@"));
+    let divider = if database.contains('?') { '&' } else { '?' };
+    let parameter = parameter.map(|parameter| format!("{divider}{parameter}")).unwrap_or_default();
+    let url = format!("{scheme}://{user}127.0.0.1:{port}/{database}{parameter}");
+    Options { url: url.parse().unwrap(), ..options.clone() }
+}
+
+/// The schema of a store, as a parameter of an address.
+pub fn schema_of(store: &Store) -> String {
+    let rows = store.query_blocking(Sql::new("SELECT CAST(current_schema() AS text)", vec![]));
+    format!("options=-csearch_path%3D{}", rows.unwrap()[0][0].as_text().unwrap())
+}
+
+/// Does something that must not hang, on a thread of its own.
+pub fn in_time<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
+    let (done, is_done) = std::sync::mpsc::channel();
+    std::thread::spawn(move || _ = done.send(run()));
+    is_done.recv_timeout(std::time::Duration::from_mins(2)).expect("it ends")
 }

@@ -7,7 +7,7 @@ use tokio_postgres::types::ToSql;
 use crate::id::DocumentId;
 use crate::plan::{NewDocument, Tombstone, Write};
 use crate::postgres::strict::ROWS_MAX;
-use crate::postgres::value::Column;
+use crate::postgres::value::{Column, Written};
 use crate::postgres::writer::touch::{self, Changed};
 use crate::row::{BLOCK_BITS, References, Row};
 use crate::sql::Value;
@@ -19,7 +19,10 @@ const BYTES_MAX: usize = 4 << 20;
 pub(super) struct Statement {
     pub(super) text: &'static str,
     columns: Vec<Column>,
-    values: Vec<Value>,
+    values: Vec<Written>,
+    /// Whether it came with a plan: what it does, and whether its values have the form that it
+    /// wants, nobody knows.
+    pub(super) is_foreign: bool,
 }
 
 impl Statement {
@@ -94,9 +97,9 @@ impl Batch {
             Write::Delete { row, tombstone } => self.delete(*row, tombstone),
             Write::Sql(sql) => {
                 self.close();
-                let statement =
-                    Statement { text: sql.text, columns: vec![], values: sql.arguments };
-                self.done.push(statement);
+                let values = sql.arguments.into_iter().map(Written).collect();
+                let columns = vec![];
+                self.done.push(Statement { text: sql.text, columns, values, is_foreign: true });
             }
         }
     }
@@ -163,8 +166,9 @@ impl Batch {
                 ],
             ));
         }
-        let values = vec![self.last_id.into(), self.last_change_version.into()];
-        statements.push(Statement { text: COUNT, columns: vec![], values });
+        let numbers = [self.last_id, self.last_change_version];
+        let values = numbers.map(|number| Written(Value::Integer(number))).into();
+        statements.push(Statement { values, ..arrays(COUNT, vec![]) });
         statements
     }
 }
@@ -209,7 +213,7 @@ impl Open {
 }
 
 fn arrays(text: &'static str, columns: Vec<Column>) -> Statement {
-    Statement { text, columns, values: vec![] }
+    Statement { text, columns, values: vec![], is_foreign: false }
 }
 
 fn edges(text: &'static str, all: &[Edge], out: &mut Vec<Statement>) {

@@ -4,14 +4,16 @@
 //! none has seen what one before it writes; those that have are begun again on the state that the
 //! writes so far leave, in the same transaction.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+
+use tokio_postgres::Row as SqlRow;
 
 use crate::error::StoreError;
 use crate::plan::{Ask, Write};
 use crate::postgres::connection::{Connection, in_order};
 use crate::postgres::error::Fault;
 use crate::postgres::migrate::damaged;
-use crate::postgres::writer::ask::{Found, Questions};
+use crate::postgres::writer::ask::{Found, Question, Questions};
 use crate::postgres::writer::batch::{Batch, Statement};
 use crate::postgres::writer::touch::{self, Changed, Touch};
 use crate::store::{Job, Step};
@@ -140,8 +142,27 @@ async fn ask(
         }
     }
     let questions = questions.into_statements();
-    prepare_all(connection, writes.iter().map(|write| write.text)).await?;
-    prepare_all(connection, questions.iter().map(|question| question.text)).await?;
+    let asked = fly(connection, &writes, &questions, is_first);
+    let (rows, counters) = connection.answered(asked).await?;
+    let mut found = Found::default();
+    for (question, rows) in questions.iter().zip(rows) {
+        question.read(&rows, &mut found)?;
+    }
+    Ok((found, counters))
+}
+
+/// The rows of each question, and the counters.
+type Flown = (Vec<Vec<SqlRow>>, Option<(i64, i64)>);
+
+async fn fly(
+    connection: &Connection,
+    writes: &[Statement],
+    questions: &[Question],
+    is_first: bool,
+) -> Result<Flown, Fault> {
+    let texts = writes.iter().map(|write| write.text);
+    let texts = texts.chain(questions.iter().map(|question| question.text));
+    let prepared = prepare_all(connection, texts).await?;
     let hold = connection.prepared(HOLD).await?;
     let begin = async {
         if !is_first {
@@ -154,38 +175,41 @@ async fn ask(
         let row = counters.first().ok_or_else(|| damaged("counter"))?;
         Ok(Some((row.try_get(0)?, row.try_get(1)?)))
     };
-    let write = in_order(writes.iter().map(|write| run(connection, write)));
+    let write = in_order(writes.iter().map(|write| run(connection, &prepared, write)));
     let ask = in_order(questions.iter().map(|question| async {
-        let statement = connection.prepared(question.text).await?;
-        connection.all(&statement, &question.arguments()).await
+        connection.all(&prepared[question.text], &question.arguments()).await
     }));
     let (counters, written, answered) = tokio::join!(biased; begin, write, ask);
     let counters: Result<_, Fault> = counters;
     let counters = counters?;
     written.into_iter().collect::<Result<(), _>>()?;
-    let mut found = Found::default();
-    for (question, rows) in questions.iter().zip(answered) {
-        question.read(&rows?, &mut found)?;
-    }
-    Ok((found, counters))
+    Ok((answered.into_iter().collect::<Result<_, _>>()?, counters))
 }
 
 /// Runs a statement that writes.
-pub(super) async fn run(connection: &Connection, statement: &Statement) -> Result<(), Fault> {
-    let prepared = connection.prepared(statement.text).await?;
-    connection.execute(&prepared, &statement.arguments()).await
+pub(super) async fn run(
+    connection: &Connection,
+    prepared: &AllPrepared,
+    statement: &Statement,
+) -> Result<(), Fault> {
+    connection.execute(&prepared[statement.text], &statement.arguments()).await
 }
+
+/// Statements by their texts.
+pub(super) type AllPrepared = HashMap<&'static str, tokio_postgres::Statement>;
 
 /// Prepares what a flight needs, so that nothing in it waits for that.
 pub(super) async fn prepare_all(
     connection: &Connection,
     texts: impl Iterator<Item = &'static str>,
-) -> Result<(), Fault> {
-    let texts: HashSet<&str> = texts.collect();
+) -> Result<AllPrepared, Fault> {
+    let mut all = AllPrepared::new();
     for text in texts {
-        connection.prepared(text).await?;
+        if !all.contains_key(text) {
+            all.insert(text, connection.prepared(text).await?);
+        }
     }
-    Ok(())
+    Ok(all)
 }
 
 /// The error of a plan that could not be run to its end.

@@ -1,0 +1,108 @@
+//! The end of a transaction, and what became of it where no answer came.
+
+use std::time::{Duration, Instant};
+
+use crate::error::StoreError;
+use crate::postgres::connection::in_order;
+use crate::postgres::error::Fault;
+use crate::postgres::migrate::now_us;
+use crate::postgres::writer::batch::Statement;
+use crate::postgres::writer::group::{prepare_all, run};
+use crate::postgres::writer::{Failing, Lane, PAUSE_MAX};
+
+/// How long it is tried to find out what became of a commit.
+const DOUBT: Duration = Duration::from_mins(1);
+
+/// Who is known to have committed what.
+const COMMITTED: &str = "INSERT INTO node (id, txn, seen) VALUES (?1, ?2, ?3) \
+     ON CONFLICT (id) DO UPDATE SET txn = excluded.txn, seen = excluded.seen";
+/// Waits until no transaction is under way; the one in doubt holds this row till its end.
+const WAIT: &str = "SELECT id FROM counter WHERE name = 'writer' FOR UPDATE";
+const LAST: &str = "SELECT txn FROM node WHERE id = ?1";
+
+impl Lane {
+    /// Writes what is left to be written, and commits.
+    pub(super) async fn commit(
+        &mut self,
+        last: &[Statement],
+        failing: Option<Failing>,
+    ) -> Result<(), Fault> {
+        let (node, txn, seen) = (self.node, self.txn, now_us());
+        let connection = self.connection.as_ref().ok_or_else(Fault::silent)?;
+        let prepare = async {
+            let texts = last.iter().map(|statement| statement.text);
+            let prepared = prepare_all(connection, texts).await?;
+            Ok((prepared, connection.prepared(COMMITTED).await?))
+        };
+        let (prepared, committed) = connection.answered(prepare).await?;
+        let write = async {
+            let write = in_order(last.iter().map(|last| run(connection, &prepared, last)));
+            let sign = async { connection.execute(&committed, &[&node, &txn, &seen]).await };
+            let (written, signed) = tokio::join!(biased; write, sign);
+            written.into_iter().chain([signed]).collect::<Result<(), Fault>>()
+        };
+        if let Some(Failing::Commit) = failing {
+            connection.answered(write).await?;
+            return Err(Fault::Again("made to fail at the commit".into()));
+        }
+        let commit = connection.simple("COMMIT");
+        let ended = if last.iter().any(|last| last.is_foreign) {
+            // What does not go into the driver's form the server does not miss: the commit waits.
+            connection.answered(write).await?;
+            self.is_committing = true;
+            connection.answered(commit).await
+        } else {
+            self.is_committing = true;
+            let flight = async {
+                // After an error the rest is refused and the commit is none: the first one tells.
+                let (written, ended) = tokio::join!(biased; write, commit);
+                written.and(ended)
+            };
+            connection.answered(flight).await
+        };
+        let ended = match ended {
+            Err(Fault::Lost(why)) => {
+                tracing::warn!(why, "the connection was lost in a commit");
+                let found = self.find_out().await;
+                found.and_then(|is_done| if is_done { Ok(()) } else { Err(Fault::Again(why)) })
+            }
+            Err(Fault::Form(why)) => {
+                tracing::error!(why, "a statement of a commit was not sent");
+                let found = self.find_out().await;
+                let partly = Fault::Everybody(StoreError::Unsure);
+                found.and_then(|is_done| Err(if is_done { partly } else { Fault::Form(why) }))
+            }
+            ended => ended,
+        };
+        self.is_committing = false;
+        ended
+    }
+
+    /// Finds out whether the last transaction was committed, once it is over.
+    async fn find_out(&mut self) -> Result<bool, Fault> {
+        let begun = Instant::now();
+        while begun.elapsed() < DOUBT {
+            self.leave().await;
+            match self.look_up().await {
+                Ok(is_done) => return Ok(is_done),
+                Err(fault) => tracing::warn!(?fault, "what became of a commit is not known yet"),
+            }
+            tokio::time::sleep(PAUSE_MAX).await;
+        }
+        Err(Fault::Everybody(StoreError::Unsure))
+    }
+
+    async fn look_up(&mut self) -> Result<bool, Fault> {
+        let (node, txn) = (self.node, self.txn);
+        let connection = self.connection().await?;
+        let look_up = async {
+            connection.simple("BEGIN").await?;
+            connection.query(WAIT, &[]).await?;
+            let rows = connection.query(LAST, &[&node]).await?;
+            let last: Option<i64> = rows.first().map(|row| row.try_get(0)).transpose()?;
+            connection.simple("ROLLBACK").await?;
+            Ok(last == Some(txn))
+        };
+        connection.answered(look_up).await
+    }
+}

@@ -1,0 +1,158 @@
+//! A server that takes everything and says nothing any more.
+
+use std::time::{Duration, Instant};
+
+use homeroom_store::{Options, Sql, Store, StoreError, trial};
+
+use crate::gate::Gate;
+use crate::support::{Does, by_port, in_time, kinds, plan, schema_of, server};
+
+/// A store, and the same by a gate.
+fn by_gate(options: &Options, change: impl FnOnce(&mut Options)) -> Option<(Store, Gate, Store)> {
+    let gate = Gate::before(server(options)?);
+    let store = Store::temporary_on(options, &kinds()).unwrap();
+    let mut options = by_port(options, gate.port, Some(&schema_of(&store)));
+    options.silence_max = Duration::from_secs(1);
+    change(&mut options);
+    let gated = Store::open(&options).unwrap();
+    Some((store, gate, gated))
+}
+
+fn written(store: &Store) -> i64 {
+    let rows = store.query_blocking(Sql::new("SELECT count(*) FROM doc", vec![])).unwrap();
+    rows[0][0].as_integer().unwrap()
+}
+
+#[test]
+fn a_write_that_the_server_leaves_without_an_answer_is_done_on_another_connection() {
+    for options in trial::postgres().unwrap() {
+        let Some((store, gate, gated)) = by_gate(&options, |_| {}) else { continue };
+        gated.run_blocking(plan(1, Does::Blind { name: 1 })).unwrap();
+        gate.stall();
+
+        let ran = in_time(move || gated.run_blocking(plan(2, Does::Blind { name: 2 })));
+
+        assert_eq!(ran.unwrap().change_version, 2);
+        assert_eq!(written(&store), 2);
+    }
+}
+
+#[test]
+fn a_commit_that_is_left_without_an_answer_is_done_once() {
+    for options in trial::postgres().unwrap() {
+        for passes in [true, false] {
+            let Some((store, gate, gated)) = by_gate(&options, |_| {}) else { continue };
+            gated.run_blocking(plan(1, Does::Blind { name: 1 })).unwrap();
+            gate.stall_at_commit(passes);
+
+            let ran = in_time(move || gated.run_blocking(plan(2, Does::Blind { name: 2 })));
+
+            assert_eq!(ran.unwrap().change_version, 2, "the commit passes: {passes}");
+            assert_eq!(written(&store), 2, "the commit passes: {passes}");
+        }
+    }
+}
+
+#[test]
+fn a_store_is_closed_whether_or_not_the_server_answers() {
+    for options in trial::postgres().unwrap() {
+        let Some((store, gate, gated)) = by_gate(&options, |_| {}) else { continue };
+        gated.run_blocking(plan(1, Does::Blind { name: 1 })).unwrap();
+        gate.shut();
+
+        let (ran, late) = in_time(move || {
+            let writing = gated.clone();
+            let write = std::thread::spawn(move || {
+                writing.run_all_blocking(vec![plan(2, Does::Blind { name: 2 })]).remove(0)
+            });
+            while gated.load().waiting == 0 {
+                std::thread::yield_now();
+            }
+            gated.close();
+            (write.join().unwrap(), gated.run_blocking(plan(3, Does::Blind { name: 3 })))
+        });
+
+        assert!(matches!(ran, Err(homeroom_store::Refused::Store(StoreError::Away(_)))), "{ran:?}");
+        assert!(matches!(late, Err(homeroom_store::Refused::Store(StoreError::Closed))));
+        assert_eq!(written(&store), 1);
+    }
+}
+
+#[test]
+fn an_outage_is_waited_for_once_and_not_by_every_group_of_writes() {
+    for options in trial::postgres().unwrap() {
+        let Some((_store, gate, gated)) = by_gate(&options, |_| {}) else { continue };
+        gate.shut();
+
+        let begun = Instant::now();
+        let away = (0..8)
+            .map(|name| gated.run_blocking(plan(name.into(), Does::Blind { name })))
+            .filter(Result::is_err)
+            .count();
+        let waited = begun.elapsed();
+        gate.open();
+        let ran = gated.run_blocking(plan(9, Does::Blind { name: 9 }));
+
+        assert_eq!(away, 8);
+        // Ten seconds for the first, and one silent connection for each of the others.
+        assert!(waited < Duration::from_mins(1), "{waited:?}");
+        assert!(ran.is_ok(), "{ran:?}");
+    }
+}
+
+#[test]
+fn reads_of_an_entry_leave_a_connection_that_is_stuck() {
+    for options in trial::postgres().unwrap() {
+        let four = |options: &mut Options| options.list_deadline = Duration::from_secs(4);
+        let Some((_store, gate, gated)) = by_gate(&options, four) else { continue };
+        let read = |_| gated.newest_change_version_blocking();
+        assert!((0..4).map(read).all(|read| read.is_ok()));
+        gate.stall();
+
+        let reads: Vec<_> = (0..4).map(read).collect();
+
+        assert!(reads.iter().all(Result::is_ok), "{reads:?}");
+    }
+}
+
+#[test]
+fn a_server_that_greets_nobody_is_not_stormed_and_what_is_wrong_is_told() {
+    for options in trial::postgres().unwrap() {
+        let change = |options: &mut Options| {
+            options.list_deadline = Duration::from_secs(1);
+            options.silence_max = Duration::from_secs(3);
+        };
+        let Some((_store, gate, gated)) = by_gate(&options, change) else { continue };
+        gate.shut();
+        let before = gate.count();
+
+        let begun = Instant::now();
+        std::thread::scope(|scope| {
+            for thread in 0..12 {
+                let gated = &gated;
+                scope.spawn(move || {
+                    while begun.elapsed() < Duration::from_secs(6) {
+                        if thread % 3 == 0 {
+                            _ = gated.newest_change_version_blocking();
+                        } else {
+                            _ = gated.query_blocking(Sql::new("SELECT 1", vec![]));
+                        }
+                        std::thread::sleep(Duration::from_millis(5));
+                    }
+                });
+            }
+        });
+        let (count, trouble) = (gate.count() - before, gated.trouble());
+        gate.open();
+        let is_back = (0..600).any(|_| {
+            std::thread::sleep(Duration::from_millis(50));
+            gated.newest_change_version_blocking().is_ok()
+        });
+
+        // One for each place, and then one at a time.
+        assert!(count <= 14, "{count} connections");
+        assert!(matches!(trouble, Some(StoreError::Away(_))), "{trouble:?}");
+        assert!(is_back);
+        assert_eq!(gated.trouble().map(|trouble| trouble.to_string()), None);
+    }
+}
