@@ -59,7 +59,7 @@ pub struct Deleted {
 ///
 /// While a snapshot of an SQLite store is open, the write-ahead log cannot begin anew and grows by
 /// all that is written meanwhile; PostgreSQL cannot clear away rows that were replaced. Hence
-/// [`SnapshotOptions::time_max`].
+/// [`SnapshotOptions::time_max`], at which it ends, whether or not anybody reads from it.
 pub struct Snapshot {
     engine: Engine,
     newest: i64,
@@ -89,7 +89,7 @@ impl Snapshot {
         let end = Instant::now() + options.time_max;
         let (engine, newest) = match url {
             StoreUrl::Sqlite(path) => {
-                let sqlite = SqliteSnapshot::take(path, options.cache_kib, end)?;
+                let sqlite = SqliteSnapshot::take(path, options.cache_kib, end, options.time_max)?;
                 let newest = sqlite.newest_change_version()?;
                 (Engine::Sqlite(sqlite), newest)
             }

@@ -88,7 +88,7 @@ impl From<Error> for Fault {
             | &SqlState::DUPLICATE_PSTATEMENT
             | &SqlState::FEATURE_NOT_SUPPORTED => Self::Lost(text),
             other if other.code().starts_with("08") || other.code() == "57P05" => Self::Lost(text),
-            // A value, a rule that the rows must keep, or too much of something.
+            &SqlState::INSUFFICIENT_PRIVILEGE => Self::Everybody(StoreError::Failed(text)),
             other if OWN.iter().any(|class| other.code().starts_with(class)) => {
                 Self::Own(StoreError::Failed(text))
             }
@@ -97,8 +97,9 @@ impl From<Error> for Fault {
     }
 }
 
-/// Classes of errors that are a statement's own: without it, others go through.
-const OWN: [&str; 3] = ["22", "23", "54"];
+/// Classes of errors that are a statement's own, so that others go through without it: its values,
+/// the rules of the rows, its text, too much of something.
+const OWN: [&str; 4] = ["22", "23", "42", "54"];
 
 /// An error that is not the server's.
 fn without_answer(error: &Error) -> Fault {

@@ -34,7 +34,7 @@ pub(crate) struct Probes {
 
 /// A thread's connection.
 struct Probe {
-    /// [`None`] once the store is closed.
+    /// [`None`] once the store is closed, or where it could not be used any more.
     connection: Option<Connection>,
     /// How many commits had been made when the open transaction began.
     seen: Option<u64>,
@@ -102,14 +102,14 @@ impl Probes {
 impl Probe {
     fn look<T>(
         &mut self,
-        probes: &Probes,
+        shared: &Shared,
         look: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let connection = self.connection.as_ref().ok_or(StoreError::Closed)?;
+        let probes = &shared.probes;
         let commits = probes.commits.load(Ordering::Acquire);
         if self.seen != Some(commits) {
             self.end();
-            let connection = self.connection.as_ref().ok_or(StoreError::Closed)?;
+            let connection = opened(&mut self.connection, shared)?;
             if !probes.may_stay.load(Ordering::SeqCst) {
                 return look(connection);
             }
@@ -121,7 +121,7 @@ impl Probe {
             }
             return found;
         }
-        look(connection)
+        look(opened(&mut self.connection, shared)?)
     }
 
     fn end(&mut self) {
@@ -136,6 +136,19 @@ impl Probe {
             self.connection = None;
         }
     }
+}
+
+/// The connection; another one where it could not be used any more.
+fn opened<'a>(
+    connection: &'a mut Option<Connection>,
+    shared: &Shared,
+) -> Result<&'a Connection, StoreError> {
+    let opened = match connection.take() {
+        Some(opened) => opened,
+        None if shared.is_closed.load(Ordering::Acquire) => return Err(StoreError::Closed),
+        None => open_reader(&shared.path, shared.cache_kib)?,
+    };
+    Ok(connection.insert(opened))
 }
 
 /// Runs `probe` on this thread's connection to the store.
@@ -158,12 +171,7 @@ pub(crate) fn on_this_thread<T>(
             }
         };
         let mut own_probe = own[at].1.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = own_probe.look(&shared.probes, probe);
-        if own_probe.connection.is_none() {
-            drop(own_probe);
-            own.swap_remove(at);
-        }
-        found
+        own_probe.look(shared, probe)
     })
 }
 
@@ -231,4 +239,28 @@ pub(crate) fn referrers(
         kinds.push(KindId(u16::try_from(kind).unwrap_or(u16::MAX)));
     }
     Ok(kinds)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Store;
+
+    #[test]
+    fn a_connection_that_could_not_be_used_any_more_is_made_anew() {
+        let store = Store::temporary(&[]).unwrap();
+        assert_eq!(store.newest_change_version_blocking().unwrap(), 0);
+        let nobody = crate::Uuid::new();
+        assert!(store.document_blocking(nobody).unwrap().is_none());
+        store.shared().probes.each(|probe| {
+            probe.end();
+            probe.connection = None;
+        });
+
+        let found = store.document_blocking(nobody);
+        store.close();
+        let closed = store.document_blocking(nobody);
+
+        assert!(found.unwrap().is_none());
+        assert!(matches!(closed, Err(crate::StoreError::Closed)));
+    }
 }

@@ -1,7 +1,9 @@
 //! A snapshot of the file: a read transaction on a connection of its own.
 
 use std::path::Path;
-use std::time::Instant;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, params};
 
@@ -27,14 +29,30 @@ pub(crate) fn newest_change_version(connection: &Connection) -> Result<i64, Stor
     )?)
 }
 
-/// An open read transaction.
+/// An open read transaction. It ends at its time also where nobody asks it anything: as long as it
+/// is open, the log cannot begin anew.
 pub(crate) struct SqliteSnapshot {
-    connection: Connection,
+    /// [`None`] after its time.
+    connection: Arc<Mutex<Option<Connection>>>,
+    /// Its end ends the thread that waits for the time.
+    _alive: Sender<()>,
+    time_max: Duration,
+}
+
+impl Drop for SqliteSnapshot {
+    fn drop(&mut self) {
+        drop(locked(&self.connection).take());
+    }
 }
 
 impl SqliteSnapshot {
-    /// Begins to read; `end` is when it is interrupted.
-    pub(crate) fn take(path: &Path, cache_kib: u32, end: Instant) -> Result<Self, StoreError> {
+    /// Begins to read; at `end`, after `time_max`, it is interrupted.
+    pub(crate) fn take(
+        path: &Path,
+        cache_kib: u32,
+        end: Instant,
+        time_max: Duration,
+    ) -> Result<Self, StoreError> {
         let (mut connection, version) = open_existing(path, cache_kib)?;
         if version < newest() {
             return Err(StoreError::Unusable(format!(
@@ -45,18 +63,40 @@ impl SqliteSnapshot {
         connection.progress_handler(STEPS, Some(move || Instant::now() >= end))?;
         // The transaction begins with its first read.
         connection.execute_batch("BEGIN; SELECT 1 FROM kind LIMIT 1;")?;
-        Ok(Self { connection })
+        let connection = Arc::new(Mutex::new(Some(connection)));
+        let (alive, is_gone) = channel::<()>();
+        let ended = Arc::clone(&connection);
+        std::thread::Builder::new()
+            .name("store-snapshot".into())
+            .spawn(move || {
+                let left = end.saturating_duration_since(Instant::now());
+                if is_gone.recv_timeout(left) == Err(RecvTimeoutError::Timeout) {
+                    drop(locked(&ended).take());
+                }
+            })
+            .map_err(|error| StoreError::Failed(error.to_string()))?;
+        Ok(Self { connection, _alive: alive, time_max })
+    }
+
+    fn read<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let connection = locked(&self.connection);
+        read(connection.as_ref().ok_or(StoreError::Deadline(self.time_max))?)
     }
 
     pub(crate) fn newest_change_version(&self) -> Result<i64, StoreError> {
-        newest_change_version(&self.connection)
+        self.read(newest_change_version)
     }
 
     pub(crate) fn kinds(&self) -> Result<Vec<(String, KindId)>, StoreError> {
-        let mut statement =
-            self.connection.prepare_cached("SELECT name, id FROM kind ORDER BY id")?;
-        let rows = statement.query_map([], |row| Ok((row.get(0)?, KindId(row.get(1)?))))?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        self.read(|connection| {
+            let mut statement =
+                connection.prepare_cached("SELECT name, id FROM kind ORDER BY id")?;
+            let rows = statement.query_map([], |row| Ok((row.get(0)?, KindId(row.get(1)?))))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
     }
 
     pub(crate) fn counts(&self) -> Result<Vec<(KindId, u64)>, StoreError> {
@@ -85,11 +125,13 @@ impl SqliteSnapshot {
 
     /// Runs a statement of one argument that gives kinds and numbers.
     fn numbers(&self, sql: &str, argument: i64) -> Result<Vec<(KindId, u64)>, StoreError> {
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map([argument], |row| {
-            Ok((KindId(row.get(0)?), row.get::<_, i64>(1)?.unsigned_abs()))
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(sql)?;
+            let rows = statement.query_map([argument], |row| {
+                Ok((KindId(row.get(0)?), row.get::<_, i64>(1)?.unsigned_abs()))
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
     }
 
     pub(crate) fn documents(
@@ -100,44 +142,52 @@ impl SqliteSnapshot {
         rows_max: u32,
         bytes_max: usize,
     ) -> Result<Vec<Row>, StoreError> {
-        let mut statement = self.connection.prepare_cached(match span {
-            Span::Whole => {
-                "SELECT id, uuid, kind, key, cv, modified, refs, body
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(match span {
+                Span::Whole => {
+                    "SELECT id, uuid, kind, key, cv, modified, refs, body
                  FROM doc INDEXED BY doc_kind_id
                  WHERE kind = ?1 AND id > ?2 ORDER BY id LIMIT ?3"
-            }
-            Span::Since(_) => {
-                "SELECT id, uuid, kind, key, cv, modified, refs, body
+                }
+                Span::Since(_) => {
+                    "SELECT id, uuid, kind, key, cv, modified, refs, body
                  FROM doc INDEXED BY doc_kind_cv
                  WHERE kind = ?1 AND cv > ?2 ORDER BY cv LIMIT ?3"
+                }
+            })?;
+            let (mut page, mut bytes) = (vec![], 0);
+            for row in statement.query_map(params![kind.0, last, rows_max], document)? {
+                let row = row?;
+                bytes += row.body.len() + row.references.len();
+                page.push(row);
+                if bytes >= bytes_max {
+                    break;
+                }
             }
-        })?;
-        let (mut page, mut bytes) = (vec![], 0);
-        for row in statement.query_map(params![kind.0, last, rows_max], document)? {
-            let row = row?;
-            bytes += row.body.len() + row.references.len();
-            page.push(row);
-            if bytes >= bytes_max {
-                break;
-            }
-        }
-        Ok(page)
+            Ok(page)
+        })
     }
 
     pub(crate) fn deletes(&self, after: i64, rows_max: u32) -> Result<Vec<Deleted>, StoreError> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT cv, kind, uuid, key_values, modified FROM tomb
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT cv, kind, uuid, key_values, modified FROM tomb
              WHERE cv > ?1 ORDER BY cv LIMIT ?2",
-        )?;
-        let rows = statement.query_map(params![after, rows_max], |row| {
-            Ok(Deleted {
-                change_version: row.get(0)?,
-                kind: KindId(row.get(1)?),
-                uuid: Uuid(row.get(2)?),
-                key_values: row.get(3)?,
-                modified: row.get(4)?,
-            })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+            )?;
+            let rows = statement.query_map(params![after, rows_max], |row| {
+                Ok(Deleted {
+                    change_version: row.get(0)?,
+                    kind: KindId(row.get(1)?),
+                    uuid: Uuid(row.get(2)?),
+                    key_values: row.get(3)?,
+                    modified: row.get(4)?,
+                })
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
     }
+}
+
+fn locked(connection: &Mutex<Option<Connection>>) -> MutexGuard<'_, Option<Connection>> {
+    connection.lock().unwrap_or_else(PoisonError::into_inner)
 }

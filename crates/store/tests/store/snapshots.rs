@@ -100,6 +100,30 @@ fn a_snapshot_ends_with_its_time() {
 }
 
 #[test]
+fn a_snapshot_that_nobody_reads_any_more_sets_the_log_free_at_its_time() {
+    let place = Place::new();
+    let (store, kind) = place.open();
+    let brief = SnapshotOptions { time_max: Duration::from_secs(1), cache_kib: 512 };
+    let snapshot = store.snapshot_blocking(&brief).unwrap();
+    create(&store, document(kind, "one", vec![]));
+    store.close();
+
+    let log = rusqlite::Connection::open(place.file()).unwrap();
+    let is_free = || {
+        let is_busy = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+        log.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], is_busy).unwrap() == 0
+    };
+    let is_free_in_the_end = (0..600).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        is_free()
+    });
+    let late = snapshot.documents(kind, Span::Whole, None);
+
+    assert!(is_free_in_the_end);
+    assert!(matches!(late, Err(StoreError::Deadline(_))), "{late:?}");
+}
+
+#[test]
 fn a_file_that_is_no_store_has_no_snapshot() {
     let place = Place::new();
     let absent = place.0.join("absent.db");
