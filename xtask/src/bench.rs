@@ -3,7 +3,8 @@
 //! It builds the release binary, makes a small generated district and a store of a million
 //! documents, and prints a Markdown table: medians of the rounds, least and greatest. `--small` and
 //! `--large` do one of the two, `--pages` compares page sizes instead, `--sync-delay MS` adds a time
-//! to every sync of the server. Needs `wrk` and `nginx` (Debian packages `wrk`, `nginx-light`).
+//! to every sync of the server, `--postgres` does the small one on a PostgreSQL server of its own.
+//! Needs `wrk` and `nginx` (Debian packages `wrk`, `nginx-light`).
 
 mod figures;
 mod large;
@@ -20,8 +21,12 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::house::Done;
+use crate::test::postgres::Servers;
 
 const BINARY: &str = "target/release/homeroom";
+const POSTGRES: &str = "--postgres";
+/// Says where Homeroom's store is.
+const STORE: &str = "HOMEROOM_STORE__URL";
 
 struct Settings {
     rounds: usize,
@@ -44,6 +49,9 @@ pub fn run(arguments: &[String]) -> Done {
             })
     };
     let has = |name: &str| arguments.iter().any(|argument| argument == name);
+    if has(POSTGRES) {
+        return on_postgres(arguments);
+    }
     let settings = Settings {
         rounds: number("--rounds", 5)?,
         seconds: u32::try_from(number("--seconds", 4)?).map_err(|e| e.to_string())?,
@@ -57,6 +65,9 @@ pub fn run(arguments: &[String]) -> Done {
     _ = std::fs::remove_dir_all(&settings.folder);
     std::fs::create_dir_all(&settings.folder).map_err(|e| e.to_string())?;
     println!("{}\n", machine::describe());
+    if std::env::var_os(STORE).is_some() {
+        println!("The store is a PostgreSQL database; its CPU is not counted.\n");
+    }
     let district = settings.folder.join("district");
     homeroom(&[
         "generate",
@@ -84,6 +95,19 @@ pub fn run(arguments: &[String]) -> Done {
     }
     println!("{table}");
     Ok(())
+}
+
+/// Starts a server, and this program again with every Homeroom that it starts on that server.
+fn on_postgres(arguments: &[String]) -> Done {
+    let servers = Servers::durable()?;
+    let again = std::env::current_exe().map_err(|e| e.to_string())?;
+    let done = Command::new(again)
+        .args(["bench", "--small"])
+        .args(arguments.iter().filter(|argument| *argument != POSTGRES))
+        .env(STORE, servers.urls())
+        .status()
+        .map_err(|e| e.to_string())?;
+    if done.success() { Ok(()) } else { Err("the bench on PostgreSQL failed".into()) }
 }
 
 fn build() -> Done {

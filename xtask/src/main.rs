@@ -32,7 +32,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "bench",
-        arguments: "[--pages] [--no-build] [--rounds N] [--seconds S] [--documents N]",
+        arguments: "[--small|--large|--pages|--postgres] [--no-build] [--rounds N] [--seconds S] [--documents N]",
         does: "the data API's figures beside nginx, as a table",
         run: bench::run,
     },

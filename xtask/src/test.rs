@@ -1,7 +1,7 @@
 //! `cargo xtask test`, which is what `./test` runs: every test, then one line of totals.
 
 mod clients;
-mod postgres;
+pub mod postgres;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};

@@ -1,7 +1,7 @@
 //! PostgreSQL servers for the tests: Debian's, and the newest that the registry offers as a wheel.
 //!
-//! Each is made anew in a folder of its own, without syncs, and goes with the run. PostgreSQL
-//! refuses to run as root; then it runs as the user `nobody`.
+//! Each is made anew in a folder of its own, without syncs but for the bench, and goes with the run.
+//! PostgreSQL refuses to run as root; then it runs as the user `nobody`.
 
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -41,7 +41,7 @@ impl Servers {
     pub fn start(summary: &mut Summary) -> Self {
         let mut servers = vec![];
         for (name, programs) in [("Debian's", debian()), ("the newest", newest())] {
-            match programs.and_then(|programs| Server::start(&programs)) {
+            match programs.and_then(|programs| Server::start(&programs, &HASTY)) {
                 Ok(server) => servers.push(server),
                 Err(reason) => {
                     summary.skipped.push((format!("tests on {name} PostgreSQL"), reason));
@@ -49,6 +49,11 @@ impl Servers {
             }
         }
         Self(servers)
+    }
+
+    /// Starts Debian's for the bench: what it has acknowledged is on the disk.
+    pub fn durable() -> Result<Self, String> {
+        Ok(Self(vec![Server::start(&debian()?, &[])?]))
     }
 
     /// Their databases, as [`VARIABLE`] names them.
@@ -88,20 +93,25 @@ fn newest() -> Result<PathBuf, String> {
 }
 
 impl Server {
-    fn start(programs: &Path) -> Result<Self, String> {
+    fn start(programs: &Path, settings: &[&str]) -> Result<Self, String> {
         let failed = |error: std::io::Error| error.to_string();
         let number = std::process::id();
         let port = free_port().map_err(failed)?;
         let folder = std::env::temp_dir().join(format!("homeroom-postgres-{number}-{port}"));
         std::fs::create_dir_all(&folder).map_err(failed)?;
-        let started = Self::start_in(&folder, port, programs);
+        let started = Self::start_in(&folder, port, programs, settings);
         if started.is_err() {
             _ = std::fs::remove_dir_all(&folder);
         }
         started
     }
 
-    fn start_in(folder: &Path, port: u16, programs: &Path) -> Result<Self, String> {
+    fn start_in(
+        folder: &Path,
+        port: u16,
+        programs: &Path,
+        settings: &[&str],
+    ) -> Result<Self, String> {
         let failed = |error: std::io::Error| error.to_string();
         let is_root = std::fs::metadata(folder).map_err(failed)?.uid() == 0;
         // Nobody may not look into root's folders, so the programs come along.
@@ -130,7 +140,7 @@ impl Server {
             .map_err(|why| format!("initdb: {why}"))?;
         let mut postgres = command("postgres");
         postgres.arg("-D").arg(&data).args(["-p", &port.to_string()]);
-        for setting in SETTINGS {
+        for setting in SETTINGS.iter().chain(settings) {
             postgres.args(["-c", setting]);
         }
         postgres.arg("-c").arg(format!("unix_socket_directories={}", folder.display()));
@@ -159,16 +169,14 @@ impl Server {
     }
 }
 
-/// Tests come and go quickly, and nothing of them must last.
-const SETTINGS: [&str; 7] = [
-    "fsync=off",
-    "full_page_writes=off",
-    "synchronous_commit=off",
+const SETTINGS: [&str; 4] = [
     "max_connections=400",
     "shared_buffers=256MB",
     "listen_addresses=127.0.0.1",
     "max_wal_size=4GB",
 ];
+/// Tests come and go quickly, and nothing of them must last.
+const HASTY: [&str; 3] = ["fsync=off", "full_page_writes=off", "synchronous_commit=off"];
 
 impl Drop for Server {
     fn drop(&mut self) {
