@@ -23,6 +23,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0002_access.sql"),
         postgres: include_str!("../migrations/0002_access.sql"),
     },
+    Migration {
+        version: 3,
+        name: "managed",
+        sqlite: include_str!("../migrations/0003_managed.sql"),
+        postgres: include_str!("../migrations/0003_managed.sql"),
+    },
 ];
 
 /// Version that this Homeroom writes.
