@@ -1,6 +1,6 @@
 //! The part itself: opened on a store, asked by every request.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
@@ -14,6 +14,7 @@ use crate::claim_name::ClaimName;
 use crate::claim_set::{ClaimSet, Vocabulary as _};
 use crate::claims::{self, Claims};
 use crate::claims_file::ClaimsError;
+use crate::items::stable_id;
 use crate::records::{ClientRecord, SecretRecord};
 use crate::registry::Registry;
 use crate::secret::{RandomError, SecretHasher};
@@ -131,6 +132,7 @@ impl Access {
             organizations: OnceLock::new(),
         };
         access.refresh().await?;
+        access.adopt_clients(now).await?;
         Ok(Arc::new(access))
     }
 
@@ -162,7 +164,18 @@ impl Access {
         }
         let mut registry = Registry::new(&self.claims);
         for row in self.store.query(Sql::new(sql::CLAIM_SETS, vec![])).await? {
-            registry.put_set(self.stored_set(&row)?, &self.claims);
+            let (set, id) = self.stored_set(&row)?;
+            registry.put_set(set, id, &self.claims);
+        }
+        for row in self.store.query(Sql::new(sql::MANAGED, vec![])).await? {
+            if !registry.items.take(&row) {
+                return Err(AccessError::Damaged("managed item"));
+            }
+        }
+        for row in self.store.query(Sql::new(sql::MANAGED_LAST, vec![])).await? {
+            if !registry.items.take_last(&row) {
+                return Err(AccessError::Damaged("count of managed items"));
+            }
         }
         let mut secrets: HashMap<String, Vec<SecretRecord>> = HashMap::new();
         for row in self.store.query(Sql::new(sql::SECRETS, vec![])).await? {
@@ -185,13 +198,28 @@ impl Access {
         self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
+    /// The hierarchy of resource claims.
+    pub fn claims(&self) -> &Claims {
+        &self.claims
+    }
+
     /// Looks something up in the registry.
-    pub(crate) fn look_up<T>(&self, ask: impl FnOnce(&Registry) -> T) -> T {
+    pub fn look_up<T>(&self, ask: impl FnOnce(&Registry) -> T) -> T {
         ask(&self.registry.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Reads a client anew after it was changed in the store under `version`.
     pub(crate) async fn reload_client(&self, key: &str, version: i64) -> Result<(), AccessError> {
+        let (record, secrets) = self.stored_client(key).await?;
+        self.change(version, |registry| registry.put_client(record, secrets, &self.claims));
+        Ok(())
+    }
+
+    /// A client as it is stored, with its secrets.
+    pub(crate) async fn stored_client(
+        &self,
+        key: &str,
+    ) -> Result<(ClientRecord, Vec<SecretRecord>), AccessError> {
         let rows = self.store.query(Sql::new(sql::CLIENT, vec![key.into()])).await?;
         let row = rows.first().ok_or(AccessError::Damaged("client"))?;
         let record = ClientRecord::read(row).ok_or(AccessError::Damaged("client"))?;
@@ -199,8 +227,7 @@ impl Access {
         for row in self.store.query(Sql::new(sql::SECRETS_OF, vec![key.into()])).await? {
             secrets.push(SecretRecord::read(&row).ok_or(AccessError::Damaged("secret"))?.1);
         }
-        self.change(version, |registry| registry.put_client(record, secrets, &self.claims));
-        Ok(())
+        Ok((record, secrets))
     }
 
     /// The version that the registry shows.
@@ -214,13 +241,16 @@ impl Access {
         version.ok_or(AccessError::Damaged("version"))
     }
 
-    /// A stored claim set; what does not fit the model grants nothing.
-    fn stored_set(&self, row: &[Value]) -> Result<ClaimSet, AccessError> {
+    /// A stored claim set with its id; what does not fit the model grants nothing.
+    fn stored_set(&self, row: &[Value]) -> Result<(ClaimSet, i64), AccessError> {
         let damaged = || AccessError::Damaged("claim set");
-        let [_, name, definition, _] = row else { return Err(damaged()) };
+        let [folded, name, definition, _] = row else { return Err(damaged()) };
         let name = name.as_text().ok_or_else(damaged)?;
         let definition = definition.as_text().and_then(|text| serde_json::from_str(text).ok());
         let mut definition: serde_json::Value = definition.ok_or_else(damaged)?;
+        // A set that an earlier version has put says no id.
+        let id = definition["id"].as_i64();
+        let id = id.or_else(|| folded.as_text().map(stable_id)).ok_or_else(damaged)?;
         if let Some(claims) = definition["resourceClaims"].as_array_mut() {
             let before = claims.len();
             claims.retain(|item| {
@@ -236,9 +266,10 @@ impl Access {
                 );
             }
         }
-        Ok(ClaimSet::read(name, &definition, &self.claims).unwrap_or_else(|faults| {
+        let set = ClaimSet::read(name, &definition, &self.claims).unwrap_or_else(|faults| {
             tracing::error!(claim_set = name, ?faults, "a stored claim set does not fit the model");
-            ClaimSet { name: name.to_owned(), grants: BTreeMap::new() }
-        }))
+            ClaimSet::new(name)
+        });
+        Ok((set, id))
     }
 }

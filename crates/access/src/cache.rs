@@ -119,6 +119,7 @@ mod tests {
             rights: Arc::new(Rights::none()),
             education_organizations: [].into(),
             namespace_prefixes: [].into(),
+            profiles: [].into(),
             scopes: vec![],
             status: Status::Active,
             created: Timestamp(0),

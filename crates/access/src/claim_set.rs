@@ -15,7 +15,7 @@ use crate::strategy::Strategy;
 const CLAIMS_MAX: usize = 10_000;
 
 /// Most characters of a set's name.
-const NAME_MAX: usize = 255;
+pub(crate) const NAME_MAX: usize = 255;
 
 /// A claim set.
 #[derive(Debug, Clone)]
@@ -45,6 +45,32 @@ pub(crate) trait Vocabulary {
 }
 
 impl ClaimSet {
+    /// A set that grants nothing.
+    pub fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), grants: BTreeMap::new() }
+    }
+
+    /// What it grants, claim by claim: by action the strategies that take the place of the defaults,
+    /// possibly none, or nothing.
+    pub fn grants(&self) -> impl Iterator<Item = (&ClaimName, &PerAction<Option<Vec<Strategy>>>)> {
+        self.grants.values().map(|grants| (&grants.claim, &grants.actions))
+    }
+
+    /// What it grants on one claim itself.
+    pub fn granted(&self, claim: &ClaimName) -> Option<&PerAction<Option<Vec<Strategy>>>> {
+        self.grants.get(&claim.key()).map(|grants| &grants.actions)
+    }
+
+    /// Grants actions on a claim, in place of those granted there before.
+    pub fn grant(&mut self, claim: ClaimName, actions: PerAction<Option<Vec<Strategy>>>) {
+        self.grants.insert(claim.key(), Grants { claim, actions });
+    }
+
+    /// Grants nothing on a claim itself any more.
+    pub fn revoke(&mut self, claim: &ClaimName) {
+        self.grants.remove(&claim.key());
+    }
+
     /// Reads the definition of a set, as `claim-sets put` takes it: an object with `resourceClaims`.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use homeroom_model::{Model, Resource, ResourceKind};
 
-use crate::action::PerAction;
+use crate::action::{Action, PerAction};
 use crate::claim_name::{ClaimName, ROOT};
 use crate::claim_set::{ClaimSet, Grants, Vocabulary};
 use crate::claims_file::{self, ClaimsError, ClaimsFile};
@@ -18,15 +18,32 @@ const SYSTEM_DESCRIPTORS: &str = "domains/systemDescriptors";
 
 /// Index of a claim in the hierarchy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ClaimId(usize);
+pub struct ClaimId(usize);
 
 /// A claim at its place.
 #[derive(Debug, Clone)]
-pub(crate) struct Claim {
+pub struct Claim {
     pub(crate) name: ClaimName,
     parent: Option<ClaimId>,
     /// Default strategies; none where the parent decides.
     pub(crate) defaults: PerAction<Vec<Strategy>>,
+}
+
+impl Claim {
+    /// Its name.
+    pub fn name(&self) -> &ClaimName {
+        &self.name
+    }
+
+    /// The claim above it; none for the root.
+    pub fn parent(&self) -> Option<ClaimId> {
+        self.parent
+    }
+
+    /// Its own default strategies for an action; none where the claim above it decides.
+    pub fn defaults(&self, action: Action) -> &[Strategy] {
+        self.defaults.get(action)
+    }
 }
 
 /// The hierarchy of resource claims over one model, with the shipped claim sets.
@@ -79,6 +96,31 @@ impl Claims {
     /// The shipped claim sets.
     pub fn shipped(&self) -> &[ClaimSet] {
         &self.shipped
+    }
+
+    /// Every claim, the root `*` among them.
+    pub fn iter(&self) -> impl Iterator<Item = &Claim> {
+        self.nodes.iter()
+    }
+
+    /// A claim by its index.
+    pub fn claim(&self, id: ClaimId) -> &Claim {
+        &self.nodes[id.0]
+    }
+
+    /// The claim of a name.
+    pub fn named(&self, name: &ClaimName) -> Option<&Claim> {
+        self.by_key.get(&name.key()).map(|id| self.claim(*id))
+    }
+
+    /// The claims above one, nearest first.
+    pub fn above<'a>(&'a self, claim: &'a Claim) -> impl Iterator<Item = &'a Claim> {
+        std::iter::successors(claim.parent, |id| self.claim(*id).parent).map(|id| self.claim(id))
+    }
+
+    /// The strategy of a name, published or a custom view's over a resource of the model.
+    pub fn strategy(&self, name: &str) -> Option<Strategy> {
+        Strategy::read(name, |basis| self.is_basis(basis))
     }
 
     /// The claim of a resource.

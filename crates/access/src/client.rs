@@ -47,7 +47,9 @@ impl Scope {
 pub enum Status {
     /// It may.
     Active,
-    /// It may not since this moment.
+    /// It may not for now: its application is not enabled, or it is not approved.
+    Suspended,
+    /// It may not since this moment, and never again.
     Revoked(Timestamp),
 }
 
@@ -66,6 +68,8 @@ pub struct ApiClient {
     pub education_organizations: Arc<[i64]>,
     /// Beginnings of namespaces that it may write, where a strategy asks.
     pub namespace_prefixes: Arc<[String]>,
+    /// Ids of the profiles that its application has.
+    pub profiles: Arc<[i64]>,
     /// Parts of the server that it may call, in order.
     pub scopes: Vec<Scope>,
     /// Whether it may still call.

@@ -16,6 +16,7 @@ use crate::nearest::did_you_mean;
 use crate::secret::RandomError;
 use crate::sql;
 use keys::NewKey;
+pub use keys::{EDUCATION_ORGANIZATIONS_MAX, NAMESPACE_PREFIXES_MAX, TEXT_MAX};
 
 /// What a managing command asks.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
@@ -105,6 +106,9 @@ pub enum ManageError {
     /// What was asked is at odds with how things are.
     #[error("{0}")]
     Refused(String),
+    /// Another process changed the registry at the same moment.
+    #[error("another process changed keys or claim sets at this moment; try again")]
+    Meanwhile,
     /// The store or the system failed.
     #[error(transparent)]
     Access(#[from] AccessError),
@@ -129,8 +133,7 @@ impl Access {
     ///
     /// [`ManageError`]; nothing was changed.
     pub async fn manage(&self, asked: Manage, now: Timestamp) -> Result<Value, ManageError> {
-        let _managing = self.managing.lock().await;
-        self.refresh_managing().await?;
+        let mut change = self.begin_change(now).await?;
         match asked {
             Manage::CreateKey {
                 claim_set,
@@ -141,7 +144,9 @@ impl Access {
             } => {
                 let asked =
                     NewKey { claim_set, name, scopes, education_organizations, namespace_prefixes };
-                self.create_key(asked, now).await
+                let made = self.create_key(&mut change, asked, now)?;
+                change.commit().await?;
+                Ok(made)
             }
             Manage::ListKeys {} => Ok(self.list_keys(now)),
             Manage::RotateKey { key, old_secret_seconds } => {
@@ -151,7 +156,9 @@ impl Access {
                 self.revoke_key(&key, old_secrets_only, now).await
             }
             Manage::PutClaimSet { name, definition } => {
-                self.put_claim_set(&name, &definition, now).await
+                let put = self.put_claim_set(&mut change, &name, &definition)?;
+                change.commit().await?;
+                Ok(put)
             }
             Manage::ListClaimSets {} => Ok(self.list_claim_sets()),
             Manage::Explain { key, method, resource } => {
@@ -172,7 +179,7 @@ impl Access {
     }
 
     /// Writes all of it or none, and gives the version that it has.
-    async fn write(&self, writes: Vec<Sql>) -> Result<i64, ManageError> {
+    pub(crate) async fn write(&self, writes: Vec<Sql>) -> Result<i64, ManageError> {
         let shown = self.version();
         let mut writes = Some(writes);
         let plan = Plan {
@@ -183,10 +190,7 @@ impl Access {
                     _ => None,
                 };
                 if version != Some(shown) {
-                    return Decision::Refuse(ManageError::Refused(
-                        "another process changed keys or claim sets at this moment; try again"
-                            .into(),
-                    ));
+                    return Decision::Refuse(ManageError::Meanwhile);
                 }
                 let count = Sql::new(sql::SET_VERSION, vec![(shown + 1).into()]);
                 let writes = writes.take().into_iter().flatten().chain([count]);

@@ -70,7 +70,13 @@ impl Access {
         };
         let allowed =
             scope == ANY_SCOPE || Scope::read(scope).is_some_and(|scope| client.has_scope(scope));
-        if allowed { Ok(client) } else { Err(out_of_scope(&client, scope)) }
+        if !allowed {
+            return Err(out_of_scope(&client, scope));
+        }
+        if scope == Scope::Data.name() && !client.profiles.is_empty() {
+            return Err(profiles_are_not_enforced());
+        }
+        Ok(client)
     }
 
     /// Issues a token for a key and its secret.
@@ -138,9 +144,10 @@ impl Access {
             let secret = registered.secrets.iter().find(live)?;
             Some((Arc::clone(&registered.client), secret.valid_until))
         });
-        let (client, until) = found
-            .filter(|(client, _)| client.status == Status::Active)
-            .ok_or_else(|| unrecognized("The token's key or secret has been revoked.", true))?;
+        let (client, until) =
+            found.filter(|(client, _)| client.status == Status::Active).ok_or_else(|| {
+                unrecognized("The token's key or secret may not call any more.", true)
+            })?;
         let client = match claims.scope {
             None => client,
             Some(id) if client.education_organizations.contains(&id) => {
@@ -220,6 +227,13 @@ fn unrecognized(what: &str, token_was_sent: bool) -> Problem {
         .hint("Send `Authorization: Bearer TOKEN` with a token from POST /oauth/token.")
         .header(WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
         .header(CACHE_CONTROL, HeaderValue::from_static("no-store"))
+}
+
+/// 501: whoever has a profile would see more than the profile lets it see.
+fn profiles_are_not_enforced() -> Problem {
+    Problem::of(Kind::NotImplemented)
+        .detail("This key's application has a profile, and profiles are not enforced yet.")
+        .hint("Ask the server's operator to take the profile from the application.")
 }
 
 fn out_of_scope(client: &ApiClient, scope: &str) -> Problem {

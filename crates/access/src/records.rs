@@ -3,7 +3,7 @@
 use homeroom_http::Timestamp;
 use homeroom_store::Value;
 
-use crate::client::{Scope, Status};
+use crate::client::{ApiClient, Scope, Status};
 
 /// A client as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,20 @@ pub(crate) struct ClientRecord {
     pub(crate) namespace_prefixes: Vec<String>,
     pub(crate) created: Timestamp,
     pub(crate) status: Status,
+    pub(crate) link: Option<ClientLink>,
+}
+
+/// How a client belongs to an application.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ClientLink {
+    /// Number of the client.
+    pub(crate) id: i64,
+    /// Id of the application.
+    pub(crate) application: i64,
+    /// Name of the client.
+    pub(crate) name: String,
+    /// Whether it may call.
+    pub(crate) is_approved: bool,
 }
 
 /// A secret of a client, as it is stored.
@@ -33,12 +47,35 @@ impl SecretRecord {
     }
 }
 
+impl From<&ApiClient> for ClientRecord {
+    /// A client as it is in memory, without its place in an application.
+    fn from(client: &ApiClient) -> Self {
+        Self {
+            key: client.key.clone(),
+            application: client.application.clone(),
+            claim_set: client.claim_set.clone(),
+            scopes: client.scopes.clone(),
+            education_organizations: client.education_organizations.to_vec(),
+            namespace_prefixes: client.namespace_prefixes.to_vec(),
+            created: client.created,
+            status: client.status,
+            link: None,
+        }
+    }
+}
+
 impl ClientRecord {
     /// Reads a row of [`crate::sql::CLIENTS`]; none where it cannot be understood.
     pub(crate) fn read(row: &[Value]) -> Option<Self> {
+        let (row, link) = row.split_at_checked(8)?;
         let [key, application, claim_set, scopes, organizations, prefixes, created, revoked] = row
         else {
             return None;
+        };
+        let link = ClientLink::read(link);
+        let unrevoked = match &link {
+            Some(link) if !link.is_approved => Status::Suspended,
+            _ => Status::Active,
         };
         Some(Self {
             key: key.as_text()?.to_owned(),
@@ -50,7 +87,8 @@ impl ClientRecord {
             created: Timestamp(created.as_integer()?),
             status: revoked
                 .as_integer()
-                .map_or(Status::Active, |moment| Status::Revoked(Timestamp(moment))),
+                .map_or(unrevoked, |moment| Status::Revoked(Timestamp(moment))),
+            link,
         })
     }
 
@@ -66,6 +104,30 @@ impl ClientRecord {
             json(self.education_organizations.clone().into()),
             json(self.namespace_prefixes.clone().into()),
             self.created.0.into(),
+        ]
+    }
+}
+
+impl ClientLink {
+    /// Reads the columns of a link; none for a client that belongs to no application.
+    fn read(row: &[Value]) -> Option<Self> {
+        let [id, application, name, approved] = row else { return None };
+        Some(Self {
+            id: id.as_integer()?,
+            application: application.as_integer()?,
+            name: name.as_text()?.to_owned(),
+            is_approved: approved.as_integer()? != 0,
+        })
+    }
+
+    /// The arguments of [`crate::sql::PUT_LINK`].
+    pub(crate) fn arguments(&self, key: &str) -> Vec<Value> {
+        vec![
+            key.into(),
+            self.id.into(),
+            self.application.into(),
+            self.name.as_str().into(),
+            i64::from(self.is_approved).into(),
         ]
     }
 }

@@ -1,33 +1,56 @@
 //! Clients and claim sets in memory, as the store has them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use crate::claim_set::{ClaimSet, fold_name};
 use crate::claims::Claims;
 use crate::client::ApiClient;
-use crate::records::{ClientRecord, SecretRecord};
+use crate::items::{ItemKind, Items, stable_id};
+use crate::manage::ManageError;
+use crate::records::{ClientLink, ClientRecord, SecretRecord};
 use crate::rights::Rights;
+
+/// Most claim sets of a store, the shipped ones included.
+const CLAIM_SETS_MAX: usize = 1_000;
 
 /// A client with its live secrets.
 #[derive(Debug, Clone)]
 pub(crate) struct Registered {
     pub(crate) client: Arc<ApiClient>,
     pub(crate) secrets: Vec<SecretRecord>,
+    pub(crate) link: Option<ClientLink>,
 }
 
 /// A claim set with its rights, which are compiled when a client needs them.
 #[derive(Debug)]
-pub(crate) struct KnownSet {
+pub struct KnownSet {
     pub(crate) set: ClaimSet,
+    /// Its number in the Admin API.
+    pub(crate) id: i64,
     /// Whether it is shipped, not stored.
     pub(crate) shipped: bool,
     rights: OnceLock<Arc<Rights>>,
 }
 
 impl KnownSet {
-    pub(crate) fn new(set: ClaimSet, shipped: bool) -> Self {
-        Self { set, shipped, rights: OnceLock::new() }
+    pub(crate) fn new(set: ClaimSet, id: i64, shipped: bool) -> Self {
+        Self { set, id, shipped, rights: OnceLock::new() }
+    }
+
+    /// The set.
+    pub fn set(&self) -> &ClaimSet {
+        &self.set
+    }
+
+    /// Its number in the Admin API.
+    pub fn id(&self) -> i64 {
+        self.id
+    }
+
+    /// Whether it is shipped, and so stays as published.
+    pub fn is_shipped(&self) -> bool {
+        self.shipped
     }
 
     fn rights(&self, claims: &Claims) -> Arc<Rights> {
@@ -35,20 +58,124 @@ impl KnownSet {
     }
 }
 
-/// Every client and every claim set.
+/// Every client, every claim set, and what is managed beside them.
 #[derive(Debug, Default)]
-pub(crate) struct Registry {
+pub struct Registry {
     pub(crate) clients: HashMap<String, Registered>,
+    /// Keys of clients by application, and by their number in it.
+    by_application: BTreeMap<i64, BTreeSet<(i64, String)>>,
+    /// Keys of clients by their number.
+    by_number: HashMap<i64, String>,
     /// By folded name.
     pub(crate) sets: BTreeMap<String, KnownSet>,
+    pub(crate) items: Items,
+}
+
+/// A client of an application.
+#[derive(Debug, Clone)]
+pub struct ApplicationClient {
+    /// Its number.
+    pub id: i64,
+    /// Id of its application.
+    pub application: i64,
+    /// Its name.
+    pub name: String,
+    /// Whether it may call, as long as it is not revoked.
+    pub is_approved: bool,
+    /// The client itself.
+    pub client: Arc<ApiClient>,
 }
 
 impl Registry {
     /// A registry that has the shipped sets alone.
     pub(crate) fn new(claims: &Claims) -> Self {
         let sets = claims.shipped().iter();
-        let sets = sets.map(|set| (fold_name(&set.name), KnownSet::new(set.clone(), true)));
-        Self { clients: HashMap::new(), sets: sets.collect() }
+        let sets = sets.map(|set| {
+            let folded = fold_name(&set.name);
+            let id = stable_id(&folded);
+            (folded, KnownSet::new(set.clone(), id, true))
+        });
+        Self { sets: sets.collect(), ..Self::default() }
+    }
+
+    /// An item by its id.
+    pub fn item(&self, kind: ItemKind, id: i64) -> Option<&serde_json::Value> {
+        self.items.get(kind, id)
+    }
+
+    /// All items of a kind, by id.
+    pub fn items(&self, kind: ItemKind) -> impl Iterator<Item = (i64, &serde_json::Value)> {
+        self.items.of(kind)
+    }
+
+    /// All claim sets, by name.
+    pub fn claim_sets(&self) -> impl Iterator<Item = &KnownSet> {
+        self.sets.values()
+    }
+
+    /// The claim set of an id.
+    pub fn claim_set(&self, id: i64) -> Option<&KnownSet> {
+        self.sets.values().find(|known| known.id == id)
+    }
+
+    /// The claim set of a name; blanks, hyphens and case do not matter.
+    pub fn claim_set_named(&self, name: &str) -> Option<&KnownSet> {
+        self.set(name)
+    }
+
+    /// The clients of an application, by number.
+    pub fn clients_of(&self, application: i64) -> impl Iterator<Item = ApplicationClient> {
+        let keys = self.by_application.get(&application).into_iter().flatten();
+        keys.filter_map(|(_, key)| self.linked(key))
+    }
+
+    /// The client of a number.
+    pub fn client_numbered(&self, id: i64) -> Option<ApplicationClient> {
+        self.linked(self.by_number.get(&id)?)
+    }
+
+    fn linked(&self, key: &str) -> Option<ApplicationClient> {
+        let registered = self.clients.get(key)?;
+        let link = registered.link.as_ref()?;
+        Some(ApplicationClient {
+            id: link.id,
+            application: link.application,
+            name: link.name.clone(),
+            is_approved: link.is_approved,
+            client: Arc::clone(&registered.client),
+        })
+    }
+
+    /// The claim set of a folded name, which must be the operator's own.
+    pub(crate) fn own_set(&self, folded: &str) -> Result<&KnownSet, ManageError> {
+        match self.sets.get(folded) {
+            Some(known) if known.shipped => Err(ManageError::Refused(format!(
+                "the claim set `{}` is shipped and stays as published; choose another name",
+                known.set.name
+            ))),
+            Some(known) => Ok(known),
+            None => Err(ManageError::UnknownClaimSet {
+                name: folded.to_owned(),
+                known: self.set_names(),
+            }),
+        }
+    }
+
+    /// The id that a claim set of a folded name has or will have.
+    pub(crate) fn id_for_set(&self, folded: &str) -> Result<i64, ManageError> {
+        if self.sets.contains_key(folded) {
+            return Ok(self.own_set(folded)?.id);
+        }
+        if self.sets.len() >= CLAIM_SETS_MAX {
+            return Err(ManageError::Refused(format!(
+                "there are {CLAIM_SETS_MAX} claim sets already"
+            )));
+        }
+        let mut id = stable_id(folded);
+        while self.claim_set(id).is_some() {
+            id = stable_id(&id.to_string());
+        }
+        Ok(id)
     }
 
     /// The claim set of a name; blanks, hyphens and case do not matter.
@@ -62,9 +189,9 @@ impl Registry {
     }
 
     /// Adds or replaces a stored set; its clients have the new rights at once.
-    pub(crate) fn put_set(&mut self, set: ClaimSet, claims: &Claims) {
+    pub(crate) fn put_set(&mut self, set: ClaimSet, id: i64, claims: &Claims) {
         let folded = fold_name(&set.name);
-        let known = KnownSet::new(set, false);
+        let known = KnownSet::new(set, id, false);
         let rights = known.rights(claims);
         self.sets.insert(folded.clone(), known);
         for registered in self.clients.values_mut() {
@@ -73,6 +200,25 @@ impl Registry {
                     ApiClient { rights: Arc::clone(&rights), ..(*registered.client).clone() };
                 registered.client = Arc::new(client);
             }
+        }
+    }
+
+    /// Removes a stored set, which no client has.
+    pub(crate) fn remove_set(&mut self, folded: &str) {
+        self.sets.remove(folded);
+    }
+
+    /// Removes a client.
+    pub(crate) fn remove_client(&mut self, key: &str) {
+        if let Some(link) = self.clients.remove(key).and_then(|registered| registered.link) {
+            self.unlink(key, &link);
+        }
+    }
+
+    fn unlink(&mut self, key: &str, link: &ClientLink) {
+        self.by_number.remove(&link.id);
+        if let Some(keys) = self.by_application.get_mut(&link.application) {
+            keys.remove(&(link.id, key.to_owned()));
         }
     }
 
@@ -91,7 +237,21 @@ impl Registry {
             Some(known) => known.rights(claims),
             None => Arc::new(Rights::none()),
         };
+        self.remove_client(&record.key);
+        if let Some(link) = &record.link {
+            self.by_number.insert(link.id, record.key.clone());
+            let keys = self.by_application.entry(link.application).or_default();
+            keys.insert((link.id, record.key.clone()));
+        }
+        let application =
+            record.link.as_ref().and_then(|l| self.items.get(ItemKind::Application, l.application));
+        let profiles = application.and_then(|application| application["profileIds"].as_array());
         let client = ApiClient {
+            profiles: profiles
+                .into_iter()
+                .flatten()
+                .filter_map(serde_json::Value::as_i64)
+                .collect(),
             key: record.key.clone(),
             application: record.application,
             claim_set: record.claim_set,
@@ -102,6 +262,7 @@ impl Registry {
             status: record.status,
             created: record.created,
         };
-        self.clients.insert(record.key, Registered { client: Arc::new(client), secrets });
+        let registered = Registered { client: Arc::new(client), secrets, link: record.link };
+        self.clients.insert(record.key, registered);
     }
 }

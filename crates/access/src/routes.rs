@@ -6,13 +6,22 @@ use homeroom_http::{Access as Entry, Kind, Problem, Response, Route, handler, js
 use http::{HeaderValue, Method, StatusCode, header};
 
 use crate::access::Access;
-use crate::client::{ApiClient, Call};
+use crate::client::{ApiClient, Call, Scope};
 use crate::oauth::{Fields, OAuthError, TokenRequest, issued, uncached};
-use crate::recognize::{ANY_SCOPE, TokenRefusal, bearer_token};
+use crate::recognize::{ANY_SCOPE, IssuedToken, TokenRefusal, bearer_token};
 use crate::token_info::token_info;
 
 /// Most bytes of a body.
 const BODY_LIMIT: usize = 16 << 10;
+
+/// The scope that clients of the Ed-Fi Admin API ask for.
+const ADMIN_SCOPE: &str = "edfi_admin_api/full_access";
+
+const NOT_ITS_ORGANIZATION: &str =
+    "The scope, where one is sent, is the id of one of the key's education organizations.";
+
+const NOT_THE_ADMIN_SCOPE: &str =
+    "The scope, where one is sent, is edfi_admin_api/full_access; there is no other here.";
 
 /// The routes of this part.
 pub fn routes(access: &Arc<Access>) -> Vec<Route<ApiClient>> {
@@ -26,31 +35,75 @@ pub fn routes(access: &Arc<Access>) -> Vec<Route<ApiClient>> {
     let recognized = Entry::Token { scope: ANY_SCOPE };
     vec![
         route(Method::POST, "/oauth/token", Entry::Public, handler(access, post_token)),
+        route(
+            Method::POST,
+            "/adminapi/connect/token",
+            Entry::Public,
+            handler(access, post_admin_token),
+        ),
         route(Method::POST, "/oauth/token_info", recognized, handler(access, post_token_info)),
         route(Method::GET, "/.well-known/jwks.json", Entry::Public, handler(access, get_keys)),
     ]
 }
 
 async fn post_token(access: Arc<Access>, mut call: Call) -> Result<Response, Problem> {
+    let request = match token_request(&mut call).await? {
+        Ok(request) => request,
+        Err(error) => return Ok(error.into_response()),
+    };
+    let scope = request.scope.as_deref();
+    answer(access.issue(&request.key, &request.secret, scope, call.now), NOT_ITS_ORGANIZATION)
+}
+
+/// A token for the Admin API: the same as any other, but only for keys that are for management, and
+/// with scopes in the Admin API's words.
+async fn post_admin_token(access: Arc<Access>, mut call: Call) -> Result<Response, Problem> {
+    let request = match token_request(&mut call).await? {
+        Ok(request) => request,
+        Err(error) => return Ok(error.into_response()),
+    };
+    let mut scopes = request.scope.iter().flat_map(|scope| scope.split_whitespace());
+    let issued = if scopes.all(|scope| scope == ADMIN_SCOPE) {
+        access.issue(&request.key, &request.secret, None, call.now)
+    } else {
+        Err(TokenRefusal::Scope)
+    };
+    let is_admin = access.look_up(|registry| {
+        let registered = registry.clients.get(&request.key);
+        registered.is_some_and(|registered| registered.client.has_scope(Scope::Admin))
+    });
+    if issued.is_ok() && !is_admin {
+        return Ok(OAuthError::new(
+            StatusCode::BAD_REQUEST,
+            "unauthorized_client",
+            "This key is not for management; its operator makes one with --scope admin.",
+        )
+        .into_response());
+    }
+    answer(issued, NOT_THE_ADMIN_SCOPE)
+}
+
+/// Reads a token request, whose own errors are answers already.
+async fn token_request(call: &mut Call) -> Result<Result<TokenRequest, OAuthError>, Problem> {
     let body = call.read_body().await?;
     let content_type = call.header(header::CONTENT_TYPE.as_str());
     // A header that is no text is one in a bad form, not one that is absent.
     let authorization =
         call.headers.get(header::AUTHORIZATION).map(|value| value.to_str().unwrap_or("Basic ?"));
-    let request = match TokenRequest::read(authorization, content_type, &body) {
-        Ok(request) => request,
-        Err(error) => return Ok(error.into_response()),
-    };
-    let scope = request.scope.as_deref();
-    match access.issue(&request.key, &request.secret, scope, call.now) {
+    Ok(TokenRequest::read(authorization, content_type, &body))
+}
+
+fn answer(
+    outcome: Result<IssuedToken, TokenRefusal>,
+    wrong_scope: &str,
+) -> Result<Response, Problem> {
+    match outcome {
         Ok(token) => Ok(issued(&token)),
         Err(TokenRefusal::Client) => Ok(OAuthError::invalid_client().into_response()),
-        Err(TokenRefusal::Scope) => Ok(OAuthError::new(
-            StatusCode::BAD_REQUEST,
-            "invalid_scope",
-            "The scope, where one is sent, is the id of one of the key's education organizations.",
-        )
-        .into_response()),
+        Err(TokenRefusal::Scope) => {
+            Ok(OAuthError::new(StatusCode::BAD_REQUEST, "invalid_scope", wrong_scope)
+                .into_response())
+        }
         Err(TokenRefusal::TooMany(seconds)) => Err(Problem::of(Kind::TooManyTokens)
             .header(header::RETRY_AFTER, HeaderValue::from(seconds))),
         Err(TokenRefusal::NoRandom) => Err(Problem::internal("the system gives no random bytes")),

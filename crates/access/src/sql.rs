@@ -10,16 +10,44 @@ pub(crate) const VERSION: &str = "SELECT version FROM access_version WHERE id = 
 
 pub(crate) const SET_VERSION: &str = "UPDATE access_version SET version = ?1 WHERE id = 1";
 
-pub(crate) const CLIENTS: &str = "SELECT api_key, application, claim_set, scopes, \
-     education_organizations, namespace_prefixes, created, revoked FROM api_client ORDER BY api_key";
+pub(crate) const CLIENTS: &str = "SELECT c.api_key, c.application, c.claim_set, c.scopes, \
+     c.education_organizations, c.namespace_prefixes, c.created, c.revoked, \
+     l.id, l.application, l.name, l.approved FROM api_client AS c \
+     LEFT JOIN application_client AS l ON l.api_key = c.api_key ORDER BY c.api_key";
 
-pub(crate) const CLIENT: &str = "SELECT api_key, application, claim_set, scopes, \
-     education_organizations, namespace_prefixes, created, revoked FROM api_client \
-     WHERE api_key = ?1";
+pub(crate) const CLIENT: &str = "SELECT c.api_key, c.application, c.claim_set, c.scopes, \
+     c.education_organizations, c.namespace_prefixes, c.created, c.revoked, \
+     l.id, l.application, l.name, l.approved FROM api_client AS c \
+     LEFT JOIN application_client AS l ON l.api_key = c.api_key WHERE c.api_key = ?1";
 
 pub(crate) const ADD_CLIENT: &str = "INSERT INTO api_client (api_key, application, claim_set, \
      scopes, education_organizations, namespace_prefixes, created, revoked) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL)";
+
+pub(crate) const GRANT_CLIENT: &str = "UPDATE api_client SET application = ?2, claim_set = ?3, \
+     education_organizations = ?4, namespace_prefixes = ?5 WHERE api_key = ?1";
+
+pub(crate) const REMOVE_CLIENT: &str = "DELETE FROM api_client WHERE api_key = ?1";
+
+pub(crate) const PUT_LINK: &str = "INSERT INTO application_client (api_key, id, application, name, \
+     approved) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (api_key) DO UPDATE SET \
+     application = excluded.application, name = excluded.name, approved = excluded.approved";
+
+pub(crate) const REMOVE_LINK: &str = "DELETE FROM application_client WHERE api_key = ?1";
+
+pub(crate) const MANAGED: &str = "SELECT kind, id, definition FROM managed ORDER BY kind, id";
+
+pub(crate) const PUT_MANAGED: &str = "INSERT INTO managed (kind, id, definition) \
+     VALUES (?1, ?2, ?3) ON CONFLICT (kind, id) DO UPDATE SET definition = excluded.definition";
+
+pub(crate) const REMOVE_MANAGED: &str = "DELETE FROM managed WHERE kind = ?1 AND id = ?2";
+
+pub(crate) const MANAGED_LAST: &str = "SELECT kind, id FROM managed_last ORDER BY kind";
+
+pub(crate) const PUT_LAST: &str = "INSERT INTO managed_last (kind, id) VALUES (?1, ?2) \
+     ON CONFLICT (kind) DO UPDATE SET id = excluded.id";
+
+pub(crate) const REMOVE_CLAIM_SET: &str = "DELETE FROM claim_set WHERE folded = ?1";
 
 pub(crate) const REVOKE_CLIENT: &str =
     "UPDATE api_client SET revoked = ?2 WHERE api_key = ?1 AND revoked IS NULL";

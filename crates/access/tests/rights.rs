@@ -90,6 +90,7 @@ fn client(rights: Rights, prefixes: &[&str]) -> ApiClient {
         rights: Arc::new(rights),
         education_organizations: [].into(),
         namespace_prefixes: prefixes.iter().map(|prefix| (*prefix).to_owned()).collect(),
+        profiles: [].into(),
         scopes: vec![Scope::Data],
         status: Status::Active,
         created: Timestamp(0),

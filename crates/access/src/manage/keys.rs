@@ -6,21 +6,20 @@ use serde_json::{Value, json};
 
 use super::ManageError;
 use crate::access::Access;
+use crate::change::{Change, add_secret};
 use crate::client::{Scope, Status};
 use crate::recognize::SECRETS_MAX;
 use crate::records::{ClientRecord, SecretRecord};
 use crate::registry::Registered;
-use crate::secret::{RandomError, new_key, new_secret, new_secret_id};
+use crate::secret::{new_key, new_secret};
 use crate::sql;
 
-/// Most clients of a store.
-const CLIENTS_MAX: usize = 100_000;
 /// Most education organizations of a client.
-const EDUCATION_ORGANIZATIONS_MAX: usize = 10_000;
+pub const EDUCATION_ORGANIZATIONS_MAX: usize = 10_000;
 /// Most namespace prefixes of a client.
-const NAMESPACE_PREFIXES_MAX: usize = 100;
+pub const NAMESPACE_PREFIXES_MAX: usize = 100;
 /// Most characters of a name or a namespace prefix.
-const TEXT_MAX: usize = 255;
+pub const TEXT_MAX: usize = 255;
 
 /// What a new key shall be, as it was asked.
 pub(super) struct NewKey {
@@ -32,8 +31,9 @@ pub(super) struct NewKey {
 }
 
 impl Access {
-    pub(super) async fn create_key(
+    pub(super) fn create_key(
         &self,
+        change: &mut Change<'_>,
         asked: NewKey,
         now: Timestamp,
     ) -> Result<Value, ManageError> {
@@ -46,36 +46,25 @@ impl Access {
             namespace_prefixes: checked_prefixes(asked.namespace_prefixes)?,
             created: now,
             status: Status::Active,
+            link: None,
         };
         let needs_set = record.scopes.contains(&Scope::Data);
-        record.claim_set = self.look_up(|registry| {
-            if registry.clients.len() >= CLIENTS_MAX {
-                return Err(ManageError::Refused(format!("there are {CLIENTS_MAX} keys already")));
-            }
-            match &record.claim_set {
-                None if needs_set => Err(ManageError::NoClaimSet(registry.set_names())),
-                None => Ok(None),
-                Some(name) => match registry.set(name) {
-                    Some(known) => Ok(Some(known.set.name.clone())),
-                    None => Err(ManageError::UnknownClaimSet {
-                        name: name.clone(),
-                        known: registry.set_names(),
-                    }),
-                },
-            }
+        record.claim_set = self.look_up(|registry| match &record.claim_set {
+            None if needs_set => Err(ManageError::NoClaimSet(registry.set_names())),
+            None => Ok(None),
+            Some(name) => match registry.set(name) {
+                Some(known) => Ok(Some(known.set.name.clone())),
+                None => Err(ManageError::UnknownClaimSet {
+                    name: name.clone(),
+                    known: registry.set_names(),
+                }),
+            },
         })?;
         if record.application.is_empty() {
             record.application.clone_from(&record.key);
         }
-        let secret = new_secret()?;
-        let hash = self.hasher.hash(&record.key, &secret);
-        let version = self
-            .write(vec![
-                Sql::new(sql::ADD_CLIENT, record.arguments()),
-                add_secret(&record.key, &hash, now)?,
-            ])
-            .await?;
-        self.reload_client(&record.key, version).await?;
+        let secret = change.add_record(&record)?;
+        change.adopt(&record)?;
         Ok(json!({
             "key": record.key,
             "secret": secret.expose(),
@@ -175,12 +164,6 @@ impl Access {
     }
 }
 
-fn add_secret(key: &str, hash: &blake3::Hash, now: Timestamp) -> Result<Sql, RandomError> {
-    let id = new_secret_id()?;
-    let arguments = vec![id.into(), key.into(), hash.to_hex().to_string().into(), now.0.into()];
-    Ok(Sql::new(sql::ADD_SECRET, arguments))
-}
-
 fn shown(registered: &Registered, now: Timestamp) -> Value {
     let client = &registered.client;
     let live = registered.secrets.iter().filter(|secret| secret.is_live(now));
@@ -194,6 +177,7 @@ fn shown(registered: &Registered, now: Timestamp) -> Value {
         .collect();
     let (status, revoked) = match client.status {
         Status::Active => ("active", None),
+        Status::Suspended => ("suspended", None),
         Status::Revoked(since) => ("revoked", Some(since.to_string())),
     };
     json!({

@@ -1,0 +1,481 @@
+//! A change of the registry: checked against what there is, written whole, live at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use homeroom_http::Timestamp;
+use homeroom_store::Sql;
+use serde_json::{Value, json};
+
+use crate::access::{Access, AccessError};
+use crate::claim_set::{ClaimSet, fold_name};
+use crate::client::{ApiClient, Scope, Status};
+use crate::items::{ItemKind, ODS_INSTANCE};
+use crate::manage::ManageError;
+use crate::records::{ClientLink, ClientRecord};
+use crate::registry::Registry;
+use crate::secret::{RandomError, Secret, new_key, new_secret, new_secret_id};
+use crate::sql;
+
+/// Most clients of a store.
+pub(crate) const CLIENTS_MAX: usize = 100_000;
+
+/// The name under which the numbers of clients are counted.
+const CLIENT_NUMBERS: &str = "api-client";
+
+/// The greatest number that fits the 32 bits that the Admin API has for it.
+const ID_MAX: i64 = i32::MAX as i64;
+
+/// Clients of one change that are read anew one by one; of more, the whole registry is.
+const RELOADED_MAX: usize = 32;
+
+/// What a client of an application may do: everything but its secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientRights {
+    /// Name of the application.
+    pub application: String,
+    /// Name of the claim set, as the registry has it.
+    pub claim_set: Option<String>,
+    /// Education organizations.
+    pub education_organizations: Vec<i64>,
+    /// Beginnings of namespaces.
+    pub namespace_prefixes: Vec<String>,
+}
+
+impl From<&Arc<ApiClient>> for ClientRights {
+    fn from(client: &Arc<ApiClient>) -> Self {
+        Self {
+            application: client.application.clone(),
+            claim_set: client.claim_set.clone(),
+            education_organizations: client.education_organizations.to_vec(),
+            namespace_prefixes: client.namespace_prefixes.to_vec(),
+        }
+    }
+}
+
+/// A new client with its secret, which is shown this once.
+#[derive(Debug, Clone)]
+pub struct NewClient {
+    /// Its number.
+    pub id: i64,
+    /// The key.
+    pub key: String,
+    /// The secret.
+    pub secret: Secret,
+}
+
+/// A change under way: nobody else changes the registry in this process until it goes, and nothing
+/// is written before [`Change::commit`].
+pub struct Change<'a> {
+    access: &'a Access,
+    _managing: tokio::sync::MutexGuard<'a, ()>,
+    now: Timestamp,
+    writes: Vec<Sql>,
+    effects: Vec<Effect>,
+    clients: BTreeSet<String>,
+    last: BTreeMap<&'static str, i64>,
+}
+
+enum Effect {
+    Put(ItemKind, i64, Value),
+    Remove(ItemKind, i64),
+    RemoveClient(String),
+    PutSet(ClaimSet, i64),
+    RemoveSet(String),
+}
+
+impl Access {
+    /// Begins a change of the registry as it stands in the store.
+    ///
+    /// # Errors
+    ///
+    /// [`ManageError::Access`] when the store cannot be read.
+    pub async fn begin_change(&self, now: Timestamp) -> Result<Change<'_>, ManageError> {
+        let managing = self.managing.lock().await;
+        self.refresh_managing().await?;
+        Ok(Change {
+            access: self,
+            _managing: managing,
+            now,
+            writes: vec![],
+            effects: vec![],
+            clients: BTreeSet::new(),
+            last: BTreeMap::new(),
+        })
+    }
+}
+
+/// Attempts to adopt clients, where other processes do the same.
+const ADOPTIONS_MAX: usize = 5;
+
+impl Access {
+    /// Makes applications of the clients that an earlier version has made, and puts the instance
+    /// into a new store.
+    pub(crate) async fn adopt_clients(&self, now: Timestamp) -> Result<(), AccessError> {
+        for _ in 0..ADOPTIONS_MAX {
+            let done = self.try_to_adopt(now).await;
+            match done {
+                Ok(()) => return Ok(()),
+                Err(ManageError::Meanwhile) => {}
+                Err(ManageError::Access(error)) => return Err(error),
+                Err(error) => {
+                    tracing::warn!(%error, "keys of an earlier version are no applications yet");
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn try_to_adopt(&self, now: Timestamp) -> Result<(), ManageError> {
+        let mut change = self.begin_change(now).await?;
+        let mut orphans: Vec<ClientRecord> = change.look_up(|registry| {
+            let clients = registry.clients.values().filter(|registered| registered.link.is_none());
+            let active = clients.filter(|registered| registered.client.status == Status::Active);
+            active.map(|registered| (&*registered.client).into()).collect()
+        });
+        orphans.sort_by(|a, b| (a.created, &a.key).cmp(&(b.created, &b.key)));
+        for record in orphans {
+            change.adopt(&record)?;
+        }
+        if change.look_up(|registry| registry.item(ItemKind::OdsInstance, ODS_INSTANCE).is_none()) {
+            let instance = json!({"name": "Homeroom", "instanceType": "OdsInstance"});
+            change.put(ItemKind::OdsInstance, Some(ODS_INSTANCE), instance)?;
+        }
+        change.commit().await
+    }
+}
+
+impl Change<'_> {
+    /// Makes an application of its own of a client that has none, if it is one for data.
+    pub(crate) fn adopt(&mut self, record: &ClientRecord) -> Result<(), ManageError> {
+        if !record.scopes.contains(&Scope::Data) {
+            return Ok(());
+        }
+        let application = json!({
+            "applicationName": record.application,
+            "vendorId": null,
+            "claimSetName": record.claim_set,
+            "educationOrganizationIds": record.education_organizations,
+            "profileIds": [],
+            "odsInstanceIds": [ODS_INSTANCE],
+        });
+        let id = self.put(ItemKind::Application, None, application)?;
+        self.link_client(&record.key, id, &record.application, true)?;
+        Ok(())
+    }
+
+    /// Looks something up in the registry as it was before this change.
+    pub fn look_up<T>(&self, ask: impl FnOnce(&Registry) -> T) -> T {
+        self.access.look_up(ask)
+    }
+
+    /// Adds an item, or replaces the one that has the id; gives its id.
+    ///
+    /// # Errors
+    ///
+    /// [`ManageError::Refused`] when all ids are used up.
+    pub fn put(
+        &mut self,
+        kind: ItemKind,
+        id: Option<i64>,
+        definition: Value,
+    ) -> Result<i64, ManageError> {
+        let id = match id {
+            Some(id) => id,
+            None => self.next_id(kind.name())?,
+        };
+        let arguments = vec![kind.name().into(), id.into(), definition.to_string().into()];
+        self.writes.push(Sql::new(sql::PUT_MANAGED, arguments));
+        self.effects.push(Effect::Put(kind, id, definition));
+        Ok(id)
+    }
+
+    /// Removes an item.
+    pub fn remove(&mut self, kind: ItemKind, id: i64) {
+        self.writes.push(Sql::new(sql::REMOVE_MANAGED, vec![kind.name().into(), id.into()]));
+        self.effects.push(Effect::Remove(kind, id));
+    }
+
+    /// Makes a client of an application, with a key and a secret.
+    ///
+    /// # Errors
+    ///
+    /// [`ManageError`] when there are as many clients as there may be, or no random bytes.
+    pub fn add_client(
+        &mut self,
+        application: i64,
+        name: &str,
+        is_approved: bool,
+        rights: ClientRights,
+    ) -> Result<NewClient, ManageError> {
+        let record = ClientRecord {
+            key: new_key()?,
+            application: rights.application,
+            claim_set: rights.claim_set,
+            scopes: vec![Scope::Data],
+            education_organizations: rights.education_organizations,
+            namespace_prefixes: rights.namespace_prefixes,
+            created: self.now,
+            status: Status::Active,
+            link: None,
+        };
+        let secret = self.add_record(&record)?;
+        let id = self.link_client(&record.key, application, name, is_approved)?;
+        Ok(NewClient { id, key: record.key, secret })
+    }
+
+    /// Adds a client that belongs to no application yet; gives its secret.
+    pub(crate) fn add_record(&mut self, record: &ClientRecord) -> Result<Secret, ManageError> {
+        if self.look_up(|registry| registry.clients.len()) >= CLIENTS_MAX {
+            return Err(ManageError::Refused(format!("there are {CLIENTS_MAX} keys already")));
+        }
+        let secret = new_secret()?;
+        let hash = self.access.hasher.hash(&record.key, &secret);
+        self.writes.push(Sql::new(sql::ADD_CLIENT, record.arguments()));
+        self.writes.push(add_secret(&record.key, &hash, self.now)?);
+        self.clients.insert(record.key.clone());
+        Ok(secret)
+    }
+
+    /// Makes a client that belongs to none one of an application; gives its number.
+    pub(crate) fn link_client(
+        &mut self,
+        key: &str,
+        application: i64,
+        name: &str,
+        is_approved: bool,
+    ) -> Result<i64, ManageError> {
+        let id = self.next_id(CLIENT_NUMBERS)?;
+        self.put_link(key, ClientLink { id, application, name: name.into(), is_approved });
+        Ok(id)
+    }
+
+    /// Changes the name of a client, its application, and whether it may call.
+    ///
+    /// # Errors
+    ///
+    /// [`ManageError::UnknownKey`] where no application has such a client.
+    pub fn change_client(
+        &mut self,
+        key: &str,
+        application: i64,
+        name: &str,
+        is_approved: bool,
+    ) -> Result<(), ManageError> {
+        let link = self.look_up(|registry| registry.clients.get(key)?.link.clone());
+        let id = link.ok_or_else(|| unknown(key))?.id;
+        self.put_link(key, ClientLink { id, application, name: name.into(), is_approved });
+        Ok(())
+    }
+
+    fn put_link(&mut self, key: &str, link: ClientLink) {
+        self.writes.push(Sql::new(sql::PUT_LINK, link.arguments(key)));
+        self.clients.insert(key.to_owned());
+    }
+
+    /// Gives a client other rights.
+    pub fn grant(&mut self, key: &str, rights: &ClientRights) {
+        let json = |list: Value| homeroom_store::Value::Text(list.to_string());
+        let arguments = vec![
+            key.into(),
+            rights.application.as_str().into(),
+            rights.claim_set.clone().into(),
+            json(rights.education_organizations.clone().into()),
+            json(rights.namespace_prefixes.clone().into()),
+        ];
+        self.writes.push(Sql::new(sql::GRANT_CLIENT, arguments));
+        self.clients.insert(key.to_owned());
+    }
+
+    /// Ends all secrets of a client, and with them all its tokens, and makes a new one.
+    ///
+    /// # Errors
+    ///
+    /// [`ManageError::Refused`] for a key that was revoked, which stays so.
+    pub fn reset_secret(&mut self, key: &str) -> Result<Secret, ManageError> {
+        let status = self.look_up(|registry| Some(registry.clients.get(key)?.client.status));
+        match status {
+            None => return Err(unknown(key)),
+            Some(Status::Revoked(since)) => {
+                return Err(ManageError::Refused(format!(
+                    "the key {key} was revoked at {since} and stays so; make another"
+                )));
+            }
+            Some(Status::Active | Status::Suspended) => {}
+        }
+        let secret = new_secret()?;
+        let hash = self.access.hasher.hash(key, &secret);
+        self.writes.push(Sql::new(sql::REMOVE_SECRETS_OF, vec![key.into()]));
+        self.writes.push(add_secret(key, &hash, self.now)?);
+        self.clients.insert(key.to_owned());
+        Ok(secret)
+    }
+
+    /// Removes a client with its secrets.
+    pub fn remove_client(&mut self, key: &str) {
+        for text in [sql::REMOVE_SECRETS_OF, sql::REMOVE_LINK, sql::REMOVE_CLIENT] {
+            self.writes.push(Sql::new(text, vec![key.into()]));
+        }
+        self.effects.push(Effect::RemoveClient(key.to_owned()));
+    }
+
+    /// Adds or replaces a claim set of the operator's own; gives its id.
+    ///
+    /// # Errors
+    ///
+    /// [`ManageError::Refused`] for a shipped one, and when there are too many.
+    pub fn put_claim_set(&mut self, set: ClaimSet) -> Result<i64, ManageError> {
+        let folded = fold_name(&set.name);
+        let id = self.look_up(|registry| registry.id_for_set(&folded))?;
+        self.write_set(set, folded, id);
+        Ok(id)
+    }
+
+    fn write_set(&mut self, set: ClaimSet, folded: String, id: i64) {
+        let mut definition = set.to_json();
+        definition["id"] = id.into();
+        let arguments = vec![
+            folded.into(),
+            set.name.as_str().into(),
+            definition.to_string().into(),
+            self.now.0.into(),
+        ];
+        self.writes.push(Sql::new(sql::PUT_CLAIM_SET, arguments));
+        self.effects.push(Effect::PutSet(set, id));
+    }
+
+    /// Gives a claim set another name; applications that have it keep it.
+    ///
+    /// # Errors
+    ///
+    /// [`ManageError::Refused`] for a shipped one, and where another has the name.
+    pub fn rename_claim_set(&mut self, from: &str, to: &str) -> Result<(), ManageError> {
+        let (old, new) = (fold_name(from), fold_name(to));
+        let (mut set, id, clients, applications) = self.look_up(|registry| {
+            let known = registry.own_set(&old)?;
+            if old != new && registry.sets.contains_key(&new) {
+                return Err(ManageError::Refused(format!("there is a claim set `{to}` already")));
+            }
+            let has_it = |name: Option<&str>| name.map(fold_name).as_ref() == Some(&old);
+            let clients = registry.clients.values().map(|registered| &registered.client);
+            let clients: Vec<(String, ClientRights)> = clients
+                .filter(|client| has_it(client.claim_set.as_deref()))
+                .map(|client| (client.key.clone(), client.into()))
+                .collect();
+            let applications: Vec<(i64, Value)> = registry
+                .items
+                .of(ItemKind::Application)
+                .filter(|(_, application)| has_it(application["claimSetName"].as_str()))
+                .map(|(id, application)| (id, application.clone()))
+                .collect();
+            Ok((known.set.clone(), known.id, clients, applications))
+        })?;
+        to.trim().clone_into(&mut set.name);
+        if old != new {
+            self.remove_set(old);
+        }
+        let name = set.name.clone();
+        self.write_set(set, new, id);
+        for (key, rights) in clients {
+            self.grant(&key, &ClientRights { claim_set: Some(name.clone()), ..rights });
+        }
+        for (id, mut application) in applications {
+            application["claimSetName"] = name.as_str().into();
+            self.put(ItemKind::Application, Some(id), application)?;
+        }
+        Ok(())
+    }
+
+    /// Removes a claim set of the operator's own.
+    ///
+    /// # Errors
+    ///
+    /// [`ManageError::Refused`] for a shipped one, and for one that a key has.
+    pub fn remove_claim_set(&mut self, name: &str) -> Result<(), ManageError> {
+        let folded = fold_name(name);
+        self.look_up(|registry| {
+            registry.own_set(&folded)?;
+            let sets = registry.clients.values().filter_map(|r| r.client.claim_set.as_deref());
+            match sets.filter(|set| fold_name(set) == folded).count() {
+                0 => Ok(()),
+                keys => Err(ManageError::Refused(format!(
+                    "the claim set `{name}` is that of {keys} key(s); give them another first"
+                ))),
+            }
+        })?;
+        self.remove_set(folded);
+        Ok(())
+    }
+
+    fn remove_set(&mut self, folded: String) {
+        self.writes.push(Sql::new(sql::REMOVE_CLAIM_SET, vec![folded.as_str().into()]));
+        self.effects.push(Effect::RemoveSet(folded));
+    }
+
+    /// Writes all of the change or none; it holds from the next request on.
+    ///
+    /// # Errors
+    ///
+    /// [`ManageError::Meanwhile`] where another process was quicker; nothing was changed.
+    pub async fn commit(self) -> Result<(), ManageError> {
+        if self.writes.is_empty() {
+            return Ok(());
+        }
+        let Self { access, mut writes, effects, clients, last, .. } = self;
+        for (kind, id) in &last {
+            writes.push(Sql::new(sql::PUT_LAST, vec![(*kind).into(), (*id).into()]));
+        }
+        let version = access.write(writes).await?;
+        if clients.len() > RELOADED_MAX {
+            return Ok(access.refresh_managing().await?);
+        }
+        let mut records = vec![];
+        for key in &clients {
+            records.push(access.stored_client(key).await?);
+        }
+        access.change(version, |registry| {
+            for (kind, id) in last {
+                registry.items.set_last(kind, id);
+            }
+            for effect in effects {
+                match effect {
+                    Effect::Put(kind, id, definition) => registry.items.put(kind, id, definition),
+                    Effect::Remove(kind, id) => registry.items.remove(kind, id),
+                    Effect::RemoveClient(key) => registry.remove_client(&key),
+                    Effect::PutSet(set, id) => registry.put_set(set, id, &access.claims),
+                    Effect::RemoveSet(folded) => registry.remove_set(&folded),
+                }
+            }
+            for (record, secrets) in records {
+                registry.put_client(record, secrets, &access.claims);
+            }
+        });
+        Ok(())
+    }
+
+    fn next_id(&mut self, kind: &'static str) -> Result<i64, ManageError> {
+        let stored = self.look_up(|registry| registry.items.last(kind));
+        let last = self.last.entry(kind).or_insert(stored);
+        if *last >= ID_MAX {
+            return Err(ManageError::Refused(format!("every id of a {kind} is used up")));
+        }
+        *last += 1;
+        Ok(*last)
+    }
+}
+
+/// A row with the hash of a new secret.
+pub(crate) fn add_secret(
+    key: &str,
+    hash: &blake3::Hash,
+    now: Timestamp,
+) -> Result<Sql, RandomError> {
+    let id = new_secret_id()?;
+    let arguments = vec![id.into(), key.into(), hash.to_hex().to_string().into(), now.0.into()];
+    Ok(Sql::new(sql::ADD_SECRET, arguments))
+}
+
+fn unknown(key: &str) -> ManageError {
+    ManageError::UnknownKey { key: key.to_owned(), hint: String::new() }
+}
