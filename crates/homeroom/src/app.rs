@@ -100,6 +100,7 @@ impl App {
         let metadata = Metadata::new(model).with_browser_page(page);
         let mut routes = metadata::routes(&metadata);
         routes.extend(homeroom_access::routes(&self.access));
+        routes.extend(homeroom_admin::routes(&self.access));
         routes.extend(homeroom_data::routes(&self.data));
         routes.extend(probes::routes(&self.ready));
         routes

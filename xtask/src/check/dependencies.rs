@@ -14,6 +14,7 @@ const KNOWS: &[(&str, &[&str])] = &[
     ("homeroom-store", &[]),
     ("homeroom-district", &["homeroom-model"]),
     ("homeroom-access", &["homeroom-http", "homeroom-store", "homeroom-model"]),
+    ("homeroom-admin", &["homeroom-access", "homeroom-http", "homeroom-store"]),
     ("homeroom-gateway", &["homeroom-access", "homeroom-http", "homeroom-store", "homeroom-model"]),
     ("homeroom-data", &["homeroom-access", "homeroom-http", "homeroom-store", "homeroom-model"]),
     (

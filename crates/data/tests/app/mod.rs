@@ -116,6 +116,7 @@ impl TestApp {
         access.set_education_organizations(Arc::new(data.clone()));
         let mut routes = metadata::routes(&Metadata::new(model));
         routes.extend(homeroom_access::routes(&access));
+        routes.extend(homeroom_admin::routes(&access));
         routes.extend(homeroom_data::routes(&data));
         let metrics = Arc::new(Metrics::new("0.0.0"));
         let door = FrontDoor::new(routes, Arc::clone(&access), metrics, Limits::default()).unwrap();

@@ -9,9 +9,10 @@ use crate::app::failures::Failures;
 use crate::app::{FULL_ACCESS, TestApp};
 
 /// What anybody may call. A new line here is a decision.
-const PUBLIC: [&str; 11] = [
+const PUBLIC: [&str; 14] = [
     "GET /",
     "GET /.well-known/jwks.json",
+    "GET /adminapi",
     "GET /metadata",
     "GET /metadata/changequeries/v1/swagger.json",
     "GET /metadata/data/v3/dependencies",
@@ -20,6 +21,8 @@ const PUBLIC: [&str; 11] = [
     "GET /metadata/xsd",
     "GET /metadata/xsd/{schema}/files",
     "GET /metadata/xsd/{schema}/{file}",
+    "POST /adminapi/connect/register",
+    "POST /adminapi/connect/token",
     "POST /oauth/token",
 ];
 
@@ -28,7 +31,24 @@ const DAY: i64 = 86_400;
 
 /// A token that was issued at `now`, by the part's own route.
 async fn token_of(app: &TestApp, now: Timestamp) -> String {
-    let (key, secret) = app.key(FULL_ACCESS, &[]).await;
+    token_for(app, app.key(FULL_ACCESS, &[]).await, now).await
+}
+
+/// A token of a key for management.
+async fn admin_token_of(app: &TestApp, now: Timestamp) -> String {
+    let asked = homeroom_access::Manage::CreateKey {
+        claim_set: None,
+        name: None,
+        scopes: vec!["admin".into()],
+        education_organizations: vec![],
+        namespace_prefixes: vec![],
+    };
+    let made = app.access.manage(asked, now).await.unwrap();
+    let text = |name: &str| made[name].as_str().unwrap().to_owned();
+    token_for(app, (text("key"), text("secret")), now).await
+}
+
+async fn token_for(app: &TestApp, (key, secret): (String, String), now: Timestamp) -> String {
     let routes = homeroom_access::routes(&app.access);
     let route = routes.iter().find(|route| route.template == "/oauth/token").unwrap();
     let body = json!({
@@ -60,6 +80,8 @@ async fn token_of(app: &TestApp, now: Timestamp) -> String {
 fn paths(app: &TestApp, template: &str) -> Vec<String> {
     if !template.contains("{endpoint}") {
         let other = template.replace("{schema}", "ed-fi").replace("{file}", "x.xsd");
+        let other = other.replace("{id}", "999").replace("{resourceClaimId}", "999");
+        let other = other.replace("{tenantName}", "default");
         assert!(!other.contains('{'), "{template}: say what its placeholders stand for");
         return vec![other];
     }
@@ -140,8 +162,11 @@ async fn every_other_route_refuses_a_stranger() {
 async fn whoever_is_no_stranger_gets_past_the_same_door() {
     for app in TestApp::on_each_store().await {
         let token = format!("Bearer {}", token_of(&app, Timestamp::now()).await);
+        let admin_token = format!("Bearer {}", admin_token_of(&app, Timestamp::now()).await);
         for route in app.front_door.routes().iter().filter(|r| r.access != Access::Public) {
             let path = &paths(&app, route.template)[0];
+            let is_admin = route.access == Access::Token { scope: "admin" };
+            let token = if is_admin { &admin_token } else { &token };
             let headers = [("authorization", token.as_str()), ("content-type", "application/json")];
 
             let answer = app.send(route.method.clone(), path, &headers, "{}").await;
@@ -151,6 +176,28 @@ async fn whoever_is_no_stranger_gets_past_the_same_door() {
                 "{} {path}: {answer:?}",
                 route.method
             );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_token_of_another_scope_is_refused_with_403() {
+    for app in TestApp::on_each_store().await {
+        let token = format!("Bearer {}", token_of(&app, Timestamp::now()).await);
+        let admin_token = format!("Bearer {}", admin_token_of(&app, Timestamp::now()).await);
+        for route in app.front_door.routes() {
+            let Access::Token { scope } = route.access else { continue };
+            let other = match scope {
+                "admin" => &token,
+                homeroom_access::ANY_SCOPE => continue,
+                _ => &admin_token,
+            };
+            let path = &paths(&app, route.template)[0];
+            let headers = [("authorization", other.as_str()), ("content-type", "application/json")];
+
+            let answer = app.send(route.method.clone(), path, &headers, "{}").await;
+
+            assert_eq!(answer.status, 403, "{} {path}: {answer:?}", route.method);
         }
     }
 }

@@ -1,0 +1,296 @@
+//! Claim sets: listed, made, renamed, copied, exported, imported, and changed claim by claim.
+
+mod import;
+mod shown;
+
+use std::borrow::Cow;
+
+use homeroom_access::{Action, Call, Change, ClaimSet, ItemKind, KnownSet, PerAction, Registry};
+use homeroom_http::{Response, empty_response, json_response};
+use http::StatusCode;
+use serde_json::Value;
+
+use crate::form::{self, Is, Member, needed};
+use crate::hierarchy::Node;
+use crate::list::{By, Filter, Row, answer_list, filter, page};
+use crate::refusal::{Faults, Refusal};
+use crate::resource::{created, deleted, id_of};
+use crate::routes::Admin;
+
+const NOUN: &str = "claim set";
+
+/// The address of all.
+const ALL: &str = "/adminapi/v2/claimSets";
+
+/// Most characters of a name.
+const NAME_MAX: usize = 255;
+
+const NAME: Member = needed("name", Is::Text(NAME_MAX));
+
+const FILTERS: &[Filter] = &[filter("id", By::Number), filter("name", By::Text)];
+
+/// GET of all.
+pub(crate) fn list(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
+    let query = call.query()?;
+    admin.access.look_up(|registry| {
+        let by_set = shown::applications(registry);
+        let rows = registry.claim_sets().map(|known| Row {
+            id: known.id(),
+            members: Cow::Owned(shown::summary(known, &by_set)),
+        });
+        let page = page(&query, rows.collect(), FILTERS)?;
+        answer_list(page.into_iter().map(|row| row.members.into_owned()))
+    })
+}
+
+/// GET of one, and its export: the same, with all its claims.
+pub(crate) fn get(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
+    let id = id_of(call, "id", NOUN)?;
+    admin.access.look_up(|registry| {
+        let known = found(registry, id)?;
+        let mut shown = shown::summary(known, &shown::applications(registry));
+        shown["resourceClaims"] = shown::claims(known.set(), &admin.hierarchy).into();
+        Ok(json_response(StatusCode::OK, shown.to_string()))
+    })
+}
+
+/// POST: a set that grants nothing yet.
+pub(crate) async fn create(admin: &Admin, call: &mut Call) -> Result<Response, Refusal> {
+    let body = form::read_object(call).await?;
+    let change = admin.access.begin_change(call.now).await?;
+    let mut faults = Faults::default();
+    let read = form::read(&body, &[NAME], &mut faults);
+    let name = new_name(&change, &read, None, &mut faults);
+    faults.or_none()?;
+    add(call, change, ClaimSet::new(&name)).await
+}
+
+/// POST …/copy: the same claims under another name.
+pub(crate) async fn copy(admin: &Admin, call: &mut Call) -> Result<Response, Refusal> {
+    let body = form::read_object(call).await?;
+    let change = admin.access.begin_change(call.now).await?;
+    let mut faults = Faults::default();
+    let read = form::read(&body, &[NAME, needed("originalId", Is::Id)], &mut faults);
+    let name = new_name(&change, &read, None, &mut faults);
+    let original = read["originalId"].as_i64().unwrap_or_default();
+    let set = change.look_up(|registry| registry.claim_set(original).map(|k| k.set().clone()));
+    if set.is_none() && original > 0 {
+        faults.add("originalId", format!("There is no claim set with the id {original}."));
+    }
+    faults.or_none()?;
+    let mut set = set.unwrap_or_else(|| ClaimSet::new(&name));
+    set.name = name;
+    add(call, change, set).await
+}
+
+/// POST …/import: what an export of a set has, here or elsewhere.
+pub(crate) async fn import(admin: &Admin, call: &mut Call) -> Result<Response, Refusal> {
+    let body = form::read_object(call).await?;
+    let change = admin.access.begin_change(call.now).await?;
+    let mut faults = Faults::default();
+    let read = form::read(&body, &[NAME], &mut faults);
+    let name = new_name(&change, &read, None, &mut faults);
+    let claims = form::member(&body, "resourceClaims");
+    let set = import::read(&name, claims, admin, &mut faults);
+    faults.or_none()?;
+    add(call, change, set).await
+}
+
+/// PUT: another name.
+pub(crate) async fn rename(admin: &Admin, call: &mut Call) -> Result<Response, Refusal> {
+    let id = id_of(call, "id", NOUN)?;
+    let body = form::read_object(call).await?;
+    let mut change = admin.access.begin_change(call.now).await?;
+    let old = editable(&change, id)?;
+    let mut faults = Faults::default();
+    let read = form::read(&body, &[NAME], &mut faults);
+    let name = new_name(&change, &read, Some(id), &mut faults);
+    faults.or_none()?;
+    change.rename_claim_set(&old.name, &name)?;
+    change.commit().await?;
+    Ok(empty_response(StatusCode::OK))
+}
+
+/// DELETE, of a set that no application and no key has.
+pub(crate) async fn delete(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
+    let id = id_of(call, "id", NOUN)?;
+    let mut change = admin.access.begin_change(call.now).await?;
+    let set = editable(&change, id)?;
+    let applications = change.look_up(|registry| {
+        let of = |item: &Value| {
+            let name = item["claimSetName"].as_str();
+            name.and_then(|name| registry.claim_set_named(name)).map(KnownSet::id) == Some(id)
+        };
+        registry.items(ItemKind::Application).filter(|(_, item)| of(item)).count()
+    });
+    if applications > 0 {
+        let message = format!(
+            "The claim set is that of {applications} application(s); give them another first."
+        );
+        return Err(Refusal::Invalid(Faults::of("id", message)));
+    }
+    change.remove_claim_set(&set.name)?;
+    change.commit().await?;
+    Ok(deleted(NOUN))
+}
+
+/// POST …/resourceClaimActions: grants actions on a claim.
+pub(crate) async fn add_claim(admin: &Admin, call: &mut Call) -> Result<Response, Refusal> {
+    let body = form::read_object(call).await?;
+    let mut change = admin.access.begin_change(call.now).await?;
+    let mut set = editable(&change, id_of(call, "id", NOUN)?)?;
+    let mut faults = Faults::default();
+    let read = form::read(&body, &[needed("resourceClaimId", Is::Id)], &mut faults);
+    let claim = read["resourceClaimId"].as_i64().unwrap_or_default();
+    let node = admin.hierarchy.numbered(claim);
+    if node.is_none() && claim > 0 {
+        faults.add("resourceClaimId", format!("There is no resource claim with the id {claim}."));
+    }
+    let actions = import::actions(&body, "resourceClaimActions", "", &mut faults);
+    faults.or_none()?;
+    if let Some(node) = node {
+        grant(&mut set, node, &actions);
+    }
+    change.put_claim_set(set)?;
+    change.commit().await?;
+    Ok(empty_response(StatusCode::CREATED))
+}
+
+/// PUT …/resourceClaimActions/{id}: other actions on a claim of the set.
+pub(crate) async fn replace_claim(admin: &Admin, call: &mut Call) -> Result<Response, Refusal> {
+    let body = form::read_object(call).await?;
+    change_claim(admin, call, |set, node| {
+        let mut faults = Faults::default();
+        let actions = import::actions(&body, "resourceClaimActions", "", &mut faults);
+        faults.or_none()?;
+        grant(set, node, &actions);
+        Ok(())
+    })
+    .await
+}
+
+/// DELETE …/resourceClaimActions/{id}: nothing on a claim of the set any more.
+pub(crate) async fn remove_claim(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
+    change_claim(admin, call, |set, node| {
+        set.revoke(&node.claim);
+        Ok(())
+    })
+    .await
+}
+
+/// POST …/overrideAuthorizationStrategy: strategies of the set's own for an action on a claim.
+pub(crate) async fn override_strategies(
+    admin: &Admin,
+    call: &mut Call,
+) -> Result<Response, Refusal> {
+    let body = form::read_object(call).await?;
+    change_claim(admin, call, |set, node| {
+        let mut faults = Faults::default();
+        let read = form::read(&body, &[needed("actionName", Is::Text(50))], &mut faults);
+        let name = read["actionName"].as_str().unwrap_or_default();
+        let mut actions = granted(set, node);
+        let action = Action::read(name).filter(|action| actions.get(*action).is_some());
+        if action.is_none() && !name.is_empty() {
+            let message = format!("The set grants no action '{name}' on '{}'.", node.name);
+            faults.add("actionName", message);
+        }
+        let list = form::member(&body, "authorizationStrategies");
+        let strategies =
+            import::strategies(list, "authorizationStrategies", &admin.access, &mut faults);
+        if strategies.is_empty()
+            && list.is_none_or(|list| list.as_array().is_some_and(Vec::is_empty))
+        {
+            faults.add("authorizationStrategies", "Must have at least one name.");
+        }
+        faults.or_none()?;
+        if let Some(action) = action {
+            *actions.get_mut(action) = Some(strategies);
+        }
+        set.grant(node.claim.clone(), actions);
+        Ok(())
+    })
+    .await
+}
+
+/// POST …/resetAuthorizationStrategies: the defaults again, for all actions on a claim.
+pub(crate) async fn reset_strategies(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
+    change_claim(admin, call, |set, node| {
+        let now = granted(set, node);
+        let actions = PerAction::from_fn(|action| now.get(action).as_ref().map(|_| vec![]));
+        set.grant(node.claim.clone(), actions);
+        Ok(())
+    })
+    .await
+}
+
+/// Adds a set under a new name.
+async fn add(call: &Call, mut change: Change<'_>, set: ClaimSet) -> Result<Response, Refusal> {
+    let id = change.put_claim_set(set)?;
+    change.commit().await?;
+    Ok(created(call, ALL, id, None))
+}
+
+/// Changes what an editable set grants on a claim that it has.
+async fn change_claim(
+    admin: &Admin,
+    call: &Call,
+    edit: impl FnOnce(&mut ClaimSet, &Node) -> Result<(), Refusal>,
+) -> Result<Response, Refusal> {
+    let mut change = admin.access.begin_change(call.now).await?;
+    let mut set = editable(&change, id_of(call, "id", NOUN)?)?;
+    let id = id_of(call, "resourceClaimId", "resource claim of this set")?;
+    let node = admin.hierarchy.numbered(id).filter(|node| set.granted(&node.claim).is_some());
+    let node = node.ok_or_else(|| Refusal::not_found("resource claim of this set", id))?;
+    edit(&mut set, node)?;
+    change.put_claim_set(set)?;
+    change.commit().await?;
+    Ok(empty_response(StatusCode::OK))
+}
+
+/// Grants actions on a claim; an action that was granted there keeps the set's own strategies.
+fn grant(set: &mut ClaimSet, node: &Node, actions: &PerAction<bool>) {
+    let now = granted(set, node);
+    let granted = PerAction::from_fn(|action| {
+        actions.get(action).then(|| now.get(action).clone().unwrap_or_default())
+    });
+    set.grant(node.claim.clone(), granted);
+}
+
+fn granted(set: &ClaimSet, node: &Node) -> PerAction<Option<Vec<homeroom_access::Strategy>>> {
+    set.granted(&node.claim).cloned().unwrap_or_default()
+}
+
+fn found(registry: &Registry, id: i64) -> Result<&KnownSet, Refusal> {
+    registry.claim_set(id).ok_or_else(|| Refusal::not_found(NOUN, id))
+}
+
+/// A set of the operator's own.
+fn editable(change: &Change<'_>, id: i64) -> Result<ClaimSet, Refusal> {
+    change.look_up(|registry| {
+        let known = found(registry, id)?;
+        if known.is_shipped() {
+            let message = format!(
+                "The claim set '{}' is system reserved; copy it and change the copy.",
+                known.set().name
+            );
+            return Err(Refusal::Invalid(Faults::of("id", message)));
+        }
+        Ok(known.set().clone())
+    })
+}
+
+/// The name that a body gives, which no other set has.
+fn new_name(change: &Change<'_>, read: &Value, own: Option<i64>, faults: &mut Faults) -> String {
+    let name = read["name"].as_str().unwrap_or_default().to_owned();
+    if !name.is_empty() && name.chars().all(|letter| letter == '-' || letter.is_whitespace()) {
+        faults.add("name", "Must have a letter.");
+    }
+    let other = change.look_up(|registry| {
+        let known = registry.claim_set_named(&name)?;
+        (Some(known.id()) != own).then(|| known.set().name.clone())
+    });
+    if let Some(other) = other {
+        faults.add("name", format!("There is a claim set '{other}' already."));
+    }
+    name
+}

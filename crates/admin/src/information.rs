@@ -1,0 +1,43 @@
+//! What answers here, and the one tenant; registration, which is not offered.
+
+use homeroom_access::Call;
+use homeroom_http::{Kind, Problem, Response, json_response};
+use http::StatusCode;
+use serde_json::json;
+
+use crate::refusal::Refusal;
+use crate::routes::Admin;
+
+/// The version of the Admin API whose paths and members are served.
+const API_VERSION: &str = "2.3";
+
+/// The name of the one tenant, as the Ed-Fi Admin API calls it without tenants.
+const TENANT: &str = "default";
+
+/// GET of the part itself.
+pub(crate) fn get(_: &Admin, _: &Call) -> Result<Response, Refusal> {
+    let body = json!({"version": API_VERSION, "build": env!("CARGO_PKG_VERSION")});
+    Ok(json_response(StatusCode::OK, body.to_string()))
+}
+
+/// GET of all tenants.
+pub(crate) fn list_tenants(_: &Admin, _: &Call) -> Result<Response, Refusal> {
+    Ok(json_response(StatusCode::OK, json!([{"tenantName": TENANT}]).to_string()))
+}
+
+/// GET of one tenant.
+pub(crate) fn get_tenant(_: &Admin, call: &Call) -> Result<Response, Refusal> {
+    if !call.params.get("tenantName").eq_ignore_ascii_case(TENANT) {
+        let detail = format!("This server has one tenant, '{TENANT}'.");
+        return Err(Problem::of(Kind::NotFound).detail(detail).into());
+    }
+    Ok(json_response(StatusCode::OK, json!({"tenantName": TENANT}).to_string()))
+}
+
+/// POST of a client of a stranger's own: refused, since whoever may do this may do everything.
+pub(crate) fn register(_: &Admin, _: &Call) -> Result<Response, Refusal> {
+    Err(Problem::of(Kind::AccessDenied)
+        .detail("Keys for management are made on the server alone.")
+        .hint("Ask the server's operator to run: homeroom keys create --scope admin")
+        .into())
+}

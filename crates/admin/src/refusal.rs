@@ -1,0 +1,182 @@
+//! Why a request is not done, and how that is told.
+
+use std::collections::BTreeMap;
+
+use homeroom_access::{AccessError, Call, ManageError};
+use homeroom_http::{Kind, Problem, Response, json_response};
+use homeroom_store::StoreError;
+use http::{HeaderValue, StatusCode, header};
+use serde_json::{Map, Value, json};
+
+/// Most violations of one request that are told.
+const FAULTS_MAX: usize = 200;
+
+/// Why a request is not done.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// The body, or what it would change, breaks rules.
+    Invalid(Faults),
+    /// Anything else.
+    Problem(Problem),
+}
+
+/// Violations by the path of the member, `resourceClaims[0].name`.
+#[derive(Debug, Default)]
+pub(crate) struct Faults(BTreeMap<String, Vec<String>>, usize);
+
+impl Faults {
+    /// A single violation.
+    pub(crate) fn of(path: &str, message: impl Into<String>) -> Self {
+        let mut faults = Self::default();
+        faults.add(path, message);
+        faults
+    }
+
+    /// Adds a violation; what goes beyond the limit is left out.
+    pub(crate) fn add(&mut self, path: &str, message: impl Into<String>) {
+        if self.1 < FAULTS_MAX {
+            self.0.entry(path.to_owned()).or_default().push(message.into());
+        }
+        self.1 += 1;
+    }
+
+    /// Nothing where there is no violation.
+    pub(crate) fn or_none(self) -> Result<(), Refusal> {
+        if self.0.is_empty() { Ok(()) } else { Err(Refusal::Invalid(self)) }
+    }
+
+    /// 400 with the violations in two forms: `errors` by member, as clients of the Ed-Fi Admin API
+    /// read them, and `validationErrors` by JSON path, as everywhere in Homeroom.
+    fn into_response(self, correlation_id: &str) -> Response {
+        let mut by_member: BTreeMap<String, Vec<&String>> = BTreeMap::new();
+        for (path, messages) in &self.0 {
+            by_member.entry(member_of(path)).or_default().extend(messages);
+        }
+        let paths: Map<String, Value> =
+            self.0.iter().map(|(path, messages)| (format!("$.{path}"), json!(messages))).collect();
+        let kind = Kind::DataValidationFailed;
+        let body = json!({
+            "detail": "The request breaks rules; errors lists each with its member.",
+            "type": kind.urn(),
+            "title": "Validation failed",
+            "status": kind.status().as_u16(),
+            "correlationId": correlation_id,
+            "errors": by_member,
+            "validationErrors": paths,
+        });
+        let mut response = json_response(StatusCode::BAD_REQUEST, body.to_string());
+        let problem = HeaderValue::from_static("application/problem+json");
+        response.headers_mut().insert(header::CONTENT_TYPE, problem);
+        response
+    }
+}
+
+/// The member that a path begins with, with a capital letter in front.
+fn member_of(path: &str) -> String {
+    let first = path.split(['.', '[']).next().unwrap_or_default();
+    let mut letters = first.chars();
+    let capital = letters.next().map(|letter| letter.to_ascii_uppercase());
+    capital.into_iter().chain(letters).collect()
+}
+
+impl Refusal {
+    /// 404 for a thing that there is not.
+    pub(crate) fn not_found(noun: &str, id: impl std::fmt::Display) -> Self {
+        let detail = format!("Not found: there is no {noun} with the id {id}; was it deleted?");
+        Self::Problem(Problem::of(Kind::NotFound).detail(detail))
+    }
+
+    /// The answer, or the problem that the front door answers with.
+    pub(crate) fn into_answer(self, correlation_id: &str) -> Result<Response, Problem> {
+        match self {
+            Self::Invalid(faults) => Ok(faults.into_response(correlation_id)),
+            Self::Problem(problem) => Err(problem),
+        }
+    }
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl From<ManageError> for Refusal {
+    fn from(error: ManageError) -> Self {
+        match error {
+            ManageError::NoClaimSet(_)
+            | ManageError::UnknownClaimSet { .. }
+            | ManageError::UnknownKey { .. }
+            | ManageError::Invalid(_)
+            | ManageError::Refused(_) => Self::Invalid(Faults::of("id", sentence(&error))),
+            ManageError::Meanwhile => Self::Problem(Problem::of(Kind::MultiUserConflict)),
+            ManageError::Access(error) => Self::Problem(problem_of(error)),
+        }
+    }
+}
+
+fn problem_of(error: AccessError) -> Problem {
+    let AccessError::Store(error) = error else { return Problem::internal(error) };
+    match error {
+        StoreError::Busy => Problem::busy(1),
+        StoreError::Unsure => Problem::busy(30).detail(
+            "The server's disk or database failed; whether this was written is not known. Look \
+             before you try again.",
+        ),
+        StoreError::DiskFull | StoreError::DiskFailed(_) => {
+            Problem::busy(30).detail("The server's disk is full or fails; nothing was written.")
+        }
+        StoreError::Away(_) | StoreError::Deadline(_) | StoreError::Closed => {
+            Problem::busy(2).detail("The server cannot use its database at the moment.")
+        }
+        StoreError::TooLarge { .. }
+        | StoreError::Failed(_)
+        | StoreError::InUse(_)
+        | StoreError::FromTheFuture { .. }
+        | StoreError::Unusable(_) => Problem::internal(error),
+    }
+}
+
+/// A message as a sentence: a capital letter in front, a full stop behind.
+fn sentence(error: &impl std::fmt::Display) -> String {
+    let text = error.to_string();
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).chain(['.']).collect()
+}
+
+/// What a handler of this part answers, for the call that it answers.
+pub(crate) fn answer(call: &Call, outcome: Result<Response, Refusal>) -> Result<Response, Problem> {
+    outcome.or_else(|refusal| refusal.into_answer(&call.correlation_id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_violation_stands_under_its_member_and_under_its_path() {
+        let mut faults = Faults::of("company", "One.");
+        faults.add("resourceClaims[0].name", "Two.");
+        faults.add("resourceClaims[1]", "Three.");
+
+        let response = faults.into_response("c");
+
+        assert_eq!(response.status(), 400);
+        assert_eq!(response.headers()["content-type"], "application/problem+json");
+        assert_eq!(member_of("resourceClaims[0].name"), "ResourceClaims");
+        assert_eq!(member_of("company"), "Company");
+    }
+
+    #[test]
+    fn violations_beyond_the_limit_are_left_out() {
+        let mut faults = Faults::default();
+
+        for number in 0..1_000 {
+            faults.add(&format!("a[{number}]"), "No.");
+        }
+
+        assert_eq!(faults.0.len(), FAULTS_MAX);
+        assert!(faults.or_none().is_err());
+    }
+}

@@ -1,0 +1,228 @@
+//! The addresses of this part.
+
+use std::sync::Arc;
+
+use homeroom_access::{Access, ApiClient, Call};
+use homeroom_http::{Access as Entry, Handler, Route, handler};
+use http::Method;
+
+use crate::applications::{self, APPLICATIONS};
+use crate::hierarchy::Hierarchy;
+use crate::instances::{CONTEXTS, DERIVATIVE_INSTANCES, INSTANCES};
+use crate::profiles::PROFILES;
+use crate::refusal::answer;
+use crate::resource::Resource;
+use crate::vendors::VENDORS;
+use crate::{api_clients, claim_sets, information, resource_claims};
+
+/// Most bytes of a body.
+const BODY_LIMIT: usize = 1 << 20;
+
+/// Most bytes of an imported claim set.
+const IMPORT_LIMIT: usize = 4 << 20;
+
+/// Who may manage.
+const GUARDED: Entry = Entry::Token { scope: "admin" };
+
+/// Resources that are a row of the table.
+static RESOURCES: [&Resource; 6] =
+    [&VENDORS, &APPLICATIONS, &PROFILES, &INSTANCES, &CONTEXTS, &DERIVATIVE_INSTANCES];
+
+/// What every handler of this part has.
+pub(crate) struct Admin {
+    pub(crate) access: Arc<Access>,
+    pub(crate) hierarchy: Hierarchy,
+}
+
+/// A handler that reads the registry.
+macro_rules! reads {
+    ($admin:expr, $answer:expr) => {
+        handler($admin, move |admin: Arc<Admin>, call: Call| async move {
+            answer(&call, $answer(&admin, &call))
+        })
+    };
+}
+
+/// A handler that changes the registry.
+macro_rules! changes {
+    ($admin:expr, $answer:expr) => {
+        handler($admin, |admin: Arc<Admin>, mut call: Call| async move {
+            let outcome = $answer(&admin, &mut call).await;
+            answer(&call, outcome)
+        })
+    };
+}
+
+/// The routes of this part.
+pub fn routes(access: &Arc<Access>) -> Vec<Route<ApiClient>> {
+    let hierarchy = Hierarchy::of(access.claims());
+    let admin = &Arc::new(Admin { access: Arc::clone(access), hierarchy });
+    let mut routes = vec![];
+    for resource in RESOURCES {
+        routes.extend(routes_of(admin, resource));
+    }
+    routes.extend(more_of_resources(admin));
+    routes.extend(routes_of_claim_sets(admin));
+    routes.extend(routes_of_what_is_fixed(admin));
+    routes
+}
+
+fn guarded(
+    method: Method,
+    template: &'static str,
+    handler: Handler<ApiClient>,
+) -> Route<ApiClient> {
+    Route { method, template, access: GUARDED, body_limit: BODY_LIMIT, handler }
+}
+
+fn routes_of(admin: &Arc<Admin>, of: &'static Resource) -> Vec<Route<ApiClient>> {
+    vec![
+        guarded(
+            Method::GET,
+            of.all,
+            reads!(admin, |admin: &Admin, call: &Call| of.list(admin, call)),
+        ),
+        guarded(
+            Method::GET,
+            of.one,
+            reads!(admin, |admin: &Admin, call: &Call| of.get(admin, call)),
+        ),
+        guarded(
+            Method::POST,
+            of.all,
+            handler(admin, move |admin: Arc<Admin>, mut call: Call| async move {
+                let outcome = of.create(&admin, &mut call).await;
+                answer(&call, outcome)
+            }),
+        ),
+        guarded(
+            Method::PUT,
+            of.one,
+            handler(admin, move |admin: Arc<Admin>, mut call: Call| async move {
+                let outcome = of.replace(&admin, &mut call).await;
+                answer(&call, outcome)
+            }),
+        ),
+        guarded(
+            Method::DELETE,
+            of.one,
+            handler(admin, move |admin: Arc<Admin>, call: Call| async move {
+                let outcome = of.delete(&admin, &call).await;
+                answer(&call, outcome)
+            }),
+        ),
+    ]
+}
+
+fn more_of_resources(admin: &Arc<Admin>) -> Vec<Route<ApiClient>> {
+    let of_vendor = |admin: &Admin, call: &Call| applications::list_of(admin, &VENDORS, call);
+    let of_instance = |admin: &Admin, call: &Call| applications::list_of(admin, &INSTANCES, call);
+    vec![
+        guarded(Method::GET, "/adminapi/v2/vendors/{id}/applications", reads!(admin, of_vendor)),
+        guarded(
+            Method::GET,
+            "/adminapi/v2/odsInstances/{id}/applications",
+            reads!(admin, of_instance),
+        ),
+        guarded(
+            Method::PUT,
+            "/adminapi/v2/applications/{id}/reset-credential",
+            changes!(admin, applications::reset_credential),
+        ),
+        guarded(Method::GET, "/adminapi/v2/apiclients", reads!(admin, api_clients::list)),
+        guarded(Method::POST, "/adminapi/v2/apiclients", changes!(admin, api_clients::create)),
+        guarded(Method::GET, "/adminapi/v2/apiclients/{id}", reads!(admin, api_clients::get)),
+        guarded(Method::PUT, "/adminapi/v2/apiclients/{id}", changes!(admin, api_clients::replace)),
+        guarded(
+            Method::DELETE,
+            "/adminapi/v2/apiclients/{id}",
+            changes!(admin, api_clients::delete),
+        ),
+        guarded(
+            Method::PUT,
+            "/adminapi/v2/apiclients/{id}/reset-credential",
+            changes!(admin, api_clients::reset_credential),
+        ),
+    ]
+}
+
+fn routes_of_claim_sets(admin: &Arc<Admin>) -> Vec<Route<ApiClient>> {
+    let import = changes!(admin, claim_sets::import);
+    let import = guarded(Method::POST, "/adminapi/v2/claimSets/import", import);
+    vec![
+        guarded(Method::GET, "/adminapi/v2/claimSets", reads!(admin, claim_sets::list)),
+        guarded(Method::POST, "/adminapi/v2/claimSets", changes!(admin, claim_sets::create)),
+        guarded(Method::POST, "/adminapi/v2/claimSets/copy", changes!(admin, claim_sets::copy)),
+        Route { body_limit: IMPORT_LIMIT, ..import },
+        guarded(Method::GET, "/adminapi/v2/claimSets/{id}", reads!(admin, claim_sets::get)),
+        guarded(Method::PUT, "/adminapi/v2/claimSets/{id}", changes!(admin, claim_sets::rename)),
+        guarded(Method::DELETE, "/adminapi/v2/claimSets/{id}", changes!(admin, claim_sets::delete)),
+        guarded(Method::GET, "/adminapi/v2/claimSets/{id}/export", reads!(admin, claim_sets::get)),
+        guarded(
+            Method::POST,
+            "/adminapi/v2/claimSets/{id}/resourceClaimActions",
+            changes!(admin, claim_sets::add_claim),
+        ),
+        guarded(
+            Method::PUT,
+            "/adminapi/v2/claimSets/{id}/resourceClaimActions/{resourceClaimId}",
+            changes!(admin, claim_sets::replace_claim),
+        ),
+        guarded(
+            Method::DELETE,
+            "/adminapi/v2/claimSets/{id}/resourceClaimActions/{resourceClaimId}",
+            changes!(admin, claim_sets::remove_claim),
+        ),
+        guarded(
+            Method::POST,
+            "/adminapi/v2/claimSets/{id}/resourceClaimActions/{resourceClaimId}/\
+             overrideAuthorizationStrategy",
+            changes!(admin, claim_sets::override_strategies),
+        ),
+        guarded(
+            Method::POST,
+            "/adminapi/v2/claimSets/{id}/resourceClaimActions/{resourceClaimId}/\
+             resetAuthorizationStrategies",
+            changes!(admin, claim_sets::reset_strategies),
+        ),
+    ]
+}
+
+fn routes_of_what_is_fixed(admin: &Arc<Admin>) -> Vec<Route<ApiClient>> {
+    let public = |method, template, handler| Route {
+        access: Entry::Public,
+        ..guarded(method, template, handler)
+    };
+    vec![
+        public(Method::GET, "/adminapi", reads!(admin, information::get)),
+        public(Method::POST, "/adminapi/connect/register", reads!(admin, information::register)),
+        guarded(Method::GET, "/adminapi/v2/tenants", reads!(admin, information::list_tenants)),
+        guarded(
+            Method::GET,
+            "/adminapi/v2/tenants/{tenantName}",
+            reads!(admin, information::get_tenant),
+        ),
+        guarded(Method::GET, "/adminapi/v2/resourceClaims", reads!(admin, resource_claims::list)),
+        guarded(
+            Method::GET,
+            "/adminapi/v2/resourceClaims/{id}",
+            reads!(admin, resource_claims::get),
+        ),
+        guarded(
+            Method::GET,
+            "/adminapi/v2/resourceClaimActions",
+            reads!(admin, resource_claims::list_actions_of_claims),
+        ),
+        guarded(
+            Method::GET,
+            "/adminapi/v2/resourceClaimActionAuthStrategies",
+            reads!(admin, resource_claims::list_strategies_of_claims),
+        ),
+        guarded(Method::GET, "/adminapi/v2/actions", reads!(admin, resource_claims::list_actions)),
+        guarded(
+            Method::GET,
+            "/adminapi/v2/authorizationStrategies",
+            reads!(admin, resource_claims::list_strategies),
+        ),
+    ]
+}

@@ -1,0 +1,120 @@
+//! Vendors: who makes applications, and which namespaces are theirs.
+
+use homeroom_access::{Change, ClientRights, ItemKind, NAMESPACE_PREFIXES_MAX, Registry, TEXT_MAX};
+use serde_json::Value;
+
+use crate::form::{Is, needed, optional};
+use crate::list::{By, filter};
+use crate::refusal::{Faults, Refusal};
+use crate::resource::{Candidate, Resource, nothing_created, nothing_derived};
+
+/// Most vendors.
+const VENDORS_MAX: usize = 10_000;
+
+/// Most characters of an e-mail address (RFC 5321 §4.5.3.1).
+const EMAIL_MAX: usize = 320;
+
+/// Most characters of all prefixes of a vendor.
+const PREFIXES_MAX: usize = NAMESPACE_PREFIXES_MAX * (TEXT_MAX + 1);
+
+/// Vendors.
+pub(crate) static VENDORS: Resource = Resource {
+    kind: ItemKind::Vendor,
+    noun: "vendor",
+    all: "/adminapi/v2/vendors",
+    one: "/adminapi/v2/vendors/{id}",
+    count_max: VENDORS_MAX,
+    members: &[
+        needed("company", Is::Text(TEXT_MAX)),
+        optional("namespacePrefixes", Is::Text(PREFIXES_MAX)),
+        needed("contactName", Is::Text(TEXT_MAX)),
+        needed("contactEmailAddress", Is::Text(EMAIL_MAX)),
+    ],
+    filters: &[
+        filter("id", By::Number),
+        filter("company", By::Text),
+        filter("namespacePrefixes", By::Parts),
+        filter("contactName", By::Text),
+        filter("contactEmailAddress", By::Text),
+    ],
+    only_in_one: &[],
+    check,
+    created: nothing_created,
+    changed,
+    deleted,
+    derived: nothing_derived,
+};
+
+fn check(_: &Registry, vendor: &mut Candidate<'_>) -> Result<(), Refusal> {
+    let email = vendor.text("contactEmailAddress");
+    let is_email = email.split_once('@').is_some_and(|(name, domain)| {
+        !name.is_empty()
+            && !domain.is_empty()
+            && !domain.contains('@')
+            && !email.contains(char::is_whitespace)
+    });
+    if !email.is_empty() && !is_email {
+        vendor.faults.add("contactEmailAddress", "Must be an e-mail address, NAME@DOMAIN.");
+    }
+    let prefixes = prefixes_of(vendor.definition);
+    if prefixes.len() > NAMESPACE_PREFIXES_MAX {
+        let message = format!("A vendor has {NAMESPACE_PREFIXES_MAX} prefixes at most.");
+        vendor.faults.add("namespacePrefixes", message);
+    }
+    if prefixes.iter().any(|prefix| prefix.chars().count() > TEXT_MAX) {
+        let message = format!("Each prefix has {TEXT_MAX} characters at most.");
+        vendor.faults.add("namespacePrefixes", message);
+    }
+    vendor.definition["namespacePrefixes"] = prefixes.join(",").into();
+    Ok(())
+}
+
+/// The beginnings of namespaces that are a vendor's.
+pub(crate) fn prefixes_of(vendor: &Value) -> Vec<String> {
+    let text = vendor["namespacePrefixes"].as_str().unwrap_or_default();
+    let mut prefixes: Vec<String> = vec![];
+    for prefix in text.split(',').map(str::trim).filter(|prefix| !prefix.is_empty()) {
+        if !prefixes.iter().any(|known| known == prefix) {
+            prefixes.push(prefix.to_owned());
+        }
+    }
+    prefixes
+}
+
+/// The keys of all its applications have the new prefixes at once.
+fn changed(change: &mut Change<'_>, id: i64, vendor: &Value) -> Result<(), Refusal> {
+    let prefixes = prefixes_of(vendor);
+    let clients = change.look_up(|registry| {
+        let clients = applications_of(registry, id).flat_map(|(id, _)| registry.clients_of(id));
+        clients.map(|client| client.client).collect::<Vec<_>>()
+    });
+    for client in clients {
+        let rights =
+            ClientRights { namespace_prefixes: prefixes.clone(), ..ClientRights::from(&client) };
+        if *client.namespace_prefixes != *rights.namespace_prefixes {
+            change.grant(&client.key, &rights);
+        }
+    }
+    Ok(())
+}
+
+/// A vendor that has applications stays, so that no key is lost with it.
+fn deleted(change: &mut Change<'_>, id: i64) -> Result<(), Refusal> {
+    let applications = change.look_up(|registry| applications_of(registry, id).count());
+    if applications == 0 {
+        return Ok(());
+    }
+    let message =
+        format!("The vendor has {applications} application(s); delete or move them first.");
+    Err(Refusal::Invalid(Faults::of("id", message)))
+}
+
+/// The applications of a vendor.
+pub(crate) fn applications_of(
+    registry: &Registry,
+    vendor: i64,
+) -> impl Iterator<Item = (i64, &Value)> {
+    registry
+        .items(ItemKind::Application)
+        .filter(move |(_, application)| application["vendorId"].as_i64() == Some(vendor))
+}
