@@ -74,15 +74,22 @@ impl Connector {
         deadline: Duration,
         is_strict: bool,
     ) -> Result<Self, StoreError> {
+        let no_tls = || {
+            StoreError::Unusable(format!(
+                "{url}: this Homeroom does not speak TLS to PostgreSQL; reach the server by a \
+                 socket, a private network or a tunnel, without sslmode"
+            ))
+        };
+        // The driver does not know these two.
+        if url.exposed().contains("sslmode=verify-") {
+            return Err(no_tls());
+        }
         let mut config = Config::from_str(url.exposed()).map_err(|error| {
             let why = std::error::Error::source(&error).map(ToString::to_string);
             StoreError::Unusable(format!("{url} is no address: {}", why.unwrap_or_default()))
         })?;
         if config.get_ssl_mode() == SslMode::Require {
-            return Err(StoreError::Unusable(format!(
-                "{url}: this Homeroom does not speak TLS to PostgreSQL; reach the server by a \
-                 socket, a private network or a tunnel, without sslmode=require"
-            )));
+            return Err(no_tls());
         }
         if config.get_application_name().is_none() {
             config.application_name("homeroom");

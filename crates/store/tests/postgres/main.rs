@@ -6,6 +6,7 @@ mod groups;
 mod nodes;
 mod outages;
 mod proxy;
+mod sessions;
 mod silence;
 mod snapshots;
 mod support;

@@ -1,0 +1,49 @@
+//! What a connection is told, and what is told of it.
+
+use homeroom_store::{Answer, Ask, Decision, Options, Plan, Sql, Store, StoreError, trial};
+
+#[test]
+fn an_address_that_wants_encryption_is_refused() {
+    for mode in ["require", "verify-ca", "verify-full"] {
+        let url = format!("postgres://homeroom:secret@127.0.0.1:1/ods?sslmode={mode}");
+
+        let opened = Store::open(&Options::new(url.parse().unwrap()));
+
+        let Err(StoreError::Unusable(why)) = opened else { panic!("{mode}: {opened:?}") };
+        assert!(why.contains("does not speak TLS") && !why.contains("secret"), "{why}");
+    }
+}
+
+#[test]
+fn a_writer_answers_after_the_disk_whatever_the_server_is_told_later() {
+    for options in trial::postgres().unwrap() {
+        let store = Store::temporary_on(&options, &[]).unwrap();
+        let ask = "SELECT setting || ' by ' || source FROM pg_settings \
+                   WHERE name = 'synchronous_commit'";
+        let plan = Plan {
+            ask: vec![Ask::Sql(Sql::new(ask, vec![]))],
+            decide: |mut found: Vec<Answer>| -> Decision<Answer, ()> {
+                Decision::Write(vec![], found.remove(0))
+            },
+        };
+
+        let found = store.run_blocking(plan).unwrap().value;
+
+        let Answer::Rows(rows) = found else { panic!("{found:?}") };
+        assert_eq!(rows[0][0].as_text(), Some("on by session"));
+    }
+}
+
+#[test]
+fn a_prepared_statement_that_is_gone_is_prepared_on_another_connection() {
+    for options in trial::postgres().unwrap() {
+        let store = Store::temporary_on(&options, &[]).unwrap();
+        let read = |text| store.query_blocking(Sql::new(text, vec![]));
+        assert!(read("SELECT 7").is_ok());
+        assert!(read("DEALLOCATE ALL").is_ok());
+
+        let again = read("SELECT 7");
+
+        assert!(again.is_ok(), "{again:?}");
+    }
+}
