@@ -6,6 +6,7 @@
 //! that related databases share.
 
 mod connection;
+mod driver;
 mod error;
 mod migrate;
 mod reads;
@@ -22,10 +23,8 @@ pub(crate) use views::{replace_views, views_version};
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
-use tokio::runtime::Runtime;
 use tokio_postgres::Row as SqlRow;
 use tokio_postgres::types::ToSql;
 
@@ -33,6 +32,7 @@ use crate::error::StoreError;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 use crate::list::{ListQuery, Page};
 use crate::postgres::connection::{Connector, Shared};
+use crate::postgres::driver::Driver;
 use crate::postgres::error::Fault;
 use crate::postgres::reads::{Lists, Reads};
 use crate::postgres::value::{bytes, document, kind, values};
@@ -43,8 +43,6 @@ use crate::select;
 use crate::sql::{Sql, Value};
 use crate::store::{Job, Options, PostgresUrl};
 
-/// Threads that drive the readers' connections.
-const THREADS: usize = 2;
 /// Longest look for damage.
 const CHECK: Duration = Duration::from_hours(1);
 
@@ -55,8 +53,7 @@ pub(crate) struct Postgres(Arc<Inner>);
 struct Inner {
     queue: Queue,
     reads: Reads,
-    /// Of its own, so that the store needs none of its callers' and outlives them.
-    runtime: Option<Runtime>,
+    driver: Driver,
     is_closed: Arc<AtomicBool>,
 }
 
@@ -70,10 +67,10 @@ pub(crate) fn open(
     let deadline = options.list_deadline;
     let connector = Connector::new(url, schema, deadline, options.strict.is_some())?
         .with_silence_max(options.silence_max);
-    let runtime = runtime()?;
+    let driver = Driver::new()?;
     let (migrated, schema) = (connector.clone(), schema.map(str::to_owned));
     let made = schema.clone();
-    on(&runtime, async move { migrate::migrate(&migrated, made.as_deref()).await })?;
+    driver.wait(async move { migrate::migrate(&migrated, made.as_deref()).await })?;
     let is_closed = Arc::new(AtomicBool::new(false));
     let is_closing = Arc::clone(&is_closed);
     let writer = Writer::new(connector.clone(), options.strict, schema, is_closing)?;
@@ -81,44 +78,19 @@ pub(crate) fn open(
     let answered = Arc::clone(&waiting);
     let queue =
         Queue::start(options.queue, waiting, move |arrivals| writer.work(&arrivals, &answered))?;
-    let reads = Reads::new(connector, runtime.handle().clone(), deadline);
-    Ok(Postgres(Arc::new(Inner { queue, reads, runtime: Some(runtime), is_closed })))
+    let reads = Reads::new(connector, driver.handle(), deadline);
+    Ok(Postgres(Arc::new(Inner { queue, reads, driver, is_closed })))
 }
 
 /// Looks for damage: edges, counts and aliases against documents.
 pub(crate) fn check(url: &PostgresUrl) -> Result<Vec<String>, StoreError> {
     let connector = Connector::new(url, None, CHECK, false)?;
-    let runtime = runtime()?;
-    let problems = on(&runtime, async move { migrate::check(&connector).await });
-    runtime.shutdown_background();
-    problems
-}
-
-fn runtime() -> Result<Runtime, StoreError> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(THREADS)
-        .thread_name("store-postgres")
-        .enable_all()
-        .build()
-        .map_err(|error| StoreError::Failed(error.to_string()))
-}
-
-/// Runs a future on a runtime and waits for it, on whatever thread this is.
-fn on<T: Send + 'static>(
-    runtime: &Runtime,
-    future: impl Future<Output = Result<T, StoreError>> + Send + 'static,
-) -> Result<T, StoreError> {
-    let (reply, answer) = sync_channel(1);
-    runtime.spawn(async move { _ = reply.send(future.await) });
-    answer.recv().unwrap_or(Err(StoreError::Closed))
+    Driver::new()?.wait(async move { migrate::check(&connector).await })
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
         self.close();
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
     }
 }
 
@@ -176,8 +148,7 @@ impl Postgres {
         T: Send + 'static,
         F: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
-        let runtime = self.0.runtime.as_ref().ok_or(StoreError::Closed)?;
-        on(runtime, read(self.clone()))
+        self.0.driver.wait(read(self.clone()))
     }
 
     /// Finds a document by its public id.

@@ -36,6 +36,16 @@ fn a_busy_port_is_named_with_its_setting_and_the_way_out() {
 }
 
 #[test]
+fn a_database_that_cannot_be_reached_is_named() {
+    let place = Place::new();
+
+    let ran = place.run(&["serve", "--store", "postgres://homeroom:secret@127.0.0.1:1/ods"]);
+
+    assert_failed(&ran, &["postgres://homeroom:***@127.0.0.1:1/ods", "Connection refused"]);
+    assert!(!ran.stderr.contains("secret"), "{ran:?}");
+}
+
+#[test]
 fn an_address_of_another_machine_is_named() {
     let place = Place::new();
 

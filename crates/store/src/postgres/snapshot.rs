@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::runtime::Runtime;
 use tokio_postgres::Row as SqlRow;
 use tokio_postgres::types::ToSql;
 
 use crate::error::StoreError;
 use crate::id::{KindId, Uuid};
 use crate::postgres::connection::{Connection, Connector, Role, Shared};
+use crate::postgres::driver::Driver;
 use crate::postgres::error::Fault;
+use crate::postgres::migrate;
 use crate::postgres::value::{bytes, document, kind};
-use crate::postgres::{migrate, on, runtime};
 use crate::row::Row;
 use crate::snapshot::{Deleted, Span};
 use crate::sql::Value;
@@ -48,8 +48,7 @@ const DELETES: &str = "SELECT cv, kind, uuid, key_values, modified FROM tomb \
 /// An open read transaction.
 pub(crate) struct PostgresSnapshot {
     connection: Shared,
-    /// Of its own, so that it needs none of its callers'.
-    runtime: Option<Runtime>,
+    driver: Driver,
     end: Instant,
     time_max: Duration,
 }
@@ -57,9 +56,6 @@ pub(crate) struct PostgresSnapshot {
 impl Drop for PostgresSnapshot {
     fn drop(&mut self) {
         self.connection.abandon();
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
     }
 }
 
@@ -71,23 +67,15 @@ impl PostgresSnapshot {
         time_max: Duration,
     ) -> Result<Self, StoreError> {
         let connector = Connector::new(url, None, time_max.min(TIME_MAX), false)?;
-        let runtime = runtime()?;
-        let taken = on(&runtime, async move {
+        let driver = Driver::new()?;
+        let connection = driver.wait(async move {
             let late = || StoreError::Deadline(time_max);
             match tokio::time::timeout_at(end.into(), begin(&connector)).await {
                 Ok(begun) => begun.map_err(|fault| fault.told(late)),
                 Err(_) => Err(late()),
             }
-        });
-        match taken {
-            Ok(connection) => {
-                Ok(Self { connection: Arc::new(connection), runtime: Some(runtime), end, time_max })
-            }
-            Err(error) => {
-                runtime.shutdown_background();
-                Err(error)
-            }
-        }
+        })?;
+        Ok(Self { connection: Arc::new(connection), driver, end, time_max })
     }
 
     pub(crate) fn newest_change_version(&self) -> Result<i64, StoreError> {
@@ -147,9 +135,8 @@ impl PostgresSnapshot {
         arguments: Vec<Value>,
         read: fn(&SqlRow) -> Result<T, Fault>,
     ) -> Result<Vec<T>, StoreError> {
-        let runtime = self.runtime.as_ref().ok_or(StoreError::Closed)?;
         let (connection, end) = (Arc::clone(&self.connection), self.end);
-        on(runtime, async move {
+        let asked = async move {
             let asked = async {
                 let left = end.saturating_duration_since(Instant::now()).min(TIME_MAX);
                 let left = left.as_millis().max(1);
@@ -159,8 +146,8 @@ impl PostgresSnapshot {
                 connection.query(text, &arguments).await?.iter().map(read).collect()
             };
             Ok(tokio::time::timeout_at(end.into(), asked).await.unwrap_or(Err(Fault::Late)))
-        })?
-        .map_err(|fault| self.told(fault))
+        };
+        self.driver.wait(asked)?.map_err(|fault| self.told(fault))
     }
 
     fn told(&self, fault: Fault) -> StoreError {

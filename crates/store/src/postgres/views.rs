@@ -7,8 +7,9 @@ use tokio_postgres::error::SqlState;
 
 use crate::error::StoreError;
 use crate::postgres::connection::{Connection, Connector, LOCK, Role};
+use crate::postgres::driver::Driver;
 use crate::postgres::error::Fault;
-use crate::postgres::{migrate, on, runtime};
+use crate::postgres::migrate;
 use crate::store::PostgresUrl;
 use crate::views::View;
 
@@ -131,17 +132,14 @@ where
     F: Future<Output = Result<T, Fault>> + Send + 'static,
 {
     let connector = Connector::new(url, None, LOCK, false)?;
-    let runtime = runtime()?;
-    let done = on(&runtime, async move {
+    Driver::new()?.wait(async move {
         let done = async {
             let connection = connector.connect(Role::Writer).await?;
             migrate::expect_newest(&connection, connector.shown()).await?;
             run(connection).await
         };
         done.await.map_err(|fault: Fault| fault.told(|| StoreError::Deadline(LOCK)))
-    });
-    runtime.shutdown_background();
-    done
+    })
 }
 
 fn in_words(fault: Fault, code: &SqlState, schema: &str, name: &str, why: &str) -> Fault {

@@ -47,3 +47,13 @@ fn a_prepared_statement_that_is_gone_is_prepared_on_another_connection() {
         assert!(again.is_ok(), "{again:?}");
     }
 }
+
+#[tokio::test]
+async fn a_database_that_cannot_be_reached_is_told_wherever_it_is_opened() {
+    let options = Options::new("postgres://homeroom@127.0.0.1:1/ods".parse().unwrap());
+
+    let opened = Store::open(&options);
+
+    let Err(StoreError::Unusable(why)) = opened else { panic!("{opened:?}") };
+    assert!(why.contains("127.0.0.1:1/ods") && why.contains("how many connections"), "{why}");
+}

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::error::StoreError;
 use crate::postgres::connection::GREETING;
 use crate::postgres::error::Fault;
 
@@ -55,7 +54,11 @@ impl Outage {
         let mut state = self.state();
         state.pause = (state.pause * 2).clamp(PAUSE.0, PAUSE.1);
         state.until = Some(Instant::now() + state.pause);
-        state.why = fault.clone().told(|| StoreError::Away("it took too long".into())).to_string();
+        state.why = match fault {
+            Fault::Lost(why) | Fault::Again(why) | Fault::Form(why) => why.clone(),
+            Fault::Own(error) | Fault::Everybody(error) => error.to_string(),
+            Fault::Late => "it took too long".to_owned(),
+        };
         self.is_known.store(true, Ordering::Release);
     }
 

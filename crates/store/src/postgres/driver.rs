@@ -1,0 +1,49 @@
+//! What drives connections: a runtime of the store's own, so that it needs none of its callers' and
+//! outlives them.
+
+use std::future::Future;
+use std::sync::mpsc::sync_channel;
+
+use tokio::runtime::{Builder, Handle, Runtime};
+
+use crate::error::StoreError;
+
+/// Threads that drive the readers' connections.
+const THREADS: usize = 2;
+
+/// A runtime that may go on whatever thread; what runs on it is not waited for.
+pub(super) struct Driver(Option<Runtime>);
+
+impl Driver {
+    pub(super) fn new() -> Result<Self, StoreError> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .thread_name("store-postgres")
+            .enable_all()
+            .build()
+            .map_err(|error| StoreError::Failed(error.to_string()))?;
+        Ok(Self(Some(runtime)))
+    }
+
+    pub(super) fn handle(&self) -> Handle {
+        self.0.as_ref().expect("it goes last").handle().clone()
+    }
+
+    /// Runs a future and waits for it, on whatever thread this is.
+    pub(super) fn wait<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = sync_channel(1);
+        self.handle().spawn(async move { _ = reply.send(future.await) });
+        answer.recv().unwrap_or(Err(StoreError::Closed))
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
