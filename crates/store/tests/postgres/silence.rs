@@ -11,7 +11,7 @@ use crate::support::{Does, by_port, in_time, kinds, plan, schema_of, server};
 fn by_gate(options: &Options, change: impl FnOnce(&mut Options)) -> Option<(Store, Gate, Store)> {
     let gate = Gate::before(server(options)?);
     let store = Store::temporary_on(options, &kinds()).unwrap();
-    let mut options = by_port(options, gate.port, Some(&schema_of(&store)));
+    let mut options = by_port(options, gate.port, &schema_of(&store));
     options.silence_max = Duration::from_secs(1);
     change(&mut options);
     let gated = Store::open(&options).unwrap();

@@ -209,14 +209,13 @@ pub fn server(options: &Options) -> Option<String> {
 }
 
 /// The same options by another port of this machine, with one more parameter.
-pub fn by_port(options: &Options, port: u16, parameter: Option<&str>) -> Options {
+pub fn by_port(options: &Options, port: u16, parameter: &str) -> Options {
     let text = address(options);
     let (scheme, rest) = text.split_once("://").unwrap();
     let (place, database) = rest.split_once('/').unwrap_or((rest, ""));
     let user = place.rsplit_once('@').map_or(String::new(), |(user, _)| format!("{user}@"));
     let divider = if database.contains('?') { '&' } else { '?' };
-    let parameter = parameter.map(|parameter| format!("{divider}{parameter}")).unwrap_or_default();
-    let url = format!("{scheme}://{user}127.0.0.1:{port}/{database}{parameter}");
+    let url = format!("{scheme}://{user}127.0.0.1:{port}/{database}{divider}{parameter}");
     Options { url: url.parse().unwrap(), ..options.clone() }
 }
 
