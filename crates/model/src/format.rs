@@ -143,6 +143,8 @@ extension Contact
             ("standard Ed-Fi ed-fi 5\nresource X\n", 2),
             ("standard Ed-Fi ed-fi 5\nresource X xs\n   @ a boolean\n", 3),
             ("standard Ed-Fi ed-fi 5\nresource X xs\n  @ a colour\n", 3),
+            ("standard Ed-Fi ed-fi 5\nresource X xs\n  @ a decimal(39,2)\n", 3),
+            ("standard Ed-Fi ed-fi 5\nresource X xs\n  @ a decimal(5,6)\n", 3),
             ("resource X xs\n", 1),
             ("standard A a 1\nextends ed-fi\n", 2),
             ("standard A a 1\nextension\n", 2),

@@ -17,6 +17,12 @@ use crate::source::{PropertySource, ResourceKind, ResourceSource, Source, Type};
 use crate::words::default_path;
 use crate::xml::extension_name;
 
+/// Schemas that no project may have: claim names have these words where others have a schema.
+pub(crate) const RESERVED_SCHEMAS: [&str; 2] = ["domains", "services"];
+
+/// Most resources of all files together, and most bases.
+const RESOURCES_MAX: usize = 10_000;
+
 /// A model whose files contradict themselves or each other.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{resource}: {message}")]
@@ -32,9 +38,10 @@ pub struct LinkError {
 ///
 /// # Errors
 ///
-/// The first name that nothing has, the first key that goes in a circle, the first reference whose
+/// The first name that is none or that nothing has, the first key that goes in a circle, the first reference whose
 /// members are not its target's key, the first extension that does not fit what it extends.
 pub fn link(sources: &[Source]) -> Result<Model, LinkError> {
+    sources.iter().try_for_each(is_named)?;
     projects_fit(sources)?;
     let sources = &with_common(sources);
     let names = Names::of(sources)?;
@@ -103,6 +110,38 @@ pub fn link(sources: &[Source]) -> Result<Model, LinkError> {
         model.resources.push(resource);
     }
     Ok(model)
+}
+
+/// Whether a project has names that can stand in paths, claims, SQL and XML.
+fn is_named(source: &Source) -> Result<(), LinkError> {
+    let Source { project, schema, version, .. } = source;
+    let plain = |text: &str, more: &str| {
+        text.starts_with(|first: char| first.is_ascii_alphanumeric())
+            && text.chars().all(|letter| letter.is_ascii_alphanumeric() || more.contains(letter))
+    };
+    let is_schema = plain(schema, "-")
+        && schema.starts_with(|first: char| first.is_ascii_lowercase())
+        && !schema.contains(|letter: char| letter.is_ascii_uppercase());
+    if !is_schema || RESERVED_SCHEMAS.contains(&schema.as_str()) {
+        let taken = RESERVED_SCHEMAS.join(" and ");
+        return Err(wrong(
+            schema,
+            format!(
+                "`{schema}` is no schema: small letters, digits and -, a letter first; {taken} are \
+                 taken"
+            ),
+        ));
+    }
+    if !plain(project, "-_") || !plain(version, "-_.") {
+        return Err(wrong(
+            schema,
+            format!(
+                "`{project} {version}` is no name of a project and version: letters, digits, - and _, \
+                 in the version also points"
+            ),
+        ));
+    }
+    Ok(())
 }
 
 /// Whether the first file is a standard and each other one an extension of it.
@@ -309,6 +348,7 @@ impl Linker<'_> {
                 let message = format!("`{EXTENSIONS}` is where extensions stand, and no property");
                 return Err(owner.wrong(message));
             }
+            owner.name("property", &source.name)?;
         }
         sources.iter().map(|source| self.property(owner, source, only)).collect()
     }
@@ -407,5 +447,5 @@ fn wrong(resource: &str, message: impl Into<String>) -> LinkError {
 }
 
 fn index(at: usize) -> u16 {
-    u16::try_from(at).expect("a model has fewer than 65,536 resources")
+    u16::try_from(at).expect("RESOURCES_MAX fits")
 }

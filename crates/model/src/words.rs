@@ -2,6 +2,13 @@
 
 use crate::source::{PropertySource, Type};
 
+/// Whether a text can be the name of a resource or of what belongs to one: letters and digits, a
+/// letter first.
+pub(crate) fn is_word(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.bytes().all(|letter| letter.is_ascii_alphanumeric())
+}
+
 /// The path of elements that the general rule gives a property.
 ///
 /// The name with a capital, without `Descriptor`; a school year's reference without

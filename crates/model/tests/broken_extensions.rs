@@ -184,6 +184,8 @@ fn projects() -> Vec<Row> {
         (("/projectName", json!("My ext")), "$.projectSchema.projectName", "letters, digits"),
         (("/projectEndpointName", json!("ed-fi")), "projectEndpointName", "one of its own"),
         (("/projectEndpointName", json!("Mine")), "projectEndpointName", "small letters"),
+        (("/projectEndpointName", json!("services")), "projectEndpointName", "taken"),
+        (("/projectEndpointName", json!("-mine")), "projectEndpointName", "a letter"),
         (("/projectVersion", json!("one two")), "projectVersion", "such as 1.0.0"),
         (("/compatibleDsRange", json!("4.0.0")), "compatibleDsRange", "the model is of 5.2.0"),
         (("/resourceSchemas", json!([])), "$.projectSchema.resourceSchemas", "must be an object"),
@@ -309,6 +311,16 @@ fn members() -> Vec<Row> {
         },
     }});
     vec![
+        (
+            ("/resourceSchemas/buses/jsonSchemaForInsert/properties/a'b", text(1)),
+            "resourceSchemas.buses.jsonSchemaForInsert.properties.a'b",
+            "no name",
+        ),
+        (
+            ("/resourceSchemas/buses/queryFieldMapping", json!({"a;b": [{"path": "$.busId"}]})),
+            "resourceSchemas.buses.queryFieldMapping.a;b",
+            "no name",
+        ),
         (
             ("/resourceSchemas/buses/jsonSchemaForInsert/required", json!(null)),
             "resourceSchemas.buses.identityJsonPaths[0]",
@@ -461,6 +473,28 @@ fn a_model_file_that_contradicts_the_standard_is_refused_with_the_resource() {
         ("resource A as\n  base Organization\n  @ a int64\n", "mine/A", "organizationId"),
         ("resource A as\n  subject Student b\n  @ a boolean\n", "mine/A", "no root column"),
         ("resource A as\n  unified a b\n  @ a boolean\n", "mine/A", "no place"),
+        ("resource A.B as\n  @ a boolean\n", "mine/A.B", "no name of a resource"),
+        ("resource A ../as\n  @ a boolean\n", "mine/A", "endpoint"),
+        ("resource A as\n  element <A\n  @ a boolean\n", "mine/A", "element"),
+        ("resource A as\n  interchanges ../I\n  @ a boolean\n", "mine/A", "interchange"),
+        ("resource A as\n  @ a boolean\n  ? b' boolean\n", "mine/A", "no name of a property"),
+        ("resource A as\n  @ a boolean\n  ? b []\n    ? c\" boolean\n", "mine/A", "property"),
+        (
+            "resource A as\n  @ sReference -> Student(s'=studentUniqueId)\n",
+            "mine/A",
+            "reference's member",
+        ),
+        (
+            "resource A as\n  @ sReference -> Student(studentUniqueId as s')\n",
+            "mine/A",
+            "reference's member",
+        ),
+        ("extension Student\n  ? a.b boolean\n", "mine/Student", "no name of a property"),
+        ("standard Mine domains 1\nextends ed-fi 5.2.0\n", "domains", "taken"),
+        ("standard Mine ../mine 1\nextends ed-fi 5.2.0\n", "../mine", "no schema"),
+        ("standard <Mine mine 1\nextends ed-fi 5.2.0\n", "mine", "no name of a project"),
+        ("resource A as\n  @ a int32(0..2147483648)\n", "mine/A", "does not fit an int32"),
+        ("resource A as\n  @ a int32(-2147483649..)\n", "mine/A", "does not fit an int32"),
     ] {
         let whole =
             if text.starts_with("standard") { text.into() } else { format!("{head}{text}") };
@@ -472,4 +506,19 @@ fn a_model_file_that_contradicts_the_standard_is_refused_with_the_resource() {
         assert_eq!(error.resource, resource, "{text}: {error}");
         assert!(error.message.contains(part), "{text}: {error}");
     }
+}
+
+#[test]
+fn more_resources_than_a_model_may_have_are_refused() {
+    let mut sources = core();
+    let resources = (0..10_001).map(|at| format!("resource A{at} as{at}\n  @ a boolean\n"));
+    let whole: String = ["standard Mine mine 1.0.0\nextends ed-fi 5.2.0\n".to_owned()]
+        .into_iter()
+        .chain(resources)
+        .collect();
+    sources.push(format::read(&whole).unwrap());
+
+    let error = link(&sources).unwrap_err();
+
+    assert!(error.message.contains("more than 10000 resources"), "{error}");
 }

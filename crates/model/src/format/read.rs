@@ -9,6 +9,9 @@ use crate::source::{
 /// Deepest nesting of objects and collections in a file.
 const DEPTH_MAX: usize = 8;
 
+/// Most digits of a decimal: what fits the 128 bits that tables give it.
+const DECIMAL_DIGITS_MAX: u8 = 38;
+
 /// Reads a model file.
 ///
 /// # Errors
@@ -297,10 +300,19 @@ fn scalar_or_reference(line: Line<'_>, text: &str) -> Result<Type, FormatError> 
                 .split_once(',')
                 .ok_or_else(|| line.wrong("expected `decimal(precision,scale)`"))?;
             let (min, max) = range(bounds.trim())?;
-            let small = |text: &str| {
-                u8::try_from(number(text)?).map_err(|_| line.wrong("more than 255 digits"))
+            let digits = |text: &str| {
+                let digits = u8::try_from(number(text)?).ok();
+                digits.filter(|digits| *digits <= DECIMAL_DIGITS_MAX).ok_or_else(|| {
+                    line.wrong(format!("a decimal has at most {DECIMAL_DIGITS_MAX} digits"))
+                })
             };
-            Ok(Type::Decimal { precision: small(precision)?, scale: small(scale)?, min, max })
+            let (precision, scale) = (digits(precision)?, digits(scale)?);
+            if scale > precision {
+                return Err(line.wrong(format!(
+                    "{precision} digits in all cannot have {scale} of them after the point"
+                )));
+            }
+            Ok(Type::Decimal { precision, scale, min, max })
         }
         _ => Err(line.wrong(format!("`{text}` is no type of a model file"))),
     }

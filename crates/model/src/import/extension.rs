@@ -24,7 +24,7 @@ use super::assemble::empty;
 use super::draft::{Column, ColumnPlace};
 use super::keys::unified;
 use super::{Imported, Problem, Text};
-use crate::link::link;
+use crate::link::{RESERVED_SCHEMAS, link};
 use crate::resource::{EXTENSIONS, Model};
 use crate::source::{
     ExtensionPart, ExtensionSource, KeyMap, PartSource, Presence, PropertySource, ResourceKind,
@@ -147,6 +147,14 @@ impl Importer<'_> {
         if !plain(schema, &['-']) || schema.chars().any(|letter| letter.is_ascii_uppercase()) {
             self.problems.push(at.wrong(format!(
                 "`{schema}` holds more than small letters, digits and -; it is part of every path"
+            )));
+        }
+        if !schema.starts_with(|first: char| first.is_ascii_alphabetic())
+            || RESERVED_SCHEMAS.contains(&schema)
+        {
+            self.problems.push(at.wrong(format!(
+                "`{schema}` is no endpoint name of a project: a letter comes first, and {} are taken",
+                RESERVED_SCHEMAS.join(" and ")
             )));
         }
         if let Some(other) = self.model.projects.iter().find(|p| p.schema == schema) {

@@ -80,9 +80,12 @@ pub(super) fn reference_parts(
                 .ok_or_else(|| {
                     owner.wrong(format!("`{}` lacks the key part `{}`", property.name, column.name))
                 })?;
+            let own = part.column.as_ref().unwrap_or(&part.name);
+            owner.name("reference's member", &part.name)?;
+            owner.name("reference's member", own)?;
             Ok(ReferencePart {
                 name: part.name.clone(),
-                column: part.column.clone().unwrap_or_else(|| part.name.clone()),
+                column: own.clone(),
                 scalar: column.scalar,
             })
         })

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::{LinkError, index};
+use super::{LinkError, RESOURCES_MAX, index};
 use crate::resource::{AbstractId, ResourceId, Scalar, Target};
 use crate::source::{ResourceKind, ResourceSource, Source, Type};
+use crate::words::is_word;
 
 /// Text without a stated length may have this many characters.
 const TEXT_MAX: u32 = 65_536;
@@ -23,6 +24,15 @@ pub(super) struct Owner<'a> {
 impl Owner<'_> {
     pub(super) fn wrong(&self, message: impl Into<String>) -> LinkError {
         LinkError { resource: format!("{}/{}", self.schema, self.name), message: message.into() }
+    }
+
+    /// Whether a text can be a name. Names stand in paths, in SQL and in file names.
+    pub(super) fn name(&self, what: &str, text: &str) -> Result<(), LinkError> {
+        if is_word(text) {
+            return Ok(());
+        }
+        Err(self
+            .wrong(format!("`{text}` is no name of a {what}: letters and digits, a letter first")))
     }
 }
 
@@ -51,6 +61,20 @@ impl<'a> Names<'a> {
     }
 
     fn add(&mut self, project: usize, source: &'a ResourceSource) -> Result<(), LinkError> {
+        let owner = self.owner(project, &source.name);
+        owner.name("resource", &source.name)?;
+        if source.kind != ResourceKind::Abstract {
+            owner.name("resource's endpoint", &source.endpoint)?;
+        }
+        if let Some(element) = &source.element {
+            owner.name("resource's element", element)?;
+        }
+        if let Some(interchange) = source.interchanges.iter().find(|name| !is_word(name)) {
+            owner.name("interchange", interchange)?;
+        }
+        if self.resources.len().max(self.abstracts.len()) == RESOURCES_MAX {
+            return Err(owner.wrong(format!("the files have more than {RESOURCES_MAX} resources")));
+        }
         let target = if source.kind == ResourceKind::Abstract {
             self.abstracts.push((project, source));
             Target::Abstract(AbstractId(index(self.abstracts.len() - 1)))
@@ -141,10 +165,16 @@ impl<'a> Names<'a> {
                 } else {
                     (i64::MIN, i64::MAX)
                 };
+                let bound = |text: Option<&str>| match bound(owner, text)? {
+                    Some(bound) if !(least..=greatest).contains(&bound) => {
+                        Err(owner.wrong(format!("the bound {bound} does not fit an int{bits}")))
+                    }
+                    bound => Ok(bound),
+                };
                 Scalar::Integer {
                     bits: *bits,
-                    min: bound(owner, min.as_deref())?.unwrap_or(least),
-                    max: bound(owner, max.as_deref())?.unwrap_or(greatest),
+                    min: bound(min.as_deref())?.unwrap_or(least),
+                    max: bound(max.as_deref())?.unwrap_or(greatest),
                 }
             }
             Type::Decimal { precision, scale, min, max } => Scalar::Decimal {

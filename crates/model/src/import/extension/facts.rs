@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::super::Problem;
 use super::place::At;
+use crate::words::is_word;
 
 /// What the file says of one resource.
 pub(super) struct Facts<'a> {
@@ -75,10 +76,6 @@ impl<'a> Facts<'a> {
             problems.push(at.at("resourceName").wrong("it is missing; a resource needs a name"));
             return None;
         };
-        let is_word = |text: &str| {
-            text.starts_with(|first: char| first.is_ascii_alphabetic())
-                && text.chars().all(|letter| letter.is_ascii_alphanumeric())
-        };
         if !is_word(name) {
             let message = format!("`{name}` is no name: letters and digits, a letter first");
             problems.push(at.at("resourceName").wrong(message));
@@ -114,7 +111,7 @@ impl<'a> Facts<'a> {
             item_keys: item_keys(&at.at("arrayUniquenessConstraints")),
             equal: equal(&at.at("equalityConstraints")),
             securable: securable(&at.at("securableElements")),
-            queries: queries(&at.at("queryFieldMapping")),
+            queries: queries(&at.at("queryFieldMapping"), problems),
         })
     }
 
@@ -172,6 +169,10 @@ fn mapping<'a>(
                 );
                 continue;
             };
+            if !is_word(member) {
+                let message = format!("`{member}` is no name: letters and digits, a letter first");
+                problems.push(part.at("referenceJsonPath").wrong(message));
+            }
             let found = (member.to_owned(), text(&part, "identityJsonPath"));
             parts.entry(object.to_owned()).or_default().push(found);
         }
@@ -253,9 +254,13 @@ fn securable(at: &At<'_>) -> Vec<(String, String)> {
     found
 }
 
-fn queries(at: &At<'_>) -> HashMap<String, String> {
+fn queries(at: &At<'_>, problems: &mut Vec<Problem>) -> HashMap<String, String> {
     let mut queries = HashMap::new();
     for (name, at) in at.members() {
+        if !is_word(&name) {
+            let message = format!("`{name}` is no name: letters and digits, a letter first");
+            problems.push(at.wrong(message));
+        }
         for path in at.items() {
             queries.insert(text(&path, "path"), name.clone());
         }

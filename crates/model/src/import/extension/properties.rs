@@ -8,6 +8,7 @@ use super::facts::Facts;
 use super::place::At;
 use super::targets::Targets;
 use super::{EXTENSIONS, ExtensionPart, PartSource, Presence, PropertySource, Type};
+use crate::words::is_word;
 
 /// Deepest nesting of objects and collections that a model file has.
 const DEPTH_MAX: usize = 8;
@@ -120,6 +121,11 @@ impl<'w> Walk<'w> {
         let only = scope.is_item && members.len() == 1;
         let mut properties = vec![];
         for (name, at) in members {
+            if !is_word(&name) {
+                let message = format!("`{name}` is no name: letters and digits, a letter first");
+                self.problems.push(at.wrong(message));
+                continue;
+            }
             let path = format!("{}.{name}", scope.path);
             let is_key = if scope.is_item {
                 only || scope.keys.contains(&name)
