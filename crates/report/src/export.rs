@@ -11,7 +11,7 @@ mod parquet;
 mod sink;
 mod tables;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,6 +27,7 @@ pub use self::manifest::{ExportedFile, ExportedProject, FORMAT_VERSION, MANIFEST
 use self::lines::Lines;
 use self::tables::TableFiles;
 use crate::error::ExportError;
+use crate::table::{Table, tables};
 
 /// Form of an export's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,6 +118,9 @@ pub fn export(
     let counts = options.since.map_or_else(|| snapshot.counts(), |v| snapshot.changed_counts(v))?;
     let counts: HashMap<KindId, u64> = counts.into_iter().collect();
     let in_all = selected.iter().filter_map(|id| counts.get(&catalog.kind(*id))).sum();
+    let is_whole = options.resources.is_empty();
+    let left_out =
+        if is_whole { unknown(&catalog, snapshot, &counts)? } else { BTreeMap::default() };
     if let Some(folder) = &options.folder {
         folder::prepare(folder, options.replace)?;
     }
@@ -128,6 +132,7 @@ pub fn export(
         begun: Instant::now(),
         progress: ExportProgress { documents_in_all: in_all, ..ExportProgress::default() },
         tell: progress,
+        tables: tables(model),
         manifest: Manifest {
             format_version: FORMAT_VERSION,
             homeroom: env!("CARGO_PKG_VERSION").into(),
@@ -138,7 +143,8 @@ pub fn export(
             change_version: newest,
             documents: 0,
             deletes: 0,
-            resources: std::collections::BTreeMap::new(),
+            resources: BTreeMap::new(),
+            left_out,
             files: vec![],
         },
     };
@@ -157,6 +163,18 @@ pub fn export(
         run.manifest.write(folder)?;
     }
     Ok(run.manifest)
+}
+
+/// Documents of kinds that the model has not, by the kind's name: of an extension that the store
+/// was opened with once, and is not now.
+fn unknown(
+    catalog: &Catalog,
+    snapshot: &Snapshot,
+    counts: &HashMap<KindId, u64>,
+) -> Result<BTreeMap<String, u64>, ExportError> {
+    let kinds = snapshot.kinds()?;
+    let unknown = kinds.into_iter().filter(|(_, kind)| catalog.resource(*kind).is_none());
+    Ok(unknown.filter_map(|(name, kind)| Some((name, *counts.get(&kind)?))).collect())
 }
 
 /// The resources that are wanted, in the order in which they can be loaded again.
@@ -187,6 +205,8 @@ struct Run<'a> {
     begun: Instant,
     progress: ExportProgress,
     tell: &'a mut dyn FnMut(&ExportProgress),
+    /// Of all resources.
+    tables: Vec<Table>,
     manifest: Manifest,
 }
 
@@ -211,9 +231,9 @@ impl Run<'_> {
                 self.each(resource, &mut |row| stream.named_document(catalog, &name, row))?
             }
             (Some(folder), None) if is_flat => {
-                let (format, compress) = (options.format, options.compress);
-                let mut tables =
-                    TableFiles::new(folder, resource, format, compress, options.even_empty)?;
+                let tables = self.tables.iter().filter(|table| table.resource == resource.id);
+                let tables = tables.cloned().collect();
+                let mut tables = TableFiles::new(folder, resource, tables, options)?;
                 let written = self.each(resource, &mut |row| tables.take(row))?;
                 self.manifest.files.extend(tables.finish()?);
                 written

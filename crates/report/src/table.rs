@@ -11,7 +11,7 @@
 mod build;
 mod names;
 
-pub use self::build::{tables, tables_of};
+pub use self::build::tables;
 pub use self::names::{postgres_name, schema_name};
 
 use homeroom_model::ResourceId;

@@ -7,7 +7,7 @@ use homeroom_model::{Model, Resource};
 use homeroom_store::{KindId, StoreError, StoreUrl, View, replace_views, views_version};
 use sha2::{Digest as _, Sha256};
 
-use crate::table::{Table, tables_of};
+use crate::table::{Table, postgres_name, tables};
 
 /// Whose SQL a view is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,11 +35,14 @@ impl Dialect {
         }
     }
 
-    /// A script that makes views for a session, without a change to the store.
+    /// A script that makes views for a session, without a change to the store. What is temporary has
+    /// no schema of its own, so the schema stands before the name: `edfi_StudentSchoolAssociation`.
     pub fn script(self, views: &[View]) -> String {
         let name: fn(&View) -> String = match self {
             Self::Sqlite => |view| format!("\"{}_{}\"", view.schema, view.name),
-            Self::Postgres => |view| format!("\"{}\"", view.name),
+            Self::Postgres => {
+                |view| format!("\"{}\"", postgres_name(&format!("{}_{}", view.schema, view.name)))
+            }
         };
         let temporary =
             |view: &View| format!("CREATE TEMPORARY VIEW {} AS {};\n", name(view), view.select);
@@ -57,13 +60,10 @@ pub fn views(
     kind: &dyn Fn(&Resource) -> Option<KindId>,
 ) -> Vec<View> {
     let only: Vec<_> = only.iter().map(|name| model.named(name).map(|r| r.id)).collect();
-    let is_wanted = |resource: &&Resource| only.is_empty() || only.contains(&Some(resource.id));
-    let wanted = model.resources.iter().filter(is_wanted);
-    wanted
-        .filter_map(|resource| Some((resource, kind(resource)?)))
-        .flat_map(|(resource, kind)| {
-            tables_of(resource).into_iter().map(move |table| dialect.view(&table, kind))
-        })
+    tables(model)
+        .iter()
+        .filter(|table| only.is_empty() || only.contains(&Some(table.resource)))
+        .filter_map(|table| Some(dialect.view(table, kind(model.resource(table.resource))?)))
         .collect()
 }
 

@@ -4,11 +4,13 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
+use std::sync::Arc;
 
 use homeroom_bulk::{LoadOptions, load};
 use homeroom_data::DataApi;
 use homeroom_http::Timestamp;
-use homeroom_report::{ExportError, Format, Manifest, export};
+use homeroom_model::{format, link, shipped};
+use homeroom_report::{ExportError, ExportOptions, Format, Manifest, export};
 use homeroom_store::{Decision, Plan, SnapshotOptions, Tombstone, Uuid, Write, trial};
 use serde_json::Value;
 use support::{Folder, district, options, run, target};
@@ -184,6 +186,28 @@ fn a_folder_with_something_in_it_is_left_alone_unless_it_may_be_replaced() {
     }
     assert_eq!(folder.read("notes.txt"), "mine");
     assert!(folder.read("manifest.json").contains("\"jsonl\""));
+}
+
+#[test]
+fn documents_of_kinds_that_the_model_has_not_are_named_unless_resources_are() {
+    let folder = Folder::new();
+    let source = target();
+    let bus = "{\"busId\":\"1\"}";
+    homeroom_bulk::load_documents(&source, [("sample/buses", bus.to_owned())]).unwrap();
+    let snapshot = source.store.snapshot_blocking(&SnapshotOptions::default()).unwrap();
+    let core = format::read(shipped("5.2.0").unwrap()).unwrap();
+    let core = Arc::new(link(&[core]).unwrap());
+    let write = |folder: &Folder, resources: Vec<String>| {
+        let options = ExportOptions { resources, ..options(Format::Jsonl, folder) };
+        export(&core, &snapshot, &options, Timestamp(0), &|| false, &mut |_| {}).unwrap()
+    };
+
+    let whole = write(&folder, vec![]);
+    let part = write(&Folder::new(), vec!["students".into()]);
+
+    assert_eq!(whole.left_out, BTreeMap::from([("sample/Bus".to_owned(), 1)]));
+    assert!(folder.read("manifest.json").contains("\"leftOut\""));
+    assert_eq!(part.left_out, BTreeMap::new());
 }
 
 #[test]

@@ -2,13 +2,14 @@
 
 mod support;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use homeroom_data::Catalog;
 use homeroom_data::json::Json;
 use homeroom_model::{Property, PropertyKind, Resource, Scalar};
 use homeroom_report::flatten::{About, Cell, each_row};
-use homeroom_report::table::{Column, ColumnType, Table, postgres_name, tables_of};
+use homeroom_report::table::{Column, ColumnType, Table, postgres_name, tables};
 use homeroom_report::views::{Dialect, apply, renew, views};
 use homeroom_store::{
     Decision, KindId, NaturalKey, NewDocument, Options, Plan, References, Sql, Store, StoreError,
@@ -138,10 +139,10 @@ fn every_view_shows_each_value_in_its_column() {
     apply(&url, &made, &[]).unwrap();
 
     let connection = rusqlite::Connection::open(folder.path().join("homeroom.db")).unwrap();
-    let mut rows_in_all = 0;
+    let (mut rows_in_all, all) = (0, tables(&catalog.model));
     for (change_version, resource) in (1..).zip(&catalog.model.resources) {
         let (uuid, body) = &texts[&resource.path()];
-        for table in tables_of(resource) {
+        for table in all.iter().filter(|table| table.resource == resource.id) {
             let name = format!("{}_{}", table.schema, table.name);
             let mut statement = connection.prepare(&format!("SELECT * FROM {name}")).unwrap();
             let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
@@ -152,7 +153,7 @@ fn every_view_shows_each_value_in_its_column() {
                 .collect::<Result<_, _>>()
                 .unwrap();
 
-            let wanted = expected(&table, *uuid, change_version, body);
+            let wanted = expected(table, *uuid, change_version, body);
             let wanted_names: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
             assert_eq!(names, wanted_names, "{name}");
             assert_eq!(rows, wanted, "{name}");
@@ -219,16 +220,17 @@ fn every_view_on_postgres_shows_each_value_in_its_column() {
         apply(store.url(), &made, &[]).unwrap();
 
         let (mut found, mut wanted) = (vec![], vec![]);
+        let all = tables(&catalog.model);
         for (change_version, resource) in (1..).zip(&catalog.model.resources) {
             let (uuid, body) = &texts[&resource.path()];
-            for table in tables_of(resource) {
+            for table in all.iter().filter(|table| table.resource == resource.id) {
                 let columns: Vec<String> = table.columns.iter().map(as_text).collect();
                 let name = qualified(&store, &table.schema, &table.name);
                 let text = format!("SELECT {} FROM {name}", columns.join(", "));
                 let rows = read(&store, text).unwrap_or_else(|error| panic!("{name}: {error}"));
                 found.push((table.name.clone(), rows));
-                let rows = expected_texts(&table, *uuid, change_version, body);
-                wanted.push((table.name, rows));
+                let rows = expected_texts(table, *uuid, change_version, body);
+                wanted.push((table.name.clone(), rows));
             }
         }
 
@@ -340,6 +342,62 @@ fn a_script_makes_the_views_for_a_session_that_may_only_read() {
         connection.query_row("SELECT count(*) FROM edfi_Student", [], |row| row.get(0)).unwrap();
     assert_eq!(students, 1);
     store.close();
+}
+
+/// An extension whose names are awkward: words of SQL's, and that of a table there is already.
+const AWKWARD: &str = "\
+standard Awkward awkward 1.0.0
+extends ed-fi 5.2.0
+
+resource Group groups
+  @ order int32
+  ? default text(1..10)
+  ? group text(1..10)
+  ? index boolean
+  ? limit decimal(5,2)
+  ? members []
+    @ select int32
+
+resource GroupMember groupMembers
+  @ table int32
+";
+
+#[test]
+fn names_that_are_words_of_sql_or_taken_by_another_table_have_views_all_the_same() {
+    let text = homeroom_model::shipped("5.2.0").unwrap();
+    let sources = [text, AWKWARD].map(|text| homeroom_model::format::read(text).unwrap());
+    let model = Arc::new(homeroom_model::link(&sources).unwrap());
+    for (name, store) in trial::on_each(&[]).unwrap() {
+        let url = store.url();
+        let catalog = Catalog::bind(Arc::clone(&model), &store).unwrap();
+        let kind = |resource: &Resource| Some(catalog.kind(resource.id));
+        let only = ["groups".to_owned(), "groupMembers".to_owned()];
+        let made = views(&model, Dialect::of(url), &only, &kind);
+
+        apply(url, &made, &[]).unwrap();
+
+        let order = format!("SELECT \"order\" FROM {}", qualified(&store, "awkward", "Group"));
+        let table = qualified(&store, "awkward", "GroupMember");
+        let inner = qualified(&store, "awkward", "GroupMember2");
+        assert_eq!(read(&store, order).unwrap().len(), 0, "{name}");
+        assert!(read(&store, format!("SELECT \"table\" FROM {table}")).is_ok(), "{name}");
+        assert!(read(&store, format!("SELECT \"select\" FROM {inner}")).is_ok(), "{name}");
+        apply(url, &[], &[]).unwrap();
+    }
+}
+
+#[test]
+fn a_script_for_postgres_has_each_view_under_a_name_of_its_own() {
+    let model = model();
+    let kind = |resource: &Resource| Some(KindId(resource.id.0));
+    let script = Dialect::Postgres.script(&views(&model, Dialect::Postgres, &[], &kind));
+
+    let mut names = HashSet::new();
+    for line in script.lines() {
+        let name = line.split('"').nth(1).unwrap();
+        assert!(name.len() <= 63 && names.insert(name), "{name}");
+    }
+    assert!(names.contains("edfi_contact") && names.contains("homograph_contact"));
 }
 
 #[test]

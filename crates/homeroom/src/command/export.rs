@@ -117,7 +117,21 @@ pub fn run(args: ExportArgs) -> Result<Exit, Failure> {
         Err(error) => return Err(failure(&error)),
     };
     tell(&args, is_stream, &manifest, begun.elapsed().as_secs_f64());
-    Ok(Exit::Done)
+    if manifest.left_out.is_empty() { Ok(Exit::Done) } else { Err(not_whole(&manifest)) }
+}
+
+/// Says what an export has not, since the model does not have it.
+fn not_whole(manifest: &Manifest) -> Failure {
+    let kinds: Vec<String> = manifest
+        .left_out
+        .iter()
+        .map(|(kind, count)| format!("{kind} ({} documents)", grouped(*count)))
+        .collect();
+    Failure::Failed(format!(
+        "what is written is not all that the store has: the model has no {}; export with the \
+         extensions that the server has (standard.extensions), or name resources with --resource",
+        kinds.join(", ")
+    ))
 }
 
 fn refuse_contradictions(args: &ExportArgs, is_stream: bool) -> Result<(), Failure> {
@@ -144,6 +158,7 @@ fn tell(args: &ExportArgs, is_stream: bool, manifest: &Manifest, seconds: f64) {
             "documents": manifest.documents,
             "deletes": manifest.deletes,
             "resources": manifest.resources,
+            "leftOut": manifest.left_out,
             "files": manifest.files.len(),
             "bytes": bytes,
             "seconds": seconds,

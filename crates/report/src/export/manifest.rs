@@ -1,8 +1,8 @@
 //! What an export says of itself, in `manifest.json`, the last file that is written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use homeroom_model::Model;
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,10 @@ pub struct Manifest {
     pub deletes: u64,
     /// Documents by resource, `ed-fi/students`; resources without any are left out.
     pub resources: BTreeMap<String, u64>,
+    /// Documents that are not in it, by kind, as the model does not have the kind; none where the
+    /// resources were named.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub left_out: BTreeMap<String, u64>,
     /// Its files, this one aside.
     pub files: Vec<ExportedFile>,
 }
@@ -90,8 +94,15 @@ impl Manifest {
         file.write_all(&text).map_err(failed)?;
         let _: Written = file.finish().map_err(failed)?;
         std::fs::rename(&part, &path).map_err(failed)?;
-        // Makes the names durable, where the file system can.
-        _ = std::fs::File::open(folder).and_then(|folder| folder.sync_all());
+        // Makes the names durable, where the file system can: those of the files, of the folders that
+        // they stand in, of the export itself.
+        let inner = self.files.iter().map(|file| folder.join(&file.path));
+        let inner: BTreeSet<_> =
+            inner.filter_map(|path| path.parent().map(PathBuf::from)).collect();
+        let outer = folder.canonicalize().ok().and_then(|path| path.parent().map(PathBuf::from));
+        for folder in inner.iter().map(PathBuf::as_path).chain([folder]).chain(outer.as_deref()) {
+            _ = std::fs::File::open(folder).and_then(|folder| folder.sync_all());
+        }
         Ok(())
     }
 }

@@ -6,12 +6,12 @@ use homeroom_data::json::Json;
 use homeroom_model::Resource;
 use homeroom_store::Row;
 
-use super::Format;
 use super::manifest::ExportedFile;
 use super::sink::{Field, RowError, Sink};
+use super::{ExportOptions, Format};
 use crate::error::ExportError;
 use crate::flatten::{About, Cell, each_row};
-use crate::table::{Table, tables_of};
+use crate::table::Table;
 
 /// The open files of a resource.
 pub(super) struct TableFiles<'a> {
@@ -24,12 +24,12 @@ impl<'a> TableFiles<'a> {
     pub(super) fn new(
         folder: &Path,
         resource: &'a Resource,
-        format: Format,
-        compress: bool,
-        even_empty: bool,
+        of_resource: Vec<Table>,
+        options: &ExportOptions,
     ) -> Result<Self, ExportError> {
+        let ExportOptions { format, compress, even_empty, .. } = *options;
         let mut tables = vec![];
-        for table in tables_of(resource) {
+        for table in of_resource {
             let name = format!("{}/{}", table.schema, table.name);
             let mut file = TableFile::new(folder, &name, format, compress, fields(&table));
             if even_empty {

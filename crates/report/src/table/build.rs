@@ -1,19 +1,35 @@
 //! From the model to tables.
 
+use std::collections::HashSet;
+
 use homeroom_model::{
     Model, Presence, Property, PropertyKind, Resource, ResourceKind, Scalar, capitalized,
 };
 
-use super::names::{child_name, code_value_name, schema_name};
+use super::names::{child_name, code_value_name, postgres_name, schema_name};
 use super::{Column, ColumnType, ColumnValue, Level, Source, Table};
 
-/// The tables of every resource, in the order of the model.
+/// The tables of every resource, in the order of the model, a resource's own first. A collection
+/// whose table would be named as another's is gets a number behind its name.
 pub fn tables(model: &Model) -> Vec<Table> {
-    model.resources.iter().flat_map(tables_of).collect()
+    let mut all: Vec<Table> = model.resources.iter().flat_map(tables_of).collect();
+    let name = |table: &Table, name: &str| (table.schema.clone(), postgres_name(name));
+    // The documents' own tables come first, as it is they that people know.
+    let (own, inner): (Vec<_>, Vec<_>) = (0..all.len()).partition(|at| all[*at].levels.is_empty());
+    let mut taken = HashSet::new();
+    for at in own.into_iter().chain(inner) {
+        let (mut number, mut free) = (1, all[at].name.clone());
+        while !taken.insert(name(&all[at], &free)) {
+            number += 1;
+            free = format!("{}{number}", all[at].name);
+        }
+        all[at].name = free;
+    }
+    all
 }
 
 /// The tables of a resource: its documents' own first.
-pub fn tables_of(resource: &Resource) -> Vec<Table> {
+fn tables_of(resource: &Resource) -> Vec<Table> {
     let mut columns = Columns::default();
     for key in &resource.key {
         let path = resource.column_path(key.source);

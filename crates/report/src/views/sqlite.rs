@@ -33,7 +33,8 @@ pub(super) fn view(table: &Table, kind: KindId) -> View {
     let columns: Vec<String> = table
         .columns
         .iter()
-        .map(|column| format!("{} {}", value(&column.value, &bases), column.name))
+        // A name may be a word of SQL's.
+        .map(|column| format!("{} \"{}\"", value(&column.value, &bases), column.name))
         .collect();
     View {
         schema: table.schema.clone(),
