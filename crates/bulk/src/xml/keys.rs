@@ -1,6 +1,6 @@
 //! The keys of what references name by `id`.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom};
@@ -30,7 +30,16 @@ pub(crate) struct Keys<'a> {
     path: &'a Path,
     ids: &'a Ids,
     file: RefCell<Option<File>>,
-    remembered: RefCell<HashMap<String, Result<Rc<Named>, String>>>,
+    remembered: RefCell<HashMap<String, Remembered>>,
+    /// Whether what is being read has met the limit of a chain.
+    is_too_long: Cell<bool>,
+}
+
+/// What came of an id.
+struct Remembered {
+    found: Result<Rc<Named>, String>,
+    /// How long a chain could be when it met that limit; what had more room may go further.
+    too_long_for: Option<usize>,
 }
 
 /// What an id names: its kind and its key, in key order.
@@ -48,7 +57,7 @@ impl<'a> Keys<'a> {
         ids: &'a Ids,
     ) -> Self {
         let (file, remembered) = (RefCell::default(), RefCell::default());
-        Self { model, shapes, path, ids, file, remembered }
+        Self { model, shapes, path, ids, file, remembered, is_too_long: Cell::default() }
     }
 
     /// Fills a record's references by id.
@@ -85,9 +94,13 @@ impl<'a> Keys<'a> {
     }
 
     fn named(&self, id: &str, chain: usize) -> Result<Rc<Named>, String> {
-        if let Some(found) = self.remembered.borrow().get(id) {
-            return found.clone();
+        if let Some(known) = self.remembered.borrow().get(id)
+            && known.too_long_for.is_none_or(|room| chain <= room)
+        {
+            self.is_too_long.set(self.is_too_long.get() || known.too_long_for.is_some());
+            return known.found.clone();
         }
+        let was_too_long = self.is_too_long.replace(false);
         let found = match self.ids.find(id) {
             Found::Nothing => Err("no element of this file has it".into()),
             Found::Several => Err("more than one element of this file has it".into()),
@@ -97,13 +110,17 @@ impl<'a> Keys<'a> {
         if remembered.len() >= REMEMBERED_MAX {
             remembered.clear();
         }
-        remembered.insert(id.to_owned(), found.clone());
+        let is_too_long = self.is_too_long.get();
+        let too_long_for = is_too_long.then_some(chain);
+        remembered.insert(id.to_owned(), Remembered { found: found.clone(), too_long_for });
+        self.is_too_long.set(was_too_long || is_too_long);
         found
     }
 
     /// Reads the element at an offset and gives its kind and key.
     fn read(&self, offset: u64, chain: usize) -> Result<Named, String> {
         let Some(chain) = chain.checked_sub(1) else {
+            self.is_too_long.set(true);
             return Err(format!("more than {CHAIN_MAX} ids lead from one to the next"));
         };
         let again = |error: Malformed| format!("it cannot be read again: {}", error.message);
@@ -140,9 +157,14 @@ impl<'a> Keys<'a> {
         chain: usize,
     ) -> Result<Named, String> {
         let again = |error: Malformed| format!("it cannot be read again: {}", error.message);
-        while scanner.next().map_err(again)? != Token::Start {
-            if scanner.depth() == 0 {
-                return Err("the reference that has it is empty".into());
+        loop {
+            match scanner.next().map_err(again)? {
+                Token::Start => break,
+                Token::Eof => return Err("it cannot be read again: the file ends inside it".into()),
+                Token::End | Token::Text if scanner.depth() == 0 => {
+                    return Err("the reference that has it is empty".into());
+                }
+                Token::End | Token::Text => {}
             }
         }
         let name = scanner.tag().name.strip_suffix("Identity");

@@ -271,6 +271,48 @@ fn an_id_of_a_subclass_serves_a_reference_to_the_base_and_the_other_way_round() 
 }
 
 #[test]
+fn an_id_far_down_a_chain_that_is_too_long_is_found_by_who_is_near_it() {
+    let chain: String = (1..10)
+        .map(|at| format!("<SchoolReference id='r{at}' ref='r{}'/>", at + 1))
+        .chain(["<School id='r10'><SchoolId>7</SchoolId></School>".to_owned()])
+        .collect();
+    let far = "<Location><SchoolReference ref='r1'/></Location>";
+    let near = "<ClassPeriod><SchoolReference ref='r6'/></ClassPeriod>";
+
+    let read = read_all(&format!("{far}{near}{far}{chain}"));
+
+    let flaws: Vec<_> = read.iter().map(|read| read.flaws.len()).collect();
+    assert_eq!(flaws, [1, 0, 1, 0], "{read:?}");
+    assert_eq!(read[1].json, json!({"schoolReference": {"schoolId": "7"}}));
+}
+
+#[test]
+fn a_file_that_is_cut_off_while_it_is_read_is_no_reason_to_read_for_ever() {
+    let bench = Bench::new();
+    let folder = Folder::new();
+    let begin = "<InterchangeX><Location><SchoolReference ref='cut'/></Location>\
+                 <SchoolReference id='cut'>";
+    let end = "<SchoolIdentity><SchoolId>7</SchoolId></SchoolIdentity></SchoolReference>\
+               </InterchangeX>";
+    let path = folder.write("file.xml", format!("{begin}{end}"));
+    let shapes = Shapes::of(&bench.target.catalog.model);
+    let lookups = Lookups::new(&bench.target, &shapes);
+    let survey = survey(&File::open(&path).unwrap(), 0, &shapes, &bench.levels).unwrap();
+    let model = &bench.target.catalog.model;
+    let file = XmlFile::new(model, &shapes, &lookups, &path, 0, &survey.ids);
+    std::fs::write(&path, begin).unwrap();
+
+    let mut messages = vec![];
+    let read = file.each(survey.runs[0], &|_| true, &mut |record| {
+        messages.extend(record.flaws.into_iter().map(|flaw| flaw.message));
+        Ok(())
+    });
+
+    assert!(read.is_ok());
+    assert!(messages[0].contains("the file ends inside it"), "{messages:?}");
+}
+
+#[test]
 fn a_ref_that_names_nothing_fitting_is_a_flaw() {
     let read = read_all(
         "<Location><SchoolReference ref='nothing'/></Location>\
