@@ -83,16 +83,25 @@ fn keep(file: &Path) -> io::Result<PathBuf> {
     if let Err(error) = take_in_log(file) {
         tracing::warn!(%error, "the store before cannot be opened; it is kept as it is");
     }
-    let kept = with_ending(file, ".before-restore");
-    for ending in ["", "-wal", "-shm"] {
-        remove(&with_ending(&kept, ending))?;
-    }
+    let kept = free_name(file);
     link(file, &kept)?;
     if log_bytes(file) > 0 {
         link(&with_ending(file, "-wal"), &with_ending(&kept, "-wal"))?;
     }
     sync_folder(file);
     Ok(kept)
+}
+
+/// A name for the store before that no store has which was kept earlier.
+fn free_name(file: &Path) -> PathBuf {
+    let is_free = |name: &PathBuf| {
+        let all = ["", "-wal", "-shm"].map(|ending| with_ending(name, ending));
+        all.iter().all(|name| name.symlink_metadata().is_err())
+    };
+    let numbered = (2..).map(|number| with_ending(file, &format!(".before-restore-{number}")));
+    let first = with_ending(file, ".before-restore");
+    let mut names = std::iter::once(first).chain(numbered);
+    names.find(is_free).expect("there are more numbers than files")
 }
 
 /// Copies the log that a killed server has left into the file, if that is a database at all: of

@@ -129,7 +129,9 @@ fn a_restored_store_is_the_backup_and_the_one_before_is_kept() {
     assert!(store.document_by_key_blocking(key("old")).unwrap().is_none());
     drop(store);
     assert_eq!(kept, beside(&file, ".before-restore"));
-    assert_eq!(restore(&kept, &file).unwrap(), Some(kept));
+    let kept_later = restore(&kept, &file).unwrap();
+    assert_eq!(kept_later, Some(beside(&file, ".before-restore-2")), "the first is kept, too");
+    assert!(kept.exists());
     let (store, _) = place.open();
     assert!(store.document_by_key_blocking(key("old")).unwrap().is_some());
 }
