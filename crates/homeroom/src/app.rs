@@ -52,6 +52,7 @@ impl App {
     /// As [`App::open`].
     pub async fn on_store(store: Store, standard: &Standard) -> Result<Self, Failure> {
         let now = Timestamp::now();
+        keep_standard(&store, standard)?;
         let catalog = Catalog::bind(Arc::clone(&standard.model), &store)
             .map_err(|e| Failure::because("binding the model to the store", e))?;
         let data = DataApi::new(Arc::new(catalog), store.clone());
@@ -119,6 +120,22 @@ impl App {
         let (access, metrics) = (Arc::clone(&self.access), Arc::clone(&self.metrics));
         FrontDoor::new(self.routes(credentials), access, metrics, limits)
             .map_err(|e| Failure::because("building the front door", e))
+    }
+}
+
+/// Refuses a store whose documents are of another standard: what does not fit would be served as it
+/// is, and the next write would lose it.
+fn keep_standard(store: &Store, standard: &Standard) -> Result<(), Failure> {
+    let (ours, replace) = (standard.name(), standard.change_store);
+    let other = store.keep_standard(ours.clone(), replace);
+    match other.map_err(|e| Failure::because("opening the store", e))? {
+        None => Ok(()),
+        Some(theirs) => Err(Failure::Failed(format!(
+            "opening the store: its documents are of {theirs}, and standard.version asks for {ours}; \
+             set it to {} (--standard-version {}), or standard.change_store to true where the store \
+             shall be one of {ours} from now on",
+            theirs.version, theirs.version
+        ))),
     }
 }
 

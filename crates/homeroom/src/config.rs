@@ -126,11 +126,19 @@ pub struct StandardConfig {
     /// A model file instead of the shipped one. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<PathBuf>,
+    /// Whether a store that was made for another standard or version is opened all the same, and is
+    /// one of this from then on. Default: `false`.
+    pub change_store: bool,
 }
 
 impl Default for StandardConfig {
     fn default() -> Self {
-        Self { version: crate::standard::DEFAULT_VERSION.into(), extensions: vec![], model: None }
+        Self {
+            version: crate::standard::DEFAULT_VERSION.into(),
+            extensions: vec![],
+            model: None,
+            change_store: false,
+        }
     }
 }
 

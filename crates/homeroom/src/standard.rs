@@ -7,6 +7,7 @@ use homeroom_model::{
     EXTENSIONS_SHIPPED, Model, Source, VERSIONS, format, link, shipped, shipped_extension,
     shipped_seed,
 };
+use homeroom_store::StandardName;
 
 use crate::config::StandardConfig;
 use crate::exit::Failure;
@@ -24,6 +25,8 @@ pub struct Standard {
     pub model: Arc<Model>,
     /// JSON lines for a new store; empty where the version has none.
     pub seed: &'static str,
+    /// Whether a store of another standard becomes one of this.
+    pub change_store: bool,
 }
 
 impl Standard {
@@ -36,7 +39,13 @@ impl Standard {
         let sources = sources(config)?;
         let model = link(&sources).map_err(|e| Failure::because("the model does not link", e))?;
         let seed = shipped_seed(&model.projects[0].version).unwrap_or_default();
-        Ok(Self { model: Arc::new(model), seed })
+        Ok(Self { model: Arc::new(model), seed, change_store: config.change_store })
+    }
+
+    /// What a store keeps of it.
+    pub fn name(&self) -> StandardName {
+        let core = &self.model.projects[0];
+        StandardName { schema: core.schema.clone(), version: core.version.clone() }
     }
 }
 

@@ -31,5 +31,5 @@ pub use plan::{Answer, Ask, Decide, Decision, NewDocument, Plan, Ran, Refused, T
 pub use row::{Link, References, Row};
 pub use snapshot::{Deleted, Snapshot, SnapshotOptions, Span};
 pub use sql::{Sql, Value};
-pub use store::{Health, Options, PostgresUrl, Store, StoreLoad, StoreUrl};
+pub use store::{Health, Options, PostgresUrl, StandardName, Store, StoreLoad, StoreUrl};
 pub use views::{View, replace_views, views_version};

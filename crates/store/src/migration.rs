@@ -29,6 +29,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0003_managed.sql"),
         postgres: include_str!("../migrations/0003_managed.sql"),
     },
+    Migration {
+        version: 4,
+        name: "standard",
+        sqlite: include_str!("../migrations/0004_standard.sql"),
+        postgres: include_str!("../migrations/0004_standard.sql"),
+    },
 ];
 
 /// Version that this Homeroom writes.

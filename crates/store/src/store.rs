@@ -3,6 +3,7 @@
 mod job;
 mod options;
 mod read;
+mod standard;
 mod temporary;
 mod url;
 
@@ -24,6 +25,7 @@ use crate::store::temporary::TemporaryFolder;
 
 pub(crate) use job::{Job, Step};
 pub use options::{Health, Options, StoreLoad};
+pub use standard::StandardName;
 pub use url::{PostgresUrl, StoreUrl};
 
 /// An open store; clones share it. It is closed by [`Store::close`], or when the last one is

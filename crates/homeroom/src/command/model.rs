@@ -51,6 +51,7 @@ impl StandardArgs {
             version: self.standard_version.clone(),
             extensions: self.extensions.clone(),
             model: self.model.clone(),
+            change_store: false,
         })
     }
 }

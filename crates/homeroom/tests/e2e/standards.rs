@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Place, Server};
+use crate::support::{Place, Ran, Server};
 
 /// An extension as its modelling tool writes it.
 const SCHEMA: &str = r#"{"projectSchema": {
@@ -57,13 +57,32 @@ fn an_extension_of_ones_own_is_imported_shown_and_served() {
 #[test]
 fn the_older_standard_is_served_where_it_is_asked_for() {
     let place = Place::new();
+    place.write("homeroom.toml", "[standard]\nversion = \"4.0.0\"\n");
     let key = place.key("FullAccess");
-    let server = Server::start_with(&place, &[("HOMEROOM_STANDARD__VERSION", "4.0.0")]);
+    let server = Server::start(&place);
     let mut client = server.client_of(&key);
 
     assert_eq!(client.get("/").json()["dataModels"][0]["version"], "4.0.0");
     assert_eq!(client.get("/data/v3/ed-fi/parents").status, 200);
     assert_eq!(client.get("/data/v3/ed-fi/contacts").status, 404);
+}
+
+#[test]
+fn a_store_of_another_version_is_opened_only_where_it_may_be_changed() {
+    let place = Place::new();
+    place.done(&["keys", "list"]);
+    let other = ["keys", "list", "--standard-version", "4.0.0"];
+
+    let refused = place.run(&other);
+    let changed = Ran::of(place.command(&other).env("HOMEROOM_STANDARD__CHANGE_STORE", "true"));
+    let before = place.run(&["keys", "list"]);
+
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    for words in ["of ed-fi 5.2.0", "asks for ed-fi 4.0.0", "standard.change_store"] {
+        assert!(refused.stderr.contains(words), "no `{words}`: {refused:?}");
+    }
+    assert_eq!(changed.code, Some(0), "{changed:?}");
+    assert!(before.stderr.contains("of ed-fi 4.0.0"), "{before:?}");
 }
 
 #[test]

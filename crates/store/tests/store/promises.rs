@@ -1,8 +1,8 @@
 //! Documents, lists, files: what holds from day to day.
 
 use homeroom_store::{
-    Answer, Ask, Condition, Decision, KindId, ListQuery, Options, Plan, Refused, Sql, Store,
-    StoreError, StoreUrl, Uuid, Value, Write, trial,
+    Answer, Ask, Condition, Decision, KindId, ListQuery, Options, Plan, Refused, Sql, StandardName,
+    Store, StoreError, StoreUrl, Uuid, Value, Write, trial,
 };
 
 use crate::support::{Done, Place, create, delete, document, key, names, stores};
@@ -22,6 +22,22 @@ fn a_document_is_found_by_id_and_by_identity() {
         assert_eq!(store.document_by_key_blocking(key("x")).unwrap(), Some(row));
         assert_eq!(store.newest_change_version_blocking().unwrap(), version);
         assert_eq!(store.document_blocking(Uuid::new()).unwrap(), None);
+    }
+}
+
+#[test]
+fn a_store_is_of_the_standard_that_it_is_opened_with_first() {
+    let standard = |version: &str| StandardName { schema: "ed-fi".into(), version: version.into() };
+    for (store, ..) in stores() {
+        let first = store.keep_standard(standard("5.2.0"), false).unwrap();
+        let same = store.keep_standard(standard("5.2.0"), false).unwrap();
+        let other = store.keep_standard(standard("4.0.0"), false).unwrap();
+        let replaced = store.keep_standard(standard("4.0.0"), true).unwrap();
+        let before = store.keep_standard(standard("5.2.0"), false).unwrap();
+
+        assert_eq!((first, same, replaced), (None, None, None));
+        assert_eq!(other, Some(standard("5.2.0")));
+        assert_eq!(before, Some(standard("4.0.0")));
     }
 }
 
