@@ -104,7 +104,7 @@ async fn version(connection: &Connection, text: &str) -> Result<i64, Fault> {
 }
 
 async fn find_version(connection: &Connection, text: &str) -> Result<Option<i64>, Fault> {
-    let rows = connection.query(text, &[]).await?;
+    let rows = connection.answered(connection.query(text, &[])).await?;
     Ok(rows.first().map(|row| row.try_get(0)).transpose()?)
 }
 
