@@ -105,18 +105,22 @@ impl Access {
     }
 }
 
-/// Attempts to adopt clients, where other processes do the same.
-const ADOPTIONS_MAX: usize = 5;
+/// Clients that one change adopts.
+const ADOPTED_MAX: usize = 1_000;
+
+/// How often other processes may be quicker while clients are adopted.
+const HINDERED_MAX: usize = 20;
 
 impl Access {
     /// Makes applications of the clients that an earlier version has made, and puts the instance
     /// into a new store.
     pub(crate) async fn adopt_clients(&self, now: Timestamp) -> Result<(), AccessError> {
-        for _ in 0..ADOPTIONS_MAX {
-            let done = self.try_to_adopt(now).await;
-            match done {
-                Ok(()) => return Ok(()),
-                Err(ManageError::Meanwhile) => {}
+        let mut hindered = 0;
+        loop {
+            match self.adopt_some(now).await {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(ManageError::Meanwhile) if hindered < HINDERED_MAX => hindered += 1,
                 Err(ManageError::Access(error)) => return Err(error),
                 Err(error) => {
                     tracing::warn!(%error, "keys of an earlier version are no applications yet");
@@ -124,17 +128,20 @@ impl Access {
                 }
             }
         }
-        Ok(())
     }
 
-    async fn try_to_adopt(&self, now: Timestamp) -> Result<(), ManageError> {
+    /// As many as fit one change; whether there may be more.
+    async fn adopt_some(&self, now: Timestamp) -> Result<bool, ManageError> {
         let mut change = self.begin_change(now).await?;
         let mut orphans: Vec<ClientRecord> = change.look_up(|registry| {
             let clients = registry.clients.values().filter(|registered| registered.link.is_none());
             let active = clients.filter(|registered| registered.client.status == Status::Active);
             active.map(|registered| (&*registered.client).into()).collect()
         });
+        orphans.retain(|record| record.scopes.contains(&Scope::Data));
         orphans.sort_by(|a, b| (a.created, &a.key).cmp(&(b.created, &b.key)));
+        let has_more = orphans.len() > ADOPTED_MAX;
+        orphans.truncate(ADOPTED_MAX);
         for record in orphans {
             change.adopt(&record)?;
         }
@@ -142,7 +149,8 @@ impl Access {
             let instance = json!({"name": "Homeroom", "instanceType": "OdsInstance"});
             change.put(ItemKind::OdsInstance, Some(ODS_INSTANCE), instance)?;
         }
-        change.commit().await
+        change.commit().await?;
+        Ok(has_more)
     }
 }
 
