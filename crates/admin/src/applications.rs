@@ -2,7 +2,7 @@
 
 use homeroom_access::{
     ApplicationClient, Call, Change, ClientRights, EDUCATION_ORGANIZATIONS_MAX, ItemKind,
-    ODS_INSTANCE, Registry, TEXT_MAX,
+    ODS_INSTANCE, Registry, Status, TEXT_MAX,
 };
 use homeroom_http::{Kind, Problem, Response, json_response};
 use http::StatusCode;
@@ -177,14 +177,18 @@ fn derived(registry: &Registry, id: i64, shown: &mut Map<String, Value>) {
     shown.insert("enabled".into(), enabled.into());
 }
 
-/// PUT …/reset-credential: a new secret for the application's first key; the old one ends at once.
+/// PUT …/reset-credential: a new secret for the first key of the application that is not revoked; the
+/// old one ends at once.
 pub(crate) async fn reset_credential(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
     let id = APPLICATIONS.id(call)?;
     let mut change = admin.access.begin_change(call.now).await?;
     if change.look_up(|registry| registry.item(ItemKind::Application, id).is_none()) {
         return Err(Refusal::not_found(APPLICATIONS.noun, id));
     }
-    let Some(client) = clients_of(&change, id).into_iter().next() else {
+    let is_revoked =
+        |client: &ApplicationClient| matches!(client.client.status, Status::Revoked(_));
+    let first = clients_of(&change, id).into_iter().min_by_key(is_revoked);
+    let Some(client) = first else {
         let message = "The application has no key; make one with POST /adminapi/v2/apiclients.";
         return Err(Refusal::Invalid(Faults::of("id", message)));
     };

@@ -110,8 +110,14 @@ impl From<ManageError> for Refusal {
             | ManageError::Invalid(_)
             | ManageError::Refused(_) => Self::Invalid(Faults::of("id", sentence(&error))),
             ManageError::Meanwhile => Self::Problem(Problem::of(Kind::MultiUserConflict)),
-            ManageError::Access(error) => Self::Problem(problem_of(error)),
+            ManageError::Access(error) => error.into(),
         }
+    }
+}
+
+impl From<AccessError> for Refusal {
+    fn from(error: AccessError) -> Self {
+        Self::Problem(problem_of(error))
     }
 }
 

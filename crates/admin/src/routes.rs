@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use homeroom_access::{Access, ApiClient, Call};
-use homeroom_http::{Access as Entry, Handler, Route, handler};
+use homeroom_http::{Access as Entry, Handler, Problem, Route, handler};
 use http::Method;
 
 use crate::applications::{self, APPLICATIONS};
@@ -34,8 +34,21 @@ pub(crate) struct Admin {
     pub(crate) hierarchy: Hierarchy,
 }
 
-/// A handler that reads the registry.
+/// A handler that reads the registry, with what other processes have changed.
 macro_rules! reads {
+    ($admin:expr, $answer:expr) => {
+        handler($admin, move |admin: Arc<Admin>, call: Call| async move {
+            let outcome = match admin.access.refresh().await {
+                Ok(()) => $answer(&admin, &call),
+                Err(error) => Err(error.into()),
+            };
+            answer(&call, outcome)
+        })
+    };
+}
+
+/// A handler whose answer no change alters.
+macro_rules! tells {
     ($admin:expr, $answer:expr) => {
         handler($admin, move |admin: Arc<Admin>, call: Call| async move {
             answer(&call, $answer(&admin, &call))
@@ -43,12 +56,16 @@ macro_rules! reads {
     };
 }
 
-/// A handler that changes the registry.
+/// A handler that changes the registry. It goes on when the caller goes away: a change that is
+/// written must come into force.
 macro_rules! changes {
     ($admin:expr, $answer:expr) => {
-        handler($admin, |admin: Arc<Admin>, mut call: Call| async move {
-            let outcome = $answer(&admin, &mut call).await;
-            answer(&call, outcome)
+        handler($admin, move |admin: Arc<Admin>, mut call: Call| async move {
+            let changing = tokio::spawn(async move {
+                let outcome = $answer(&admin, &mut call).await;
+                answer(&call, outcome)
+            });
+            changing.await.unwrap_or_else(|error| Err(Problem::internal(error)))
         })
     };
 }
@@ -76,41 +93,19 @@ fn guarded(
 }
 
 fn routes_of(admin: &Arc<Admin>, of: &'static Resource) -> Vec<Route<ApiClient>> {
+    let list = reads!(admin, |admin: &Admin, call: &Call| of.list(admin, call));
+    let get = reads!(admin, |admin: &Admin, call: &Call| of.get(admin, call));
+    let create =
+        changes!(admin, async |admin: &Admin, call: &mut Call| of.create(admin, call).await);
+    let put = changes!(admin, async |admin: &Admin, call: &mut Call| of.replace(admin, call).await);
+    let delete =
+        changes!(admin, async |admin: &Admin, call: &mut Call| of.delete(admin, call).await);
     vec![
-        guarded(
-            Method::GET,
-            of.all,
-            reads!(admin, |admin: &Admin, call: &Call| of.list(admin, call)),
-        ),
-        guarded(
-            Method::GET,
-            of.one,
-            reads!(admin, |admin: &Admin, call: &Call| of.get(admin, call)),
-        ),
-        guarded(
-            Method::POST,
-            of.all,
-            handler(admin, move |admin: Arc<Admin>, mut call: Call| async move {
-                let outcome = of.create(&admin, &mut call).await;
-                answer(&call, outcome)
-            }),
-        ),
-        guarded(
-            Method::PUT,
-            of.one,
-            handler(admin, move |admin: Arc<Admin>, mut call: Call| async move {
-                let outcome = of.replace(&admin, &mut call).await;
-                answer(&call, outcome)
-            }),
-        ),
-        guarded(
-            Method::DELETE,
-            of.one,
-            handler(admin, move |admin: Arc<Admin>, call: Call| async move {
-                let outcome = of.delete(&admin, &call).await;
-                answer(&call, outcome)
-            }),
-        ),
+        guarded(Method::GET, of.all, list),
+        guarded(Method::GET, of.one, get),
+        guarded(Method::POST, of.all, create),
+        guarded(Method::PUT, of.one, put),
+        guarded(Method::DELETE, of.one, delete),
     ]
 }
 
@@ -194,35 +189,35 @@ fn routes_of_what_is_fixed(admin: &Arc<Admin>) -> Vec<Route<ApiClient>> {
         ..guarded(method, template, handler)
     };
     vec![
-        public(Method::GET, "/adminapi", reads!(admin, information::get)),
-        public(Method::POST, "/adminapi/connect/register", reads!(admin, information::register)),
-        guarded(Method::GET, "/adminapi/v2/tenants", reads!(admin, information::list_tenants)),
+        public(Method::GET, "/adminapi", tells!(admin, information::get)),
+        public(Method::POST, "/adminapi/connect/register", tells!(admin, information::register)),
+        guarded(Method::GET, "/adminapi/v2/tenants", tells!(admin, information::list_tenants)),
         guarded(
             Method::GET,
             "/adminapi/v2/tenants/{tenantName}",
-            reads!(admin, information::get_tenant),
+            tells!(admin, information::get_tenant),
         ),
-        guarded(Method::GET, "/adminapi/v2/resourceClaims", reads!(admin, resource_claims::list)),
+        guarded(Method::GET, "/adminapi/v2/resourceClaims", tells!(admin, resource_claims::list)),
         guarded(
             Method::GET,
             "/adminapi/v2/resourceClaims/{id}",
-            reads!(admin, resource_claims::get),
+            tells!(admin, resource_claims::get),
         ),
         guarded(
             Method::GET,
             "/adminapi/v2/resourceClaimActions",
-            reads!(admin, resource_claims::list_actions_of_claims),
+            tells!(admin, resource_claims::list_actions_of_claims),
         ),
         guarded(
             Method::GET,
             "/adminapi/v2/resourceClaimActionAuthStrategies",
-            reads!(admin, resource_claims::list_strategies_of_claims),
+            tells!(admin, resource_claims::list_strategies_of_claims),
         ),
-        guarded(Method::GET, "/adminapi/v2/actions", reads!(admin, resource_claims::list_actions)),
+        guarded(Method::GET, "/adminapi/v2/actions", tells!(admin, resource_claims::list_actions)),
         guarded(
             Method::GET,
             "/adminapi/v2/authorizationStrategies",
-            reads!(admin, resource_claims::list_strategies),
+            tells!(admin, resource_claims::list_strategies),
         ),
     ]
 }

@@ -3,6 +3,7 @@
 mod support;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use homeroom_access::{Access, AccessConfig, ApiClient, Manage};
 use homeroom_http::Timestamp;
@@ -367,6 +368,27 @@ async fn keys_of_an_earlier_version_become_applications_when_the_store_is_opened
         assert_eq!(clients[0]["key"], *key);
         assert_eq!(reopened.client_of(&key, &secret).await.get("/data").await.status, 204);
         assert_eq!(admin.read("/odsInstances").await[0]["name"], "Homeroom");
+    }
+}
+
+#[tokio::test]
+async fn a_change_comes_into_force_when_its_caller_goes_away() {
+    for app in TestApp::on_each_store().await {
+        let admin = app.admin().await;
+        let (id, key, secret) = admin.application("FullAccess").await;
+        let caller = app.client_of(&key, &secret).await;
+        assert_eq!(caller.get("/data").await.status, 204, "{app}");
+        let path = format!("/applications/{id}");
+
+        let gone = tokio::time::timeout(Duration::ZERO, admin.delete(&path)).await;
+
+        assert!(gone.is_err(), "{app}: the answer was there at once");
+        let mut looks = 0;
+        while caller.get("/data").await.status != 401 {
+            looks += 1;
+            assert!(looks < 6_000, "{app}: the key may still call");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 }
 
