@@ -1,5 +1,6 @@
 //! The real program, as those who run it meet it.
 
+mod administration;
 mod clock;
 mod commands;
 mod configuration;
