@@ -121,8 +121,10 @@ pub fn export(
     let is_whole = options.resources.is_empty();
     let left_out =
         if is_whole { unknown(&catalog, snapshot, &counts)? } else { BTreeMap::default() };
+    let tables = tables(model);
     if let Some(folder) = &options.folder {
-        folder::prepare(folder, options.replace)?;
+        let files = names(model, &selected, &tables, options);
+        folder::prepare(folder, options.replace, files)?;
     }
     let mut run = Run {
         catalog: &catalog,
@@ -132,7 +134,7 @@ pub fn export(
         begun: Instant::now(),
         progress: ExportProgress { documents_in_all: in_all, ..ExportProgress::default() },
         tell: progress,
-        tables: tables(model),
+        tables,
         manifest: Manifest {
             format_version: FORMAT_VERSION,
             homeroom: env!("CARGO_PKG_VERSION").into(),
@@ -161,8 +163,27 @@ pub fn export(
     }
     if let Some(folder) = &options.folder {
         run.manifest.write(folder)?;
+        folder::finish(folder)?;
     }
     Ok(run.manifest)
+}
+
+/// The files that an export may write, the manifest aside.
+fn names(
+    model: &Model,
+    selected: &[ResourceId],
+    tables: &[Table],
+    options: &ExportOptions,
+) -> Vec<String> {
+    let mut names = vec![deletes::NAME.to_owned()];
+    if options.format == Format::Jsonl {
+        names.extend(selected.iter().map(|id| resource_name(model.resource(*id))));
+    } else {
+        let wanted = tables.iter().filter(|table| selected.contains(&table.resource));
+        names.extend(wanted.map(|table| format!("{}/{}", table.schema, table.name)));
+    }
+    let ending = options.format.ending(options.compress);
+    names.iter().map(|name| format!("{name}.{ending}")).collect()
 }
 
 /// Documents of kinds that the model has not, by the kind's name: of an extension that the store

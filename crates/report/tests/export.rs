@@ -236,6 +236,26 @@ fn an_export_that_is_stopped_has_no_manifest() {
 }
 
 #[test]
+fn what_an_export_has_written_that_was_broken_off_goes_when_it_is_replaced() {
+    let folder = Folder::new();
+    let source = district(3);
+    let snapshot = source.store.snapshot_blocking(&SnapshotOptions::default()).unwrap();
+    let asked = std::cell::Cell::new(0);
+    let is_stopped = || asked.replace(asked.get() + 1) > 9;
+    let (lines, model) = (options(Format::Jsonl, &folder), &source.catalog.model);
+    export(model, &snapshot, &lines, Timestamp(0), &is_stopped, &mut |_| {}).unwrap_err();
+    let written = || std::fs::read_dir(folder.path().join("ed-fi")).unwrap().count();
+    let before = written();
+    let mut replacing = options(Format::Csv, &folder);
+    replacing.replace = true;
+
+    run(&source, &replacing).unwrap();
+
+    assert_eq!((before > 0, written()), (true, 0));
+    assert!(!folder.path().join(".export.part").exists());
+}
+
+#[test]
 fn a_store_that_is_older_than_what_is_asked_for_is_refused() {
     let folder = Folder::new();
     let source = target();

@@ -15,7 +15,7 @@ use crate::flatten::Cell;
 use crate::table::ColumnType;
 
 /// The file's name, without its ending.
-const NAME: &str = "deletes";
+pub(super) const NAME: &str = "deletes";
 
 /// Columns of the file.
 const FIELDS: [(&str, ColumnType); 5] = [
