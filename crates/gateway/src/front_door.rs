@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use homeroom_access::{Access as AccessPart, ApiClient, Call};
 use homeroom_http::{Access, Kind, Params, Problem, RequestBody, Response, Route, Timestamp};
@@ -57,6 +57,7 @@ pub struct FrontDoor {
     body_kib: Semaphore,
     unread: Unread,
     public_unread: Unread,
+    strangers: Semaphore,
 }
 
 impl FrontDoor {
@@ -82,6 +83,7 @@ impl FrontDoor {
             body_kib,
             unread,
             public_unread,
+            strangers: Semaphore::new(STRANGERS_MAX),
         })
     }
 
@@ -100,7 +102,9 @@ impl FrontDoor {
         let found = self.router.find(&head.method, head.uri.path());
         // Strangers who send no body hold no place that others need meanwhile.
         let body = match &found {
-            Ok((route, _)) if is_read_first(route) => read_first(&head.headers, body, route).await,
+            Ok((route, _)) if is_read_first(route) => {
+                self.read_first(&head.headers, body, route).await
+            }
             _ => Ok(body),
         };
         let Some(in_flight) = self.metrics.begin(self.limits.in_flight) else {
@@ -163,6 +167,21 @@ impl FrontDoor {
         })
     }
 
+    /// Reads a stranger's body.
+    async fn read_first(
+        &self,
+        headers: &HeaderMap,
+        body: RequestBody,
+        route: &Route<ApiClient>,
+    ) -> Result<RequestBody, Problem> {
+        refuse_long_body(headers, route.body_limit)?;
+        let _one = self.strangers.try_acquire().map_err(|_| {
+            Problem::busy(1).detail("The server waits for as many request bodies as it can.")
+        })?;
+        let body = body.read_within(route.body_limit, STRANGERS_BODY_TIME_MAX).await;
+        body.map(RequestBody::Bytes)
+    }
+
     async fn pass(
         &self,
         route: &Route<ApiClient>,
@@ -219,21 +238,15 @@ fn is_read_first(route: &Route<ApiClient>) -> bool {
     route.access == Access::Public && route.method != Method::GET
 }
 
-/// Reads a stranger's body.
-async fn read_first(
-    headers: &HeaderMap,
-    body: RequestBody,
-    route: &Route<ApiClient>,
-) -> Result<RequestBody, Problem> {
-    refuse_long_body(headers, route.body_limit)?;
-    body.read(route.body_limit).await.map(RequestBody::Bytes)
-}
-
 /// Most bytes that a body can turn out to have.
 fn bytes_of_body(headers: &HeaderMap, body: &RequestBody, limit: usize) -> usize {
     if body.is_empty() { 0 } else { content_length(headers).unwrap_or(limit).min(limit) }
 }
 
+/// Most bodies of strangers that are waited for at the same time.
+const STRANGERS_MAX: usize = 16_384;
+/// Longest wait for one of them.
+const STRANGERS_BODY_TIME_MAX: Duration = Duration::from_secs(5);
 /// Bodies up to this size are let in without being counted.
 const SMALL_BODY: usize = 64 << 10;
 

@@ -35,6 +35,15 @@ impl RequestBody {
     ///
     /// 413 beyond the limit, 408 after a minute, 400 where the connection breaks off.
     pub async fn read(self, limit: usize) -> Result<Bytes, Problem> {
+        self.read_within(limit, BODY_TIME_MAX).await
+    }
+
+    /// As [`RequestBody::read`], within another time.
+    ///
+    /// # Errors
+    ///
+    /// As [`RequestBody::read`].
+    pub async fn read_within(self, limit: usize, time_max: Duration) -> Result<Bytes, Problem> {
         let mut incoming = match self {
             Self::Bytes(bytes) if bytes.len() <= limit => return Ok(bytes),
             Self::Bytes(_) => return Err(too_large(limit)),
@@ -64,9 +73,11 @@ impl RequestBody {
             }
             Ok(if whole.is_empty() { first } else { whole.freeze() })
         };
-        tokio::time::timeout(BODY_TIME_MAX, read).await.unwrap_or_else(|_| {
-            Err(Problem::of(Kind::RequestTimeout)
-                .detail("The request body did not arrive within a minute."))
+        tokio::time::timeout(time_max, read).await.unwrap_or_else(|_| {
+            Err(Problem::of(Kind::RequestTimeout).detail(format!(
+                "The request body did not arrive within {} seconds.",
+                time_max.as_secs()
+            )))
         })
     }
 }

@@ -44,7 +44,7 @@ fn strangers_who_send_no_body_take_nobody_s_place() {
     let server = Server::start_with(&place, &[("HOMEROOM_SERVER__IN_FLIGHT_MAX", "2")]);
     let mut client = server.client_of(&key);
 
-    let strangers: Vec<Wire> = (0..20)
+    let mut strangers: Vec<Wire> = (0..20)
         .map(|_| {
             let mut wire = server.wire();
             wire.send("POST /oauth/token HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\na");
@@ -57,7 +57,7 @@ fn strangers_who_send_no_body_take_nobody_s_place() {
         assert_eq!(client.post(STUDENTS, &student(&number.to_string(), "Ada")).status, 201);
     }
     assert_eq!(metric(&server, "homeroom_requests_refused_total"), 0);
-    drop(strangers);
+    assert_eq!(strangers[0].answer().status, 408);
 }
 
 #[test]
