@@ -16,7 +16,7 @@ const LIMIT_USUAL: usize = 25;
 const LIMIT_MAX: usize = 10_000;
 
 /// Most bytes of an answer.
-const BYTES_MAX: usize = 64 << 20;
+const BYTES_MAX: usize = 16 << 20;
 
 /// How a query parameter picks rows.
 #[derive(Debug, Clone, Copy)]
@@ -252,6 +252,15 @@ mod tests {
         ] {
             assert_eq!(asked(query), Ok(expected), "{query}");
         }
+    }
+
+    #[test]
+    fn a_page_beyond_its_bytes_is_refused() {
+        let mebibyte = Value::from("x".repeat(1 << 20));
+        let items = |count| std::iter::repeat_n(mebibyte.clone(), count);
+
+        assert!(answer_list(items(15)).is_ok());
+        assert!(matches!(answer_list(items(16)), Err(Refusal::Problem(_))));
     }
 
     #[test]

@@ -34,15 +34,17 @@ pub(crate) struct Admin {
     pub(crate) hierarchy: Hierarchy,
 }
 
-/// A handler that reads the registry, with what other processes have changed.
+/// A handler that reads the registry, with what other processes have changed. A list can be long, so
+/// no worker waits for it.
 macro_rules! reads {
     ($admin:expr, $answer:expr) => {
         handler($admin, move |admin: Arc<Admin>, call: Call| async move {
-            let outcome = match admin.access.refresh().await {
-                Ok(()) => $answer(&admin, &call),
-                Err(error) => Err(error.into()),
-            };
-            answer(&call, outcome)
+            if let Err(error) = admin.access.refresh().await {
+                return answer(&call, Err(error.into()));
+            }
+            let reading =
+                tokio::task::spawn_blocking(move || answer(&call, $answer(&admin, &call)));
+            reading.await.unwrap_or_else(|error| Err(Problem::internal(error)))
         })
     };
 }
