@@ -3,79 +3,13 @@
 use std::sync::Arc;
 
 use homeroom_http::{Kind, Problem};
-use homeroom_model::{Resource, Subject};
+use homeroom_model::{Resource, Subject, SubjectOf};
 
 use crate::action::Action;
 use crate::client::ApiClient;
+use crate::grant::{Alternative, By, Grant, Part, Relationships, UpsertGrant, namespace_subject};
 use crate::rights::Permission;
-use crate::strategy::Strategy;
-
-/// Kind of the subject that [`Strategy::NamespaceBased`] asks for.
-const NAMESPACE: &str = "Namespace";
-
-/// Most prefixes that a message names.
-const PREFIXES_NAMED_MAX: usize = 5;
-
-/// What a client was granted on a resource: all documents, or those within its namespaces.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grant {
-    /// Beginnings, one of which the document's namespace must have; [`None`]: any namespace.
-    pub namespace_prefixes: Option<Arc<[String]>>,
-}
-
-impl Grant {
-    /// Checks the namespace of a document that the client sends.
-    ///
-    /// # Errors
-    ///
-    /// 403 `namespace-required` or `namespace-mismatch`.
-    pub fn check_proposed(&self, namespace: Option<&str>) -> Result<(), Problem> {
-        self.check(namespace, Kind::NamespaceRequired, "sent")
-    }
-
-    /// Checks the namespace of a document that is stored; the problem does not show it.
-    ///
-    /// # Errors
-    ///
-    /// 403 `namespace-uninitialized` or `namespace-mismatch`.
-    pub fn check_stored(&self, namespace: Option<&str>) -> Result<(), Problem> {
-        self.check(namespace, Kind::NamespaceUninitialized, "stored")
-    }
-
-    fn check(&self, namespace: Option<&str>, missing: Kind, which: &str) -> Result<(), Problem> {
-        let Some(prefixes) = &self.namespace_prefixes else { return Ok(()) };
-        let Some(namespace) = namespace.filter(|namespace| !namespace.trim().is_empty()) else {
-            return Err(Problem::of(missing));
-        };
-        if prefixes.iter().any(|prefix| namespace.starts_with(prefix.as_str())) {
-            return Ok(());
-        }
-        let mut named: Vec<String> =
-            prefixes.iter().take(PREFIXES_NAMED_MAX).map(|prefix| format!("'{prefix}'")).collect();
-        if prefixes.len() > PREFIXES_NAMED_MAX {
-            named.push("...".into());
-        }
-        Err(Problem::of(Kind::NamespaceMismatch).error(format!(
-            "The namespace of the document {which} begins with none of this key's prefixes: {}.",
-            named.join(", ")
-        )))
-    }
-}
-
-/// What a client was granted on a resource for POST, which creates or updates: the plan that looks
-/// the document up takes the one that holds.
-#[derive(Debug, Clone)]
-pub struct UpsertGrant {
-    /// For a new document.
-    pub create: Result<Grant, Problem>,
-    /// For a stored one.
-    pub update: Result<Grant, Problem>,
-}
-
-/// The subject whose value [`Grant::check_proposed`] and [`Grant::check_stored`] take.
-pub fn namespace_subject(resource: &Resource) -> Option<&Subject> {
-    resource.subjects.iter().find(|subject| subject.kind == NAMESPACE)
-}
+use crate::strategy::{People, Relationship, Strategy};
 
 /// Decides whether a client may do something to a resource at all, and within which bounds.
 ///
@@ -119,28 +53,66 @@ pub fn authorize(
             )));
         }
     };
-    let mut grant = Grant { namespace_prefixes: None };
+    let mut grant = Grant { creator_token: client.creator_token, ..Grant::default() };
+    let mut alternatives = vec![];
     for strategy in strategies {
         match strategy {
             Strategy::NoFurtherAuthorizationRequired => {}
             Strategy::NamespaceBased => {
                 grant.namespace_prefixes = Some(namespaces(client, resource)?);
             }
-            Strategy::OwnershipBased
-            | Strategy::RelationshipsWithEdOrgsAndPeople
-            | Strategy::RelationshipsWithEdOrgsOnly
-            | Strategy::RelationshipsWithPeopleOnly
-            | Strategy::RelationshipsWithStudentsOnly
-            | Strategy::RelationshipsWithStudentsOnlyThroughResponsibility
-            | Strategy::RelationshipsWithEdOrgsOnlyInverted
-            | Strategy::RelationshipsWithEdOrgsAndPeopleInverted
-            | Strategy::RelationshipsWithEdOrgsAndPeopleIncludingDeletes
-            | Strategy::RelationshipsWithStudentsOnlyIncludingDeletes
-            | Strategy::RelationshipsWithStudentsOnlyThroughResponsibilityIncludingDeletes
-            | Strategy::Custom(_) => return Err(not_built(strategy, resource, action)),
+            Strategy::OwnershipBased => {
+                grant.ownership_tokens = Some(Arc::clone(&client.ownership_tokens));
+            }
+            Strategy::Custom(_) => return Err(not_built(strategy, resource, action)),
+            other => match other.relationship() {
+                Some(relationship) => {
+                    alternatives.push(alternative(other, relationship, resource)?);
+                }
+                None => return Err(not_built(strategy, resource, action)),
+            },
         }
     }
+    if !alternatives.is_empty() {
+        if client.education_organizations.is_empty() {
+            return Err(Problem::of(Kind::NoEducationOrganizations)
+                .hint("Ask the server's operator for a key with education organizations."));
+        }
+        let organizations = Arc::clone(&client.education_organizations);
+        grant.relationships = Some(Arc::new(Relationships { organizations, alternatives }));
+    }
     Ok(grant)
+}
+
+/// The subjects of a resource that a strategy looks at.
+fn alternative(
+    strategy: &Strategy,
+    relationship: Relationship,
+    resource: &Resource,
+) -> Result<Alternative, Problem> {
+    let by = |subject: &Subject| match subject.of {
+        SubjectOf::Organization(_) => relationship.organizations,
+        SubjectOf::Person(_) => {
+            let counts = match relationship.people {
+                People::None => false,
+                People::All => true,
+                People::Only(kind) => subject.kind == kind,
+            };
+            counts.then_some(By::Person { way: relationship.way, past: relationship.past })
+        }
+        SubjectOf::Other => None,
+    };
+    let subjects = resource.subjects.iter().enumerate();
+    let parts = subjects.filter_map(|(at, subject)| Some(Part { subject: at, by: by(subject)? }));
+    let parts: Vec<Part> = parts.collect();
+    if parts.is_empty() {
+        return Err(Problem::of(Kind::SecurityConfiguration).error(format!(
+            "The strategy {strategy} is configured for '{}', which has none of the subjects that \
+             it looks at.",
+            resource.endpoint
+        )));
+    }
+    Ok(Alternative { strategy: strategy.clone(), parts })
 }
 
 /// Decides what POST may do.
@@ -180,5 +152,5 @@ fn not_built(strategy: &Strategy, resource: &Resource, action: Action) -> Proble
             resource.endpoint
         ))
         .error(strategy.name())
-        .hint("Use a key whose claim set names NoFurtherAuthorizationRequired or NamespaceBased here.")
+        .hint("Use a key whose claim set names another strategy here.")
 }

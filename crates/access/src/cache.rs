@@ -120,6 +120,8 @@ mod tests {
             education_organizations: [].into(),
             namespace_prefixes: [].into(),
             profiles: [].into(),
+            ownership_tokens: [].into(),
+            creator_token: None,
             scopes: vec![],
             status: Status::Active,
             created: Timestamp(0),

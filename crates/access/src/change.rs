@@ -226,6 +226,8 @@ impl Change<'_> {
             namespace_prefixes: rights.namespace_prefixes,
             created: self.now,
             status: Status::Active,
+            ownership_tokens: vec![],
+            creator_token: None,
             link: None,
         };
         let secret = self.add_record(&record)?;

@@ -64,12 +64,16 @@ pub struct ApiClient {
     pub claim_set: Option<String>,
     /// The claim set, compiled.
     pub rights: Arc<Rights>,
-    /// Education organizations whose data it may see, where a strategy asks.
+    /// Education organizations whose data it may see, where a strategy asks; each once, in order.
     pub education_organizations: Arc<[i64]>,
     /// Beginnings of namespaces that it may write, where a strategy asks.
     pub namespace_prefixes: Arc<[String]>,
     /// Ids of the profiles that its application has.
     pub profiles: Arc<[i64]>,
+    /// Ownership tokens whose documents it may touch, where a strategy asks.
+    pub ownership_tokens: Arc<[i64]>,
+    /// The ownership token that its documents get.
+    pub creator_token: Option<i64>,
     /// Parts of the server that it may call, in order.
     pub scopes: Vec<Scope>,
     /// Whether it may still call.

@@ -20,6 +20,7 @@ mod claims;
 mod claims_file;
 mod client;
 mod explain;
+mod grant;
 pub mod import;
 mod items;
 mod manage;
@@ -39,13 +40,16 @@ mod token_info;
 
 pub use access::{Access, AccessConfig, AccessError};
 pub use action::{Action, PerAction};
-pub use authorize::{Grant, UpsertGrant, authorize, authorize_upsert, namespace_subject};
+pub use authorize::{authorize, authorize_upsert};
 pub use change::{Change, ClientRights, NewClient};
 pub use claim_name::ClaimName;
 pub use claim_set::ClaimSet;
 pub use claims::{Claim, ClaimId, Claims, SHIPPED};
 pub use claims_file::ClaimsError;
 pub use client::{ApiClient, Call, Scope, Status};
+pub use grant::{
+    Alternative, By, Grant, Part, Phase, Relationships, Standing, UpsertGrant, namespace_subject,
+};
 pub use items::{ItemKind, ODS_INSTANCE, stable_id};
 pub use manage::{
     EDUCATION_ORGANIZATIONS_MAX, Manage, ManageError, NAMESPACE_PREFIXES_MAX, TEXT_MAX,

@@ -39,6 +39,12 @@ pub enum Manage {
         /// Beginnings of namespaces.
         #[serde(default)]
         namespace_prefixes: Vec<String>,
+        /// Ownership tokens whose documents it may touch, where it is authorized by ownership.
+        #[serde(default)]
+        ownership_tokens: Vec<i64>,
+        /// The ownership token that its documents get.
+        #[serde(default)]
+        creator_token: Option<i64>,
     },
     /// Lists all keys, without secrets.
     ListKeys {},
@@ -141,9 +147,18 @@ impl Access {
                 scopes,
                 education_organizations,
                 namespace_prefixes,
+                ownership_tokens,
+                creator_token,
             } => {
-                let asked =
-                    NewKey { claim_set, name, scopes, education_organizations, namespace_prefixes };
+                let asked = NewKey {
+                    claim_set,
+                    name,
+                    scopes,
+                    education_organizations,
+                    namespace_prefixes,
+                    ownership_tokens,
+                    creator_token,
+                };
                 let made = self.create_key(&mut change, asked, now)?;
                 change.commit().await?;
                 Ok(made)

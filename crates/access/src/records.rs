@@ -16,6 +16,8 @@ pub(crate) struct ClientRecord {
     pub(crate) namespace_prefixes: Vec<String>,
     pub(crate) created: Timestamp,
     pub(crate) status: Status,
+    pub(crate) ownership_tokens: Vec<i64>,
+    pub(crate) creator_token: Option<i64>,
     pub(crate) link: Option<ClientLink>,
 }
 
@@ -59,6 +61,8 @@ impl From<&ApiClient> for ClientRecord {
             namespace_prefixes: client.namespace_prefixes.to_vec(),
             created: client.created,
             status: client.status,
+            ownership_tokens: client.ownership_tokens.to_vec(),
+            creator_token: client.creator_token,
             link: None,
         }
     }
@@ -67,8 +71,19 @@ impl From<&ApiClient> for ClientRecord {
 impl ClientRecord {
     /// Reads a row of [`crate::sql::CLIENTS`]; none where it cannot be understood.
     pub(crate) fn read(row: &[Value]) -> Option<Self> {
-        let (row, link) = row.split_at_checked(8)?;
-        let [key, application, claim_set, scopes, organizations, prefixes, created, revoked] = row
+        let (row, link) = row.split_at_checked(10)?;
+        let [
+            key,
+            application,
+            claim_set,
+            scopes,
+            organizations,
+            prefixes,
+            created,
+            revoked,
+            ownership_tokens,
+            creator_token,
+        ] = row
         else {
             return None;
         };
@@ -89,6 +104,8 @@ impl ClientRecord {
                 .as_integer()
                 .map_or(unrevoked, |moment| Status::Revoked(Timestamp(moment))),
             link,
+            ownership_tokens: serde_json::from_str(ownership_tokens.as_text()?).ok()?,
+            creator_token: creator_token.as_integer(),
         })
     }
 
@@ -104,6 +121,8 @@ impl ClientRecord {
             json(self.education_organizations.clone().into()),
             json(self.namespace_prefixes.clone().into()),
             self.created.0.into(),
+            json(self.ownership_tokens.clone().into()),
+            self.creator_token.into(),
         ]
     }
 }

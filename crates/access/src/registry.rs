@@ -246,6 +246,9 @@ impl Registry {
         let application =
             record.link.as_ref().and_then(|l| self.items.get(ItemKind::Application, l.application));
         let profiles = application.and_then(|application| application["profileIds"].as_array());
+        let mut organizations = record.education_organizations;
+        organizations.sort_unstable();
+        organizations.dedup();
         let client = ApiClient {
             profiles: profiles
                 .into_iter()
@@ -256,8 +259,10 @@ impl Registry {
             application: record.application,
             claim_set: record.claim_set,
             rights,
-            education_organizations: record.education_organizations.into(),
+            education_organizations: organizations.into(),
             namespace_prefixes: record.namespace_prefixes.into(),
+            ownership_tokens: record.ownership_tokens.into(),
+            creator_token: record.creator_token,
             scopes: record.scopes,
             status: record.status,
             created: record.created,

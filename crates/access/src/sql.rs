@@ -12,17 +12,19 @@ pub(crate) const SET_VERSION: &str = "UPDATE access_version SET version = ?1 WHE
 
 pub(crate) const CLIENTS: &str = "SELECT c.api_key, c.application, c.claim_set, c.scopes, \
      c.education_organizations, c.namespace_prefixes, c.created, c.revoked, \
+     c.ownership_tokens, c.creator_token, \
      l.id, l.application, l.name, l.approved FROM api_client AS c \
      LEFT JOIN application_client AS l ON l.api_key = c.api_key ORDER BY c.api_key";
 
 pub(crate) const CLIENT: &str = "SELECT c.api_key, c.application, c.claim_set, c.scopes, \
      c.education_organizations, c.namespace_prefixes, c.created, c.revoked, \
+     c.ownership_tokens, c.creator_token, \
      l.id, l.application, l.name, l.approved FROM api_client AS c \
      LEFT JOIN application_client AS l ON l.api_key = c.api_key WHERE c.api_key = ?1";
 
 pub(crate) const ADD_CLIENT: &str = "INSERT INTO api_client (api_key, application, claim_set, \
-     scopes, education_organizations, namespace_prefixes, created, revoked) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL)";
+     scopes, education_organizations, namespace_prefixes, created, revoked, ownership_tokens, \
+     creator_token) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL, ?8, ?9)";
 
 pub(crate) const GRANT_CLIENT: &str = "UPDATE api_client SET application = ?2, claim_set = ?3, \
      education_organizations = ?4, namespace_prefixes = ?5 WHERE api_key = ?1";

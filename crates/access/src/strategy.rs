@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::grant::By;
+
 macro_rules! strategies {
     ($($strategy:ident: $what:literal;)*) => {
         /// An authorization strategy.
@@ -46,7 +48,64 @@ strategies! {
     RelationshipsWithStudentsOnlyThroughResponsibilityIncludingDeletes: "As without the ending, deleted responsibilities included.";
 }
 
+/// How a strategy by relationships chooses and relates subjects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Relationship {
+    /// How education organizations must be related; [`None`]: they do not count.
+    pub(crate) organizations: Option<By>,
+    /// Which people count; people are always sought below the client's organizations.
+    pub(crate) people: People,
+    /// The name of the way to them, where it is not the usual one.
+    pub(crate) way: Option<&'static str>,
+    /// Whether associations that were deleted count.
+    pub(crate) past: bool,
+}
+
+/// Which people count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum People {
+    None,
+    All,
+    /// Those of one kind.
+    Only(&'static str),
+}
+
+/// The way of the strategies `…ThroughResponsibility`, as the model names it.
+const RESPONSIBILITY: Option<&str> = Some("Responsibility");
+/// The people of the strategies `RelationshipsWithStudents…`.
+const STUDENTS: People = People::Only("Student");
+
 impl Strategy {
+    /// How it relates, if it is one by relationships.
+    ///
+    /// Source: Ed-Fi ODS/API 7.3, relationship-based authorization strategies.
+    pub(crate) fn relationship(&self) -> Option<Relationship> {
+        use People::{All, None as Nobody};
+        let (organizations, people, way, past) = match self {
+            Self::RelationshipsWithEdOrgsAndPeople => (Some(By::Below), All, None, false),
+            Self::RelationshipsWithEdOrgsOnly => (Some(By::Below), Nobody, None, false),
+            Self::RelationshipsWithPeopleOnly => (None, All, None, false),
+            Self::RelationshipsWithStudentsOnly => (None, STUDENTS, None, false),
+            Self::RelationshipsWithStudentsOnlyThroughResponsibility => {
+                (None, STUDENTS, RESPONSIBILITY, false)
+            }
+            Self::RelationshipsWithEdOrgsOnlyInverted => (Some(By::Above), Nobody, None, false),
+            Self::RelationshipsWithEdOrgsAndPeopleInverted => (Some(By::Above), All, None, false),
+            Self::RelationshipsWithEdOrgsAndPeopleIncludingDeletes => {
+                (Some(By::Below), All, None, true)
+            }
+            Self::RelationshipsWithStudentsOnlyIncludingDeletes => (None, STUDENTS, None, true),
+            Self::RelationshipsWithStudentsOnlyThroughResponsibilityIncludingDeletes => {
+                (None, STUDENTS, RESPONSIBILITY, true)
+            }
+            Self::NoFurtherAuthorizationRequired
+            | Self::NamespaceBased
+            | Self::OwnershipBased
+            | Self::Custom(_) => return None,
+        };
+        Some(Relationship { organizations, people, way, past })
+    }
+
     /// Reads a name: a published one in any case, or `{Basis}With{Text}` where `is_basis` knows the
     /// basis as a resource.
     pub fn read(name: &str, is_basis: impl Fn(&str) -> bool) -> Option<Self> {

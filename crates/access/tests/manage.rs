@@ -14,6 +14,8 @@ fn key(claim_set: Option<&str>, scopes: &[&str]) -> Manage {
         scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
         education_organizations: vec![],
         namespace_prefixes: vec![],
+        ownership_tokens: vec![],
+        creator_token: None,
     }
 }
 
@@ -66,6 +68,8 @@ async fn a_key_that_makes_no_sense_is_refused() {
             scopes: vec![],
             education_organizations: organizations,
             namespace_prefixes: prefixes,
+            ownership_tokens: vec![],
+            creator_token: None,
         };
 
     for (asked, expected) in [
@@ -97,6 +101,8 @@ async fn a_list_of_keys_shows_all_but_the_secrets() {
         scopes: vec!["xapi".into(), "data".into(), "data".into()],
         education_organizations: vec![2, 1, 2],
         namespace_prefixes: vec!["uri://b".into(), "uri://a".into(), "uri://b".into()],
+        ownership_tokens: vec![],
+        creator_token: None,
     };
     let made = create(&before, asked).await;
     drop(before);
@@ -276,7 +282,7 @@ async fn an_explanation_names_the_claims_that_decide() {
     );
     assert_eq!(decisions[1]["action"], "Update");
     assert_eq!(decisions[1]["strategies"], json!(["RelationshipsWithEdOrgsAndPeople"]));
-    assert_eq!(decisions[1]["problem"]["status"], 501);
+    assert_eq!(decisions[1]["problem"]["status"], 403);
 
     let refused = access.manage(explain("delete", "School"), NOW).await.unwrap();
     assert_eq!(refused["decisions"][0]["allowed"], false);

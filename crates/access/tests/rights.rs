@@ -5,11 +5,11 @@ mod support;
 use std::sync::Arc;
 
 use homeroom_access::{
-    Action, ApiClient, Claims, Permission, Rights, Scope, Status, Strategy, authorize,
-    authorize_upsert, namespace_subject,
+    Action, ApiClient, By, Claims, Grant, Permission, Phase, Relationships, Rights, Scope, Status,
+    Strategy, authorize, authorize_upsert, namespace_subject,
 };
-use homeroom_http::Timestamp;
-use homeroom_model::{Model, Resource, format, link};
+use homeroom_http::{Problem, Timestamp};
+use homeroom_model::{Model, Resource, format, link, shipped};
 
 const MODEL: &str = "\
 standard Ed-Fi ed-fi 5.2.0
@@ -91,6 +91,8 @@ fn client(rights: Rights, prefixes: &[&str]) -> ApiClient {
         education_organizations: [].into(),
         namespace_prefixes: prefixes.iter().map(|prefix| (*prefix).to_owned()).collect(),
         profiles: [].into(),
+        ownership_tokens: [7].into(),
+        creator_token: Some(7),
         scopes: vec![Scope::Data],
         status: Status::Active,
         created: Timestamp(0),
@@ -275,8 +277,7 @@ fn each_decision_becomes_its_problem() {
             "security:authorization:access-denied:action",
         ),
         ("Top", "students", Action::Delete, 500, "system:configuration:security"),
-        ("Overridden", "students", Action::Update, 501, "not-implemented"),
-        ("LeafOnly", "students", Action::Read, 501, "not-implemented"),
+        ("LeafOnly", "students", Action::Read, 500, "system:configuration:security"),
         ("Overridden", "contacts", Action::Read, 500, "system:configuration:security"),
     ] {
         let (model, rights) = rights(set);
@@ -289,29 +290,104 @@ fn each_decision_becomes_its_problem() {
     }
 }
 
+fn shipped_model() -> Model {
+    link(&[format::read(shipped("5.2.0").unwrap()).unwrap()]).unwrap()
+}
+
+fn one_strategy(model: &Model, strategy: &str, organizations: &[i64]) -> ApiClient {
+    let text = format!("[tree]\n\"*\" = []\n[claim-sets.One]\n\"*\" = \"Read: {strategy}\"\n");
+    let claims = Claims::read(&text, model).unwrap();
+    let rights = Rights::compile(&claims, &claims.shipped()[0]);
+    ApiClient { education_organizations: organizations.into(), ..client(rights, &["uri://a"]) }
+}
+
+/// What a strategy looks at, `subject by`, or the ending of the problem's type.
+fn looks_at(resource: &Resource, outcome: Result<Grant, Problem>) -> String {
+    let grant = match outcome {
+        Ok(grant) => grant,
+        Err(problem) => return problem.kind.urn().rsplit(':').next().unwrap_or_default().into(),
+    };
+    let relationships = grant.relationships.as_deref();
+    let parts = relationships.into_iter().flat_map(Relationships::parts).map(|part| {
+        let by = match part.by {
+            By::Below => "below".to_owned(),
+            By::Above => "above".to_owned(),
+            By::Person { way, past } => {
+                format!("{}{}", way.unwrap_or("person"), if past { " past" } else { "" })
+            }
+        };
+        format!("{} {by}", resource.subjects[part.subject].kind)
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}
+
 #[test]
-fn a_strategy_that_is_not_built_is_named_and_lets_nothing_through() {
-    let model = model();
-    for strategy in Strategy::PUBLISHED {
-        let text = format!(
-            "[tree]\n\"*\" = []\n[claim-sets.One]\n\"*\" = \"Read: {strategy} NoFurtherAuthorizationRequired\"\n"
-        );
-        let claims = Claims::read(&text, &model).unwrap();
-        let client = client(Rights::compile(&claims, &claims.shipped()[0]), &["uri://a"]);
+fn each_strategy_looks_at_the_subjects_that_it_names() {
+    let model = shipped_model();
+    let section = |strategy: &str| format!("EducationOrganization {strategy}");
+    for (strategy, on_attendance, on_sections, on_contacts) in [
+        (
+            "EdOrgsAndPeople",
+            "EducationOrganization below, Student person",
+            "below",
+            "Contact person",
+        ),
+        ("EdOrgsOnly", "EducationOrganization below", "below", "security"),
+        ("PeopleOnly", "Student person", "", "Contact person"),
+        ("StudentsOnly", "Student person", "", "security"),
+        ("StudentsOnlyThroughResponsibility", "Student Responsibility", "", "security"),
+        ("EdOrgsOnlyInverted", "EducationOrganization above", "above", "security"),
+        (
+            "EdOrgsAndPeopleInverted",
+            "EducationOrganization above, Student person",
+            "above",
+            "Contact person",
+        ),
+        (
+            "EdOrgsAndPeopleIncludingDeletes",
+            "EducationOrganization below, Student person past",
+            "below",
+            "Contact person past",
+        ),
+        ("StudentsOnlyIncludingDeletes", "Student person past", "", "security"),
+        (
+            "StudentsOnlyThroughResponsibilityIncludingDeletes",
+            "Student Responsibility past",
+            "",
+            "security",
+        ),
+    ] {
+        let client = one_strategy(&model, &format!("RelationshipsWith{strategy}"), &[1]);
+        let on = |endpoint: &str| {
+            let resource = resource(&model, endpoint);
+            looks_at(resource, authorize(&client, resource, Action::Read))
+        };
 
-        let outcome = authorize(&client, resource(&model, "assessments"), Action::Read);
+        assert_eq!(on("studentSchoolAttendanceEvents"), on_attendance, "{strategy}");
+        let sections =
+            if on_sections.is_empty() { "security".into() } else { section(on_sections) };
+        assert_eq!(on("sections"), sections, "{strategy}");
+        assert_eq!(on("contacts"), on_contacts, "{strategy}");
+        assert_eq!(on("assessments"), "security", "{strategy}");
+    }
+}
 
-        match strategy {
-            Strategy::NoFurtherAuthorizationRequired => {
-                assert_eq!(outcome.unwrap().namespace_prefixes, None);
-            }
-            Strategy::NamespaceBased => assert!(outcome.unwrap().namespace_prefixes.is_some()),
-            other => {
-                let problem = outcome.unwrap_err();
-                assert_eq!(problem.kind.status(), 501, "{other}");
-                assert!(problem.detail.as_deref().unwrap().contains(other.name()), "{other}");
-            }
-        }
+#[test]
+fn relationships_need_organizations_and_ownership_needs_tokens() {
+    let model = shipped_model();
+    let sections = resource(&model, "sections");
+    let read = |client: &ApiClient| authorize(client, sections, Action::Read);
+
+    let poor = one_strategy(&model, "RelationshipsWithEdOrgsOnly", &[]);
+    assert_eq!(looks_at(sections, read(&poor)), "no-education-organizations");
+    let owner = one_strategy(&model, "OwnershipBased", &[]);
+    let grant = read(&owner).unwrap();
+    assert_eq!(grant.ownership_tokens.as_deref(), Some(&[7][..]));
+    for (borne, expected) in
+        [(Some(7), ""), (Some(8), "ownership-mismatch"), (None, "ownership-uninitialized")]
+    {
+        let checked = grant.check_owner(borne).map(|()| Grant::default());
+        assert_eq!(looks_at(sections, checked), expected, "{borne:?}");
     }
 }
 
@@ -331,9 +407,8 @@ fn a_namespace_must_begin_with_a_prefix_of_the_client() {
         (Some(" "), Some("namespace-required"), Some("namespace-uninitialized")),
         (None, Some("namespace-required"), Some("namespace-uninitialized")),
     ] {
-        for (checked, expected) in
-            [(grant.check_proposed(namespace), proposed), (grant.check_stored(namespace), stored)]
-        {
+        for (phase, expected) in [(Phase::Proposed, proposed), (Phase::Stored, stored)] {
+            let checked = grant.check_namespace(namespace, phase);
             let found = checked.err().map(|problem| {
                 assert_eq!(problem.kind.status(), 403);
                 problem.kind.urn().rsplit(':').next().unwrap()
@@ -349,7 +424,7 @@ fn a_stored_namespace_is_not_shown_to_whom_it_is_refused() {
     let client = client(rights, &["uri://a.org"]);
     let grant = authorize(&client, resource(&model, "assessments"), Action::Create).unwrap();
 
-    let problem = grant.check_stored(Some("uri://secret.org")).unwrap_err();
+    let problem = grant.check_namespace(Some("uri://secret.org"), Phase::Stored).unwrap_err();
 
     let body = String::from_utf8(problem.body("c")).unwrap();
     assert!(!body.contains("secret"), "{body}");

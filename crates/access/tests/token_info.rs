@@ -52,6 +52,8 @@ async fn it_lists_what_the_claim_set_grants_over_the_whole_model() {
         scopes: vec![],
         education_organizations: vec![255_901_001, 7],
         namespace_prefixes: vec!["uri://ed-fi.org".into()],
+        ownership_tokens: vec![],
+        creator_token: None,
     };
     let credentials = create(&access, asked).await;
     let token = token(&access, &credentials, NOW).await;

@@ -62,6 +62,8 @@ async fn a_scope_must_be_one_of_the_clients_organizations_and_confines_the_token
         scopes: vec![],
         education_organizations: vec![255_901, 255_902],
         namespace_prefixes: vec![],
+        ownership_tokens: vec![],
+        creator_token: None,
     };
     let credentials = create(&access, asked).await;
 
@@ -133,6 +135,8 @@ async fn a_key_is_let_into_its_own_scopes_alone() {
         scopes: vec!["learning".into(), "xapi".into()],
         education_organizations: vec![],
         namespace_prefixes: vec![],
+        ownership_tokens: vec![],
+        creator_token: None,
     };
     let credentials = create(&access, asked).await;
     let token = token(&access, &credentials, NOW).await;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use homeroom_access::{Grant, UpsertGrant};
+use homeroom_access::UpsertGrant;
 use homeroom_data::DataApi;
 use homeroom_data::json::Json;
 use homeroom_data::plan::{self, Effect, Precondition};
@@ -220,8 +220,7 @@ impl<'a> Intake<'a> {
         let mut entries = Vec::with_capacity(batch.len());
         let mut plans = Vec::with_capacity(batch.len());
         for (entry, document) in batch {
-            let everything = || Ok(Grant { namespace_prefixes: None });
-            let grant = UpsertGrant { create: everything(), update: everything() };
+            let grant = UpsertGrant::everything();
             plans.push(plan::upsert(&self.api.catalog, document, grant, Precondition::None, now));
             entries.push(entry);
         }

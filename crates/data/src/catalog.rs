@@ -6,11 +6,14 @@ use std::sync::Arc;
 use homeroom_model::{Model, PropertyKind, Resource, ResourceId, ResourceKind, Scalar, Target};
 use homeroom_store::{KindId, NaturalKey, Snapshot, Store, StoreError};
 
+use crate::rights::{Routes, label_names};
+
 /// A model bound to a store.
 #[derive(Debug)]
 pub struct Catalog {
     /// The model.
     pub model: Arc<Model>,
+    pub(crate) routes: Routes,
     kinds: Vec<KindId>,
     resources: HashMap<KindId, ResourceId>,
     names: Vec<String>,
@@ -26,9 +29,11 @@ impl Catalog {
     ///
     /// The store's own.
     pub fn bind(model: Arc<Model>, store: &Store) -> Result<Self, StoreError> {
-        let names = names(&model);
-        let kinds = store.kinds(&names)?;
-        Ok(Self::with(model, names, kinds))
+        let (names, labels) = (names(&model), label_names(&model));
+        let all = [&names[..], &labels].concat();
+        let numbers: HashMap<String, KindId> =
+            all.iter().cloned().zip(store.kinds(&all)?).collect();
+        Ok(Self::with(model, names, &numbers))
     }
 
     /// Binds a model to a snapshot. A resource that the store has not met yet gets the number 0,
@@ -40,12 +45,13 @@ impl Catalog {
     pub fn of_snapshot(model: Arc<Model>, snapshot: &Snapshot) -> Result<Self, StoreError> {
         let names = names(&model);
         let known: HashMap<String, KindId> = snapshot.kinds()?.into_iter().collect();
-        let kinds = names.iter().map(|name| known.get(name).copied().unwrap_or(KindId(0)));
-        let kinds = kinds.collect();
-        Ok(Self::with(model, names, kinds))
+        Ok(Self::with(model, names, &known))
     }
 
-    fn with(model: Arc<Model>, names: Vec<String>, kinds: Vec<KindId>) -> Self {
+    fn with(model: Arc<Model>, names: Vec<String>, numbers: &HashMap<String, KindId>) -> Self {
+        let number = |name: &str| numbers.get(name).copied().unwrap_or(KindId(0));
+        let kinds: Vec<KindId> = names.iter().map(|name| number(name)).collect();
+        let routes = Routes::bind(&model, |id| kinds[usize::from(id.0)], number);
         let resources = kinds.iter().copied().zip(model.resources.iter().map(|r| r.id)).collect();
         let base_names =
             model.abstracts.iter().map(|a| format!("{}/{}", a.schema, a.name)).collect();
@@ -53,7 +59,7 @@ impl Catalog {
         for resource in &model.resources {
             count_sites(&model, resource.id, &resource.properties, &mut sites);
         }
-        Self { model, kinds, resources, names, base_names, sites }
+        Self { model, routes, kinds, resources, names, base_names, sites }
     }
 
     /// Number of a resource in the store.
@@ -69,6 +75,11 @@ impl Catalog {
     /// Whether exactly one place of `from`'s documents may refer to documents of `to`.
     pub fn refers_at_one_place(&self, from: ResourceId, to: ResourceId) -> bool {
         self.sites.get(&(from, to)) == Some(&1)
+    }
+
+    /// Whether any place of `from`'s documents may refer to documents of `to`.
+    pub(crate) fn refers(&self, from: ResourceId, to: ResourceId) -> bool {
+        self.sites.contains_key(&(from, to))
     }
 
     /// Hash of an identity: canonical JSON texts of the key's columns, in key order.

@@ -4,6 +4,7 @@
 //! No resource is named here: the model says what differs between them.
 
 pub mod catalog;
+mod deletes;
 mod filter;
 pub mod json;
 pub mod metadata;
@@ -12,6 +13,7 @@ mod paging;
 pub mod plan;
 mod request;
 pub mod respond;
+mod rights;
 pub mod scalar;
 mod seed;
 pub mod validate;

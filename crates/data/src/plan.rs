@@ -5,13 +5,14 @@ mod save;
 
 use std::sync::Arc;
 
-use homeroom_access::{Grant, UpsertGrant, namespace_subject};
+use homeroom_access::{Grant, Phase, UpsertGrant, namespace_subject};
 use homeroom_http::{Kind, Problem, Timestamp};
 use homeroom_model::{PropertyKind, Resource};
-use homeroom_store::{Ask, Plan, Row, Uuid};
+use homeroom_store::{Ask, Plan, Row, Start, Uuid};
 
 use crate::catalog::Catalog;
 use crate::json::{Json, member_text};
+use crate::rights::{self, Asked};
 use crate::validate::Document;
 
 pub use delete::Delete;
@@ -88,10 +89,8 @@ pub fn upsert(
     precondition: Precondition,
     now: Timestamp,
 ) -> Plan<Save> {
-    Plan {
-        ask: vec![Ask::Document(document.key)],
-        decide: Save::new(catalog, document, grant, precondition, now, Place::Identity),
-    }
+    let first = Ask::Document(document.key);
+    Save::new(catalog, document, grant, precondition, now, Place::Identity).plan(first)
 }
 
 /// Replaces the document that has this public id.
@@ -104,10 +103,8 @@ pub fn replace(
     now: Timestamp,
 ) -> Plan<Save> {
     let grant = UpsertGrant { create: Err(Problem::of(Kind::NotFound)), update: Ok(grant) };
-    Plan {
-        ask: vec![Ask::DocumentByUuid(id)],
-        decide: Save::new(catalog, document, grant, precondition, now, Place::Id(id)),
-    }
+    Save::new(catalog, document, grant, precondition, now, Place::Id(id))
+        .plan(Ask::DocumentByUuid(id))
 }
 
 /// Deletes the document that has this public id, unless others refer to it.
@@ -128,31 +125,49 @@ pub fn delete(
             precondition,
             now,
             stored: None,
+            asked: Asked::default(),
         },
     }
 }
 
-/// Checks a stored document against a grant.
+/// Checks what of a grant a stored document decides by itself: namespace and owner.
 ///
 /// # Errors
 ///
 /// 403 when the grant does not reach it.
-pub fn check_stored(grant: &Grant, resource: &Resource, body: &str) -> Result<(), Problem> {
-    if grant.namespace_prefixes.is_none() {
-        return Ok(());
+pub fn check_stored(
+    catalog: &Catalog,
+    grant: &Grant,
+    resource: &Resource,
+    row: &Row,
+) -> Result<(), Problem> {
+    if grant.namespace_prefixes.is_some() {
+        grant.check_namespace(namespace_of(resource, &row.body).as_deref(), Phase::Stored)?;
     }
-    grant.check_stored(namespace_of(resource, body).as_deref())
+    if grant.ownership_tokens.is_some() {
+        grant.check_owner(rights::owner(catalog, resource, row))?;
+    }
+    Ok(())
 }
 
 fn check_proposed(grant: &Grant, resource: &Resource, body: &str) -> Result<(), Problem> {
     if grant.namespace_prefixes.is_none() {
         return Ok(());
     }
-    grant.check_proposed(namespace_of(resource, body).as_deref())
+    grant.check_namespace(namespace_of(resource, body).as_deref(), Phase::Proposed)
+}
+
+/// The beginnings of ways from whom a stored document is about.
+pub(crate) fn stored_starts(
+    catalog: &Catalog,
+    resource: &Resource,
+    row: &Row,
+) -> Vec<Option<Start>> {
+    rights::stored(catalog, resource, row).into_iter().map(|mark| mark.map(Start::Number)).collect()
 }
 
 /// The value of a canonical document's namespace subject.
-fn namespace_of(resource: &Resource, body: &str) -> Option<String> {
+pub(crate) fn namespace_of(resource: &Resource, body: &str) -> Option<String> {
     let place = &namespace_subject(resource)?.place;
     let property = &resource.properties[*place.steps.first()?];
     let mut value = member_text(body, &property.name)?;

@@ -1,12 +1,11 @@
 //! The handlers: each a sentence of a few verbs, the same for every resource.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
-use homeroom_access::{Action, Call, authorize, authorize_upsert};
+use homeroom_access::{Action, Call, Grant, Phase, authorize, authorize_upsert};
 use homeroom_http::{Kind, Problem, Query, Response, json_response};
 use homeroom_model::{Resource, ResourceKind};
-use homeroom_store::{Condition, DocumentId, ListQuery, Refused, Sql, Uuid, Value};
+use homeroom_store::{Condition, DocumentId, ListQuery, Refused, Row, Uuid};
 use http::StatusCode;
 use tokio::sync::Semaphore;
 
@@ -15,7 +14,7 @@ use crate::json::Json;
 use crate::paging::{PAGE_MAX, PARTITIONS_MAX, PageToken, Paging};
 use crate::plan::{self, Precondition};
 use crate::validate::{Document, Invalid, examine};
-use crate::{DataApi, filter, problem_of, respond};
+use crate::{DataApi, deletes, filter, problem_of, respond, rights};
 
 /// Gives one document.
 pub async fn get(api: DataApi, call: Call) -> Result<Response, Problem> {
@@ -29,12 +28,28 @@ pub async fn get(api: DataApi, call: Call) -> Result<Response, Problem> {
         .map_err(problem_of)?
         .filter(|row| row.kind == api.catalog.kind(resource.id))
         .ok_or_else(|| Problem::of(Kind::NotFound))?;
-    plan::check_stored(&grant, resource, &row.body)?;
+    check_reach(&api, &grant, resource, &row).await?;
     let version = row.change_version.to_string();
     if versions(&call, "if-none-match").iter().any(|tag| *tag == version || tag == "*") {
         return Ok(respond::not_modified(row.change_version));
     }
     Ok(respond::document(&api.catalog, &row))
+}
+
+/// Checks a stored document against a grant.
+async fn check_reach(
+    api: &DataApi,
+    grant: &Grant,
+    resource: &Resource,
+    row: &Row,
+) -> Result<(), Problem> {
+    plan::check_stored(&api.catalog, grant, resource, row)?;
+    let Some(relationships) = &grant.relationships else { return Ok(()) };
+    let starts = plan::stored_starts(&api.catalog, resource, row);
+    let mut asked =
+        rights::questions(&api.catalog, resource, [&**relationships].into_iter(), &starts);
+    asked.reached = api.store.reach(asked.questions.clone()).await.map_err(problem_of)?;
+    asked.check(&api.catalog, resource, relationships, Phase::Stored, &starts)
 }
 
 /// Gives a page of documents.
@@ -54,6 +69,7 @@ pub async fn list(api: DataApi, call: Call) -> Result<Response, Problem> {
         changed: paging.changed,
         targets: filter.targets,
         conditions: filter.conditions,
+        bounds: rights::bounds(&api.catalog, resource, &grant),
         skip: paging.skip,
         limit: paging.limit,
     };
@@ -130,64 +146,14 @@ pub async fn partitions(api: DataApi, call: Call) -> Result<Response, Problem> {
 pub async fn deletes(api: DataApi, call: Call) -> Result<Response, Problem> {
     let resource = tracked(api.resource(&call)?)?;
     let grant = authorize(call.client(), resource, Action::ReadChanges)?;
-    if grant.namespace_prefixes.is_some() {
-        return Err(Problem::of(Kind::NotImplemented)
-            .detail("Deletions are not yet listed for a key that is authorized by namespace."));
-    }
-    let query = call.query()?;
-    let paging = change_paging(&query)?;
-    let (min, max) = paging.changed.unwrap_or((0, i64::MAX));
-    let kind = i64::from(api.catalog.kind(resource.id).0);
-    let rows = api
-        .store
-        .query(Sql::new(
-            DELETES,
-            vec![
-                kind.into(),
-                min.into(),
-                max.into(),
-                i64::from(paging.limit).into(),
-                i64::try_from(paging.skip).unwrap_or(i64::MAX).into(),
-            ],
-        ))
-        .await
-        .map_err(problem_of)?;
-    let mut out = String::from("[");
-    for row in &rows {
-        let [Value::Blob(id), Value::Integer(version), Value::Text(keys)] = &row[..] else {
-            return Err(Problem::internal("a tombstone has another shape"));
-        };
-        let Ok(id) = <[u8; 16]>::try_from(id.as_slice()) else {
-            return Err(Problem::internal("a tombstone's id has another length"));
-        };
-        if out.len() > 1 {
-            out.push(',');
-        }
-        _ = write!(
-            out,
-            "{{\"id\":\"{}\",\"changeVersion\":{version},\"keyValues\":{keys}}}",
-            Uuid(id)
-        );
-    }
-    out.push(']');
-    let mut response = json_response(StatusCode::OK, out);
-    if paging.total_count {
-        let arguments = vec![kind.into(), min.into(), max.into()];
-        let counted =
-            api.store.query(Sql::new(DELETES_COUNT, arguments)).await.map_err(problem_of)?;
-        let total = counted.first().and_then(|row| row[0].as_integer()).unwrap_or(0);
+    let paging = change_paging(&call.query()?)?;
+    let deleted = deletes::list(&api, resource, &grant, &paging).await?;
+    let mut response = json_response(StatusCode::OK, deleted.body);
+    if let Some(total) = deleted.total {
         response.headers_mut().insert("total-count", total.into());
     }
     Ok(response)
 }
-
-const DELETES: &str = "SELECT t.uuid, t.cv, t.key_values FROM tomb t
-     WHERE t.kind = ?1 AND t.cv BETWEEN ?2 AND ?3
-       AND NOT EXISTS (SELECT 1 FROM doc d WHERE d.key = t.key)
-     ORDER BY t.cv LIMIT ?4 OFFSET ?5";
-const DELETES_COUNT: &str = "SELECT count(*) FROM tomb t
-     WHERE t.kind = ?1 AND t.cv BETWEEN ?2 AND ?3
-       AND NOT EXISTS (SELECT 1 FROM doc d WHERE d.key = t.key)";
 
 /// Lists changes of identities: none, as long as identities cannot be changed.
 pub async fn key_changes(api: DataApi, call: Call) -> Result<Response, Problem> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use homeroom_access::{Grant, UpsertGrant};
+use homeroom_access::UpsertGrant;
 use homeroom_http::{Kind, Timestamp};
 use homeroom_store::{Refused, Store, StoreError};
 
@@ -56,8 +56,7 @@ pub fn seed(
             .ok_or_else(|| wrong(format!("there is no resource {path}")))?;
         let document =
             validate(catalog, resource, document).map_err(|found| wrong(format!("{found:?}")))?;
-        let all = || Ok(Grant { namespace_prefixes: None });
-        let grant = UpsertGrant { create: all(), update: all() };
+        let grant = UpsertGrant::everything();
         plans.push(plan::upsert(catalog, document, grant, Precondition::IsNew, now));
     }
     for (at, outcome) in store.run_all_blocking(plans).into_iter().enumerate() {

@@ -63,6 +63,11 @@ kinds! {
     NamespaceRequired, 403, "security:authorization:namespace:access-denied:namespace-required", "Authorization Denied", "The document needs a namespace, by which this key is authorized.";
     NamespaceUninitialized, 403, "security:authorization:namespace:invalid-data:namespace-uninitialized", "Authorization Denied", "The stored document has no namespace, by which this key is authorized.";
     NoNamespaces, 403, "security:authorization:namespace:invalid-client:no-namespaces", "Authorization Denied", "This key has no namespace prefixes, and this resource is authorized by them.";
+    NoEducationOrganizations, 403, "security:authorization:relationships:invalid-client:no-education-organizations", "Authorization Denied", "This key has no education organizations, and this resource is authorized by relationships with them.";
+    ElementRequired, 403, "security:authorization:relationships:access-denied:element-required", "Authorization Denied", "The document lacks a value by which this key is authorized.";
+    ElementUninitialized, 403, "security:authorization:relationships:invalid-data:element-uninitialized", "Authorization Denied", "The stored document lacks a value by which this key is authorized.";
+    OwnershipMismatch, 403, "security:authorization:ownership:access-denied:ownership-mismatch", "Authorization Denied", "The stored document belongs to another owner, and this key is authorized by ownership.";
+    OwnershipUninitialized, 403, "security:authorization:ownership:invalid-data:ownership-uninitialized", "Authorization Denied", "The stored document has no owner, and this key is authorized by ownership.";
     NotFound, 404, "not-found", "Not Found", "Nothing is found at this address.";
     MethodNotAllowed, 405, "method-not-allowed", "Method Not Allowed", "The method is not allowed at this address; the Allow header names those that are.";
     SnapshotsMethodNotAllowed, 405, "snapshots:method-not-allowed", "Method Not Allowed with Snapshots", "A snapshot cannot be changed; leave the Use-Snapshot header out.";

@@ -26,7 +26,7 @@ pub use link::{LinkError, link};
 pub use resource::{
     Abstract, AbstractId, Base, ColumnSource, EXTENSIONS, KeyColumn, Model, Place, Project,
     Property, PropertyKind, QueryField, QuerySource, Reference, ReferencePart, Resource,
-    ResourceId, Scalar, Subject, Target,
+    ResourceId, Scalar, Subject, SubjectOf, Target,
 };
 pub use shipped::{
     EXTENSIONS_SHIPPED, VERSIONS, shipped, shipped_exceptions, shipped_extension, shipped_seed,

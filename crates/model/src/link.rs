@@ -11,7 +11,8 @@ use self::keys::{Keys, reference_parts};
 use self::names::{Names, Owner};
 use crate::resource::{
     Abstract, AbstractId, Base, ColumnSource, EXTENSIONS, KeyColumn, Model, Place, Project,
-    Property, PropertyKind, QueryField, Reference, Resource, ResourceId, Subject, Target,
+    Property, PropertyKind, QueryField, Reference, Resource, ResourceId, Subject, SubjectOf,
+    Target,
 };
 use crate::source::{PropertySource, ResourceKind, ResourceSource, Source, Type};
 use crate::words::default_path;
@@ -228,6 +229,18 @@ struct Linker<'a> {
 }
 
 impl Linker<'_> {
+    fn associations(
+        &self,
+        owner: Owner<'_>,
+        names: &[String],
+    ) -> Result<Vec<ResourceId>, LinkError> {
+        let resources = names.iter().map(|name| match self.names.target(owner, name)? {
+            Target::Resource(id) => Ok(id),
+            Target::Abstract(_) => Err(owner.wrong(format!("`{name}` is abstract"))),
+        });
+        resources.collect()
+    }
+
     fn resource(
         &self,
         id: ResourceId,
@@ -293,17 +306,20 @@ impl Linker<'_> {
                         kind: subject.kind.clone(),
                         column: subject.column.clone(),
                         place: column_place(&subject.column)?,
+                        of: match self.names.target(owner, &subject.kind) {
+                            Ok(Target::Abstract(base)) => SubjectOf::Organization(base),
+                            Ok(Target::Resource(person)) => SubjectOf::Person(person),
+                            Err(_) => SubjectOf::Other,
+                        },
                     })
                 })
                 .collect::<Result<_, LinkError>>()?,
-            access_through: source
-                .access_through
+            access_through: self.associations(owner, &source.access_through)?,
+            access_by: source
+                .access_by
                 .iter()
-                .map(|name| match self.names.target(owner, name)? {
-                    Target::Resource(id) => Ok(id),
-                    Target::Abstract(_) => Err(owner.wrong(format!("`{name}` is abstract"))),
-                })
-                .collect::<Result<_, _>>()?,
+                .map(|(name, through)| Ok((name.clone(), self.associations(owner, through)?)))
+                .collect::<Result<_, LinkError>>()?,
             unified,
             query_fields: {
                 let mut fields = query_fields.clone();

@@ -100,6 +100,8 @@ pub struct Resource {
     pub subjects: Vec<Subject>,
     /// For a person: the associations through which clients gain access to it.
     pub access_through: Vec<ResourceId>,
+    /// Further associations through which strategies of that name grant access to it.
+    pub access_by: Vec<(String, Vec<ResourceId>)>,
     /// Groups of places whose values must agree.
     pub unified: Vec<Vec<Place>>,
     /// Properties in canonical order.
@@ -119,6 +121,19 @@ pub struct Subject {
     pub column: String,
     /// Where the column's value stands in a document.
     pub place: Place,
+    /// What the kind is.
+    pub of: SubjectOf,
+}
+
+/// What a subject of authorization is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SubjectOf {
+    /// An organization: a document of a subclass of the base that the kind names.
+    Organization(AbstractId),
+    /// A person: a document of the resource that the kind names.
+    Person(ResourceId),
+    /// Neither, such as a namespace.
+    Other,
 }
 
 /// A resource's place under an abstract base.

@@ -83,6 +83,8 @@ pub struct ResourceSource {
     pub subjects: Vec<SubjectSource>,
     /// For a person: the associations through which clients gain access to it.
     pub access_through: Vec<String>,
+    /// Further associations through which clients may gain access, by the name of the way.
+    pub access_by: Vec<(String, Vec<String>)>,
     /// Groups of places, `classPeriods.classPeriodReference.schoolId`, whose values must agree.
     pub unified: Vec<Vec<String>>,
     /// Properties in canonical order.

@@ -53,7 +53,10 @@ fn delete(data: &DataApi, id: &str) {
     let decide = move |_| -> Decision<(), ()> {
         let key_values = "{\"studentUniqueId\":\"7\"}".into();
         let tombstone = Tombstone { key_values, modified: 1_000_000 };
-        Decision::Write(vec![Write::Delete { row: Box::new(row.clone()), tombstone }], ())
+        Decision::Write(
+            vec![Write::Delete { row: Box::new(row.clone()), ties: vec![], tombstone }],
+            (),
+        )
     };
     data.store.run_blocking(Plan { ask: vec![], decide }).unwrap();
 }

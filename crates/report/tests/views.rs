@@ -81,6 +81,7 @@ fn fill(store: &Store) -> (Catalog, HashMap<String, (Uuid, String)>) {
             alias: None,
             body,
             references: References::default(),
+            ties: vec![],
             modified: 1_700_000_000_123_456,
         }));
     }

@@ -25,6 +25,7 @@ fn document(name: u64) -> NewDocument {
         alias: None,
         body: format!("{{\"name\":{name},\"text\":\"{}\"}}", "x".repeat(1_200)),
         references: References::default(),
+        ties: vec![],
         modified: 1,
     }
 }

@@ -33,6 +33,25 @@ impl Dialect {
         }
     }
 
+    /// A table with a column `x`: the whole numbers of a JSON array that is an argument.
+    pub(crate) fn numbers(self, argument: &str) -> String {
+        match self {
+            Self::Sqlite => format!("(SELECT value AS x FROM json_each({argument}))"),
+            Self::Postgres => format!(
+                "(SELECT CAST(e AS bigint) AS x \
+                  FROM json_array_elements_text(CAST(CAST({argument} AS text) AS json)) e)"
+            ),
+        }
+    }
+
+    /// An argument as the whole number that a function of texts and bytes takes.
+    pub(crate) fn whole(self, argument: &str) -> String {
+        match self {
+            Self::Sqlite => argument.to_owned(),
+            Self::Postgres => format!("CAST({argument} AS integer)"),
+        }
+    }
+
     /// The value at a path, `$.a.b`, of a document's text. PostgreSQL's `jsonb` would refuse what
     /// `json` passes over, and takes longer to make.
     fn field(self, path: &str, bind: &mut Bind<'_>) -> String {

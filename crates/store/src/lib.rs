@@ -21,15 +21,17 @@ mod snapshot;
 mod sql;
 mod sqlite;
 mod store;
+mod tie;
 pub mod trial;
 mod views;
 
 pub use error::StoreError;
 pub use id::{DocumentId, KindId, NaturalKey, Uuid};
-pub use list::{Condition, ListQuery, Page};
+pub use list::{Bounds, Condition, Leads, ListQuery, MarkTest, Page};
 pub use plan::{Answer, Ask, Decide, Decision, NewDocument, Plan, Ran, Refused, Tombstone, Write};
 pub use row::{Link, References, Row};
 pub use snapshot::{Deleted, Snapshot, SnapshotOptions, Span};
 pub use sql::{Sql, Value};
 pub use store::{Health, Options, PostgresUrl, StandardName, Store, StoreLoad, StoreUrl};
+pub use tie::{Reached, Start, Tie, Way};
 pub use views::{View, replace_views, views_version};

@@ -1,7 +1,10 @@
 //! Lists: what is asked, what comes back.
 
+use std::sync::Arc;
+
 use crate::id::{DocumentId, KindId};
 use crate::row::Row;
+use crate::tie::Way;
 
 /// Most bytes of documents on one page.
 pub(crate) const PAGE_BYTES_MAX: usize = 64 << 20;
@@ -25,6 +28,8 @@ pub struct ListQuery {
     pub targets: Vec<DocumentId>,
     /// Only documents that meet all of these.
     pub conditions: Vec<Condition>,
+    /// Only documents whose marks are within these bounds.
+    pub bounds: Bounds,
     /// How many to pass over first.
     pub skip: u64,
     /// How many to give at most.
@@ -41,6 +46,7 @@ impl ListQuery {
             changed: None,
             targets: vec![],
             conditions: vec![],
+            bounds: Bounds::default(),
             skip: 0,
             limit: u32::MAX,
         }
@@ -48,7 +54,10 @@ impl ListQuery {
 
     /// Whether nothing but kind and range restricts it, so that counts are kept for it.
     pub fn is_plain(&self) -> bool {
-        self.changed.is_none() && self.targets.is_empty() && self.conditions.is_empty()
+        self.changed.is_none()
+            && self.targets.is_empty()
+            && self.conditions.is_empty()
+            && self.bounds.is_none()
     }
 
     /// Whether its count is kept.
@@ -131,6 +140,74 @@ pub enum Condition {
     Key(crate::id::NaturalKey),
     /// Nothing meets it.
     Never,
+}
+
+/// Bounds of a list by its documents' marks: within every group one alternative must hold, with
+/// all of its tests. Without groups there are no bounds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Bounds(pub Vec<Vec<Vec<MarkTest>>>);
+
+impl Bounds {
+    /// Whether every document is within them.
+    pub fn is_none(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// A test of one of a document's marks; a mark that is not there does not pass.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MarkTest {
+    /// The mark is one of these numbers.
+    OneOf {
+        /// Place of the mark.
+        mark: usize,
+        /// The numbers.
+        numbers: Arc<[i64]>,
+    },
+    /// From the mark one of these numbers is reached. Where the way has no steps, the mark may also
+    /// be one of them.
+    Reaches {
+        /// Place of the mark.
+        mark: usize,
+        /// The way.
+        way: Way,
+        /// The numbers.
+        numbers: Arc<[i64]>,
+        /// What the mark stands for.
+        leads: Leads,
+    },
+    /// From one of these numbers the mark is reached over a label, or it is one of them.
+    ReachedFrom {
+        /// Place of the mark.
+        mark: usize,
+        /// The label.
+        label: KindId,
+        /// The numbers.
+        numbers: Arc<[i64]>,
+        /// What the mark stands for.
+        leads: Leads,
+    },
+}
+
+impl MarkTest {
+    /// Place of the mark.
+    pub(crate) fn mark(&self) -> usize {
+        match self {
+            Self::OneOf { mark, .. }
+            | Self::Reaches { mark, .. }
+            | Self::ReachedFrom { mark, .. } => *mark,
+        }
+    }
+}
+
+/// What a mark stands for: for a number that has steps to go, the document of that number; for one
+/// that has none, the document that ties the number to itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leads {
+    /// The document that has the mark.
+    Itself,
+    /// A document that the one with the mark refers to.
+    Reference,
 }
 
 /// What a list gives.

@@ -35,6 +35,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0004_standard.sql"),
         postgres: include_str!("../migrations/0004_standard.sql"),
     },
+    Migration {
+        version: 5,
+        name: "rights",
+        sqlite: include_str!("../migrations/0005_rights.sqlite.sql"),
+        postgres: include_str!("../migrations/0005_rights.postgres.sql"),
+    },
 ];
 
 /// Version that this Homeroom writes.

@@ -4,6 +4,7 @@ use crate::error::StoreError;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 use crate::row::{References, Row};
 use crate::sql::{Sql, Value};
+use crate::tie::{Reached, Start, Tie, Way};
 
 /// What one request asks of the store. The store runs all of it or none.
 #[derive(Debug, Clone)]
@@ -26,6 +27,8 @@ pub enum Ask {
     /// Up to 20 kinds of document that refer to this one, itself left out.
     /// Answer: [`Answer::Referrers`].
     Referrers(DocumentId),
+    /// What can be reached over ties. Answer: [`Answer::Reached`].
+    Reach(Start, Way),
     /// Anything else. Answer: [`Answer::Rows`].
     Sql(Sql),
 }
@@ -39,6 +42,8 @@ pub enum Answer {
     Target(Option<(DocumentId, Uuid, KindId)>),
     /// Kinds that refer to a document.
     Referrers(Vec<KindId>),
+    /// What was reached over ties.
+    Reached(Reached),
     /// Rows of a statement.
     Rows(Vec<Vec<Value>>),
 }
@@ -98,8 +103,10 @@ pub struct NewDocument {
     pub alias: Option<NaturalKey>,
     /// Canonical JSON text.
     pub body: String,
-    /// What it refers to.
+    /// What it refers to, and its marks.
     pub references: References,
+    /// The ties that it makes, each once.
+    pub ties: Vec<Tie>,
     /// Moment of the change, microseconds since 1970.
     pub modified: i64,
 }
@@ -124,6 +131,8 @@ pub enum Write {
         old: DocumentId,
         /// Its packed references as they were found.
         old_references: Vec<u8>,
+        /// The ties that it has made so far.
+        old_ties: Vec<Tie>,
         /// The document as it shall be; its `uuid`, `kind`, `key` and `alias` stay as stored.
         new: NewDocument,
     },
@@ -131,6 +140,8 @@ pub enum Write {
     Delete {
         /// The document as it was found.
         row: Box<Row>,
+        /// The ties that it has made.
+        ties: Vec<Tie>,
         /// What is remembered of it.
         tombstone: Tombstone,
     },

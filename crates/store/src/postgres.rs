@@ -9,6 +9,7 @@ mod connection;
 mod driver;
 mod error;
 mod migrate;
+mod reach;
 mod reads;
 mod snapshot;
 mod strict;
@@ -20,6 +21,7 @@ pub(crate) use connection::SILENCE_MAX;
 pub(crate) use snapshot::PostgresSnapshot;
 pub(crate) use views::{replace_views, views_version};
 
+use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,13 +37,14 @@ use crate::postgres::connection::{Connector, Shared};
 use crate::postgres::driver::Driver;
 use crate::postgres::error::Fault;
 use crate::postgres::reads::{Lists, Reads};
-use crate::postgres::value::{bytes, document, kind, values};
+use crate::postgres::value::{Column, bytes, document, kind, values};
 use crate::postgres::writer::Writer;
 use crate::queue::Queue;
 use crate::row::Row;
 use crate::select;
 use crate::sql::{Sql, Value};
 use crate::store::{Job, Options, PostgresUrl};
+use crate::tie::{Reached, Start, Way};
 
 /// Longest look for damage.
 const CHECK: Duration = Duration::from_hours(1);
@@ -182,6 +185,41 @@ impl Postgres {
         rows.first().map(read).transpose().map_err(told)
     }
 
+    /// Follows ways; gives what each has reached.
+    pub(crate) async fn reach(&self, from: &[(Start, Way)]) -> Result<Vec<Reached>, StoreError> {
+        let mut found: HashMap<&Way, HashMap<Start, Reached>> = HashMap::new();
+        let ways: BTreeSet<&Way> = from.iter().map(|(_, way)| way).collect();
+        for way in ways {
+            let starts = || from.iter().filter(|(_, other)| other == way).map(|(start, _)| start);
+            let found = found.entry(way).or_default();
+            let numbers = starts().filter_map(|start| match start {
+                Start::Number(number) => Some(*number),
+                Start::Document(_) => None,
+            });
+            let keys = starts().filter_map(|start| match start {
+                Start::Document(key) => Some(uuid::Uuid::from_bytes(key.0)),
+                Start::Number(_) => None,
+            });
+            let (numbers, keys): (Vec<_>, Vec<_>) = (numbers.collect(), keys.collect());
+            let (has_numbers, has_keys) = (!numbers.is_empty(), !keys.is_empty());
+            for (is_asked, from, is_from_keys) in [
+                (has_numbers, Column::Numbers(numbers), false),
+                (has_keys, Column::Uuids(keys), true),
+            ] {
+                if is_asked {
+                    let columns = reach::columns(from, way);
+                    let arguments: Vec<_> =
+                        columns.iter().map(|column| column as &(dyn ToSql + Sync)).collect();
+                    let text = reach::text(way, is_from_keys);
+                    let rows = self.0.reads.probe(text, &arguments).await?;
+                    reach::read(&rows, way, found).map_err(told)?;
+                }
+            }
+        }
+        let taken = from.iter().map(|(start, way)| found[way].get(start).cloned());
+        Ok(taken.map(Option::unwrap_or_default).collect())
+    }
+
     /// The newest change version that is durable, whichever node wrote it.
     pub(crate) async fn newest_change_version(&self) -> Result<i64, StoreError> {
         let rows = self.0.reads.probe(NEWEST, &[]).await?;
@@ -204,7 +242,14 @@ impl Postgres {
 
     /// Counts what a list would give without `skip` and `limit`.
     pub(crate) async fn count(&self, is_long: bool, query: ListQuery) -> Result<u64, StoreError> {
-        let read = |connection| async { select::count(&Lists(connection), &query).await };
+        let read = |connection| async {
+            let lists = Lists(connection);
+            if query.bounds.is_none() {
+                select::count(&lists, &query).await
+            } else {
+                lists.on_one_state(select::count(&lists, &query)).await
+            }
+        };
         self.0.reads.list(is_long, read).await
     }
 

@@ -49,8 +49,16 @@ pub struct References {
     pub links: Vec<Link>,
     /// Further documents that must stay as long as this one does, such as descriptors.
     pub others: Vec<DocumentId>,
+    /// Numbers by which reads and lists tell documents apart without their text, each in a place
+    /// that its kind gives it; [`DocumentId::ITSELF`] becomes the document's own number.
+    pub marks: Vec<Option<i64>>,
 }
 
+/// Counts of links and of marks.
+const HEAD_BYTES: usize = 4;
+const MARK_BYTES: usize = 8;
+/// A mark that is not there.
+const NO_MARK: i64 = i64::MIN;
 const LINK_BYTES: usize = 4 + 8 + 2 + 16;
 
 impl References {
@@ -62,17 +70,27 @@ impl References {
                 *target = id;
             }
         }
+        for mark in &mut self.marks {
+            if *mark == Some(DocumentId::ITSELF.0) {
+                *mark = Some(id.0);
+            }
+        }
     }
 
-    /// Packs them: a count of links, the links, the others.
+    /// Packs them: counts of links and marks, the marks, the links, the others.
     ///
     /// # Panics
     ///
-    /// With more than 65,535 links, which no document within the size limit can hold.
+    /// With more than 65,535 links or marks, which no document within the size limit can hold.
     pub fn pack(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(2 + self.links.len() * LINK_BYTES + self.others.len() * 8);
-        let count = u16::try_from(self.links.len()).expect("a document has fewer links than bytes");
-        out.extend_from_slice(&count.to_le_bytes());
+        let length = self.marks.len() * MARK_BYTES + self.links.len() * LINK_BYTES;
+        let mut out = Vec::with_capacity(HEAD_BYTES + length + self.others.len() * 8);
+        let count = |n: usize| u16::try_from(n).expect("a document has fewer links than bytes");
+        out.extend_from_slice(&count(self.links.len()).to_le_bytes());
+        out.extend_from_slice(&count(self.marks.len()).to_le_bytes());
+        for mark in &self.marks {
+            out.extend_from_slice(&mark.unwrap_or(NO_MARK).to_le_bytes());
+        }
         for link in &self.links {
             out.extend_from_slice(&link.offset.to_le_bytes());
             out.extend_from_slice(&link.target.0.to_le_bytes());
@@ -85,9 +103,28 @@ impl References {
         out
     }
 
+    /// The marks of packed references, or of their beginning as far as [`References::head_bytes`].
+    pub fn marks(packed: &[u8]) -> impl ExactSizeIterator<Item = Option<i64>> + '_ {
+        let (marks, _, _) = parts(packed);
+        marks.chunks_exact(MARK_BYTES).map(|chunk| {
+            let mark = i64::from_le_bytes(array(chunk));
+            (mark != NO_MARK).then_some(mark)
+        })
+    }
+
+    /// Bytes at the beginning of packed references that hold the counts and `marks` marks.
+    pub(crate) fn head_bytes(marks: usize) -> usize {
+        HEAD_BYTES + marks * MARK_BYTES
+    }
+
+    /// Packed references that keep the marks and nothing else.
+    pub(crate) fn marks_only(packed: &[u8]) -> Vec<u8> {
+        Self { marks: Self::marks(packed).collect(), ..Self::default() }.pack()
+    }
+
     /// The links of packed references, in the order of the text.
     pub fn links(packed: &[u8]) -> impl Iterator<Item = Link> + '_ {
-        let (links, _) = halves(packed);
+        let (_, links, _) = parts(packed);
         links.chunks_exact(LINK_BYTES).map(|chunk| Link {
             offset: u32::from_le_bytes(array(&chunk[0..4])),
             target: DocumentId(i64::from_le_bytes(array(&chunk[4..12]))),
@@ -98,7 +135,7 @@ impl References {
 
     /// Every other document referred to, each once, in order.
     pub fn targets(packed: &[u8]) -> Vec<DocumentId> {
-        let (_, others) = halves(packed);
+        let (.., others) = parts(packed);
         let mut targets: Vec<DocumentId> = Self::links(packed)
             .map(|link| link.target)
             .chain(others.chunks_exact(8).map(|c| DocumentId(i64::from_le_bytes(array(c)))))
@@ -109,13 +146,15 @@ impl References {
     }
 }
 
-fn halves(packed: &[u8]) -> (&[u8], &[u8]) {
-    if packed.len() < 2 {
-        return (&[], &[]);
+fn parts(packed: &[u8]) -> (&[u8], &[u8], &[u8]) {
+    if packed.len() < HEAD_BYTES {
+        return (&[], &[], &[]);
     }
-    let count = usize::from(u16::from_le_bytes([packed[0], packed[1]]));
-    let rest = &packed[2..];
-    rest.split_at((count * LINK_BYTES).min(rest.len()))
+    let count = |at: usize| usize::from(u16::from_le_bytes([packed[at], packed[at + 1]]));
+    let rest = &packed[HEAD_BYTES..];
+    let (marks, rest) = rest.split_at((count(2) * MARK_BYTES).min(rest.len()));
+    let (links, others) = rest.split_at((count(0) * LINK_BYTES).min(rest.len()));
+    (marks, links, others)
 }
 
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
@@ -139,12 +178,18 @@ mod tests {
         let references = References {
             links: vec![link(10, 5), link(40, 3)],
             others: vec![DocumentId(4), DocumentId(5)],
+            marks: vec![Some(-1), None, Some(i64::MAX)],
         };
 
         let packed = references.pack();
+        let head = &packed[..References::head_bytes(3)];
 
         assert_eq!(References::links(&packed).collect::<Vec<_>>(), references.links);
         assert_eq!(References::targets(&packed), [3, 4, 5].map(DocumentId));
         assert!(References::targets(&[]).is_empty());
+        for packed in [&packed[..], head, &References::marks_only(&packed)] {
+            assert_eq!(References::marks(packed).collect::<Vec<_>>(), references.marks);
+        }
+        assert!(References::targets(&References::marks_only(&packed)).is_empty());
     }
 }

@@ -1,6 +1,7 @@
 //! Lists and counts: which index finds them, how far a page may go. The same on both databases,
 //! which only give the rows.
 
+mod bounds;
 mod condition;
 mod statement;
 
@@ -31,9 +32,15 @@ pub(crate) trait Source {
     /// Documents by [`crate::row::COLUMNS`], as many as `bytes` lets in.
     async fn documents(&self, sql: &Statement, bytes: &mut Bytes) -> Result<Vec<Row>, Self::Error>;
 
+    /// Documents' numbers with the marks at the beginning of their packed references.
+    async fn heads(&self, sql: &Statement) -> Result<Vec<Head>, Self::Error>;
+
     /// Rows of whole numbers.
     async fn numbers(&self, sql: &Statement) -> Result<Vec<Vec<i64>>, Self::Error>;
 }
+
+/// A document's number and its first marks.
+pub(crate) type Head = (i64, Vec<Option<i64>>);
 
 /// The bytes of a page so far.
 #[derive(Debug, Default)]
@@ -60,13 +67,18 @@ pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> T {
 
 /// Whether a list is one statement, or several that must see one state of the store.
 pub(crate) fn is_one_statement(query: &ListQuery) -> bool {
-    query.is_pointed() || (query.skip == 0 && query.changed.is_none() && query.targets.len() < 2)
+    query.bounds.is_none()
+        && (query.is_pointed()
+            || (query.skip == 0 && query.changed.is_none() && query.targets.len() < 2))
 }
 
 /// Runs a list query.
 pub(crate) async fn list<S: Source>(source: &S, query: &ListQuery) -> Result<Page, S::Error> {
     if query.limit == 0 || query.finds_nothing() {
         return Ok(Page::default());
+    }
+    if !query.bounds.is_none() {
+        return bounds::page(source, query).await;
     }
     let mut query = query.clone();
     if query.is_plain() && query.skip > 0 {
@@ -97,6 +109,9 @@ async fn page<S: Source>(source: &S, query: &ListQuery, driver: Driver) -> Resul
 pub(crate) async fn count<S: Source>(source: &S, query: &ListQuery) -> Result<u64, S::Error> {
     if query.finds_nothing() {
         return Ok(0);
+    }
+    if !query.bounds.is_none() {
+        return bounds::count(source, query).await;
     }
     if query.is_kept_count() {
         // The sum of whole numbers is a fraction's type in PostgreSQL.

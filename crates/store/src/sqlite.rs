@@ -9,6 +9,7 @@ mod error;
 mod lister;
 mod open;
 mod probe;
+mod reach;
 mod select;
 mod snapshot;
 mod value;
@@ -24,6 +25,7 @@ use rusqlite::Connection;
 use crate::error::StoreError;
 use crate::queue::Queue;
 use crate::store::Options;
+use crate::tie::{Reached, Start, Way};
 
 pub(crate) use copy::{backup, restore};
 pub(crate) use lister::Lister;
@@ -67,6 +69,15 @@ impl Sqlite {
         probe::on_this_thread(&self.shared, probe)
     }
 
+    /// Follows ways, all on one state of the store.
+    pub(crate) fn reach(&self, from: &[(Start, Way)]) -> Result<Vec<Reached>, StoreError> {
+        let climbs = &self.shared.climbs;
+        let version = climbs.begin(from.iter().map(|(_, way)| way.up));
+        self.probe(|c| {
+            from.iter().map(|(start, way)| climbs.reach(c, version, *start, way)).collect()
+        })
+    }
+
     /// Ends readers, then the writer, which empties the log and closes the file.
     pub(crate) fn close(&self) {
         self.shared.is_closed.store(true, Ordering::Release);
@@ -90,6 +101,8 @@ pub(crate) struct Shared {
     pub(crate) newest_change_version: AtomicI64,
     pub(crate) cache_kib: u32,
     pub(crate) probes: probe::Probes,
+    /// Where ties lead, as readers remember it.
+    pub(crate) climbs: reach::SharedClimbs,
     /// Whether nothing is answered any more.
     pub(crate) is_closed: AtomicBool,
     /// Jobs that the writer has not answered yet.
@@ -107,6 +120,7 @@ impl Shared {
             newest_change_version: AtomicI64::new(newest),
             cache_kib,
             probes: probe::Probes::new(),
+            climbs: reach::SharedClimbs::default(),
             is_closed: AtomicBool::new(false),
             waiting: Arc::default(),
             trouble: Mutex::new(None),

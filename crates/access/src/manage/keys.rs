@@ -18,6 +18,8 @@ use crate::sql;
 pub const EDUCATION_ORGANIZATIONS_MAX: usize = 10_000;
 /// Most namespace prefixes of a client.
 pub const NAMESPACE_PREFIXES_MAX: usize = 100;
+/// Most ownership tokens of a client.
+const OWNERSHIP_TOKENS_MAX: usize = 1_000;
 /// Most characters of a name or a namespace prefix.
 pub const TEXT_MAX: usize = 255;
 
@@ -28,6 +30,8 @@ pub(super) struct NewKey {
     pub(super) scopes: Vec<String>,
     pub(super) education_organizations: Vec<i64>,
     pub(super) namespace_prefixes: Vec<String>,
+    pub(super) ownership_tokens: Vec<i64>,
+    pub(super) creator_token: Option<i64>,
 }
 
 impl Access {
@@ -47,6 +51,8 @@ impl Access {
             created: now,
             status: Status::Active,
             link: None,
+            ownership_tokens: checked_tokens(asked.ownership_tokens, asked.creator_token)?,
+            creator_token: asked.creator_token,
         };
         let needs_set = record.scopes.contains(&Scope::Data);
         record.claim_set = self.look_up(|registry| match &record.claim_set {
@@ -73,6 +79,8 @@ impl Access {
             "scopes": scope_names(&record.scopes),
             "educationOrganizations": record.education_organizations,
             "namespacePrefixes": record.namespace_prefixes,
+            "ownershipTokens": record.ownership_tokens,
+            "creatorToken": record.creator_token,
         }))
     }
 
@@ -238,6 +246,19 @@ fn checked_organizations(mut ids: Vec<i64>) -> Result<Vec<i64>, ManageError> {
         )));
     }
     Ok(ids)
+}
+
+/// The tokens in order, the creator's among them: who creates a document may touch it.
+fn checked_tokens(mut tokens: Vec<i64>, creator: Option<i64>) -> Result<Vec<i64>, ManageError> {
+    tokens.extend(creator);
+    tokens.sort_unstable();
+    tokens.dedup();
+    if tokens.len() > OWNERSHIP_TOKENS_MAX || tokens.iter().any(|token| *token < 1) {
+        return Err(ManageError::Invalid(format!(
+            "ownership tokens are whole numbers from 1 on, at most {OWNERSHIP_TOKENS_MAX} a key"
+        )));
+    }
+    Ok(tokens)
 }
 
 fn checked_prefixes(given: Vec<String>) -> Result<Vec<String>, ManageError> {

@@ -60,6 +60,8 @@ pub fn new_key(claim_set: &str) -> Manage {
         scopes: vec![],
         education_organizations: vec![],
         namespace_prefixes: vec![],
+        ownership_tokens: vec![],
+        creator_token: None,
     }
 }
 

@@ -146,6 +146,8 @@ impl TestApp {
             scopes: scopes.iter().map(|scope| (*scope).into()).collect(),
             education_organizations: vec![1, 2],
             namespace_prefixes: vec!["uri://command".into()],
+            ownership_tokens: vec![],
+            creator_token: None,
         };
         let made = self.access.manage(asked, Timestamp::now()).await.unwrap();
         let text = |name: &str| made[name].as_str().unwrap().to_owned();

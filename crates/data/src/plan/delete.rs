@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use homeroom_access::Grant;
+use homeroom_access::{Grant, Phase};
 use homeroom_http::{Kind, Problem, Timestamp};
-use homeroom_store::{Answer, Ask, Decide, Decision, Row, Tombstone, Write};
+use homeroom_model::Resource;
+use homeroom_store::{Answer, Ask, Decide, Decision, KindId, Row, Tombstone, Write};
 
-use super::{Precondition, check_stored};
+use super::{Precondition, check_stored, stored_starts};
 use crate::catalog::Catalog;
+use crate::rights::{Asked, questions, ties_of};
 use crate::validate::key_values;
 
 /// The decision of [`super::delete`].
@@ -19,43 +21,71 @@ pub struct Delete {
     pub(super) precondition: Precondition,
     pub(super) now: Timestamp,
     pub(super) stored: Option<Row>,
+    /// What the relationships of the grant ask.
+    pub(super) asked: Asked,
 }
 
 impl Delete {
     fn step(&mut self, found: Vec<Answer>) -> Result<Decision<(), Problem>, Problem> {
         let resource = self.catalog.model.resource(self.resource);
-        match found.into_iter().next() {
+        let mut found = found.into_iter();
+        match found.next() {
             Some(Answer::Document(row)) => {
                 let row = row.filter(|row| row.kind == self.catalog.kind(self.resource));
                 let Some(row) = row else {
                     self.precondition.check(None)?;
                     return Err(Problem::of(Kind::NotFound));
                 };
-                check_stored(&self.grant, resource, &row.body)?;
-                self.precondition.check(Some(&row))?;
+                check_stored(&self.catalog, &self.grant, resource, &row)?;
+                let starts = stored_starts(&self.catalog, resource, &row);
+                let relationships = self.grant.relationships.as_deref().into_iter();
+                self.asked = questions(&self.catalog, resource, relationships, &starts);
                 let id = row.id;
                 self.stored = Some(row);
-                Ok(Decision::Ask(vec![Ask::Referrers(id)]))
-            }
-            Some(Answer::Referrers(kinds)) if kinds.is_empty() => {
-                let row = self.stored.take().expect("the first round stored it");
-                let tombstone =
-                    Tombstone { key_values: key_values(resource, &row.body), modified: self.now.0 };
-                Ok(Decision::Write(vec![Write::Delete { row: Box::new(row), tombstone }], ()))
+                let mut asks = vec![Ask::Referrers(id)];
+                let ways = self.asked.questions.iter().cloned();
+                asks.extend(ways.map(|(start, way)| Ask::Reach(start, way)));
+                Ok(Decision::Ask(asks))
             }
             Some(Answer::Referrers(kinds)) => {
-                let names: Vec<&str> = kinds
-                    .iter()
-                    .filter_map(|kind| self.catalog.resource(*kind))
-                    .map(|resource| resource.name.as_str())
-                    .collect();
-                Err(Problem::of(Kind::DependentItemExists)
-                    .detail(format!("The document is still referred to by: {}.", names.join(", ")))
-                    .hint("Delete the documents that refer to it first."))
+                let row = self.stored.take().expect("the first round stored it");
+                self.asked.take(found);
+                if let Some(relationships) = &self.grant.relationships {
+                    let starts = stored_starts(&self.catalog, resource, &row);
+                    let (asked, phase) = (&self.asked, Phase::Stored);
+                    asked.check(&self.catalog, resource, relationships, phase, &starts)?;
+                }
+                self.precondition.check(Some(&row))?;
+                if !kinds.is_empty() {
+                    return Err(dependents(&self.catalog, resource, &kinds));
+                }
+                let tombstone =
+                    Tombstone { key_values: key_values(resource, &row.body), modified: self.now.0 };
+                let ties = ties_of(&self.catalog, resource, &row);
+                Ok(Decision::Write(vec![Write::Delete { row: Box::new(row), ties, tombstone }], ()))
             }
             _ => Err(Problem::internal("the store answered another question")),
         }
     }
+}
+
+/// Who still refers to the document. Edges that only say whom a document is about are left out:
+/// they stand beside edges of what it refers to.
+fn dependents(catalog: &Catalog, resource: &Resource, kinds: &[KindId]) -> Problem {
+    let all = || kinds.iter().filter_map(|kind| catalog.resource(*kind));
+    let names_of = |only_direct: bool| -> Vec<&str> {
+        all()
+            .filter(|from| !only_direct || catalog.refers(from.id, resource.id))
+            .map(|from| from.name.as_str())
+            .collect()
+    };
+    let mut names = names_of(true);
+    if names.is_empty() {
+        names = names_of(false);
+    }
+    Problem::of(Kind::DependentItemExists)
+        .detail(format!("The document is still referred to by: {}.", names.join(", ")))
+        .hint("Delete the documents that refer to it first.")
 }
 
 impl Decide for Delete {

@@ -3,18 +3,20 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use homeroom_access::UpsertGrant;
+use homeroom_access::{Grant, Phase, UpsertGrant};
 use homeroom_http::{Kind, Problem, Timestamp, Violations};
 use homeroom_model::Resource;
 use homeroom_store::{
-    Answer, Ask, Decide, Decision, DocumentId, KindId, Link, NaturalKey, NewDocument, References,
-    Row, Uuid, Write,
+    Answer, Ask, Decide, Decision, DocumentId, KindId, Link, NaturalKey, NewDocument, Plan,
+    References, Row, Start, Uuid, Write,
 };
 
 use super::{
-    Effect, Place, Precondition, Written, check_proposed, check_stored, unknown_descriptor,
+    Effect, Place, Precondition, Written, check_proposed, check_stored, stored_starts,
+    unknown_descriptor,
 };
 use crate::catalog::Catalog;
+use crate::rights::{self, About, Asked, questions};
 use crate::validate::{Document, key_values};
 
 /// Most places that one problem names.
@@ -29,11 +31,26 @@ pub struct Save {
     precondition: Precondition,
     now: Timestamp,
     place: Place,
+    /// Whom the document is about.
+    about: Vec<Option<About>>,
+    /// How it stands to the caller as it was sent.
+    asked: Asked,
     stored: Option<Row>,
-    /// Identities asked for in the second round, in order.
-    asked: Vec<NaturalKey>,
-    is_second_round: bool,
+    stage: Stage,
 }
+
+/// What was asked last.
+#[derive(Clone)]
+enum Stage {
+    /// The document.
+    Document,
+    /// How the stored document stands to the caller, where it is about others than what was sent.
+    Stored(Asked),
+    /// Identities, in order.
+    Targets(Vec<NaturalKey>),
+}
+
+type Decided = Result<Decision<Written, Problem>, Problem>;
 
 impl Save {
     pub(super) fn new(
@@ -44,6 +61,10 @@ impl Save {
         now: Timestamp,
         place: Place,
     ) -> Self {
+        let about = rights::proposed(catalog, &document);
+        let starts = starts(&about, document.key);
+        let resource = catalog.model.resource(document.resource);
+        let asked = questions(catalog, resource, grant.relationships(), &starts);
         Self {
             catalog: Arc::clone(catalog),
             document: Some(document),
@@ -51,72 +72,150 @@ impl Save {
             precondition,
             now,
             place,
+            about,
+            asked,
             stored: None,
-            asked: vec![],
-            is_second_round: false,
+            stage: Stage::Document,
         }
     }
 
-    /// The document was looked up: is it there, may the caller, is there anything to do?
-    fn first(&mut self, found: Vec<Answer>) -> Result<Decision<Written, Problem>, Problem> {
-        let document = self.document.as_ref().expect("the second round takes it, not the first");
+    /// The plan that looks the document up by `first`.
+    pub(super) fn plan(self, first: Ask) -> Plan<Self> {
+        let mut ask = vec![first];
+        ask.extend(ways(&self.asked));
+        Plan { ask, decide: self }
+    }
+
+    /// The document was looked up: is it there, may the caller?
+    fn first(&mut self, found: Vec<Answer>) -> Decided {
+        let document = self.document.as_ref().expect("the last round takes it, not the first");
         let resource = self.catalog.model.resource(document.resource);
-        let row = match found.into_iter().next() {
+        let mut found = found.into_iter();
+        let row = match found.next() {
             Some(Answer::Document(row)) => row,
             _ => None,
         };
+        self.asked.take(found);
         let row = row.filter(|row| row.kind == self.catalog.kind(document.resource));
-        if let (Place::Id(_), None) = (self.place, &row) {
-            self.precondition.check(None)?;
-            return Err(Problem::of(Kind::NotFound));
-        }
-        if let Some(row) = &row {
-            let grant = self.grant.update.as_ref().map_err(Clone::clone)?;
-            check_stored(grant, resource, &row.body)?;
-            check_proposed(grant, resource, &document.body)?;
-            self.precondition.check(Some(row))?;
-            if row.key != document.key {
-                return Err(key_change(resource));
+        let Some(row) = row else {
+            if let Place::Id(_) = self.place {
+                self.precondition.check(None)?;
+                return Err(Problem::of(Kind::NotFound));
             }
-            if row.body == document.body {
-                let unchanged = Written {
-                    effect: Effect::Unchanged,
-                    uuid: row.uuid,
-                    version_before: row.change_version,
-                };
-                return Ok(Decision::Write(vec![], unchanged));
-            }
-        } else {
             let grant = self.grant.create.as_ref().map_err(Clone::clone)?;
             check_proposed(grant, resource, &document.body)?;
+            self.check_relations(grant)?;
             self.precondition.check(None)?;
+            return self.ask_targets();
+        };
+        let grant = self.grant.update.as_ref().map_err(Clone::clone)?;
+        check_stored(&self.catalog, grant, resource, &row)?;
+        let stored = stored_starts(&self.catalog, resource, &row);
+        let is_about_the_same = row.key == document.key && {
+            let slots = stored.iter().zip(&self.about);
+            slots.into_iter().all(|(stored, about)| match (stored, about) {
+                (Some(Start::Number(stored)), Some(About::Organization(sent, _))) => stored == sent,
+                // A person is part of the identity.
+                (Some(_), Some(About::Person(_) | About::Itself)) | (None, None) => true,
+                _ => false,
+            })
+        };
+        let relationships = grant.relationships.clone();
+        self.stored = Some(row);
+        match relationships {
+            Some(relationships) if !is_about_the_same => {
+                let asked =
+                    questions(&self.catalog, resource, [&*relationships].into_iter(), &stored);
+                let asks = ways(&asked).collect();
+                self.stage = Stage::Stored(asked);
+                Ok(Decision::Ask(asks))
+            }
+            Some(relationships) => {
+                let starts = starts(&self.about, document.key);
+                let (asked, phase) = (&self.asked, Phase::Stored);
+                asked.check(&self.catalog, resource, &relationships, phase, &starts)?;
+                self.second()
+            }
+            None => self.second(),
         }
-        self.stored = row;
-        self.is_second_round = true;
-        self.asked = document
+    }
+
+    /// How the stored document stands was looked up.
+    fn stored(&mut self, mut asked: Asked, found: Vec<Answer>) -> Decided {
+        asked.take(found.into_iter());
+        let document = self.document.as_ref().expect("the last round takes it");
+        let resource = self.catalog.model.resource(document.resource);
+        let grant = self.grant.update.as_ref().map_err(Clone::clone)?;
+        let row = self.stored.as_ref().expect("the first round stored it");
+        if let Some(relationships) = &grant.relationships {
+            let starts = stored_starts(&self.catalog, resource, row);
+            asked.check(&self.catalog, resource, relationships, Phase::Stored, &starts)?;
+        }
+        self.second()
+    }
+
+    /// The stored document is within reach: is what was sent, and is there anything to do?
+    fn second(&mut self) -> Decided {
+        let document = self.document.as_ref().expect("the last round takes it");
+        let resource = self.catalog.model.resource(document.resource);
+        let grant = self.grant.update.as_ref().map_err(Clone::clone)?;
+        let row = self.stored.as_ref().expect("the first round stored it");
+        check_proposed(grant, resource, &document.body)?;
+        self.check_relations(grant)?;
+        self.precondition.check(Some(row))?;
+        if row.key != document.key {
+            return Err(key_change(resource));
+        }
+        if row.body == document.body {
+            let unchanged = Written {
+                effect: Effect::Unchanged,
+                uuid: row.uuid,
+                version_before: row.change_version,
+            };
+            return Ok(Decision::Write(vec![], unchanged));
+        }
+        self.ask_targets()
+    }
+
+    /// Checks the relationships of the document as it was sent.
+    fn check_relations(&self, grant: &Grant) -> Result<(), Problem> {
+        let Some(relationships) = &grant.relationships else { return Ok(()) };
+        let document = self.document.as_ref().expect("the last round takes it");
+        let resource = self.catalog.model.resource(document.resource);
+        let starts = starts(&self.about, document.key);
+        self.asked.check(&self.catalog, resource, relationships, Phase::Proposed, &starts)
+    }
+
+    /// Asks for all that the document refers to.
+    fn ask_targets(&mut self) -> Decided {
+        let document = self.document.as_ref().expect("the last round takes it");
+        let mut keys: Vec<NaturalKey> = document
             .references
             .iter()
             .map(|reference| reference.key)
             .chain(document.descriptors.iter().map(|descriptor| descriptor.key))
             .chain(document.alias)
+            .chain(rights::targets(&self.about))
             .collect();
-        self.asked.sort_unstable();
-        self.asked.dedup();
-        if self.asked.is_empty() {
-            return self.second(vec![]);
+        keys.sort_unstable();
+        keys.dedup();
+        if keys.is_empty() {
+            return self.last(&[], vec![]);
         }
-        Ok(Decision::Ask(self.asked.iter().copied().map(Ask::Target).collect()))
+        let asks = keys.iter().copied().map(Ask::Target).collect();
+        self.stage = Stage::Targets(keys);
+        Ok(Decision::Ask(asks))
     }
 
     /// The targets were looked up: do they all exist?
-    fn second(&mut self, found: Vec<Answer>) -> Result<Decision<Written, Problem>, Problem> {
+    fn last(&mut self, keys: &[NaturalKey], found: Vec<Answer>) -> Decided {
         let document = self.document.take().expect("a plan is decided once");
         let resource = self.catalog.model.resource(document.resource);
         let kind = self.catalog.kind(document.resource);
         let uuid = self.stored.as_ref().map_or_else(Uuid::new, |row| row.uuid);
         let itself = (self.stored.as_ref().map_or(DocumentId::ITSELF, |row| row.id), uuid, kind);
         let mut targets: HashMap<NaturalKey, (DocumentId, Uuid, KindId)> = HashMap::new();
-        for (key, answer) in self.asked.iter().zip(found) {
+        for (key, answer) in keys.iter().zip(found) {
             if let Answer::Target(Some(target)) = answer {
                 targets.insert(*key, target);
             }
@@ -128,7 +227,18 @@ impl Save {
             targets.insert(alias, itself);
         }
         targets.insert(document.key, itself);
-        let references = self.resolve(resource, &document, &targets)?;
+        let mut references = self.resolve(resource, &document, &targets)?;
+        let about = rights::targets(&self.about).filter_map(|key| targets.get(&key));
+        references.others.extend(about.map(|target| target.0));
+        references.others.sort_unstable();
+        references.others.dedup();
+        let owner = match &self.stored {
+            Some(row) => rights::owner(&self.catalog, resource, row),
+            None => self.grant.create.as_ref().ok().and_then(|grant| grant.creator_token),
+        };
+        let number = |key| targets.get(&key).map(|target| target.0.0);
+        references.marks = rights::marks(&self.about, owner, number);
+        let ties = rights::ties(&self.catalog, resource, &document.body, &references.marks);
         let new = NewDocument {
             uuid,
             kind,
@@ -136,6 +246,7 @@ impl Save {
             alias: document.alias,
             body: document.body,
             references,
+            ties,
             // A clock that was set back takes no document's moment back.
             modified: self.stored.as_ref().map_or(self.now.0, |row| row.modified.max(self.now.0)),
         };
@@ -144,10 +255,14 @@ impl Save {
                 vec![Write::Create(new)],
                 Written { effect: Effect::Created, uuid, version_before: 0 },
             ),
-            Some(row) => Decision::Write(
-                vec![Write::Replace { old: row.id, old_references: row.references, new }],
-                Written { effect: Effect::Updated, uuid, version_before: row.change_version },
-            ),
+            Some(row) => {
+                let old_ties = rights::ties_of(&self.catalog, resource, &row);
+                let (old, old_references) = (row.id, row.references);
+                Decision::Write(
+                    vec![Write::Replace { old, old_references, old_ties, new }],
+                    Written { effect: Effect::Updated, uuid, version_before: row.change_version },
+                )
+            }
         })
     }
 
@@ -184,8 +299,6 @@ impl Save {
                     .push(unknown_descriptor(name));
             }
         }
-        references.others.sort_unstable();
-        references.others.dedup();
         if !unknown.is_empty() {
             let mut problem = Problem::of(Kind::BadRequest)
                 .detail("The document uses descriptor values that this store does not have.")
@@ -208,12 +321,26 @@ impl Save {
     }
 }
 
+/// The beginnings of ways from whom a document of this identity is about.
+fn starts(about: &[Option<About>], key: NaturalKey) -> Vec<Option<Start>> {
+    about.iter().map(|about| about.map(|about| about.start(key))).collect()
+}
+
+/// What is asked, as questions of a plan.
+fn ways(asked: &Asked) -> impl Iterator<Item = Ask> + '_ {
+    asked.questions.iter().cloned().map(|(start, way)| Ask::Reach(start, way))
+}
+
 impl Decide for Save {
     type Done = Written;
     type Refusal = Problem;
 
     fn decide(&mut self, found: Vec<Answer>) -> Decision<Written, Problem> {
-        let decided = if self.is_second_round { self.second(found) } else { self.first(found) };
+        let decided = match std::mem::replace(&mut self.stage, Stage::Document) {
+            Stage::Document => self.first(found),
+            Stage::Stored(asked) => self.stored(asked, found),
+            Stage::Targets(keys) => self.last(&keys, found),
+        };
         decided.unwrap_or_else(Decision::Refuse)
     }
 }

@@ -144,7 +144,17 @@ impl TestApp {
 
     /// A client with a new key of a claim set and namespace prefixes.
     pub async fn client_within(&self, claim_set: &str, prefixes: &[&str]) -> Client {
-        let (key, secret) = self.key(claim_set, prefixes).await;
+        self.client_with(asked(claim_set, prefixes, &[])).await
+    }
+
+    /// A client with a new key of a claim set and education organizations.
+    pub async fn client_of(&self, claim_set: &str, organizations: &[i64]) -> Client {
+        self.client_with(asked(claim_set, &[], organizations)).await
+    }
+
+    /// A client with a new key.
+    pub async fn client_with(&self, asked: Manage) -> Client {
+        let (key, secret) = self.make_key(asked).await;
         let body = json!({
             "grant_type": "client_credentials", "client_id": key, "client_secret": secret
         });
@@ -155,15 +165,12 @@ impl TestApp {
         Client { app: self.clone(), key, authorization: format!("Bearer {token}") }
     }
 
-    /// A new key and its secret.
+    /// A new key of a claim set and namespace prefixes, and its secret.
     pub async fn key(&self, claim_set: &str, prefixes: &[&str]) -> (String, String) {
-        let asked = Manage::CreateKey {
-            claim_set: Some(claim_set.into()),
-            name: Some("a test".into()),
-            scopes: vec![],
-            education_organizations: vec![],
-            namespace_prefixes: prefixes.iter().map(|prefix| (*prefix).into()).collect(),
-        };
+        self.make_key(asked(claim_set, prefixes, &[])).await
+    }
+
+    async fn make_key(&self, asked: Manage) -> (String, String) {
         let made = self.access.manage(asked, Timestamp::now()).await.unwrap();
         let text = |name: &str| made[name].as_str().unwrap().to_owned();
         (text("key"), text("secret"))
@@ -193,6 +200,18 @@ impl TestApp {
         }
         let (head, ()) = request.into_parts();
         Answer::read(self.front_door.answer(head, RequestBody::Bytes(body.into())).await).await
+    }
+}
+
+fn asked(claim_set: &str, prefixes: &[&str], organizations: &[i64]) -> Manage {
+    Manage::CreateKey {
+        claim_set: Some(claim_set.into()),
+        name: Some("a test".into()),
+        scopes: vec![],
+        education_organizations: organizations.to_vec(),
+        namespace_prefixes: prefixes.iter().map(|prefix| (*prefix).into()).collect(),
+        ownership_tokens: vec![],
+        creator_token: None,
     }
 }
 

@@ -9,7 +9,8 @@ use crate::app::{Client, TestApp};
 
 const RESOURCE: &str = "security:authorization:access-denied:resource";
 const ACTION: &str = "security:authorization:access-denied:action";
-const NOT_BUILT: &str = "not-implemented";
+const NO_ORGANIZATIONS: &str =
+    "security:authorization:relationships:invalid-client:no-education-organizations";
 const NO_NAMESPACES: &str = "security:authorization:namespace:invalid-client:no-namespaces";
 
 const ID: &str = "0197d8f1b4347f0b8a3e7b2c5d6e7f80";
@@ -56,14 +57,14 @@ async fn a_vendor_is_granted_what_its_set_says_and_refused_the_rest() {
                 Err((403, RESOURCE)),
             ),
             ("localBudgets", &["List", "Create", "Delete"], Err((403, RESOURCE))),
-            // Created freely; read by relationships, which are not built yet.
+            // Created freely; read by relationships, and the key has no organizations.
             ("students", &["Create"], Ok(400)),
             ("students", &["Delete"], Ok(404)),
-            ("students", &["List", "Partition", "Read", "Update"], Err((501, NOT_BUILT))),
+            ("students", &["List", "Partition", "Read", "Update"], Err((403, NO_ORGANIZATIONS))),
             (
                 "studentSchoolAssociations",
                 &["List", "Read", "Create", "Update", "Delete"],
-                Err((501, NOT_BUILT)),
+                Err((403, NO_ORGANIZATIONS)),
             ),
             // By namespace, and the key has none.
             (
@@ -120,7 +121,7 @@ async fn who_may_create_but_not_update_cannot_change_by_posting_again() {
         changed["firstName"] = json!("Eve");
         let again = vendor.post("/ed-fi/students", &changed).await;
 
-        again.problem(501, NOT_BUILT);
+        again.problem(403, NO_ORGANIZATIONS);
         let found = client.get(&created.location()).await.json();
         assert_eq!(found["firstName"], "Ada");
     }

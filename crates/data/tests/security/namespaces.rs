@@ -232,8 +232,17 @@ async fn a_namespace_may_stand_in_a_reference() {
 }
 
 #[tokio::test]
-async fn deletions_are_not_told_to_a_key_of_namespaces_yet() {
-    for (_, vendor) in owner_and_vendor().await {
-        vendor.get("/ed-fi/assessments/deletes").await.problem(501, "not-implemented");
+async fn deletions_are_told_of_the_keys_namespaces_only() {
+    for (owner, vendor) in owner_and_vendor().await {
+        let path = "/ed-fi/assessments";
+        for namespace in [OURS, THEIRS] {
+            let location = owner.create(path, &assessment(namespace, "1")).await;
+            assert_eq!(owner.delete(&location).await.status, 204);
+        }
+
+        let deleted = vendor.get("/ed-fi/assessments/deletes").await.json();
+
+        assert_eq!(deleted.as_array().unwrap().len(), 1, "{deleted}");
+        assert_eq!(deleted[0]["keyValues"]["namespace"], OURS);
     }
 }

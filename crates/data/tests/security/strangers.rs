@@ -42,6 +42,8 @@ async fn admin_token_of(app: &TestApp, now: Timestamp) -> String {
         scopes: vec!["admin".into()],
         education_organizations: vec![],
         namespace_prefixes: vec![],
+        ownership_tokens: vec![],
+        creator_token: None,
     };
     let made = app.access.manage(asked, now).await.unwrap();
     let text = |name: &str| made[name].as_str().unwrap().to_owned();

@@ -172,6 +172,8 @@ async fn new_key(app: &App) -> Result<Credentials, Failure> {
         scopes: vec![],
         education_organizations: vec![],
         namespace_prefixes: vec![],
+        ownership_tokens: vec![],
+        creator_token: None,
     })
     .await?;
     let text = |name: &str| made[name].as_str().unwrap_or_default().to_owned();

@@ -37,6 +37,12 @@ enum KeysCommand {
         /// Beginnings of the namespaces that are the key's
         #[arg(long, value_delimiter = ',', value_name = "PREFIXES")]
         namespace_prefixes: Vec<String>,
+        /// Ownership tokens whose documents the key may touch, where it is authorized by ownership
+        #[arg(long, value_delimiter = ',', value_name = "TOKENS")]
+        ownership_tokens: Vec<i64>,
+        /// Ownership token that the key's new documents get
+        #[arg(long, value_name = "TOKEN")]
+        creator_token: Option<i64>,
         /// Scopes: data, admin, learning, xapi [default: data]
         #[arg(long, value_delimiter = ',')]
         scope: Vec<String>,
@@ -100,6 +106,8 @@ pub fn run(args: KeysArgs) -> Result<Exit, Failure> {
             name,
             education_organizations,
             namespace_prefixes,
+            ownership_tokens,
+            creator_token,
             scope,
             json,
         } => {
@@ -109,6 +117,8 @@ pub fn run(args: KeysArgs) -> Result<Exit, Failure> {
                 scopes: scope,
                 education_organizations,
                 namespace_prefixes,
+                ownership_tokens,
+                creator_token,
             };
             (manage, json)
         }

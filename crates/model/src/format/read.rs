@@ -138,6 +138,7 @@ impl<'a> Reader<'a> {
             ignored_elements: vec![],
             subjects: vec![],
             access_through: vec![],
+            access_by: vec![],
             unified: vec![],
             properties: vec![],
         };
@@ -156,6 +157,12 @@ impl<'a> Reader<'a> {
                 "element" => resource.element = Some(rest.into()),
                 "ignored-elements" => resource.ignored_elements = list(),
                 "access-through" => resource.access_through = list(),
+                "access-by" => match &list()[..] {
+                    [name, through @ ..] if !through.is_empty() => {
+                        resource.access_by.push((name.clone(), through.to_vec()));
+                    }
+                    _ => return Err(line.wrong("expected `access-by NAME ASSOCIATION …`")),
+                },
                 "unified" => resource.unified.push(list()),
                 "subject" => match words(rest)[..] {
                     [kind, column] => resource

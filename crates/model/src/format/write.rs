@@ -120,6 +120,9 @@ fn write_body(out: &mut String, resource: &ResourceSource) {
     if !resource.access_through.is_empty() {
         line(format!("access-through {}", resource.access_through.join(" ")));
     }
+    for (name, through) in &resource.access_by {
+        line(format!("access-by {name} {}", through.join(" ")));
+    }
     for group in &resource.unified {
         line(format!("unified {}", group.join(" ")));
     }

@@ -69,8 +69,14 @@ impl Published<'_> {
                     Err(problem) => problems.push(problem),
                 }
             }
-            if let Some(rule) = self.rules.access.iter().find(|r| r.resource == draft.source.name) {
-                draft.source.access_through.clone_from(&rule.through);
+            let rules = self.rules.access.iter().filter(|r| r.resource == draft.source.name);
+            for rule in rules {
+                match &rule.by {
+                    None => draft.source.access_through.clone_from(&rule.through),
+                    Some(name) => {
+                        draft.source.access_by.push((name.clone(), rule.through.clone()));
+                    }
+                }
                 rules_used.insert(format!("access to {}", rule.resource));
             }
         }
@@ -246,6 +252,7 @@ pub fn empty(kind: ResourceKind, name: &str, endpoint: &str) -> ResourceSource {
         ignored_elements: vec![],
         subjects: vec![],
         access_through: vec![],
+        access_by: vec![],
         unified: vec![],
         properties: vec![],
     }

@@ -38,6 +38,9 @@ pub struct AccessRule {
     pub resource: String,
     /// The associations.
     pub through: Vec<String>,
+    /// The name of a way of its own, for the strategies of that name.
+    #[serde(default)]
+    pub by: Option<String>,
     /// Why.
     pub reason: String,
 }

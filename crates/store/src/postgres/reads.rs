@@ -23,8 +23,8 @@ use crate::postgres::reads::lane::Lane;
 use crate::postgres::reads::outage::Outage;
 use crate::postgres::reads::slot::Slot;
 use crate::postgres::value::document;
-use crate::row::Row;
-use crate::select::{Bytes, Source, Statement};
+use crate::row::{References, Row};
+use crate::select::{Bytes, Head, Source, Statement};
 
 /// Connections that probes share.
 const PROBES: usize = 2;
@@ -204,6 +204,17 @@ impl Source for Lists {
             rows.push(row);
         }
         Ok(rows)
+    }
+
+    async fn heads(&self, sql: &Statement) -> Result<Vec<Head>, Fault> {
+        let arguments: Vec<_> =
+            sql.arguments.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+        let rows = self.0.query(&sql.text, &arguments).await?;
+        let head =
+            |row: &SqlRow| Ok((row.try_get(0)?, References::marks(row.try_get(1)?).collect()));
+        let mut heads = rows.iter().map(head).collect::<Result<Vec<Head>, Fault>>()?;
+        heads.sort_unstable_by_key(|(id, _)| *id);
+        Ok(heads)
     }
 
     async fn numbers(&self, sql: &Statement) -> Result<Vec<Vec<i64>>, Fault> {

@@ -1,9 +1,9 @@
 //! What drives a list, and the statement that comes of it.
 
-use crate::dialect::Dialect;
+use crate::dialect::{Bind, Dialect};
 use crate::id::DocumentId;
 use crate::list::ListQuery;
-use crate::row::COLUMNS;
+use crate::row::{COLUMNS, References};
 use crate::select::condition::condition_sql;
 use crate::sql::Value;
 
@@ -56,6 +56,31 @@ impl Statement {
         Self { text, arguments }
     }
 
+    /// Numbers and the first `marks` marks of up to `limit` candidates after the query's `after`.
+    pub(crate) fn heads(
+        dialect: Dialect,
+        query: &ListQuery,
+        driver: Driver,
+        marks: usize,
+        limit: usize,
+    ) -> Self {
+        let mut arguments = vec![];
+        let candidates = Candidates::of(dialect, query, driver, &mut arguments);
+        arguments.push(i64::try_from(limit).unwrap_or(i64::MAX).into());
+        let limit = arguments.len();
+        arguments.push(i64::try_from(References::head_bytes(marks)).unwrap_or(i64::MAX).into());
+        let text = format!(
+            "SELECT h.id, substr(h.refs, 1, {}) FROM (SELECT {id} AS id FROM {} WHERE {} ORDER BY {}{id} LIMIT ?{limit}) p {} doc h ON h.id = p.id",
+            dialect.whole(&format!("?{}", arguments.len())),
+            candidates.from,
+            candidates.filter,
+            if driver == Driver::Changes { "+" } else { "" },
+            dialect.join(),
+            id = candidates.id,
+        );
+        Self { text, arguments }
+    }
+
     /// The number of all candidates.
     pub(crate) fn count(dialect: Dialect, query: &ListQuery, driver: Driver) -> Self {
         let mut arguments = vec![];
@@ -63,6 +88,16 @@ impl Statement {
         let text = format!("SELECT count(*) FROM {} WHERE {}", candidates.from, candidates.filter);
         Self { text, arguments }
     }
+}
+
+/// The tests of a document `d` that need the document itself.
+pub(super) fn tests(dialect: Dialect, query: &ListQuery, bind: &mut Bind<'_>) -> Vec<String> {
+    let changed = query
+        .changed
+        .map(|(min, max)| format!("d.cv BETWEEN {} AND {}", bind(min.into()), bind(max.into())));
+    let mut tests: Vec<String> = changed.into_iter().collect();
+    tests.extend(query.conditions.iter().map(|test| condition_sql(dialect, test, bind)));
+    tests
 }
 
 /// The candidates: tables, tests, and the column that has their ids.
@@ -126,11 +161,7 @@ impl Candidates {
                 "EXISTS (SELECT 1 FROM ref o WHERE o.target = {other} AND o.kind = {kind} AND o.source = {id})"
             )
         }));
-        if let Some((min, max)) = query.changed {
-            filter.push(format!("d.cv BETWEEN {} AND {}", bind(min.into()), bind(max.into())));
-        }
-        let conditions = query.conditions.iter();
-        filter.extend(conditions.map(|test| condition_sql(dialect, test, &mut bind)));
+        filter.extend(tests(dialect, query, &mut bind));
         // A bounded walk without anything else to test.
         if filter.is_empty() {
             filter.push("TRUE".into());

@@ -6,8 +6,8 @@ use crate::dialect::Dialect;
 use crate::error::StoreError;
 use crate::id::{DocumentId, KindId};
 use crate::list::{ListQuery, Page};
-use crate::row::Row;
-use crate::select::{self, Bytes, Source, Statement, at_once};
+use crate::row::{References, Row};
+use crate::select::{self, Bytes, Head, Source, Statement, at_once};
 use crate::sqlite::probe::document;
 
 /// Runs a list query.
@@ -19,7 +19,8 @@ pub(crate) fn list(connection: &Connection, query: &ListQuery) -> Result<Page, S
 
 /// Counts what a list query would give without `skip` and `limit`.
 pub(crate) fn count(connection: &Connection, query: &ListQuery) -> Result<u64, StoreError> {
-    at_once(select::count(&File(connection), query))
+    let transaction = connection.unchecked_transaction()?;
+    at_once(select::count(&File(&transaction), query))
 }
 
 /// Cuts a kind's documents into runs; gives the last id of each run but the last.
@@ -48,6 +49,18 @@ impl Source for File<'_> {
             rows.push(row);
         }
         Ok(rows)
+    }
+
+    async fn heads(&self, sql: &Statement) -> Result<Vec<Head>, StoreError> {
+        let mut statement = self.0.prepare_cached(&sql.text)?;
+        let mut rows = statement.query(params_from_iter(&sql.arguments))?;
+        let mut heads = vec![];
+        while let Some(row) = rows.next()? {
+            let packed = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+            heads.push((row.get(0)?, References::marks(packed).collect()));
+        }
+        heads.sort_unstable_by_key(|(id, _)| *id);
+        Ok(heads)
     }
 
     async fn numbers(&self, sql: &Statement) -> Result<Vec<Vec<i64>>, StoreError> {

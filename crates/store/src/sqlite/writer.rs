@@ -20,6 +20,7 @@ use crate::error::StoreError;
 use crate::queue::{Arrivals, GROUP_MAX, Queue};
 use crate::sqlite::Shared;
 use crate::sqlite::checkpoint::{self, Checkpointer};
+use crate::sqlite::reach::{ChangedTies, Climbs};
 use crate::store::Job;
 
 /// Starts the writer of a file; `length` bounds the jobs that wait.
@@ -36,6 +37,8 @@ pub(crate) fn start(
         last_change_version: shared.newest_change_version.load(Ordering::Acquire),
         tally: HashMap::new(),
         known: known::Known::default(),
+        climbs: Climbs::default(),
+        changed_ties: ChangedTies::default(),
         connection,
         checkpointer: Checkpointer::start(&shared, wal_bytes_max)?,
         shared,
@@ -58,6 +61,9 @@ pub(crate) struct Writer {
     /// Changes of the kept counts, by kind and block, not yet written.
     tally: HashMap<(u16, i64), i64>,
     known: known::Known,
+    /// Where ties lead, as far as it was asked for and nothing has changed it.
+    climbs: Climbs,
+    changed_ties: ChangedTies,
     checkpointer: Checkpointer,
     /// Whether something was written since the log was looked at with nothing else to do.
     log_may_shrink: bool,
@@ -100,6 +106,8 @@ impl Writer {
                 (self.last_id, self.last_change_version) = before;
                 self.tally.clear();
                 self.known.forget_all();
+                self.climbs.forget();
+                self.changed_ties = ChangedTies::default();
                 ended = Err(self.settle(error));
             } else {
                 self.writes_work();
@@ -107,6 +115,7 @@ impl Writer {
                     .newest_change_version
                     .store(self.last_change_version, Ordering::Release);
                 self.shared.probes.committed();
+                self.shared.climbs.forget(&std::mem::take(&mut self.changed_ties));
                 self.checkpointer.log_has_grown();
                 self.log_may_shrink = true;
             }

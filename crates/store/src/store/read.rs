@@ -11,6 +11,7 @@ use crate::row::Row;
 use crate::sql::{Sql, Value};
 use crate::sqlite;
 use crate::store::{Engine, Store};
+use crate::tie::{Reached, Start, Way};
 
 /// The number, public id and kind of what a reference leads to.
 type Target = (DocumentId, Uuid, KindId);
@@ -87,6 +88,30 @@ impl Store {
         match &*self.engine {
             Engine::Sqlite(sqlite) => sqlite.probe(|c| sqlite::target(c, key)),
             Engine::Postgres(postgres) => postgres.wait(|p| async move { p.target(key).await }),
+        }
+    }
+
+    /// Follows ways, all on one state of the store; gives what each has reached.
+    ///
+    /// # Errors
+    ///
+    /// The store's own.
+    pub async fn reach(&self, from: Vec<(Start, Way)>) -> Result<Vec<Reached>, StoreError> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.reach(&from),
+            Engine::Postgres(postgres) => postgres.reach(&from).await,
+        }
+    }
+
+    /// As [`Store::reach`], for threads that may wait.
+    ///
+    /// # Errors
+    ///
+    /// The store's own.
+    pub fn reach_blocking(&self, from: Vec<(Start, Way)>) -> Result<Vec<Reached>, StoreError> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.reach(&from),
+            Engine::Postgres(postgres) => postgres.wait(|p| async move { p.reach(&from).await }),
         }
     }
 

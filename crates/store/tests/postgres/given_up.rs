@@ -57,6 +57,7 @@ fn with_statements(name: u8, statements: Vec<Sql>) -> Plan<impl Decide<Done = ()
         alias: None,
         body: "{}".into(),
         references: References::default(),
+        ties: vec![],
         modified: 1,
     };
     let decide = move |_: Vec<Answer>| -> Decision<(), ()> {

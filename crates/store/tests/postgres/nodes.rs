@@ -17,6 +17,7 @@ fn create(store: &Store, name: String) -> i64 {
         alias: None,
         body: format!("{{\"name\":\"{name}\"}}"),
         references: References::default(),
+        ties: vec![],
         modified: 1,
     };
     let plan = Plan {

@@ -62,7 +62,8 @@ impl Doing {
             key: key(name),
             alias: alias.map(|alias| NaturalKey::of("base", [&[alias][..]])),
             body: format!("{{\"name\":{name},\"text\":{text}}}"),
-            references: References { links: vec![], others },
+            references: References { others, ..References::default() },
+            ties: vec![],
             modified: 7,
         }
     }
@@ -105,7 +106,8 @@ impl Decide for Doing {
                     Some(row) if row.body == new.body => Decision::Write(vec![], "kept".into()),
                     Some(row) => {
                         let old_references = row.references;
-                        let write = Write::Replace { old: row.id, old_references, new };
+                        let write =
+                            Write::Replace { old: row.id, old_references, old_ties: vec![], new };
                         Decision::Write(vec![write], "replaced".into())
                     }
                 }
@@ -121,7 +123,7 @@ impl Decide for Doing {
             (Does::Delete { name }, _) => match (found.into_iter().next(), self.stored.take()) {
                 (Some(Answer::Referrers(kinds)), Some(row)) if kinds.is_empty() => {
                     let tombstone = Tombstone { key_values: name.to_string(), modified: 9 };
-                    let write = Write::Delete { row: Box::new(row), tombstone };
+                    let write = Write::Delete { row: Box::new(row), ties: vec![], tombstone };
                     Decision::Write(vec![write], "deleted".into())
                 }
                 (found, _) => Decision::Refuse(format!("referred to by {found:?}")),

@@ -8,3 +8,4 @@ mod promises;
 mod snapshots;
 mod support;
 mod targets;
+mod ties;

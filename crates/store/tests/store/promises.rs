@@ -187,6 +187,7 @@ fn edges_follow_a_replaced_document() {
                     vec![Write::Replace {
                         old: old.id,
                         old_references: old.references.clone(),
+                        old_ties: vec![],
                         new: new.take().expect("once"),
                     }],
                     (),

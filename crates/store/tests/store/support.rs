@@ -18,7 +18,8 @@ pub fn document(kind: KindId, name: &str, others: Vec<DocumentId>) -> NewDocumen
         key: key(name),
         alias: None,
         body: format!("{{\"name\":\"{name}\"}}"),
-        references: References { links: vec![], others },
+        references: References { others, ..References::default() },
+        ties: vec![],
         modified: 7,
     }
 }
@@ -56,7 +57,7 @@ pub fn delete(store: &Store, name: &str) {
                 return Decision::Refuse("missing".into());
             };
             let tombstone = Tombstone { key_values: "{}".into(), modified: 9 };
-            Decision::Write(vec![Write::Delete { row: Box::new(row), tombstone }], ())
+            Decision::Write(vec![Write::Delete { row: Box::new(row), ties: vec![], tombstone }], ())
         },
     };
     store.run_blocking(plan).unwrap();

@@ -1,6 +1,6 @@
 //! The questions of many plans as few statements.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use tokio_postgres::Row as SqlRow;
 use tokio_postgres::types::ToSql;
@@ -8,10 +8,12 @@ use tokio_postgres::types::ToSql;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 use crate::plan::{Answer, Ask};
 use crate::postgres::error::Fault;
+use crate::postgres::reach;
 use crate::postgres::strict::ROWS_MAX;
 use crate::postgres::value::{Column, bytes, document, kind, values};
 use crate::row::Row;
 use crate::sql::Sql;
+use crate::tie::{Reached, Start, Way};
 
 /// Questions, each once.
 #[derive(Default)]
@@ -20,6 +22,7 @@ pub(super) struct Questions {
     uuids: BTreeSet<[u8; 16]>,
     targets: BTreeSet<[u8; 16]>,
     referrers: BTreeSet<i64>,
+    reaches: BTreeMap<Way, (BTreeSet<i64>, BTreeSet<[u8; 16]>)>,
     sql: Vec<Sql>,
 }
 
@@ -27,15 +30,16 @@ pub(super) struct Questions {
 pub(super) struct Question {
     pub(super) text: &'static str,
     of: Of,
-    column: Option<Column>,
+    columns: Vec<Column>,
     sql: Option<Sql>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 enum Of {
     Documents,
     Targets,
     Referrers,
+    Reach(Way),
     Sql,
 }
 
@@ -49,6 +53,7 @@ pub(super) struct Found {
     by_uuid: HashMap<[u8; 16], Row>,
     targets: HashMap<[u8; 16], Target>,
     referrers: HashMap<i64, Vec<KindId>>,
+    reached: HashMap<Way, HashMap<Start, Reached>>,
     /// In the order in which they were asked.
     sql: VecDeque<Answer>,
 }
@@ -60,17 +65,24 @@ impl Questions {
             Ask::DocumentByUuid(uuid) => _ = self.uuids.insert(uuid.0),
             Ask::Target(key) => _ = self.targets.insert(key.0),
             Ask::Referrers(id) => _ = self.referrers.insert(id.0),
+            Ask::Reach(start, way) => {
+                let (numbers, keys) = self.reaches.entry(way.clone()).or_default();
+                match start {
+                    Start::Number(number) => _ = numbers.insert(*number),
+                    Start::Document(key) => _ = keys.insert(key.0),
+                }
+            }
             Ask::Sql(sql) => self.sql.push(sql.clone()),
         }
     }
 
     pub(super) fn into_statements(self) -> Vec<Question> {
         let mut out = vec![];
-        let mut uuids = |text, of, all: BTreeSet<[u8; 16]>| {
+        let mut uuids = |text, of: Of, all: BTreeSet<[u8; 16]>| {
             let all: Vec<_> = all.into_iter().map(uuid::Uuid::from_bytes).collect();
             for some in all.chunks(ROWS_MAX) {
-                let column = Some(Column::Uuids(some.to_vec()));
-                out.push(Question { text, of, column, sql: None });
+                let columns = vec![Column::Uuids(some.to_vec())];
+                out.push(Question { text, of: of.clone(), columns, sql: None });
             }
         };
         uuids(BY_KEY, Of::Documents, self.keys);
@@ -78,13 +90,27 @@ impl Questions {
         uuids(TARGETS, Of::Targets, self.targets);
         let referrers: Vec<_> = self.referrers.into_iter().collect();
         for some in referrers.chunks(ROWS_MAX) {
-            let column = Some(Column::Numbers(some.to_vec()));
-            out.push(Question { text: REFERRERS, of: Of::Referrers, column, sql: None });
+            let columns = vec![Column::Numbers(some.to_vec())];
+            out.push(Question { text: REFERRERS, of: Of::Referrers, columns, sql: None });
+        }
+        for (way, (numbers, keys)) in self.reaches {
+            let numbers: Vec<_> = numbers.into_iter().collect();
+            for some in numbers.chunks(ROWS_MAX) {
+                let columns = reach::columns(Column::Numbers(some.to_vec()), &way);
+                let (text, of) = (reach::text(&way, false), Of::Reach(way.clone()));
+                out.push(Question { text, of, columns, sql: None });
+            }
+            let keys: Vec<_> = keys.into_iter().map(uuid::Uuid::from_bytes).collect();
+            for some in keys.chunks(ROWS_MAX) {
+                let columns = reach::columns(Column::Uuids(some.to_vec()), &way);
+                let (text, of) = (reach::text(&way, true), Of::Reach(way.clone()));
+                out.push(Question { text, of, columns, sql: None });
+            }
         }
         out.extend(self.sql.into_iter().map(|sql| Question {
             text: sql.text,
             of: Of::Sql,
-            column: None,
+            columns: vec![],
             sql: Some(sql),
         }));
         out
@@ -93,9 +119,9 @@ impl Questions {
 
 impl Question {
     pub(super) fn arguments(&self) -> Vec<&(dyn ToSql + Sync)> {
-        let column = self.column.iter().map(|column| column as &(dyn ToSql + Sync));
+        let columns = self.columns.iter().map(|column| column as &(dyn ToSql + Sync));
         let sql = self.sql.iter().flat_map(|sql| &sql.arguments);
-        column.chain(sql.map(|value| value as &(dyn ToSql + Sync))).collect()
+        columns.chain(sql.map(|value| value as &(dyn ToSql + Sync))).collect()
     }
 
     /// Takes the rows into what was found.
@@ -104,6 +130,9 @@ impl Question {
             let rows = rows.iter().map(values).collect::<Result<_, _>>()?;
             found.sql.push_back(Answer::Rows(rows));
             return Ok(());
+        }
+        if let Of::Reach(way) = &self.of {
+            return reach::read(rows, way, found.reached.entry(way.clone()).or_default());
         }
         for row in rows {
             match self.of {
@@ -127,7 +156,7 @@ impl Question {
                 Of::Referrers => {
                     found.referrers.entry(row.try_get(0)?).or_default().push(kind(row, 1)?);
                 }
-                Of::Sql => {}
+                Of::Reach(_) | Of::Sql => {}
             }
         }
         Ok(())
@@ -145,6 +174,10 @@ impl Found {
             }
             Ask::Referrers(id) => {
                 Answer::Referrers(self.referrers.get(&id.0).cloned().unwrap_or_default())
+            }
+            Ask::Reach(start, way) => {
+                let reached = self.reached.get(way).and_then(|all| all.get(start));
+                Answer::Reached(reached.cloned().unwrap_or_default())
             }
             Ask::Sql(_) => self.sql.pop_front().unwrap_or(Answer::Rows(vec![])),
         }

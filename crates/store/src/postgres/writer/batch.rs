@@ -11,6 +11,7 @@ use crate::postgres::value::{Column, Written};
 use crate::postgres::writer::touch::{self, Changed};
 use crate::row::{BLOCK_BITS, References, Row};
 use crate::sql::Value;
+use crate::tie::Tie;
 
 /// Most bytes of texts in one statement, or one text that has more.
 const BYTES_MAX: usize = 4 << 20;
@@ -53,6 +54,9 @@ struct Open {
     deleted: Vec<(i64, Row, Tombstone)>,
     edges: Vec<Edge>,
     edges_gone: Vec<Edge>,
+    ties: Vec<(Tie, i64)>,
+    ties_gone: Vec<(Tie, i64)>,
+    ties_past: Vec<(Tie, i64)>,
 }
 
 struct Edge {
@@ -93,8 +97,10 @@ impl Batch {
     fn take(&mut self, write: Write) {
         match write {
             Write::Create(new) => self.create(new),
-            Write::Replace { old, old_references, new } => self.replace(old, &old_references, new),
-            Write::Delete { row, tombstone } => self.delete(*row, tombstone),
+            Write::Replace { old, old_references, old_ties, new } => {
+                self.replace(old, &old_references, &old_ties, new);
+            }
+            Write::Delete { row, ties, tombstone } => self.delete(*row, ties, tombstone),
             Write::Sql(sql) => {
                 self.close();
                 let values = sql.arguments.into_iter().map(Written).collect();
@@ -112,12 +118,19 @@ impl Batch {
         let packed = new.references.pack();
         let edges = References::targets(&packed).into_iter();
         self.open.edges.extend(edges.map(|to| Edge::new(to, new.kind.0, id)));
+        self.open.ties.extend(new.ties.iter().map(|tie| (*tie, id)));
         *self.tally.entry((new.kind.0, id >> BLOCK_BITS)).or_default() += 1;
         self.open.bytes += new.body.len();
         self.open.created.push((id, self.last_change_version, new));
     }
 
-    fn replace(&mut self, old: DocumentId, old_references: &[u8], new: NewDocument) {
+    fn replace(
+        &mut self,
+        old: DocumentId,
+        old_references: &[u8],
+        old_ties: &[Tie],
+        new: NewDocument,
+    ) {
         self.last_change_version += 1;
         let before = References::targets(old_references);
         let after = References::targets(&new.references.pack());
@@ -126,14 +139,22 @@ impl Batch {
         self.open.edges_gone.extend(gone.map(edge));
         let come = after.iter().filter(|target| before.binary_search(target).is_err());
         self.open.edges.extend(come.map(edge));
+        let gone = old_ties.iter().filter(|tie| !new.ties.contains(tie));
+        self.open.ties_gone.extend(gone.map(|tie| (*tie, old.0)));
+        let come = new.ties.iter().filter(|tie| !old_ties.contains(tie));
+        self.open.ties.extend(come.map(|tie| (*tie, old.0)));
         self.open.bytes += new.body.len();
         self.open.replaced.push((old.0, self.last_change_version, new));
     }
 
-    fn delete(&mut self, row: Row, tombstone: Tombstone) {
+    fn delete(&mut self, row: Row, ties: Vec<Tie>, tombstone: Tombstone) {
         self.last_change_version += 1;
         let edges = References::targets(&row.references).into_iter();
         self.open.edges_gone.extend(edges.map(|to| Edge::new(to, row.kind.0, row.id.0)));
+        for tie in ties {
+            self.open.ties_gone.push((tie, row.id.0));
+            self.open.ties_past.push((tie, row.id.0));
+        }
         *self.tally.entry((row.kind.0, row.id.0 >> BLOCK_BITS)).or_default() -= 1;
         self.open.bytes += tombstone.key_values.len();
         self.open.deleted.push((self.last_change_version, row, tombstone));
@@ -187,6 +208,8 @@ impl Open {
 
     fn into_statements(self, out: &mut Vec<Statement>) {
         edges(REMOVE_EDGES, &self.edges_gone, out);
+        ties(REMOVE_TIES, &self.ties_gone, out);
+        ties(PAST_TIES, &self.ties_past, out);
         if !self.deleted.is_empty() {
             let ids = || Column::Numbers(self.deleted.iter().map(|(_, row, _)| row.id.0).collect());
             out.push(arrays(DELETE, vec![ids()]));
@@ -209,6 +232,7 @@ impl Open {
             }
         }
         edges(EDGES, &self.edges, out);
+        ties(TIES, &self.ties, out);
     }
 }
 
@@ -224,6 +248,20 @@ fn edges(text: &'static str, all: &[Edge], out: &mut Vec<Statement>) {
                 Column::Numbers(some.iter().map(|edge| edge.target).collect()),
                 Column::Kinds(some.iter().map(|edge| edge.kind.into()).collect()),
                 Column::Numbers(some.iter().map(|edge| edge.source).collect()),
+            ],
+        ));
+    }
+}
+
+fn ties(text: &'static str, all: &[(Tie, i64)], out: &mut Vec<Statement>) {
+    for some in all.chunks(ROWS_MAX) {
+        out.push(arrays(
+            text,
+            vec![
+                Column::Kinds(some.iter().map(|(tie, _)| tie.label.0.into()).collect()),
+                Column::Numbers(some.iter().map(|(tie, _)| tie.item).collect()),
+                Column::Numbers(some.iter().map(|(tie, _)| tie.holder).collect()),
+                Column::Numbers(some.iter().map(|(_, via)| *via).collect()),
             ],
         ));
     }
@@ -267,6 +305,9 @@ fn tombs(all: Vec<(i64, Row, Tombstone)>) -> Statement {
         uuids(|row| row.uuid.0),
         uuids(|row| row.key.0),
         Column::Numbers(all.iter().map(|(.., tombstone)| tombstone.modified).collect()),
+        Column::Bytes(
+            all.iter().map(|(_, row, _)| References::marks_only(&row.references)).collect(),
+        ),
     ];
     with_texts(TOMB, columns, all.into_iter().map(|(.., tombstone)| tombstone.key_values))
 }
@@ -291,9 +332,9 @@ const REPLACE: &str = "UPDATE doc SET cv = n.cv, modified = n.modified, refs = n
      WHERE doc.id = n.id";
 const DELETE: &str = "DELETE FROM doc WHERE id = ANY(CAST(?1 AS bigint[]))";
 const DELETE_ALIAS: &str = "DELETE FROM alias WHERE id = ANY(CAST(?1 AS bigint[]))";
-const TOMB: &str = "INSERT INTO tomb (cv, kind, uuid, key, modified, key_values) \
+const TOMB: &str = "INSERT INTO tomb (cv, kind, uuid, key, modified, marks, key_values) \
      SELECT * FROM unnest(CAST(?1 AS bigint[]), CAST(?2 AS integer[]), CAST(?3 AS uuid[]), \
-     CAST(?4 AS uuid[]), CAST(?5 AS bigint[]), CAST(?6 AS text[]))";
+     CAST(?4 AS uuid[]), CAST(?5 AS bigint[]), CAST(?6 AS bytea[]), CAST(?7 AS text[]))";
 const ALIAS: &str = "INSERT INTO alias (id, key) \
      SELECT * FROM unnest(CAST(?1 AS bigint[]), CAST(?2 AS uuid[]))";
 const EDGES: &str = "INSERT INTO ref (target, kind, source) \
@@ -302,6 +343,16 @@ const REMOVE_EDGES: &str = "DELETE FROM ref USING \
      unnest(CAST(?1 AS bigint[]), CAST(?2 AS integer[]), CAST(?3 AS bigint[])) \
      AS g (target, kind, source) \
      WHERE ref.target = g.target AND ref.kind = g.kind AND ref.source = g.source";
+const TIES: &str = "INSERT INTO tie (label, item, holder, via) \
+     SELECT * FROM unnest(CAST(?1 AS integer[]), CAST(?2 AS bigint[]), CAST(?3 AS bigint[]), \
+     CAST(?4 AS bigint[]))";
+const PAST_TIES: &str = "INSERT INTO past_tie (label, item, holder, via) \
+     SELECT * FROM unnest(CAST(?1 AS integer[]), CAST(?2 AS bigint[]), CAST(?3 AS bigint[]), \
+     CAST(?4 AS bigint[]))";
+const REMOVE_TIES: &str = "DELETE FROM tie USING \
+     unnest(CAST(?1 AS integer[]), CAST(?2 AS bigint[]), CAST(?3 AS bigint[]), \
+     CAST(?4 AS bigint[])) AS g (label, item, holder, via) \
+     WHERE tie.label = g.label AND tie.item = g.item AND tie.holder = g.holder AND tie.via = g.via";
 const TALLY: &str = "INSERT INTO tally (kind, block, n) \
      SELECT * FROM unnest(CAST(?1 AS integer[]), CAST(?2 AS bigint[]), CAST(?3 AS bigint[])) \
      ON CONFLICT (kind, block) DO UPDATE SET n = tally.n + excluded.n";

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use crate::id::DocumentId;
+use crate::id::{DocumentId, KindId};
 use crate::plan::{Answer, Ask, Write};
 use crate::row::References;
+use crate::tie::{Start, Tie};
 
 /// Something that one plan may see and another change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -19,6 +20,8 @@ pub(super) enum Touch {
     Being(i64),
     /// Who refers to a document.
     Edges(i64),
+    /// By what an item is held, in the sense of a label.
+    Held(KindId, i64),
     /// Anything: a statement is not looked into.
     All,
 }
@@ -26,9 +29,12 @@ pub(super) enum Touch {
 /// What a question looks at.
 pub(super) fn of_ask(ask: &Ask, out: &mut Vec<Touch>) {
     out.push(match ask {
-        Ask::Document(key) | Ask::Target(key) => Touch::Key(key.0),
+        Ask::Document(key) | Ask::Target(key) | Ask::Reach(Start::Document(key), _) => {
+            Touch::Key(key.0)
+        }
         Ask::DocumentByUuid(uuid) => Touch::Uuid(uuid.0),
         Ask::Referrers(id) => Touch::Edges(id.0),
+        Ask::Reach(Start::Number(number), way) => Touch::Held(way.label(0), *number),
         Ask::Sql(_) => Touch::All,
     });
 }
@@ -40,6 +46,9 @@ pub(super) fn of_answer(answer: &Answer, out: &mut Vec<Touch>) {
             out.extend([Touch::Text(row.id.0), Touch::Being(row.id.0)]);
         }
         Answer::Target(Some((id, ..))) => out.push(Touch::Being(id.0)),
+        Answer::Reached(reached) => {
+            out.extend(reached.seen.iter().map(|(label, item)| Touch::Held(*label, *item)));
+        }
         Answer::Document(None) | Answer::Target(None) | Answer::Referrers(_) | Answer::Rows(_) => {}
     }
 }
@@ -52,21 +61,28 @@ pub(super) fn of_write(write: &Write, out: &mut Vec<Touch>) {
             out.extend(new.alias.map(|alias| Touch::Key(alias.0)));
             out.extend(new.references.links.iter().map(|link| edges(link.target)));
             out.extend(new.references.others.iter().copied().map(edges));
+            out.extend(new.ties.iter().map(held));
         }
-        Write::Replace { old, old_references, new } => {
+        Write::Replace { old, old_references, old_ties, new } => {
             out.push(Touch::Text(old.0));
             let before = References::targets(old_references);
             let links = new.references.links.iter().map(|link| link.target);
             let after = links.chain(new.references.others.iter().copied());
             out.extend(before.into_iter().chain(after).map(edges));
+            out.extend(old_ties.iter().chain(&new.ties).map(held));
         }
-        Write::Delete { row, .. } => {
+        Write::Delete { row, ties, .. } => {
+            out.extend(ties.iter().map(held));
             out.extend([Touch::Key(row.key.0), Touch::Uuid(row.uuid.0)]);
             out.extend([Touch::Text(row.id.0), Touch::Being(row.id.0)]);
             out.extend(References::targets(&row.references).into_iter().map(edges));
         }
         Write::Sql(_) => out.push(Touch::All),
     }
+}
+
+fn held(tie: &Tie) -> Touch {
+    Touch::Held(tie.label, tie.item)
 }
 
 fn edges(target: DocumentId) -> Touch {
@@ -100,11 +116,12 @@ impl Changed {
         !seen.is_empty() && (self.all || seen.iter().copied().any(is_changed))
     }
 
-    /// Whether what shall be changed was changed already; that two refer to the same document does
-    /// not matter.
+    /// Whether what shall be changed was changed already; that two refer to the same document, or
+    /// tie the same item, does not matter.
     pub(super) fn meets(&self, changes: &[Touch]) -> bool {
-        let is_changed =
-            |touch: &Touch| !matches!(touch, Touch::Edges(_)) && self.single.contains(touch);
+        let is_changed = |touch: &Touch| {
+            !matches!(touch, Touch::Edges(_) | Touch::Held(..)) && self.single.contains(touch)
+        };
         self.all || changes.iter().any(is_changed)
     }
 }

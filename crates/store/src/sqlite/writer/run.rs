@@ -8,6 +8,7 @@ use crate::sqlite::value::rows;
 use crate::sqlite::writer::Writer;
 use crate::sqlite::writer::known::Target;
 use crate::store::{Job, Step};
+use crate::tie::{Reached, Start, Way};
 
 impl Writer {
     /// Runs the plans of a job. An error means that the transaction is lost.
@@ -59,6 +60,7 @@ impl Writer {
             Err(error) => {
                 self.connection.execute_batch("ROLLBACK TO plan; RELEASE plan")?;
                 (self.last_id, self.last_change_version) = before;
+                self.climbs.forget();
                 Ok(Err(error))
             }
         }
@@ -75,6 +77,18 @@ impl Writer {
         Ok(found)
     }
 
+    /// Follows a way; what it begins at is often a target that was looked up before.
+    fn reach(&mut self, start: Start, way: &Way) -> Result<Reached, StoreError> {
+        let start = match start {
+            Start::Document(key) => match self.target(key)? {
+                Some((id, ..)) => Start::Number(id.0),
+                None => return Ok(Reached::default()),
+            },
+            start @ Start::Number(_) => start,
+        };
+        self.climbs.reach(&self.connection, start, way)
+    }
+
     fn answer(&mut self, ask: &Ask) -> Result<Answer, StoreError> {
         let connection = &self.connection;
         Ok(match ask {
@@ -82,6 +96,7 @@ impl Writer {
             Ask::DocumentByUuid(uuid) => Answer::Document(probe::by_uuid(connection, *uuid)?),
             Ask::Target(key) => Answer::Target(self.target(*key)?),
             Ask::Referrers(id) => Answer::Referrers(probe::referrers(connection, *id)?),
+            Ask::Reach(start, way) => Answer::Reached(self.reach(*start, way)?),
             Ask::Sql(sql) => Answer::Rows(rows(connection, sql)?),
         })
     }

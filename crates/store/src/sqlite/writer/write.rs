@@ -6,8 +6,14 @@ use crate::error::StoreError;
 use crate::id::{DocumentId, NaturalKey};
 use crate::plan::{NewDocument, Tombstone, Write};
 use crate::row::{BLOCK_BITS, References, Row};
-
 use crate::sqlite::writer::Writer;
+use crate::tie::Tie;
+
+const ADD_TIE: &str = "INSERT INTO tie (label, item, holder, via) VALUES (?1, ?2, ?3, ?4)";
+const REMOVE_TIE: &str =
+    "DELETE FROM tie WHERE label = ?1 AND item = ?2 AND holder = ?3 AND via = ?4";
+const ADD_PAST_TIE: &str =
+    "INSERT INTO past_tie (label, item, holder, via) VALUES (?1, ?2, ?3, ?4)";
 
 impl Writer {
     /// Does one write; `tally` gets what it changes of the kept counts.
@@ -18,11 +24,15 @@ impl Writer {
     ) -> Result<(), StoreError> {
         match write {
             Write::Create(new) => self.create(new, tally),
-            Write::Replace { old, old_references, new } => self.replace(old, &old_references, &new),
-            Write::Delete { row, tombstone } => self.delete(&row, &tombstone, tally),
+            Write::Replace { old, old_references, old_ties, new } => {
+                self.replace(old, &old_references, &old_ties, &new)
+            }
+            Write::Delete { row, ties, tombstone } => self.delete(&row, &ties, &tombstone, tally),
             Write::Sql(sql) => {
                 // It may change anything.
                 self.known.forget_all();
+                self.climbs.forget();
+                self.changed_ties.add_any();
                 self.connection
                     .prepare_cached(sql.text)?
                     .execute(rusqlite::params_from_iter(&sql.arguments))?;
@@ -64,6 +74,9 @@ impl Writer {
         for target in References::targets(&packed) {
             self.edge(target, new.kind.0, id)?;
         }
+        for tie in &new.ties {
+            self.tie(ADD_TIE, tie, id)?;
+        }
         tally.push(((new.kind.0, id >> BLOCK_BITS), 1));
         Ok(())
     }
@@ -72,6 +85,7 @@ impl Writer {
         &mut self,
         old: DocumentId,
         old_references: &[u8],
+        old_ties: &[Tie],
         new: &NewDocument,
     ) -> Result<(), StoreError> {
         self.last_change_version += 1;
@@ -89,18 +103,29 @@ impl Writer {
         for come in after.iter().filter(|target| before.binary_search(target).is_err()) {
             self.edge(*come, new.kind.0, old.0)?;
         }
+        for gone in old_ties.iter().filter(|tie| !new.ties.contains(tie)) {
+            self.tie(REMOVE_TIE, gone, old.0)?;
+        }
+        for come in new.ties.iter().filter(|tie| !old_ties.contains(tie)) {
+            self.tie(ADD_TIE, come, old.0)?;
+        }
         Ok(())
     }
 
     fn delete(
         &mut self,
         row: &Row,
+        ties: &[Tie],
         tombstone: &Tombstone,
         tally: &mut Vec<((u16, i64), i64)>,
     ) -> Result<(), StoreError> {
         self.last_change_version += 1;
         for target in References::targets(&row.references) {
             self.remove_edge(target, row.kind.0, row.id.0)?;
+        }
+        for tie in ties {
+            self.tie(REMOVE_TIE, tie, row.id.0)?;
+            self.tie(ADD_PAST_TIE, tie, row.id.0)?;
         }
         self.connection.prepare_cached("DELETE FROM doc WHERE id = ?1")?.execute([row.id.0])?;
         self.known.forget(row.key);
@@ -116,8 +141,8 @@ impl Writer {
         }
         self.connection
             .prepare_cached(
-                "INSERT INTO tomb (cv, kind, uuid, key, key_values, modified)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                "INSERT INTO tomb (cv, kind, uuid, key, key_values, modified, marks)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             )?
             .execute(params![
                 self.last_change_version,
@@ -125,7 +150,8 @@ impl Writer {
                 row.uuid.0,
                 row.key.0,
                 tombstone.key_values,
-                tombstone.modified
+                tombstone.modified,
+                References::marks_only(&row.references)
             ])?;
         tally.push(((row.kind.0, row.id.0 >> BLOCK_BITS), -1));
         Ok(())
@@ -139,6 +165,14 @@ impl Writer {
                  ON CONFLICT (name) DO UPDATE SET id = excluded.id",
             )?
             .execute([self.last_id])?;
+        Ok(())
+    }
+
+    fn tie(&mut self, text: &str, tie: &Tie, via: i64) -> Result<(), StoreError> {
+        self.climbs.changed(tie.label);
+        self.changed_ties.add(tie.label);
+        let row = params![tie.label.0, tie.item, tie.holder, via];
+        self.connection.prepare_cached(text)?.execute(row)?;
         Ok(())
     }
 

@@ -1,0 +1,308 @@
+//! What a client was granted on a resource: all of its documents, or those within bounds.
+
+use std::sync::Arc;
+
+use homeroom_http::{Kind, Problem};
+use homeroom_model::{Model, Resource, Subject, Target};
+
+use crate::strategy::Strategy;
+
+/// Kind of the subject that [`Strategy::NamespaceBased`] asks for.
+const NAMESPACE: &str = "Namespace";
+
+/// Most prefixes, organizations or properties that a message names.
+const NAMED_MAX: usize = 5;
+
+/// What a client was granted on a resource. Each bound that is set must be kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Grant {
+    /// Beginnings, one of which the document's namespace must have; [`None`]: any namespace.
+    pub namespace_prefixes: Option<Arc<[String]>>,
+    /// Ownership tokens, one of which the document must bear; [`None`]: whoever's.
+    pub ownership_tokens: Option<Arc<[i64]>>,
+    /// Relationships, one of which the document must have; [`None`]: with or without.
+    pub relationships: Option<Arc<Relationships>>,
+    /// The ownership token that a new document gets, whatever the grant is bound by.
+    pub creator_token: Option<i64>,
+}
+
+/// Relationships between a client's education organizations and a document; one alternative must
+/// hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relationships {
+    /// The client's education organizations.
+    pub organizations: Arc<[i64]>,
+    /// In the order of the claim set.
+    pub alternatives: Vec<Alternative>,
+}
+
+/// What one strategy asks for: all of its parts must be related.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alternative {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// At least one.
+    pub parts: Vec<Part>,
+}
+
+/// A subject of the resource, and how it must be related.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Index into [`Resource::subjects`].
+    pub subject: usize,
+    /// How.
+    pub by: By,
+}
+
+/// How a subject is related to a client's education organizations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// An education organization that is one of them or below one.
+    Below,
+    /// An education organization that is one of them or above one.
+    Above,
+    /// A person at one of them or below one.
+    Person {
+        /// The name of the way, one of [`Resource::access_by`]; [`None`]:
+        /// [`Resource::access_through`].
+        way: Option<&'static str>,
+        /// Whether associations that were deleted count.
+        past: bool,
+    },
+}
+
+/// How a subject of a document stands to a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Related as it must be.
+    Related,
+    /// Not so.
+    Unrelated,
+    /// The document does not say whom it is about.
+    Missing,
+}
+
+/// Which document a check is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// One that the client sends.
+    Proposed,
+    /// One that is stored; a problem shows nothing of it.
+    Stored,
+}
+
+/// What a client was granted on a resource for POST, which creates or updates: the plan that looks
+/// the document up takes the one that holds.
+#[derive(Debug, Clone)]
+pub struct UpsertGrant {
+    /// For a new document.
+    pub create: Result<Grant, Problem>,
+    /// For a stored one.
+    pub update: Result<Grant, Problem>,
+}
+
+impl UpsertGrant {
+    /// A grant of everything, for those who are trusted.
+    pub fn everything() -> Self {
+        Self { create: Ok(Grant::default()), update: Ok(Grant::default()) }
+    }
+
+    /// Every relationship that is asked for in one case or the other.
+    pub fn relationships(&self) -> impl Iterator<Item = &Relationships> {
+        let grants =
+            [&self.create, &self.update].into_iter().filter_map(|grant| grant.as_ref().ok());
+        grants.filter_map(|grant| grant.relationships.as_deref())
+    }
+}
+
+impl Grant {
+    /// Checks the namespace of a document.
+    ///
+    /// # Errors
+    ///
+    /// 403 `namespace-required` (proposed), `namespace-uninitialized` (stored) or
+    /// `namespace-mismatch`.
+    pub fn check_namespace(&self, namespace: Option<&str>, phase: Phase) -> Result<(), Problem> {
+        let Some(prefixes) = &self.namespace_prefixes else { return Ok(()) };
+        let Some(namespace) = namespace.filter(|namespace| !namespace.trim().is_empty()) else {
+            return Err(Problem::of(match phase {
+                Phase::Proposed => Kind::NamespaceRequired,
+                Phase::Stored => Kind::NamespaceUninitialized,
+            }));
+        };
+        if prefixes.iter().any(|prefix| namespace.starts_with(prefix.as_str())) {
+            return Ok(());
+        }
+        let which = match phase {
+            Phase::Proposed => "sent",
+            Phase::Stored => "stored",
+        };
+        Err(Problem::of(Kind::NamespaceMismatch).error(format!(
+            "The namespace of the document {which} begins with none of this key's prefixes: {}.",
+            some_of(prefixes.iter().map(String::as_str))
+        )))
+    }
+
+    /// Checks the ownership token that a stored document bears.
+    ///
+    /// # Errors
+    ///
+    /// 403 `ownership-uninitialized` or `ownership-mismatch`.
+    pub fn check_owner(&self, owner: Option<i64>) -> Result<(), Problem> {
+        let Some(tokens) = &self.ownership_tokens else { return Ok(()) };
+        match owner {
+            None => Err(Problem::of(Kind::OwnershipUninitialized)
+                .hint("Documents get an owner when a key with a creator token creates them.")),
+            Some(owner) if tokens.contains(&owner) => Ok(()),
+            Some(_) => Err(Problem::of(Kind::OwnershipMismatch).hint(
+                "Ask the server's operator for a key with the ownership token of its creator.",
+            )),
+        }
+    }
+}
+
+impl Relationships {
+    /// Every part of every alternative.
+    pub fn parts(&self) -> impl Iterator<Item = Part> + '_ {
+        self.alternatives.iter().flat_map(|alternative| alternative.parts.iter().copied())
+    }
+
+    /// Checks a document, given how each part's subject stands.
+    ///
+    /// # Errors
+    ///
+    /// 403: with `element-uninitialized` (stored) or `element-required` (proposed) where the
+    /// document does not say whom it is about; otherwise without a particular type, with the
+    /// associations that are missing as hint.
+    pub fn check(
+        &self,
+        model: &Model,
+        resource: &Resource,
+        phase: Phase,
+        standing: impl Fn(Part) -> Standing,
+    ) -> Result<(), Problem> {
+        let mut failed: Vec<(&Strategy, Part, Standing)> = vec![];
+        for alternative in &self.alternatives {
+            let before = failed.len();
+            for part in &alternative.parts {
+                let stands = standing(*part);
+                if stands != Standing::Related {
+                    failed.push((&alternative.strategy, *part, stands));
+                }
+            }
+            if failed.len() == before {
+                return Ok(());
+            }
+        }
+        let is_missing = failed.iter().any(|(.., stands)| *stands == Standing::Missing);
+        if is_missing {
+            failed.retain(|(.., stands)| *stands == Standing::Missing);
+        }
+        Err(self.refusal(model, resource, is_missing.then_some(phase), &failed))
+    }
+
+    fn refusal(
+        &self,
+        model: &Model,
+        resource: &Resource,
+        missing: Option<Phase>,
+        failed: &[(&Strategy, Part, Standing)],
+    ) -> Problem {
+        let mut names: Vec<String> = vec![];
+        let mut hints: Vec<String> = vec![];
+        for (_, part, _) in failed {
+            let subject = &resource.subjects[part.subject];
+            let name = title(&subject.column);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+            let hint = missing_relation(model, subject, part.by);
+            if !hints.contains(&hint) {
+                hints.push(hint);
+            }
+        }
+        let properties = some_of(names.iter().map(String::as_str));
+        let strategies = || {
+            let mut names: Vec<&str> =
+                failed.iter().map(|(strategy, ..)| strategy.name()).collect();
+            names.dedup();
+            names.join(", ")
+        };
+        match missing {
+            Some(Phase::Proposed) => Problem::of(Kind::ElementRequired).error(format!(
+                "The document needs {properties}, by which {} authorizes.",
+                strategies()
+            )),
+            Some(Phase::Stored) => Problem::of(Kind::ElementUninitialized).error(format!(
+                "The stored document lacks {properties}, by which {} authorizes.",
+                strategies()
+            )),
+            None => {
+                let mut ids: Vec<i64> = self.organizations.to_vec();
+                ids.sort_unstable();
+                ids.dedup();
+                let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+                let ids = some_of(ids.iter().map(String::as_str));
+                Problem::of(Kind::AccessDenied)
+                    .error(format!(
+                        "No relationship stands between the education organizations of this key \
+                         ({ids}) and the document's {properties}."
+                    ))
+                    .hint(hints.join(" "))
+            }
+        }
+    }
+}
+
+/// What would relate a subject to a client.
+fn missing_relation(model: &Model, subject: &Subject, by: By) -> String {
+    let column = title(&subject.column);
+    match by {
+        By::Below => format!(
+            "{column} must be one of the key's education organizations, or be below one of them."
+        ),
+        By::Above => format!(
+            "{column} must be one of the key's education organizations, or be above one of them."
+        ),
+        By::Person { way, .. } => {
+            let names = associations(model, subject, way);
+            format!("You may need to create the corresponding '{}'.", names.join("' or '"))
+        }
+    }
+}
+
+/// The names of the associations that relate a person.
+fn associations<'m>(model: &'m Model, subject: &Subject, way: Option<&str>) -> Vec<&'m str> {
+    let Some(Target::Resource(person)) = model.by_name(&subject.kind) else { return vec![] };
+    let person = model.resource(person);
+    let through = match way {
+        None => &person.access_through,
+        Some(way) => match person.access_by.iter().find(|(name, _)| name == way) {
+            Some((_, through)) => through,
+            None => return vec![],
+        },
+    };
+    through.iter().map(|id| model.resource(*id).name.as_str()).collect()
+}
+
+/// The subject whose value [`Grant::check_namespace`] takes.
+pub fn namespace_subject(resource: &Resource) -> Option<&Subject> {
+    resource.subjects.iter().find(|subject| subject.kind == NAMESPACE)
+}
+
+/// The first names in quotes, and a mark where there are more.
+fn some_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let mut names: Vec<String> =
+        names.take(NAMED_MAX + 1).map(|name| format!("'{name}'")).collect();
+    if names.len() > NAMED_MAX {
+        names.truncate(NAMED_MAX);
+        names.push("...".into());
+    }
+    names.join(", ")
+}
+
+/// `schoolId` as messages name it, `SchoolId`.
+fn title(column: &str) -> String {
+    let mut letters = column.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

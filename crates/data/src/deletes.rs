@@ -1,0 +1,175 @@
+//! What was deleted and not created anew, as far as the caller could see it.
+
+use std::fmt::Write as _;
+
+use homeroom_access::{Grant, Phase, namespace_subject};
+use homeroom_http::{Kind, Problem};
+use homeroom_model::Resource;
+use homeroom_store::{References, Sql, Start, Uuid, Value};
+
+use crate::json::{Json, member_text};
+use crate::paging::Paging;
+use crate::{DataApi, problem_of, rights};
+
+/// How many are looked at at once.
+const CHUNK: u16 = 1_000;
+
+/// A page of deletions.
+pub(crate) struct Deletes {
+    /// JSON list.
+    pub(crate) body: String,
+    /// How many there are, if it was asked for.
+    pub(crate) total: Option<u64>,
+}
+
+/// A deleted document.
+struct Deleted {
+    uuid: Uuid,
+    change_version: i64,
+    key_values: String,
+    marks: Vec<Option<i64>>,
+}
+
+/// Lists deletions within a grant.
+///
+/// # Errors
+///
+/// 501 where the grant goes by a namespace that is no part of the identity: deletions do not keep
+/// it. The store's own.
+pub(crate) async fn list(
+    api: &DataApi,
+    resource: &Resource,
+    grant: &Grant,
+    paging: &Paging,
+) -> Result<Deletes, Problem> {
+    let namespace = match (&grant.namespace_prefixes, namespace_subject(resource)) {
+        (Some(_), Some(subject)) => {
+            let is_key = resource.key.iter().any(|column| column.name == subject.column);
+            if !is_key {
+                return Err(Problem::of(Kind::NotImplemented).detail(
+                    "Deletions of this resource do not keep the namespace by which this key is \
+                     authorized, so they cannot be listed for it.",
+                ));
+            }
+            Some(subject.column.as_str())
+        }
+        _ => None,
+    };
+    let (min, max) = paging.changed.unwrap_or((0, i64::MAX));
+    let kind = i64::from(api.catalog.kind(resource.id).0);
+    let mut skip = paging.skip;
+    let limit = usize::try_from(paging.limit).unwrap_or(usize::MAX);
+    let (mut body, mut given, mut total) = (String::from("["), 0, 0);
+    let mut after = min.saturating_sub(1);
+    loop {
+        let arguments = vec![kind.into(), after.into(), max.into(), i64::from(CHUNK).into()];
+        let rows = api.store.query(Sql::new(DELETES, arguments)).await.map_err(problem_of)?;
+        let is_last = rows.len() < usize::from(CHUNK);
+        let deleted = rows.iter().map(|row| read(row)).collect::<Result<Vec<Deleted>, _>>()?;
+        if let Some(last) = deleted.last() {
+            after = last.change_version;
+        }
+        for deleted in within(api, resource, grant, namespace, deleted).await? {
+            total += 1;
+            if skip > 0 {
+                skip -= 1;
+            } else if given < limit {
+                given += 1;
+                write(&mut body, &deleted);
+            }
+        }
+        if is_last || (given >= limit && !paging.total_count) {
+            break;
+        }
+    }
+    body.push(']');
+    Ok(Deletes { body, total: paging.total_count.then_some(total) })
+}
+
+const DELETES: &str = "SELECT t.uuid, t.cv, t.key_values, t.marks FROM tomb t
+     WHERE t.kind = ?1 AND t.cv > ?2 AND t.cv <= ?3
+       AND NOT EXISTS (SELECT 1 FROM doc d WHERE d.key = t.key)
+     ORDER BY t.cv LIMIT ?4";
+
+fn read(row: &[Value]) -> Result<Deleted, Problem> {
+    let [Value::Blob(id), Value::Integer(version), Value::Text(keys), Value::Blob(marks)] = row
+    else {
+        return Err(Problem::internal("a tombstone has another shape"));
+    };
+    let Ok(id) = <[u8; 16]>::try_from(id.as_slice()) else {
+        return Err(Problem::internal("a tombstone's id has another length"));
+    };
+    Ok(Deleted {
+        uuid: Uuid(id),
+        change_version: *version,
+        key_values: keys.clone(),
+        marks: References::marks(marks).collect(),
+    })
+}
+
+fn write(out: &mut String, deleted: &Deleted) {
+    if out.len() > 1 {
+        out.push(',');
+    }
+    let Deleted { uuid, change_version, key_values, .. } = deleted;
+    _ = write!(
+        out,
+        "{{\"id\":\"{uuid}\",\"changeVersion\":{change_version},\"keyValues\":{key_values}}}"
+    );
+}
+
+/// Those within the grant.
+async fn within(
+    api: &DataApi,
+    resource: &Resource,
+    grant: &Grant,
+    namespace: Option<&str>,
+    mut deleted: Vec<Deleted>,
+) -> Result<Vec<Deleted>, Problem> {
+    let slots = api.catalog.routes.slots(resource.id).len();
+    if let Some(column) = namespace {
+        deleted.retain(|deleted| {
+            let text = member_text(&deleted.key_values, column);
+            let text = text.and_then(|text| Json::read(text.as_bytes()).ok());
+            let Some(Json::Text(namespace)) = text else { return false };
+            grant.check_namespace(Some(&namespace), Phase::Stored).is_ok()
+        });
+    }
+    if grant.ownership_tokens.is_some() {
+        deleted.retain(|deleted| {
+            grant.check_owner(deleted.marks.get(slots).copied().flatten()).is_ok()
+        });
+    }
+    let Some(relationships) = &grant.relationships else { return Ok(deleted) };
+    let starts = |deleted: &Deleted| -> Vec<Option<Start>> {
+        let mut starts: Vec<Option<Start>> =
+            deleted.marks.iter().take(slots).map(|mark| mark.map(Start::Number)).collect();
+        starts.resize(slots, None);
+        starts
+    };
+    let mut all = vec![];
+    let mut asked: Vec<_> = deleted
+        .iter()
+        .map(|deleted| {
+            let own = [&**relationships].into_iter();
+            let asked = rights::questions(&api.catalog, resource, own, &starts(deleted));
+            all.extend(asked.questions.iter().cloned());
+            asked
+        })
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    let reached = api.store.reach(all.clone()).await.map_err(problem_of)?;
+    let mut kept = vec![];
+    for (deleted, asked) in deleted.into_iter().zip(&mut asked) {
+        let answers = asked.questions.iter().map(|question| {
+            all.binary_search(question).map(|at| reached[at].clone()).unwrap_or_default()
+        });
+        asked.reached = answers.collect();
+        let (catalog, starts) = (&api.catalog, starts(&deleted));
+        if asked.check(catalog, resource, relationships, Phase::Stored, &starts).is_ok() {
+            kept.push(deleted);
+        }
+    }
+    Ok(kept)
+}

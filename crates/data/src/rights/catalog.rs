@@ -1,0 +1,218 @@
+//! What the model says about rights, with the store's numbers: slots of marks, makers of ties, ways.
+
+use std::collections::HashMap;
+
+use homeroom_model::{AbstractId, ColumnSource, Model, Place, Resource, ResourceId, SubjectOf};
+use homeroom_store::{KindId, Way};
+
+use super::parents;
+
+/// A subject that a mark stands for.
+#[derive(Debug, Clone)]
+pub(crate) struct Slot {
+    /// Index into the resource's subjects.
+    pub(crate) subject: usize,
+    /// What it is.
+    pub(crate) of: SubjectOf,
+    /// Where it stands.
+    pub(crate) place: Place,
+    /// Whether it is the document itself.
+    pub(crate) is_itself: bool,
+}
+
+/// What makes a document tie others.
+#[derive(Debug, Clone)]
+pub(crate) enum Maker {
+    /// It relates the person of one slot to the organization, or the other person, of another.
+    Person { label: KindId, item: usize, holder: usize },
+    /// It is an organization, below others.
+    Organization { label: KindId, own: Place, parents: Vec<Place> },
+}
+
+/// Slots, makers and ways of a model.
+#[derive(Debug, Default)]
+pub(crate) struct Routes {
+    slots: Vec<Vec<Slot>>,
+    makers: Vec<Vec<Maker>>,
+    /// Labels that lead from an organization to those above it.
+    above: HashMap<AbstractId, KindId>,
+    /// Ways from a person to those above the organizations it is at, by the name of the way.
+    persons: HashMap<(ResourceId, Option<String>), Way>,
+}
+
+/// The names of labels that are no resource's: organizations' bases and persons' named ways.
+pub(crate) fn label_names(model: &Model) -> Vec<String> {
+    let bases = organization_bases(model).into_iter().map(|id| {
+        let base = &model.abstracts[usize::from(id.0)];
+        format!("{}/{}", base.schema, base.name)
+    });
+    let ways = model
+        .resources
+        .iter()
+        .flat_map(|person| person.access_by.iter().map(|(way, _)| way_name(person, way)));
+    bases.chain(ways).collect()
+}
+
+fn way_name(person: &Resource, way: &str) -> String {
+    format!("{}/{} {way}", person.schema, person.name)
+}
+
+/// The bases that subjects are of.
+fn organization_bases(model: &Model) -> Vec<AbstractId> {
+    let subjects = model.resources.iter().flat_map(|resource| &resource.subjects);
+    let mut bases: Vec<AbstractId> = subjects
+        .filter_map(|subject| match subject.of {
+            SubjectOf::Organization(base) => Some(base),
+            SubjectOf::Person(_) | SubjectOf::Other => None,
+        })
+        .collect();
+    bases.sort_unstable();
+    bases.dedup();
+    bases
+}
+
+impl Routes {
+    /// Binds what a model says to the store's numbers: `kind` gives a resource's, `label` that of
+    /// one of [`label_names`].
+    pub(crate) fn bind(
+        model: &Model,
+        kind: impl Fn(ResourceId) -> KindId,
+        label: impl Fn(&str) -> KindId,
+    ) -> Self {
+        let mut routes = Self {
+            slots: model.resources.iter().map(slots).collect(),
+            makers: vec![vec![]; model.resources.len()],
+            ..Self::default()
+        };
+        for base in organization_bases(model) {
+            let name = &model.abstracts[usize::from(base.0)];
+            let label = label(&format!("{}/{}", name.schema, name.name));
+            routes.above.insert(base, label);
+            for resource in model.resources.iter().filter(|r| base_of(r) == Some(base)) {
+                if let Some(own) = own_id(resource) {
+                    let parents = parents(model, resource, base);
+                    let maker = Maker::Organization { label, own, parents };
+                    routes.makers[usize::from(resource.id.0)].push(maker);
+                }
+            }
+        }
+        for person in &model.resources {
+            let usual = (None, kind(person.id), &person.access_through);
+            let named = person.access_by.iter();
+            let named = named
+                .map(|(way, through)| (Some(way.clone()), label(&way_name(person, way)), through));
+            for (way, label, through) in std::iter::once(usual).chain(named) {
+                for association in through {
+                    let slots = &routes.slots[usize::from(association.0)];
+                    let item = slots.iter().position(|s| s.of == SubjectOf::Person(person.id));
+                    let holder = holder(slots, person.id);
+                    if let (Some(item), Some(holder)) = (item, holder) {
+                        let maker = Maker::Person { label, item, holder };
+                        routes.makers[usize::from(association.0)].push(maker);
+                    }
+                }
+                if !through.is_empty() {
+                    let found = routes.way(model, &kind, person.id, label, through, 0);
+                    if let Some(found) = found {
+                        routes.persons.insert((person.id, way), found);
+                    }
+                }
+            }
+        }
+        routes
+    }
+
+    /// The way that begins with a label, whose ties associations make.
+    fn way(
+        &self,
+        model: &Model,
+        kind: &impl Fn(ResourceId) -> KindId,
+        person: ResourceId,
+        label: KindId,
+        through: &[ResourceId],
+        depth: usize,
+    ) -> Option<Way> {
+        // Persons who are seen through each other lead nowhere.
+        if depth > model.resources.len() {
+            return None;
+        }
+        let slots = self.slots.get(usize::from(through.first()?.0))?;
+        match slots[holder(slots, person)?].of {
+            SubjectOf::Organization(base) => {
+                let up = *self.above.get(&base)?;
+                Some(Way { steps: [label].into(), up, past: false })
+            }
+            SubjectOf::Person(other) => {
+                let through = &model.resource(other).access_through;
+                let rest = self.way(model, kind, other, kind(other), through, depth + 1)?;
+                let steps = std::iter::once(label).chain(rest.steps.iter().copied()).collect();
+                Some(Way { steps, up: rest.up, past: false })
+            }
+            SubjectOf::Other => None,
+        }
+    }
+
+    /// The slots of a resource, in the order of its marks.
+    pub(crate) fn slots(&self, resource: ResourceId) -> &[Slot] {
+        &self.slots[usize::from(resource.0)]
+    }
+
+    /// The slot of a subject, by its index among the resource's.
+    pub(crate) fn slot(&self, resource: ResourceId, subject: usize) -> Option<(usize, &Slot)> {
+        self.slots(resource).iter().enumerate().find(|(_, slot)| slot.subject == subject)
+    }
+
+    /// What makes documents of a resource tie others.
+    pub(crate) fn makers(&self, resource: ResourceId) -> &[Maker] {
+        &self.makers[usize::from(resource.0)]
+    }
+
+    /// The way from a person to those above the organizations it is at.
+    pub(crate) fn person(&self, person: ResourceId, way: Option<&str>, past: bool) -> Option<Way> {
+        let way = self.persons.get(&(person, way.map(str::to_owned)))?;
+        Some(Way { past, ..way.clone() })
+    }
+
+    /// The label that leads from an organization to those above it.
+    pub(crate) fn above(&self, base: AbstractId) -> Option<KindId> {
+        self.above.get(&base).copied()
+    }
+}
+
+/// Whom an association relates a person to: an organization, else another person.
+fn holder(slots: &[Slot], person: ResourceId) -> Option<usize> {
+    let is = |test: fn(&SubjectOf, ResourceId) -> bool| {
+        slots.iter().position(|slot| test(&slot.of, person))
+    };
+    is(|of, _| matches!(of, SubjectOf::Organization(_)))
+        .or_else(|| is(|of, person| matches!(of, SubjectOf::Person(other) if *other != person)))
+}
+
+fn base_of(resource: &Resource) -> Option<AbstractId> {
+    resource.base.as_ref().map(|base| base.id)
+}
+
+/// Where the one number of an organization's identity stands.
+fn own_id(resource: &Resource) -> Option<Place> {
+    let [column] = resource.base.as_ref()?.columns[..] else { return None };
+    match resource.key[column].source {
+        ColumnSource::Scalar(at) => Some(Place { steps: vec![at], part: None }),
+        ColumnSource::Part(..) => None,
+    }
+}
+
+fn slots(resource: &Resource) -> Vec<Slot> {
+    let subjects = resource.subjects.iter().enumerate();
+    let slots = subjects.filter(|(_, subject)| subject.of != SubjectOf::Other);
+    let slot = |(at, subject): (usize, &homeroom_model::Subject)| {
+        let is_itself = match subject.of {
+            SubjectOf::Person(person) => person == resource.id,
+            SubjectOf::Organization(base) => {
+                base_of(resource) == Some(base) && own_id(resource).as_ref() == Some(&subject.place)
+            }
+            SubjectOf::Other => false,
+        };
+        Slot { subject: at, of: subject.of, place: subject.place.clone(), is_itself }
+    };
+    slots.map(slot).collect()
+}

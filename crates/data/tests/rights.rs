@@ -1,0 +1,16 @@
+//! Who sees what: relationships, ownership, and why not.
+
+mod app;
+
+#[path = "rights/changes.rs"]
+mod changes;
+#[path = "rights/deletes.rs"]
+mod deletes;
+#[path = "rights/oracle.rs"]
+mod oracle;
+#[path = "rights/ownership.rs"]
+mod ownership;
+#[path = "rights/refusals.rs"]
+mod refusals;
+#[path = "rights/town.rs"]
+mod town;

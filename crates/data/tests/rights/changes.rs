@@ -1,0 +1,103 @@
+//! Rights change with what is written, at once.
+
+use serde_json::json;
+
+use super::town::{agency_of, owners, school_of, vendor};
+use crate::app::documents::{course, enrolment, student, with};
+
+const DENIED: &str = "security:authorization:";
+
+#[tokio::test]
+async fn a_new_enrolment_shows_the_student_and_its_end_hides_it() {
+    for owner in owners().await {
+        owner.create("/ed-fi/schools", &school_of(11, None)).await;
+        let vendor = vendor(&owner.app, "EdOrgsAndPeople", &[11]).await;
+        let path = owner.create("/ed-fi/students", &student("s")).await;
+        vendor.get(&path).await.problem(403, DENIED);
+        assert_eq!(vendor.ids("/ed-fi/students").await.len(), 0);
+
+        let enrolled = owner
+            .create("/ed-fi/studentSchoolAssociations", &enrolment("s", 11, "2025-08-20"))
+            .await;
+        assert_eq!(vendor.get(&path).await.status, 200);
+        assert_eq!(vendor.ids("/ed-fi/students").await.len(), 1);
+
+        assert_eq!(owner.delete(&enrolled).await.status, 204);
+        vendor.get(&path).await.problem(403, DENIED);
+        assert_eq!(vendor.ids("/ed-fi/students").await.len(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_school_that_goes_to_another_agency_takes_its_documents_along() {
+    for owner in owners().await {
+        for id in [1, 2] {
+            owner.create("/ed-fi/localEducationAgencies", &agency_of(id, None)).await;
+        }
+        owner.create("/ed-fi/schools", &school_of(11, Some(1))).await;
+        let path = owner.create("/ed-fi/courses", &course(11, "k")).await;
+        let (first, second) = (
+            vendor(&owner.app, "EdOrgsOnly", &[1]).await,
+            vendor(&owner.app, "EdOrgsOnly", &[2]).await,
+        );
+        assert_eq!((first.get(&path).await.status, second.get(&path).await.status), (200, 403));
+
+        assert_eq!(owner.post("/ed-fi/schools", &school_of(11, Some(2))).await.status, 200);
+
+        assert_eq!((first.get(&path).await.status, second.get(&path).await.status), (403, 200));
+        assert_eq!(first.ids("/ed-fi/courses").await.len(), 0);
+        assert_eq!(second.ids("/ed-fi/courses").await.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn organizations_above_each_other_in_a_circle_do_not_hang() {
+    for owner in owners().await {
+        for id in [1, 2] {
+            owner.create("/ed-fi/localEducationAgencies", &agency_of(id, None)).await;
+        }
+        for (id, parent) in [(1, 2), (2, 1)] {
+            let agency = agency_of(id, Some(parent));
+            assert_eq!(owner.post("/ed-fi/localEducationAgencies", &agency).await.status, 200);
+        }
+        for strategy in ["EdOrgsOnly", "EdOrgsOnlyInverted"] {
+            let vendor = vendor(&owner.app, strategy, &[2]).await;
+            assert_eq!(vendor.ids("/ed-fi/localEducationAgencies").await.len(), 2);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_organization_that_a_key_names_may_be_created_by_it() {
+    for owner in owners().await {
+        let vendor = vendor(&owner.app, "EdOrgsOnly", &[11]).await;
+
+        vendor.create("/ed-fi/schools", &school_of(11, None)).await;
+        let refused = vendor.post("/ed-fi/schools", &school_of(12, None)).await;
+
+        let problem = refused.problem(403, DENIED);
+        assert!(problem["errors"][0].as_str().unwrap().contains("'SchoolId'"), "{problem}");
+        assert_eq!(owner.ids("/ed-fi/schools").await.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn an_update_is_refused_by_what_is_stored_and_by_what_is_sent() {
+    for owner in owners().await {
+        for id in [11, 12] {
+            owner.create("/ed-fi/schools", &school_of(id, None)).await;
+        }
+        let vendor = vendor(&owner.app, "EdOrgsOnly", &[11]).await;
+        let ours = owner.create("/ed-fi/courses", &course(11, "k")).await;
+        let theirs = owner.create("/ed-fi/courses", &course(12, "k")).await;
+        let renamed = |organization| with(course(organization, "k"), "courseTitle", "new");
+
+        assert_eq!(vendor.put(&ours, &renamed(11)).await.status, 204);
+        vendor.put(&theirs, &renamed(12)).await.problem(403, DENIED);
+        vendor.put(&ours, &renamed(12)).await.problem(403, DENIED);
+        vendor.post("/ed-fi/courses", &renamed(12)).await.problem(403, DENIED);
+        assert_eq!(vendor.delete(&theirs).await.status, 403);
+        assert_eq!(vendor.delete(&ours).await.status, 204);
+        assert_eq!(owner.get(&theirs).await.json()["courseTitle"], json!("k"));
+    }
+}

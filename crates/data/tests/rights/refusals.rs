@@ -1,0 +1,92 @@
+//! Why not: what a refusal names, and what it keeps to itself.
+
+use super::town::{contact, contact_of, define, owners, responsibility, school_of, staff, vendor};
+use crate::app::documents::{course, student};
+
+const DENIED: &str = "security:authorization:";
+
+#[tokio::test]
+async fn a_refusal_names_five_organizations_the_property_and_the_missing_association() {
+    for owner in owners().await {
+        owner.create("/ed-fi/schools", &school_of(11, None)).await;
+        let vendor = vendor(&owner.app, "EdOrgsAndPeople", &[7, 6, 5, 4, 3, 2, 1]).await;
+        for (path, body, property, association) in [
+            ("students", student("s"), "'StudentUniqueId'", "'StudentSchoolAssociation'"),
+            ("contacts", contact("c"), "'ContactUniqueId'", "'StudentContactAssociation'"),
+            (
+                "staffs",
+                staff("t"),
+                "'StaffUniqueId'",
+                "'StaffEducationOrganizationAssignmentAssociation' or \
+                 'StaffEducationOrganizationEmploymentAssociation'",
+            ),
+            (
+                "courses",
+                course(11, "k"),
+                "'EducationOrganizationId'",
+                "EducationOrganizationId must be",
+            ),
+        ] {
+            let stored = owner.create(&format!("/ed-fi/{path}"), &body).await;
+
+            let problem = vendor.get(&stored).await.problem(403, DENIED);
+
+            let error = problem["errors"][0].as_str().unwrap();
+            assert!(error.contains("('1', '2', '3', '4', '5', ...)"), "{error}");
+            assert!(error.contains(property), "{error}");
+            let hint = problem["hint"].as_str().unwrap();
+            assert!(hint.contains(association), "{hint}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_person_that_does_not_exist_is_refused_as_one_without_relationships() {
+    for owner in owners().await {
+        owner.create("/ed-fi/schools", &school_of(11, None)).await;
+        let vendor = vendor(&owner.app, "EdOrgsAndPeople", &[11]).await;
+
+        let answer = vendor.post("/ed-fi/studentContactAssociations", &contact_of("c", "s")).await;
+
+        let problem = answer.problem(403, DENIED);
+        let error = problem["errors"][0].as_str().unwrap();
+        assert!(error.contains("'ContactUniqueId', 'StudentUniqueId'"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn either_of_two_strategies_will_do_and_a_refusal_has_the_hints_of_both() {
+    for owner in owners().await {
+        let strategies =
+            ["RelationshipsWithEdOrgsOnly", "RelationshipsWithStudentsOnlyThroughResponsibility"];
+        define(&owner.app, "Either", &strategies).await;
+        for id in [11, 12] {
+            owner.create("/ed-fi/schools", &school_of(id, None)).await;
+        }
+        owner.create("/ed-fi/students", &student("s")).await;
+        let path = "/ed-fi/studentEducationOrganizationResponsibilityAssociations";
+        let first = owner.create(path, &responsibility("s", 11)).await;
+        let vendor = owner.app.client_of("Either", &[12]).await;
+
+        let problem = vendor.get(&first).await.problem(403, DENIED);
+        let hint = problem["hint"].as_str().unwrap();
+        assert!(hint.contains("EducationOrganizationId must be"), "{hint}");
+        assert!(hint.contains("StudentEducationOrganizationResponsibilityAssociation"), "{hint}");
+
+        owner.create(path, &responsibility("s", 12)).await;
+        assert_eq!(vendor.get(&first).await.status, 200);
+        assert_eq!(vendor.ids(path).await.len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_key_without_organizations_is_told_so() {
+    for owner in owners().await {
+        let vendor = vendor(&owner.app, "EdOrgsOnly", &[]).await;
+
+        vendor.get("/ed-fi/courses").await.problem(
+            403,
+            "security:authorization:relationships:invalid-client:no-education-organizations",
+        );
+    }
+}

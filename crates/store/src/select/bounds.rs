@@ -1,0 +1,117 @@
+//! Lists whose documents must be within bounds of their marks: who may see little is served from
+//! what little leads to, who may see much from the order of creation.
+
+mod check;
+mod scan;
+
+use std::collections::HashMap;
+
+use crate::error::StoreError;
+use crate::id::DocumentId;
+use crate::list::{ListQuery, Page};
+use crate::select::{Bytes, Source, Statement};
+use check::Checks;
+use scan::Scan;
+
+/// Most documents that are looked at at once.
+const CHUNK_MAX: usize = 16_384;
+/// Fewest documents that are looked at at once.
+const CHUNK_MIN: usize = 256;
+
+/// A page of a list with bounds.
+pub(super) async fn page<S: Source>(source: &S, query: &ListQuery) -> Result<Page, S::Error> {
+    let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
+    let mut skip = query.skip;
+    let mut ids: Vec<i64> = vec![];
+    let mut pass = |found: Vec<i64>| {
+        let passed_over = usize::try_from(skip).unwrap_or(usize::MAX).min(found.len());
+        skip -= passed_over as u64;
+        ids.extend(found.into_iter().skip(passed_over).take(limit - ids.len()));
+        limit - ids.len()
+    };
+    let wanted = limit.saturating_add(usize::try_from(query.skip).unwrap_or(usize::MAX));
+    walk(source, query, wanted, &mut pass).await?;
+    documents(source, &ids).await
+}
+
+/// The number of all documents within bounds.
+pub(super) async fn count<S: Source>(source: &S, query: &ListQuery) -> Result<u64, S::Error> {
+    let mut count = 0;
+    let mut pass = |found: Vec<i64>| {
+        count += found.len() as u64;
+        CHUNK_MAX
+    };
+    walk(source, query, CHUNK_MAX, &mut pass).await?;
+    Ok(count)
+}
+
+/// Gives the numbers of documents that pass, in order, until `pass` wants no more.
+async fn walk<S: Source>(
+    source: &S,
+    query: &ListQuery,
+    mut wanted: usize,
+    pass: &mut impl FnMut(Vec<i64>) -> usize,
+) -> Result<(), S::Error> {
+    let mut checks = Checks::prepare(source, &query.bounds).await?;
+    let mut scan = Scan::begin(source, query, &checks).await?;
+    while let Some(heads) = scan.next(source, query, checks.marks, wanted).await? {
+        let looked_at = heads.len();
+        let found = checks.filter(source, heads).await?;
+        scan.learn(looked_at, found.len());
+        wanted = pass(found);
+        if wanted == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+async fn documents<S: Source>(source: &S, ids: &[i64]) -> Result<Page, S::Error> {
+    if ids.is_empty() {
+        return Ok(Page::default());
+    }
+    let columns: Vec<_> = crate::row::COLUMNS.split(", ").map(|c| format!("d.{c}")).collect();
+    let text = format!(
+        "SELECT {} FROM {} i {} doc d ON d.id = i.x",
+        columns.join(", "),
+        S::DIALECT.numbers("?1"),
+        S::DIALECT.join()
+    );
+    let statement = Statement { text, arguments: vec![array(ids.iter().copied())] };
+    let mut rows = source.documents(&statement, &mut Bytes::default()).await?;
+    rows.sort_unstable_by_key(|row| row.id);
+    Ok(Page { rows })
+}
+
+/// Numbers as the one argument that [`crate::dialect::Dialect::numbers`] takes.
+fn array(numbers: impl IntoIterator<Item = i64>) -> crate::sql::Value {
+    let mut text = String::from("[");
+    for number in numbers {
+        if text.len() > 1 {
+            text.push(',');
+        }
+        text.push_str(&number.to_string());
+    }
+    text.push(']');
+    text.into()
+}
+
+/// Numbers by the number they belong to.
+async fn pairs<S: Source>(
+    source: &S,
+    statement: &Statement,
+) -> Result<HashMap<i64, Vec<i64>>, S::Error> {
+    let mut pairs: HashMap<i64, Vec<i64>> = HashMap::new();
+    for row in source.numbers(statement).await? {
+        let [one, other] = row[..] else {
+            return Err(StoreError::Failed("a statement gave other columns".into()).into());
+        };
+        pairs.entry(one).or_default().push(other);
+    }
+    Ok(pairs)
+}
+
+/// The document after which a scan goes on.
+fn after(query: &ListQuery, id: i64) -> ListQuery {
+    ListQuery { after: DocumentId(id.max(query.after.0)), ..query.clone() }
+}

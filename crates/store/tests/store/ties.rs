@@ -1,0 +1,323 @@
+//! Ties: what is reached over them, and lists within bounds, against an obvious reckoning.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use homeroom_store::{
+    Answer, Ask, Bounds, Decision, DocumentId, KindId, Leads, ListQuery, MarkTest, NewDocument,
+    Plan, References, Start, Store, Tie, Tombstone, Way, Write,
+};
+
+use crate::support::{Done, create, document, key, stores};
+
+/// Kinds of documents and labels of ties.
+struct Names {
+    person: KindId,
+    /// What belongs to an organization and a person.
+    paper: KindId,
+    organization: KindId,
+    /// Makes a person's ties.
+    enrolment: KindId,
+    above: KindId,
+    at: KindId,
+}
+
+/// A small world: organizations above each other, persons at them, papers about both.
+struct World {
+    store: Store,
+    names: Names,
+    /// Number and parents.
+    organizations: Vec<(i64, Vec<i64>)>,
+    /// Number of the document, and the organizations, an enrolment each.
+    persons: Vec<(i64, Vec<i64>)>,
+    /// Number of the document, organization, person.
+    papers: Vec<(i64, i64, i64)>,
+}
+
+/// Numbers that look random and are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        usize::try_from(self.0 >> 33).unwrap_or(0) % n
+    }
+
+    /// The number of an organization.
+    fn organization(&mut self, of: usize) -> i64 {
+        number(self.below(of))
+    }
+}
+
+fn number(n: usize) -> i64 {
+    100 + i64::try_from(n).unwrap_or(0)
+}
+
+impl World {
+    fn new(store: Store, dice: &mut Dice) -> Self {
+        let names = ["a", "b", "organization", "enrolment", "above", "at"].map(String::from);
+        let kinds = store.kinds(&names).unwrap();
+        let names = Names {
+            person: kinds[0],
+            paper: kinds[1],
+            organization: kinds[2],
+            enrolment: kinds[3],
+            above: kinds[4],
+            at: kinds[5],
+        };
+        let mut world =
+            Self { store, names, organizations: vec![], persons: vec![], papers: vec![] };
+        for n in 0..12 {
+            let parents = (0..dice.below(3)).filter(|_| n > 0).map(|_| dice.organization(n));
+            let parents: BTreeSet<i64> = parents.collect();
+            world.organization(number(n), parents.into_iter().collect());
+        }
+        for n in 0..40 {
+            world.person(n, dice);
+            for m in 0..dice.below(4) {
+                let (organization, person) = (dice.organization(12), dice.below(n + 1));
+                world.paper(&format!("paper {n} {m}"), organization, world.persons[person].0);
+            }
+        }
+        world
+    }
+
+    fn add(&self, new: NewDocument) -> i64 {
+        let key = new.key;
+        create(&self.store, new);
+        self.store.target_blocking(key).unwrap().unwrap().0.0
+    }
+
+    fn organization(&mut self, number: i64, parents: Vec<i64>) {
+        let mut new = document(self.names.organization, &number.to_string(), vec![]);
+        new.references.marks = vec![Some(number)];
+        let tie = |holder: &i64| Tie { label: self.names.above, item: number, holder: *holder };
+        new.ties = parents.iter().chain([&number]).map(tie).collect();
+        self.add(new);
+        self.organizations.push((number, parents));
+    }
+
+    fn person(&mut self, name: usize, dice: &mut Dice) {
+        let mut new = document(self.names.person, &format!("person {name}"), vec![]);
+        new.references.marks = vec![Some(DocumentId::ITSELF.0)];
+        let id = self.add(new);
+        let mut organizations = vec![];
+        for n in 0..dice.below(4) {
+            let at = dice.organization(12);
+            let name = format!("enrolment {name} {n}");
+            let mut new = document(self.names.enrolment, &name, vec![]);
+            new.ties = vec![Tie { label: self.names.at, item: id, holder: at }];
+            self.add(new);
+            organizations.push(at);
+        }
+        self.persons.push((id, organizations));
+    }
+
+    fn paper(&mut self, name: &str, organization: i64, person: i64) {
+        let tied = self.store.target_blocking(key(&organization.to_string())).unwrap().unwrap();
+        let mut new = document(self.names.paper, name, vec![]);
+        let others = vec![tied.0, DocumentId(person)];
+        new.references = References {
+            others,
+            marks: vec![Some(organization), Some(person)],
+            ..References::default()
+        };
+        let id = self.add(new);
+        self.papers.push((id, organization, person));
+    }
+
+    /// Takes a person's first enrolment away; the tie stays as a past one.
+    fn end_enrolment(&mut self, person: usize) {
+        let at = self.persons[person].1.remove(0);
+        let name = (0..4).map(|n| format!("enrolment {person} {n}"));
+        let found = name.filter_map(|n| self.store.document_by_key_blocking(key(&n)).unwrap());
+        let row = found.into_iter().next().unwrap();
+        let tie = Tie { label: self.names.at, item: self.persons[person].0, holder: at };
+        let plan = Plan {
+            ask: vec![],
+            decide: move |_: Vec<Answer>| -> Done {
+                let tombstone = Tombstone { key_values: "{}".into(), modified: 9 };
+                let row = Box::new(row.clone());
+                Decision::Write(vec![Write::Delete { row, ties: vec![tie], tombstone }], ())
+            },
+        };
+        self.store.run_blocking(plan).unwrap();
+    }
+
+    /// An organization, those above it, and so on.
+    fn up(&self, from: i64) -> BTreeSet<i64> {
+        let mut all = BTreeSet::from([from]);
+        if let Some((_, parents)) = self.organizations.iter().find(|(n, _)| *n == from) {
+            for parent in parents {
+                all.extend(self.up(*parent));
+            }
+        }
+        all
+    }
+
+    fn is_person_at(&self, person: i64, organizations: &[i64]) -> bool {
+        let (_, at) = self.persons.iter().find(|(id, _)| *id == person).unwrap();
+        at.iter().any(|at| self.up(*at).iter().any(|n| organizations.contains(n)))
+    }
+
+    fn to_organization(&self, mark: usize, numbers: &[i64], leads: Leads) -> MarkTest {
+        let way = Way { steps: [].into(), up: self.names.above, past: false };
+        MarkTest::Reaches { mark, way, numbers: numbers.into(), leads }
+    }
+
+    fn to_person(&self, mark: usize, numbers: &[i64], leads: Leads, past: bool) -> MarkTest {
+        let way = Way { steps: [self.names.at].into(), up: self.names.above, past };
+        MarkTest::Reaches { mark, way, numbers: numbers.into(), leads }
+    }
+
+    /// All pages of a list, and its count, which must be the same.
+    fn list(&self, kind: KindId, bounds: Bounds, limit: u32) -> Vec<i64> {
+        let query = ListQuery { bounds, limit, ..ListQuery::all(kind) };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (mut ids, mut after) = (vec![], DocumentId(0));
+        loop {
+            let page = runtime.block_on(self.store.list(ListQuery { after, ..query.clone() }));
+            let page: Vec<i64> = page.unwrap().rows.iter().map(|row| row.id.0).collect();
+            let Some(last) = page.last() else { break };
+            after = DocumentId(*last);
+            ids.extend(page);
+        }
+        let skip = ids.len() as u64 / 2;
+        let skipped = runtime.block_on(self.store.list(ListQuery { skip, ..query.clone() }));
+        let skipped: Vec<i64> = skipped.unwrap().rows.iter().map(|row| row.id.0).collect();
+        let rest = &ids[ids.len() / 2..];
+        assert_eq!(skipped, rest[..rest.len().min(limit as usize)], "passing over {skip}");
+        assert_eq!(runtime.block_on(self.store.count(query)).unwrap(), ids.len() as u64);
+        ids
+    }
+
+    fn compare(&self, numbers: &[i64], limit: u32) {
+        let persons = |is_in: &dyn Fn(i64) -> bool| -> Vec<i64> {
+            self.persons.iter().map(|(id, _)| *id).filter(|id| is_in(*id)).collect()
+        };
+        let papers = |is_in: &dyn Fn(i64, i64) -> bool| -> Vec<i64> {
+            self.papers.iter().filter(|(_, o, p)| is_in(*o, *p)).map(|(id, ..)| *id).collect()
+        };
+        let within = |tests: Vec<Vec<MarkTest>>| Bounds(vec![tests]);
+        let is_below = |o: i64| self.up(o).iter().any(|n| numbers.contains(n));
+        let is_above = |o: i64| numbers.iter().any(|n| self.up(*n).contains(&o));
+        let names = &self.names;
+        let person = self.to_person(0, numbers, Leads::Itself, false);
+        assert_eq!(
+            self.list(names.person, within(vec![vec![person]]), limit),
+            persons(&|id| self.is_person_at(id, numbers)),
+            "persons at {numbers:?}"
+        );
+        let organization = || self.to_organization(0, numbers, Leads::Reference);
+        let about = || self.to_person(1, numbers, Leads::Reference, false);
+        assert_eq!(
+            self.list(names.paper, within(vec![vec![organization(), about()]]), limit),
+            papers(&|o, p| is_below(o) && self.is_person_at(p, numbers)),
+            "papers of an organization and a person at {numbers:?}"
+        );
+        assert_eq!(
+            self.list(names.paper, within(vec![vec![about()]]), limit),
+            papers(&|_, p| self.is_person_at(p, numbers)),
+            "papers of a person at {numbers:?}"
+        );
+        let inverted = MarkTest::ReachedFrom {
+            mark: 0,
+            label: names.above,
+            numbers: numbers.into(),
+            leads: Leads::Reference,
+        };
+        assert_eq!(
+            self.list(names.paper, within(vec![vec![inverted.clone()]]), limit),
+            papers(&|o, _| is_above(o)),
+            "papers above {numbers:?}"
+        );
+        assert_eq!(
+            self.list(names.paper, within(vec![vec![about()], vec![inverted]]), limit),
+            papers(&|o, p| is_above(o) || self.is_person_at(p, numbers)),
+            "papers of a person at or above {numbers:?}"
+        );
+        let one_of = MarkTest::OneOf { mark: 0, numbers: Arc::new([103]) };
+        let both = Bounds(vec![vec![vec![organization()]], vec![vec![one_of]]]);
+        assert_eq!(
+            self.list(names.paper, both, limit),
+            papers(&|o, _| is_below(o) && o == 103),
+            "papers of 103 at {numbers:?}"
+        );
+    }
+}
+
+#[test]
+fn a_list_within_bounds_has_what_an_obvious_reckoning_has() {
+    for (store, ..) in stores() {
+        let mut dice = Dice(42);
+        let mut world = World::new(store, &mut dice);
+        for round in 0..12 {
+            let numbers: Vec<i64> = (0..dice.below(4)).map(|_| dice.organization(14)).collect();
+            world.compare(&numbers, if round % 2 == 0 { 3 } else { 500 });
+        }
+        for person in (0..40).step_by(3) {
+            if !world.persons[person].1.is_empty() {
+                world.end_enrolment(person);
+            }
+        }
+        world.compare(&[100, 101, 105], 7);
+        let all: Vec<i64> = (100..112).collect();
+        let past = world.to_person(0, &all, Leads::Itself, true);
+        let now = world.to_person(0, &all, Leads::Itself, false);
+        let bounds = |test| Bounds(vec![vec![vec![test]]]);
+        let (past, now) = (
+            world.list(world.names.person, bounds(past), 9),
+            world.list(world.names.person, bounds(now), 9),
+        );
+        assert!(past.len() > now.len() && now.iter().all(|id| past.contains(id)));
+    }
+}
+
+#[test]
+fn a_way_leads_as_far_as_ties_go_and_sees_every_change_at_once() {
+    for (store, person, _) in stores() {
+        let kinds = store.kinds(&["above".to_owned(), "at".to_owned()]).unwrap();
+        let (above, at) = (kinds[0], kinds[1]);
+        let make = |name: &str, ties: Vec<Tie>| {
+            let mut new = document(person, name, vec![]);
+            new.ties = ties;
+            create(&store, new);
+            store.target_blocking(key(name)).unwrap().unwrap().0.0
+        };
+        let tie = |label, item, holder| Tie { label, item, holder };
+        let way = |past| Way { steps: [at].into(), up: above, past };
+        let reach =
+            |start, way| store.reach_blocking(vec![(start, way)]).unwrap()[0].numbers.clone();
+        let someone = make("someone", vec![]);
+        make("1", vec![tie(above, 1, 1), tie(above, 1, 2)]);
+        make("2", vec![tie(above, 2, 2), tie(above, 2, 1)]);
+
+        assert_eq!(reach(Start::Number(someone), way(false)), [0; 0]);
+        make("enrolment", vec![tie(at, someone, 1)]);
+        assert_eq!(reach(Start::Number(someone), way(false)), [1, 2]);
+        assert_eq!(reach(Start::Document(key("someone")), way(false)), [1, 2]);
+        assert_eq!(reach(Start::Document(key("nobody")), way(false)), [0; 0]);
+        make("3", vec![tie(above, 2, 3), tie(above, 3, 3)]);
+        assert_eq!(reach(Start::Number(someone), way(false)), [1, 2, 3]);
+
+        let plan = Plan {
+            ask: vec![
+                Ask::Document(key("enrolment")),
+                Ask::Reach(Start::Number(someone), way(false)),
+            ],
+            decide: move |found: Vec<Answer>| -> Done {
+                let [Answer::Document(Some(row)), Answer::Reached(reached)] = &found[..] else {
+                    return Decision::Refuse(format!("{found:?}"));
+                };
+                assert_eq!(reached.numbers, [1, 2, 3]);
+                let tombstone = Tombstone { key_values: "{}".into(), modified: 9 };
+                let (row, ties) = (Box::new(row.clone()), vec![tie(at, someone, 1)]);
+                Decision::Write(vec![Write::Delete { row, ties, tombstone }], ())
+            },
+        };
+        store.run_blocking(plan).unwrap();
+
+        assert_eq!(reach(Start::Number(someone), way(false)), [0; 0]);
+        assert_eq!(reach(Start::Number(someone), way(true)), [1, 2, 3]);
+    }
+}
