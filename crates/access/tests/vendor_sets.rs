@@ -1,0 +1,113 @@
+//! What each shipped claim set grants on each resource, as a table that people review.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use homeroom_access::{
+    Action, ApiClient, ClaimSet, Claims, Permission, Rights, SHIPPED, Scope, Status, Strategy,
+    authorize,
+};
+use homeroom_model::Model;
+
+/// Widest line of a table.
+const COLUMNS_MAX: usize = 100;
+
+/// Grants of the published sets that no request can use, since the resource has nothing that the
+/// strategy looks at: set, endpoint, action.
+const NOT_USABLE: [(&str, &str, &str); 0] = [];
+
+/// A client that has all that a strategy may ask a client for.
+fn client(claims: &Claims, set: &ClaimSet) -> ApiClient {
+    ApiClient {
+        key: "k".into(),
+        application: "a".into(),
+        claim_set: Some(set.name.clone()),
+        rights: Arc::new(Rights::compile(claims, set)),
+        education_organizations: [1].into(),
+        namespace_prefixes: ["uri://example.org".to_owned()].into(),
+        profiles: [].into(),
+        ownership_tokens: [1].into(),
+        creator_token: Some(1),
+        scopes: vec![Scope::Data],
+        status: Status::Active,
+        created: support::NOW,
+    }
+}
+
+/// What a set grants, resources with the same grants together.
+fn table(model: &Model, rights: &Rights) -> String {
+    let mut rows: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
+    for resource in &model.resources {
+        let cells = Action::ALL.map(|action| match rights.permission(resource.id, action) {
+            Permission::Granted(strategies) => {
+                strategies.iter().map(Strategy::name).collect::<Vec<_>>().join(" + ")
+            }
+            Permission::NotGrantedOnResource | Permission::NotGrantedForAction => "-".into(),
+            Permission::NoStrategyConfigured => "(no strategy)".into(),
+        });
+        let endpoint = format!("{}/{}", resource.schema, resource.endpoint);
+        rows.entry(cells.to_vec()).or_default().push(endpoint);
+    }
+    let mut text = String::new();
+    for (cells, mut endpoints) in rows {
+        endpoints.sort_unstable();
+        _ = writeln!(text, "{} of {} resources", endpoints.len(), model.resources.len());
+        for (action, cell) in Action::ALL.iter().zip(cells) {
+            _ = writeln!(text, "    {:12} {cell}", action.name());
+        }
+        let mut line = String::from(" ");
+        for endpoint in endpoints {
+            if line.len() + endpoint.len() >= COLUMNS_MAX {
+                text.push_str(&line);
+                line = String::from("\n ");
+            }
+            line.push(' ');
+            line.push_str(&endpoint);
+        }
+        text.push_str(&line);
+        text.push_str("\n\n");
+    }
+    text
+}
+
+#[test]
+fn each_shipped_set_grants_on_each_resource_what_was_reviewed() {
+    let model = support::model();
+    let claims = Claims::read(SHIPPED, &model).unwrap();
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+
+    for set in claims.shipped() {
+        let table = table(&model, &Rights::compile(&claims, set));
+
+        settings.bind(|| insta::assert_snapshot!(set.name.as_str(), table));
+    }
+}
+
+#[test]
+fn each_grant_can_be_used_by_a_client_that_has_what_its_strategies_ask_for() {
+    for model in support::models() {
+        let claims = Claims::read(SHIPPED, &model).unwrap();
+        let mut refused = vec![];
+        for set in claims.shipped() {
+            let client = client(&claims, set);
+            for resource in &model.resources {
+                for action in Action::ALL {
+                    let granted = client.rights.permission(resource.id, action);
+                    let usable = authorize(&client, resource, action).is_ok();
+                    let exception = (set.name.as_str(), resource.endpoint.as_str(), action.name());
+                    if matches!(granted, Permission::Granted(_)) && !usable {
+                        refused.push(exception);
+                    }
+                }
+            }
+        }
+
+        assert_eq!(refused, NOT_USABLE);
+    }
+}
