@@ -103,6 +103,18 @@ impl Client {
         }
     }
 
+    /// Sends a document with POST.
+    pub fn post(&self, path: &str, body: &str) -> Result<u16, String> {
+        let header = format!(
+            "Authorization: Bearer {}\r\nContent-Type: application/json\r\n",
+            self.token
+        );
+        match exchange(PORT, "POST", path, &header, body)? {
+            (status @ 200..=201, _) => Ok(status),
+            (status, body) => Err(format!("POST {path}: {status} {body}")),
+        }
+    }
+
     /// The ids of a list.
     pub fn ids(&self, path: &str) -> Result<Vec<String>, String> {
         let page: serde_json::Value =

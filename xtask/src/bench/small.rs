@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::figures::{Figures, measure};
 use super::server::{Client, Nginx, Server};
-use super::work::{ASSESSMENT, ATTENDANCE, Every, Made, by_namespace};
+use super::work::{ASSESSMENT, ATTENDANCE, Every, Made, by_namespace, by_relationship};
 use super::wrk::Wrk;
 use super::{Settings, homeroom, text, write};
 use crate::house::Done;
@@ -21,6 +21,7 @@ pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
     let server = Server::start(&data, &settings.environment)?;
     let everybody = server.client(&["--claim-set", "FullAccess"])?;
     let confined = by_namespace(folder, &server)?;
+    let related = by_relationship(folder, &server, district)?;
     every.find(&everybody)?;
     let attendance = Loads::of(&ATTENDANCE, &everybody, folder, "attendance")?;
     let assessments = Loads::of(&ASSESSMENT, &confined, folder, "assessments")?;
@@ -42,12 +43,14 @@ pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
             measure(&pids, || load.run(&Server::url(""), "get.lua", &arguments))
         };
         let (all, within) = (get(&attendance, &everybody)?, get(&assessments, &confined)?);
+        let by_relation = get(&attendance, &related)?;
         let mut create = |loads: &Loads, client: &Client| {
             let arguments = [client.token.as_str(), text(&loads.bodies), loads.path, &from()];
             measure(&pids, || load.run(&Server::url(""), "create.lua", &arguments))
         };
         let created = create(&attendance, &everybody)?;
         let created_within = create(&assessments, &confined)?;
+        let created_by_relation = create(&attendance, &related)?;
         let arguments =
             [everybody.token.as_str(), text(&every.templates), text(&every.paths), &from()];
         let whole = measure(&pids, || load.run(&Server::url(""), "every.lua", &arguments))?;
@@ -56,7 +59,11 @@ pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
         }
         figures.rate("nginx, the same bytes from a file", &peer);
         figures.push("nginx, CPU per request, µs", 1, peer.cpu_micros);
-        for (name, get) in [("GET by id", &all), ("GET by id, NamespaceBased", &within)] {
+        for (name, get) in [
+            ("GET by id", &all),
+            ("GET by id, NamespaceBased", &within),
+            ("GET by id, RelationshipsWithEdOrgsAndPeople", &by_relation),
+        ] {
             figures.load(name, get);
             figures.push(&format!("{name}, CPU per request, µs"), 1, get.cpu_micros);
         }
@@ -64,6 +71,10 @@ pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
         figures.push("GET by id, CPU per request as a multiple of nginx's", 2, ratio);
         figures.load("durable create with three references", &created);
         figures.load("durable create with three references, NamespaceBased", &created_within);
+        figures.load(
+            "durable create with three references, RelationshipsWithEdOrgsAndPeople",
+            &created_by_relation,
+        );
         figures.load("mix 60/20/15/5 over every resource", &whole);
     }
     let [all, anew, updated] = every.counts;

@@ -130,21 +130,56 @@ impl Every {
     }
 }
 
-/// A claim set within which all is authorized by namespace, for a key with `uri://`.
-pub fn by_namespace(folder: &Path, server: &Server) -> Result<Client, String> {
-    let file = folder.join("by-namespace.json");
+/// Makes a claim set that grants resources within a strategy.
+pub fn claim_set(
+    folder: &Path,
+    server: &Server,
+    name: &str,
+    strategy: &str,
+    resources: &[&str],
+) -> Done {
+    let file = folder.join(format!("{name}.json"));
     let actions: Vec<serde_json::Value> = ["Create", "Read", "Update", "Delete"]
         .iter()
-        .map(
-            |name| serde_json::json!({"name": name, "authorizationStrategies": ["NamespaceBased"]}),
-        )
+        .map(|name| serde_json::json!({"name": name, "authorizationStrategies": [strategy]}))
         .collect();
-    let claim = "http://ed-fi.org/identity/claims/ed-fi/studentAssessment";
-    let set = serde_json::json!({
-        "name": "ByNamespace", "resourceClaims": [{"claim": claim, "actions": actions}]
-    });
+    let claims: Vec<serde_json::Value> = resources
+        .iter()
+        .map(|resource| {
+            let claim = format!("http://ed-fi.org/identity/claims/ed-fi/{resource}");
+            serde_json::json!({"claim": claim, "actions": actions})
+        })
+        .collect();
+    let set = serde_json::json!({"name": name, "resourceClaims": claims});
     write(&file, &set.to_string())?;
-    let data = ["--data-dir", text(&server.data)];
-    homeroom(&["claim-sets", "put", "ByNamespace", "--file", text(&file), data[0], data[1]])?;
+    let data = text(&server.data);
+    homeroom(&["claim-sets", "put", name, "--file", text(&file), "--data-dir", data])
+}
+
+/// A client for whom assessments' results are authorized by namespace.
+pub fn by_namespace(folder: &Path, server: &Server) -> Result<Client, String> {
+    claim_set(folder, server, "ByNamespace", "NamespaceBased", &["studentAssessment"])?;
     server.client(&["--claim-set", "ByNamespace", "--namespace-prefixes", "uri://"])
+}
+
+/// A client for whom attendance is authorized by relationships with a district's agency.
+pub fn by_relationship(
+    folder: &Path,
+    server: &Server,
+    district: &Path,
+) -> Result<Client, String> {
+    let resources = ["studentSchoolAttendanceEvent"];
+    claim_set(folder, server, "ByRelationship", RELATIONSHIPS, &resources)?;
+    let agency = first(district, "localEducationAgencies")?["localEducationAgencyId"].to_string();
+    server.client(&["--claim-set", "ByRelationship", "--education-organizations", &agency])
+}
+
+/// The strategy of most vendors for what is about students.
+pub const RELATIONSHIPS: &str = "RelationshipsWithEdOrgsAndPeople";
+
+/// The first document of a resource in a folder of JSON lines.
+pub fn first(district: &Path, endpoint: &str) -> Result<serde_json::Value, String> {
+    let file = district.join(format!("{endpoint}.jsonl"));
+    let lines = std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+    serde_json::from_str(lines.lines().next().unwrap_or_default()).map_err(|e| e.to_string())
 }
