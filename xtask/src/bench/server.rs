@@ -105,10 +105,8 @@ impl Client {
 
     /// Sends a document with POST.
     pub fn post(&self, path: &str, body: &str) -> Result<u16, String> {
-        let header = format!(
-            "Authorization: Bearer {}\r\nContent-Type: application/json\r\n",
-            self.token
-        );
+        let header =
+            format!("Authorization: Bearer {}\r\nContent-Type: application/json\r\n", self.token);
         match exchange(PORT, "POST", path, &header, body)? {
             (status @ 200..=201, _) => Ok(status),
             (status, body) => Err(format!("POST {path}: {status} {body}")),

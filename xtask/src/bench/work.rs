@@ -163,11 +163,7 @@ pub fn by_namespace(folder: &Path, server: &Server) -> Result<Client, String> {
 }
 
 /// A client for whom attendance is authorized by relationships with a district's agency.
-pub fn by_relationship(
-    folder: &Path,
-    server: &Server,
-    district: &Path,
-) -> Result<Client, String> {
+pub fn by_relationship(folder: &Path, server: &Server, district: &Path) -> Result<Client, String> {
     let resources = ["studentSchoolAttendanceEvent"];
     claim_set(folder, server, "ByRelationship", RELATIONSHIPS, &resources)?;
     let agency = first(district, "localEducationAgencies")?["localEducationAgencyId"].to_string();

@@ -42,6 +42,8 @@ struct Runs {
     /// The numbers that drive.
     from: Value,
     length: i64,
+    /// The least number that a document of the kind can have here, and the greatest.
+    first: i64,
     last: i64,
 }
 
@@ -57,7 +59,11 @@ impl Scan {
         } else {
             (Self::choose(source, query, checks).await?, false)
         };
-        Ok(Self { mode, after: query.after.0, share: 1.0, is_over })
+        let after = match &mode {
+            Mode::Referrers(runs) | Mode::Items(runs, ..) => runs.first - 1,
+            Mode::Base(_) | Mode::Documents(_) => query.after.0,
+        };
+        Ok(Self { mode, after, share: 1.0, is_over })
     }
 
     async fn choose<S: Source>(
@@ -215,13 +221,18 @@ impl Runs {
         query: &ListQuery,
         from: Vec<i64>,
     ) -> Result<Self, S::Error> {
-        let text = "SELECT COALESCE(max(id), 0) FROM doc WHERE kind = ?1".to_owned();
+        let text = "SELECT (SELECT COALESCE(min(id), 0) FROM doc WHERE kind = ?1), \
+             (SELECT COALESCE(max(id), 0) FROM doc WHERE kind = ?1)";
         let arguments = vec![i64::from(query.kind.0).into()];
-        let rows = source.numbers(&Statement { text, arguments }).await?;
-        let last = rows.first().and_then(|row| row.first()).copied().unwrap_or(0);
-        let last = last.min(query.upto.0);
-        let length = ((last - query.after.0) / RUNS).max(RUN_MIN);
-        Ok(Self { from: array(from), length, last })
+        let rows = source.numbers(&Statement { text: text.to_owned(), arguments }).await?;
+        let (least, greatest) = match rows.first().map(Vec::as_slice) {
+            Some([least, greatest]) => (*least, *greatest),
+            _ => (0, 0),
+        };
+        let first = least.max(query.after.0.saturating_add(1));
+        let last = greatest.min(query.upto.0);
+        let length = (last.saturating_sub(first) / RUNS).max(RUN_MIN);
+        Ok(Self { from: array(from), length, first, last })
     }
 
     /// The numbers of the next run's candidates, and where the run ends. `table` are the rows of a
@@ -236,14 +247,14 @@ impl Runs {
         let end = after.saturating_add(self.length).min(self.last);
         let text = format!(
             "SELECT DISTINCT {id} AS id FROM {} n {} {table} AND {id} > ?3 AND {id} <= ?4 \
-             ORDER BY id LIMIT {CHUNK_MAX}",
+             ORDER BY id LIMIT {enough}",
             S::DIALECT.numbers("?1"),
             S::DIALECT.join(),
         );
         let arguments = vec![self.from.clone(), argument.into(), after.into(), end.into()];
         let rows = source.numbers(&Statement { text, arguments }).await?;
         let ids: Vec<i64> = rows.into_iter().flatten().collect();
-        let is_cut = ids.len() >= CHUNK_MAX;
+        let is_cut = ids.len() >= enough;
         let end = ids.last().copied().filter(|_| is_cut).unwrap_or(end);
         let found = i64::try_from(ids.len()).unwrap_or(i64::MAX);
         let enough = i64::try_from(enough).unwrap_or(i64::MAX);
