@@ -14,7 +14,7 @@ use crate::World;
 pub fn token(bytes: &[u8]) {
     let world = World::get();
     let Some((mode, rest)) = bytes.split_first() else { return };
-    let good = &world.authorization;
+    let good = &world.authorization();
     let header = if mode % 2 == 0 {
         String::from_utf8_lossy(rest).into_owned()
     } else {

@@ -1,6 +1,7 @@
 //! A Homeroom without sockets, made once a process: a small district in a store of its own.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use homeroom_access::{Access, AccessConfig, Manage};
@@ -18,6 +19,9 @@ use tokio::runtime::Runtime;
 /// School years and the like, which a new store holds.
 const SEED: &str = include_str!("../../models/ed-fi/5.2.0/seed.jsonl");
 
+/// How long a token is used.
+const RENEWED: Duration = Duration::from_mins(10);
+
 /// Students of the district.
 const STUDENTS: usize = 2;
 
@@ -27,8 +31,10 @@ pub struct World {
     pub data: DataApi,
     /// Keys and tokens.
     pub access: Arc<Access>,
-    /// `Bearer TOKEN` of a key that may do everything.
-    pub authorization: String,
+    /// Key and secret of one who may do everything.
+    key: Value,
+    /// Its token, and when it was got.
+    token: Mutex<Option<(Instant, String)>>,
     door: FrontDoor,
     runtime: Runtime,
 }
@@ -71,38 +77,57 @@ impl World {
         routes.extend(homeroom_data::routes(&data));
         let metrics = Arc::new(Metrics::new("0.0.0"));
         let door = FrontDoor::new(routes, Arc::clone(&access), metrics, Limits::default()).unwrap();
-        let mut world = Self { data, access, authorization: String::new(), door, runtime };
-        world.authorization = world.token(now);
-        world
-    }
-
-    fn token(&self, now: Timestamp) -> String {
         let asked = Manage::CreateKey {
             claim_set: Some("FullAccess".into()),
             name: Some("fuzz".into()),
             scopes: vec![],
             education_organizations: vec![],
             namespace_prefixes: vec![],
+            ownership_tokens: vec![],
+            creator_token: None,
         };
-        let made = self.runtime.block_on(self.access.manage(asked, now)).unwrap();
-        let body = json!({
-            "grant_type": "client_credentials",
-            "client_id": made["key"],
-            "client_secret": made["secret"],
-        });
-        let uri = Uri::from_static("/oauth/token");
-        let (status, body) = self.send(Method::POST, uri, body.to_string());
-        assert_eq!(status, 200);
-        let answer: Value = serde_json::from_slice(&body).unwrap();
-        format!("Bearer {}", answer["access_token"].as_str().unwrap())
+        let key = runtime.block_on(access.manage(asked, now)).unwrap();
+        Self { data, access, key, token: Mutex::default(), door, runtime }
     }
 
-    /// Sends a request through the front door.
+    /// `Bearer TOKEN` of one who may do everything: a run may be longer than a token lives.
+    pub fn authorization(&self) -> String {
+        let mut token = self.token.lock().unwrap();
+        if let Some((got, token)) = &*token
+            && got.elapsed() < RENEWED
+        {
+            return token.clone();
+        }
+        let body = json!({
+            "grant_type": "client_credentials",
+            "client_id": self.key["key"],
+            "client_secret": self.key["secret"],
+        });
+        let uri = Uri::from_static("/oauth/token");
+        let (status, body) = self.exchange(Method::POST, uri, body.to_string(), "");
+        assert_eq!(status, 200);
+        let answer: Value = serde_json::from_slice(&body).unwrap();
+        let new = format!("Bearer {}", answer["access_token"].as_str().unwrap());
+        *token = Some((Instant::now(), new.clone()));
+        new
+    }
+
+    /// Sends a request through the front door, with a token.
     pub fn send(&self, method: Method, uri: Uri, body: impl Into<Bytes>) -> (StatusCode, Bytes) {
+        self.exchange(method, uri, body, &self.authorization())
+    }
+
+    fn exchange(
+        &self,
+        method: Method,
+        uri: Uri,
+        body: impl Into<Bytes>,
+        authorization: &str,
+    ) -> (StatusCode, Bytes) {
         let mut request = Request::builder().method(method).uri(uri).header("host", "fuzz");
         request = request.header("content-type", "application/json");
-        if !self.authorization.is_empty() {
-            request = request.header("authorization", &self.authorization);
+        if !authorization.is_empty() {
+            request = request.header("authorization", authorization);
         }
         let (head, ()) = request.body(()).unwrap().into_parts();
         let body = RequestBody::Bytes(body.into());

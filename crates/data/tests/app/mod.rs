@@ -198,8 +198,14 @@ impl TestApp {
             let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
             request.headers_mut().append(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
         }
+        let body = body.into();
+        // As the network would: a body whose length nobody tells takes the room of a large one.
+        let headers = request.headers_mut();
+        if !body.is_empty() && !headers.contains_key("transfer-encoding") {
+            headers.entry("content-length").or_insert(body.len().into());
+        }
         let (head, ()) = request.into_parts();
-        Answer::read(self.front_door.answer(head, RequestBody::Bytes(body.into())).await).await
+        Answer::read(self.front_door.answer(head, RequestBody::Bytes(body)).await).await
     }
 }
 
