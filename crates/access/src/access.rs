@@ -14,6 +14,7 @@ use crate::claim_name::ClaimName;
 use crate::claim_set::{ClaimSet, Vocabulary as _};
 use crate::claims::{self, Claims};
 use crate::claims_file::ClaimsError;
+use crate::documents::Documents;
 use crate::items::stable_id;
 use crate::records::{ClientRecord, SecretRecord};
 use crate::registry::Registry;
@@ -78,6 +79,7 @@ pub struct Access {
     /// One change at a time.
     pub(crate) managing: tokio::sync::Mutex<()>,
     organizations: OnceLock<Arc<dyn EducationOrganizations>>,
+    documents: OnceLock<Arc<dyn Documents>>,
 }
 
 impl std::fmt::Debug for Access {
@@ -130,6 +132,7 @@ impl Access {
             live: Mutex::default(),
             managing: tokio::sync::Mutex::new(()),
             organizations: OnceLock::new(),
+            documents: OnceLock::new(),
         };
         access.refresh().await?;
         access.adopt_clients(now).await?;
@@ -144,6 +147,15 @@ impl Access {
 
     pub(crate) fn education_organizations(&self) -> Option<&Arc<dyn EducationOrganizations>> {
         self.organizations.get()
+    }
+
+    /// Says who knows stored documents; explanations go by them. The first one stays.
+    pub fn set_documents(&self, known: Arc<dyn Documents>) {
+        _ = self.documents.set(known);
+    }
+
+    pub(crate) fn documents(&self) -> Option<&Arc<dyn Documents>> {
+        self.documents.get()
     }
 
     /// Reads the registry anew where another process has changed it. Cheap where none has: one row.

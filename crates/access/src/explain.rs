@@ -1,8 +1,11 @@
-//! Why a client may do something, or may not: claim by claim.
+//! Why a client may do something, or may not: claim by claim, and for a stored document subject by
+//! subject.
 
 use std::sync::Arc;
 
+use homeroom_http::Problem;
 use homeroom_model::Resource;
+use homeroom_store::Uuid;
 use serde_json::{Value, json};
 
 use crate::access::Access;
@@ -15,17 +18,19 @@ use crate::rights::{Decided, decide};
 use crate::strategy::Strategy;
 
 impl Access {
-    /// Explains what `client` may do to a resource with an HTTP method or an action.
-    pub(crate) fn explain(
+    /// Explains what `client` may do to a resource, or a document of it, with an HTTP method or an
+    /// action.
+    pub(crate) async fn explain(
         &self,
         client: &Arc<ApiClient>,
         method: &str,
-        resource: &str,
+        path: &str,
     ) -> Result<Value, ManageError> {
         let actions = actions(method)?;
-        let resource = self.resource(resource)?;
+        let (path, document) = document_of(path)?;
+        let resource = self.resource(path)?;
         let leaf = self.claims.of_resource(resource);
-        let decisions: Vec<Value> = self.look_up(|registry| {
+        let mut decisions: Vec<Value> = self.look_up(|registry| {
             let set = client.claim_set.as_deref().and_then(|name| registry.set(name));
             actions
                 .iter()
@@ -35,6 +40,11 @@ impl Access {
                 })
                 .collect()
         });
+        if let Some(id) = document {
+            for (decision, action) in decisions.iter_mut().zip(&actions) {
+                decision["document"] = self.document(client, resource, *action, id).await?;
+            }
+        }
         let lineage: Vec<String> =
             self.claims.lineage(leaf).map(|claim| claim.name.to_string()).collect();
         Ok(json!({
@@ -45,6 +55,37 @@ impl Access {
             "resource": format!("/{}/{}", resource.schema, resource.endpoint),
             "claims": lineage,
             "decisions": decisions,
+        }))
+    }
+
+    /// How a stored document stands to what is granted; null where that says nothing of it.
+    async fn document(
+        &self,
+        client: &ApiClient,
+        resource: &Resource,
+        action: Action,
+        id: Uuid,
+    ) -> Result<Value, ManageError> {
+        let (Some(documents), Ok(grant)) = (self.documents(), authorize(client, resource, action))
+        else {
+            return Ok(Value::Null);
+        };
+        let found = documents.standing(resource.id, id, &grant).await.map_err(|problem| {
+            ManageError::Refused(
+                problem.detail.clone().unwrap_or_else(|| problem.kind.detail().into()),
+            )
+        })?;
+        let Some(found) = found else {
+            return Err(ManageError::Invalid(format!("{} has no document {id}", resource.path())));
+        };
+        if action == Action::Create {
+            return Ok(Value::Null);
+        }
+        Ok(json!({
+            "id": id.to_string(),
+            "within": found.problem.is_none(),
+            "strategies": found.strategies,
+            "problem": found.problem.as_ref().map(shown),
         }))
     }
 
@@ -69,6 +110,21 @@ impl Access {
                 did_you_mean(last, known)
             ))
         })
+    }
+}
+
+/// The id of a document at the end of a path, and what comes before it.
+fn document_of(path: &str) -> Result<(&str, Option<Uuid>), ManageError> {
+    let whole = path.trim().trim_matches('/');
+    let below = whole.strip_prefix("data/v3/").unwrap_or(whole);
+    match (below.matches('/').count(), whole.rsplit_once('/')) {
+        (2, Some((resource, id))) => match Uuid::read(id) {
+            Some(id) => Ok((resource, Some(id))),
+            None => Err(ManageError::Invalid(format!(
+                "`{id}` is no id of a document, which has 32 hex digits"
+            ))),
+        },
+        _ => Ok((path, None)),
     }
 }
 
@@ -109,12 +165,17 @@ fn decision(
         "strategies": strategies,
         "strategiesFrom": from.map(|(claim, _)| claim.name.to_string()),
         "strategiesAreDefaults": from.map(|(_, own)| !own),
-        "problem": outcome.err().map(|problem| json!({
-            "status": problem.kind.status().as_u16(),
-            "type": problem.kind.urn(),
-            "detail": problem.detail.clone().unwrap_or_else(|| problem.kind.detail().to_owned()),
-            "errors": problem.errors,
-            "hint": problem.hint,
-        })),
+        "problem": outcome.err().as_ref().map(shown),
+    })
+}
+
+fn shown(problem: &Problem) -> Value {
+    let detail = problem.detail.clone().unwrap_or_else(|| problem.kind.detail().to_owned());
+    json!({
+        "status": problem.kind.status().as_u16(),
+        "type": problem.kind.urn(),
+        "detail": detail,
+        "errors": problem.errors,
+        "hint": problem.hint,
     })
 }

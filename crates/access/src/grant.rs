@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use homeroom_http::{Kind, Problem};
 use homeroom_model::{Model, Resource, Subject, Target};
+use serde::Serialize;
 
 use crate::strategy::Strategy;
 
@@ -72,7 +73,8 @@ pub enum By {
 }
 
 /// How a subject of a document stands to a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Standing {
     /// Related as it must be.
     Related,
@@ -254,8 +256,8 @@ impl Relationships {
     }
 }
 
-/// What would relate a subject to a client.
-fn missing_relation(model: &Model, subject: &Subject, by: By) -> String {
+/// What would relate a subject to a client, as a sentence.
+pub fn missing_relation(model: &Model, subject: &Subject, by: By) -> String {
     let column = title(&subject.column);
     match by {
         By::Below => format!(
@@ -302,7 +304,7 @@ fn some_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// `schoolId` as messages name it, `SchoolId`.
-fn title(column: &str) -> String {
+pub fn title(column: &str) -> String {
     let mut letters = column.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

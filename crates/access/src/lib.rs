@@ -19,6 +19,7 @@ mod claim_set;
 mod claims;
 mod claims_file;
 mod client;
+mod documents;
 mod explain;
 mod grant;
 pub mod import;
@@ -47,8 +48,10 @@ pub use claim_set::ClaimSet;
 pub use claims::{Claim, ClaimId, Claims, SHIPPED};
 pub use claims_file::ClaimsError;
 pub use client::{ApiClient, Call, Scope, Status};
+pub use documents::{DocumentStanding, Documents, Stands, StrategyStanding, SubjectStanding};
 pub use grant::{
-    Alternative, By, Grant, Part, Phase, Relationships, Standing, UpsertGrant, namespace_subject,
+    Alternative, By, Grant, Part, Phase, Relationships, Standing, UpsertGrant, missing_relation,
+    namespace_subject, title,
 };
 pub use items::{ItemKind, ODS_INSTANCE, stable_id};
 pub use manage::{

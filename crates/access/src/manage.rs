@@ -73,13 +73,14 @@ pub enum Manage {
     },
     /// Lists all claim sets.
     ListClaimSets {},
-    /// Says what a key may do to a resource, and which claims say so.
+    /// Says what a key may do to a resource, and which claims say so; and whether it reaches a stored
+    /// document, and why.
     Explain {
         /// The key.
         key: String,
         /// HTTP method or action.
         method: String,
-        /// Endpoint or name: `/ed-fi/schools`, `schools`, `School`.
+        /// Endpoint, name or document: `/ed-fi/schools`, `schools`, `School`, `/ed-fi/schools/{id}`.
         resource: String,
     },
 }
@@ -178,7 +179,7 @@ impl Access {
             Manage::ListClaimSets {} => Ok(self.list_claim_sets()),
             Manage::Explain { key, method, resource } => {
                 let client = self.client(&key)?;
-                self.explain(&client, &method, &resource)
+                self.explain(&client, &method, &resource).await
             }
         }
     }

@@ -37,7 +37,7 @@ pub async fn get(api: DataApi, call: Call) -> Result<Response, Problem> {
 }
 
 /// Checks a stored document against a grant.
-async fn check_reach(
+pub(crate) async fn check_reach(
     api: &DataApi,
     grant: &Grant,
     resource: &Resource,

@@ -7,6 +7,7 @@
 
 mod bounds;
 mod catalog;
+mod explain;
 mod standing;
 
 use homeroom_model::{Place, PropertyKind, Reference, Resource, SubjectOf, Target};

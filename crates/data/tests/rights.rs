@@ -6,6 +6,8 @@ mod app;
 mod changes;
 #[path = "rights/deletes.rs"]
 mod deletes;
+#[path = "rights/explanations.rs"]
+mod explanations;
 #[path = "rights/oracle.rs"]
 mod oracle;
 #[path = "rights/ownership.rs"]

@@ -86,7 +86,8 @@ impl Asked {
         })
     }
 
-    fn standing(
+    /// How a part's subject stands, by the answers.
+    pub(super) fn standing(
         &self,
         catalog: &Catalog,
         resource: &Resource,

@@ -114,6 +114,7 @@ impl TestApp {
         let access = Access::open(store, Arc::clone(&model), AccessConfig::default(), now);
         let access = access.await.unwrap();
         access.set_education_organizations(Arc::new(data.clone()));
+        access.set_documents(Arc::new(data.clone()));
         let mut routes = metadata::routes(&Metadata::new(model));
         routes.extend(homeroom_access::routes(&access));
         routes.extend(homeroom_admin::routes(&access));

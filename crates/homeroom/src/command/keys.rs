@@ -82,14 +82,16 @@ enum KeysCommand {
         #[arg(long = "old-secrets")]
         old_secrets_only: bool,
     },
-    /// Says what a key may do to a resource, and which claims say so
-    #[command(after_help = "Example:\n  homeroom keys explain 3f2a… GET /ed-fi/students")]
+    /// Says what a key may do to a resource or a document, and why
+    #[command(after_help = "Examples:
+  homeroom keys explain 3f2a… GET /ed-fi/students
+  homeroom keys explain 3f2a… PUT /ed-fi/students/0190…")]
     Explain {
         /// The key
         key: String,
         /// HTTP method or action
         method: String,
-        /// Endpoint or name
+        /// Endpoint, name or path of a document
         resource: String,
         /// Prints JSON
         #[arg(long)]

@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 
 use crate::support::{Place, STUDENTS, Server, student};
 
+/// A path under which no store has a document.
+const NO_STUDENT: &str = "/data/v3/ed-fi/students/00000000000000000000000000000000";
+
 #[test]
 fn commands_answer_the_same_with_and_without_a_server() {
     let with = Place::new();
@@ -43,6 +46,7 @@ fn commands_answer_the_same_with_and_without_a_server() {
         let made: Value = serde_json::from_str(&made).unwrap();
         let key = made["key"].as_str().unwrap().to_owned();
         run(&["keys", "explain", &key, "GET", "/ed-fi/students", "--json"]);
+        run(&["keys", "explain", &key, "GET", NO_STUDENT]);
         run(&["keys", "rotate", &key, "--json"]);
         run(&["keys", "rotate", &key]);
         run(&["keys", "list", "--json"]);
@@ -63,8 +67,10 @@ fn commands_answer_the_same_with_and_without_a_server() {
         assert_eq!(with, without);
     }
     let codes: Vec<_> = answers[0].iter().map(|(_, code, ..)| code.unwrap()).collect();
-    assert_eq!(codes, [1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 1, 1, 0, 0], "{:#?}", answers[0]);
+    assert_eq!(codes, [1, 1, 1, 0, 0, 0, 1, 0, 1, 0, 0, 1, 1, 0, 0], "{:#?}", answers[0]);
     let (_, _, _, refused) = &answers[0][0];
+    let (_, _, _, unknown) = &answers[0][6];
+    assert!(unknown.contains("/ed-fi/students has no document"), "{unknown}");
     for name in ["SISVendor", "EdFiSandbox", "RosterVendor", "AssessmentVendor", "FullAccess"] {
         assert!(refused.contains(name), "{refused}");
     }

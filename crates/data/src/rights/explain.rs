@@ -1,0 +1,218 @@
+//! How a stored document stands to a grant, subject by subject, with what relates it.
+
+use homeroom_access::{
+    By, DocumentStanding, Documents, Grant, Part, Phase, Relationships, Standing, Stands, Strategy,
+    StrategyStanding, SubjectStanding, missing_relation, title,
+};
+use homeroom_http::Problem;
+use homeroom_model::{Resource, ResourceId};
+use homeroom_store::{KindId, Reached, Row, Sql, Start, Uuid, Value, Way};
+
+use super::standing::{Asked, questions, way};
+use crate::{DataApi, plan, problem_of, request};
+
+/// Most organizations that are named.
+const NAMED_MAX: usize = 20;
+/// Most ways that are followed side by side from a person.
+const FOLLOWED_MAX: usize = 200;
+
+impl Documents for DataApi {
+    fn standing<'a>(&'a self, resource: ResourceId, id: Uuid, grant: &'a Grant) -> Stands<'a> {
+        Box::pin(async move {
+            let resource = self.catalog.model.resource(resource);
+            let row = self.store.document(id).await.map_err(problem_of)?;
+            match row.filter(|row| row.kind == self.catalog.kind(resource.id)) {
+                Some(row) => Ok(Some(standing(self, resource, &row, grant).await?)),
+                None => Ok(None),
+            }
+        })
+    }
+}
+
+async fn standing(
+    api: &DataApi,
+    resource: &Resource,
+    row: &Row,
+    grant: &Grant,
+) -> Result<DocumentStanding, Problem> {
+    let own = |strategy: Strategy, checked: Result<(), Problem>| StrategyStanding {
+        strategy: strategy.name().to_owned(),
+        holds: checked.is_ok(),
+        subjects: vec![],
+    };
+    let mut strategies = vec![];
+    if grant.namespace_prefixes.is_some() {
+        let namespace = plan::namespace_of(resource, &row.body);
+        let checked = grant.check_namespace(namespace.as_deref(), Phase::Stored);
+        strategies.push(own(Strategy::NamespaceBased, checked));
+    }
+    if grant.ownership_tokens.is_some() {
+        let checked = grant.check_owner(super::owner(&api.catalog, resource, row));
+        strategies.push(own(Strategy::OwnershipBased, checked));
+    }
+    if let Some(relationships) = &grant.relationships {
+        strategies.extend(alternatives(api, resource, row, relationships).await?);
+    }
+    let problem = match request::check_reach(api, grant, resource, row).await {
+        Err(problem) if problem.kind.status().is_server_error() => return Err(problem),
+        checked => checked.err(),
+    };
+    Ok(DocumentStanding { strategies, problem })
+}
+
+async fn alternatives(
+    api: &DataApi,
+    resource: &Resource,
+    row: &Row,
+    relationships: &Relationships,
+) -> Result<Vec<StrategyStanding>, Problem> {
+    let starts = plan::stored_starts(&api.catalog, resource, row);
+    let mut asked = questions(&api.catalog, resource, [relationships].into_iter(), &starts);
+    asked.reached = api.store.reach(asked.questions.clone()).await.map_err(problem_of)?;
+    let mut strategies = vec![];
+    for alternative in &relationships.alternatives {
+        let mut subjects = vec![];
+        for part in &alternative.parts {
+            subjects.push(subject(api, resource, relationships, &asked, *part, &starts).await?);
+        }
+        strategies.push(StrategyStanding {
+            strategy: alternative.strategy.name().to_owned(),
+            holds: subjects.iter().all(|subject| subject.standing == Standing::Related),
+            subjects,
+        });
+    }
+    Ok(strategies)
+}
+
+async fn subject(
+    api: &DataApi,
+    resource: &Resource,
+    relationships: &Relationships,
+    asked: &Asked,
+    part: Part,
+    starts: &[Option<Start>],
+) -> Result<SubjectStanding, Problem> {
+    let catalog = &api.catalog;
+    let subject = &resource.subjects[part.subject];
+    let standing = asked.standing(catalog, resource, relationships, part, starts);
+    let mut found = SubjectStanding {
+        property: title(&subject.column),
+        standing,
+        organization: None,
+        through: vec![],
+        organizations: vec![],
+        missing: (standing != Standing::Related)
+            .then(|| missing_relation(&catalog.model, subject, part.by)),
+    };
+    let slot = catalog.routes.slot(resource.id, part.subject);
+    let Some((at, slot)) = slot else { return Ok(found) };
+    let (Some(start), Some(way)) = (starts.get(at).copied().flatten(), way(catalog, slot, part.by))
+    else {
+        return Ok(found);
+    };
+    let own = &relationships.organizations;
+    let answered = |from: Start| -> Option<&Reached> {
+        let mut answers = asked.questions.iter().zip(&asked.reached);
+        answers.find(|((at, by), _)| *at == from && *by == way).map(|(_, reached)| reached)
+    };
+    let number = if let Start::Number(number) = start { Some(number) } else { None };
+    match part.by {
+        By::Above => {
+            let above = |own: i64| answered(Start::Number(own)).map_or(&[][..], |r| &r.numbers);
+            let lower = own.iter().copied();
+            let mut lower = lower.filter(|own| {
+                number.is_some_and(|number| number == *own || above(*own).contains(&number))
+            });
+            found.organization = lower.next();
+            found.organizations = own.iter().flat_map(|own| above(*own)).copied().collect();
+            found.organizations.sort_unstable();
+            found.organizations.dedup();
+        }
+        By::Below | By::Person { .. } => {
+            let reached = answered(start).map_or(&[][..], |reached| &reached.numbers);
+            let is_own = |number: &&i64| own.contains(number);
+            let itself = number.filter(|_| part.by == By::Below);
+            found.organization = itself.iter().chain(reached).find(is_own).copied();
+            found.organizations = reached.to_vec();
+        }
+    }
+    found.organizations.truncate(NAMED_MAX);
+    if let (By::Person { .. }, Some(number), Some(organization)) =
+        (part.by, number, found.organization)
+    {
+        found.through = through(api, number, &way, organization).await?;
+    }
+    Ok(found)
+}
+
+/// The associations that lead from a person to an organization, by the first way that is found.
+async fn through(
+    api: &DataApi,
+    person: i64,
+    way: &Way,
+    organization: i64,
+) -> Result<Vec<String>, Problem> {
+    let mut ways: Vec<(i64, Vec<i64>)> = vec![(person, vec![])];
+    for label in way.steps.iter() {
+        let mut next = vec![];
+        for (item, before) in ways {
+            for (holder, via) in holders(api, *label, item, way.past).await? {
+                next.push((holder, [&before[..], &[via]].concat()));
+            }
+        }
+        next.truncate(FOLLOWED_MAX);
+        ways = next;
+    }
+    let up = Way { steps: [].into(), ..way.clone() };
+    let questions = ways.iter().map(|(at, _)| (Start::Number(*at), up.clone())).collect();
+    let reached = api.store.reach(questions).await.map_err(problem_of)?;
+    let mut all = ways.into_iter().zip(reached);
+    let found = all
+        .find(|((at, _), reached)| *at == organization || reached.numbers.contains(&organization));
+    let mut paths = vec![];
+    for via in found.map(|((_, via), _)| via).unwrap_or_default() {
+        paths.push(path(api, via).await?);
+    }
+    Ok(paths)
+}
+
+/// The holders of an item, each with the number of the document that says so.
+async fn holders(
+    api: &DataApi,
+    label: KindId,
+    item: i64,
+    past: bool,
+) -> Result<Vec<(i64, i64)>, Problem> {
+    let mut found = vec![];
+    for text in if past { &[HOLDERS, PAST_HOLDERS][..] } else { &[HOLDERS] } {
+        let sql = Sql::new(text, vec![i64::from(label.0).into(), item.into()]);
+        let rows = api.store.query(sql).await.map_err(problem_of)?;
+        let pairs = rows.iter().filter_map(|row| match row[..] {
+            [Value::Integer(holder), Value::Integer(via)] => Some((holder, via)),
+            _ => None,
+        });
+        found.extend(pairs);
+    }
+    Ok(found)
+}
+
+const HOLDERS: &str =
+    "SELECT holder, via FROM tie WHERE label = ?1 AND item = ?2 ORDER BY via, holder LIMIT 200";
+const PAST_HOLDERS: &str = "SELECT holder, via FROM past_tie WHERE label = ?1 AND item = ?2
+     ORDER BY via, holder LIMIT 200";
+const DOCUMENT: &str = "SELECT kind, uuid FROM doc WHERE id = ?1";
+
+/// The path of a document, by its number.
+async fn path(api: &DataApi, number: i64) -> Result<String, Problem> {
+    let rows =
+        api.store.query(Sql::new(DOCUMENT, vec![number.into()])).await.map_err(problem_of)?;
+    let found = rows.first().and_then(|row| match &row[..] {
+        [Value::Integer(kind), Value::Blob(id)] => {
+            let kind = KindId(u16::try_from(*kind).ok()?);
+            let id = Uuid(<[u8; 16]>::try_from(id.as_slice()).ok()?);
+            Some(format!("{}/{id}", api.catalog.resource(kind)?.path()))
+        }
+        _ => None,
+    });
+    Ok(found.unwrap_or_else(|| "an association that was deleted".to_owned()))
+}
