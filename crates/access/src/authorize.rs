@@ -96,7 +96,7 @@ fn alternative(
             let counts = match relationship.people {
                 People::None => false,
                 People::All => true,
-                People::Only(kind) => subject.kind == kind,
+                People::Named => strategy.names(&subject.kind),
             };
             counts.then_some(By::Person { way: relationship.way, past: relationship.past })
         }

@@ -66,37 +66,37 @@ pub(crate) struct Relationship {
 pub(crate) enum People {
     None,
     All,
-    /// Those of one kind.
-    Only(&'static str),
+    /// Those whose kind the strategy's name says: `RelationshipsWithStudents…`.
+    Named,
 }
 
 /// The way of the strategies `…ThroughResponsibility`, as the model names it.
 const RESPONSIBILITY: Option<&str> = Some("Responsibility");
-/// The people of the strategies `RelationshipsWithStudents…`.
-const STUDENTS: People = People::Only("Student");
+/// How the names of strategies by relationships begin.
+const RELATIONSHIPS: &str = "RelationshipsWith";
 
 impl Strategy {
     /// How it relates, if it is one by relationships.
     ///
     /// Source: Ed-Fi ODS/API 7.3, relationship-based authorization strategies.
     pub(crate) fn relationship(&self) -> Option<Relationship> {
-        use People::{All, None as Nobody};
+        use People::{All, Named, None as Nobody};
         let (organizations, people, way, past) = match self {
             Self::RelationshipsWithEdOrgsAndPeople => (Some(By::Below), All, None, false),
             Self::RelationshipsWithEdOrgsOnly => (Some(By::Below), Nobody, None, false),
             Self::RelationshipsWithPeopleOnly => (None, All, None, false),
-            Self::RelationshipsWithStudentsOnly => (None, STUDENTS, None, false),
+            Self::RelationshipsWithStudentsOnly => (None, Named, None, false),
             Self::RelationshipsWithStudentsOnlyThroughResponsibility => {
-                (None, STUDENTS, RESPONSIBILITY, false)
+                (None, Named, RESPONSIBILITY, false)
             }
             Self::RelationshipsWithEdOrgsOnlyInverted => (Some(By::Above), Nobody, None, false),
             Self::RelationshipsWithEdOrgsAndPeopleInverted => (Some(By::Above), All, None, false),
             Self::RelationshipsWithEdOrgsAndPeopleIncludingDeletes => {
                 (Some(By::Below), All, None, true)
             }
-            Self::RelationshipsWithStudentsOnlyIncludingDeletes => (None, STUDENTS, None, true),
+            Self::RelationshipsWithStudentsOnlyIncludingDeletes => (None, Named, None, true),
             Self::RelationshipsWithStudentsOnlyThroughResponsibilityIncludingDeletes => {
-                (None, STUDENTS, RESPONSIBILITY, true)
+                (None, Named, RESPONSIBILITY, true)
             }
             Self::NoFurtherAuthorizationRequired
             | Self::NamespaceBased
@@ -104,6 +104,12 @@ impl Strategy {
             | Self::Custom(_) => return None,
         };
         Some(Relationship { organizations, people, way, past })
+    }
+
+    /// Whether the name says that people of a kind count, in the plural: `Students`.
+    pub(crate) fn names(&self, kind: &str) -> bool {
+        let rest = self.name().strip_prefix(RELATIONSHIPS);
+        rest.and_then(|rest| rest.strip_prefix(kind)).is_some_and(|rest| rest.starts_with('s'))
     }
 
     /// Reads a name: a published one in any case, or `{Basis}With{Text}` where `is_basis` knows the

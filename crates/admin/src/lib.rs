@@ -1,11 +1,11 @@
 //! The Ed-Fi Admin API 2.x under `/adminapi`: who may call, managed over HTTP.
 //!
 //! What is managed is the one registry of the `access` crate, so a key made by a command is seen here
-//! and the other way round. A request for a change goes through four steps: [`form`] reads the body
+//! and the other way round. A request for a change goes through four steps: `form` reads the body
 //! by a table of members and collects every violation, a resource's own check looks at the registry,
 //! the change is committed whole, and it holds from the next request on.
 //!
-//! Most resources are a row of the table in [`resource`]: vendors, applications, profiles, the
+//! Most resources are a row of the table in `resource`: vendors, applications, profiles, the
 //! instance with its contexts and derivatives. Claim sets and what they are made of have modules of
 //! their own. Tokens come from `/adminapi/connect/token`, a route of `access` like `/oauth/token`.
 //!

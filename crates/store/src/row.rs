@@ -103,7 +103,7 @@ impl References {
         out
     }
 
-    /// The marks of packed references, or of their beginning as far as [`References::head_bytes`].
+    /// The marks of packed references, or of their beginning.
     pub fn marks(packed: &[u8]) -> impl ExactSizeIterator<Item = Option<i64>> + '_ {
         let (marks, _, _) = parts(packed);
         marks.chunks_exact(MARK_BYTES).map(|chunk| {

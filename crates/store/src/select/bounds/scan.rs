@@ -225,12 +225,12 @@ impl Runs {
              (SELECT COALESCE(max(id), 0) FROM doc WHERE kind = ?1)";
         let arguments = vec![i64::from(query.kind.0).into()];
         let rows = source.numbers(&Statement { text: text.to_owned(), arguments }).await?;
-        let (least, greatest) = match rows.first().map(Vec::as_slice) {
-            Some([least, greatest]) => (*least, *greatest),
+        let (lowest, highest) = match rows.first().map(Vec::as_slice) {
+            Some([lowest, highest]) => (*lowest, *highest),
             _ => (0, 0),
         };
-        let first = least.max(query.after.0.saturating_add(1));
-        let last = greatest.min(query.upto.0);
+        let first = lowest.max(query.after.0.saturating_add(1));
+        let last = highest.min(query.upto.0);
         let length = (last.saturating_sub(first) / RUNS).max(RUN_MIN);
         Ok(Self { from: array(from), length, first, last })
     }
