@@ -1,5 +1,7 @@
 //! The store's schema, step by step. A step that has landed stays as it is.
 
+use crate::error::StoreError;
+
 /// One step: its number, its name, its text for each database.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Migration {
@@ -42,6 +44,26 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         postgres: include_str!("../migrations/0005_rights.postgres.sql"),
     },
 ];
+
+/// The first version whose documents can be read: before it, references were packed without marks.
+/// No release has written such a store.
+const FIRST_READABLE: i64 = 5;
+
+/// Whether a store has documents, in the SQL of both databases.
+pub(crate) const HAS_DOCUMENTS: &str = "SELECT count(*) FROM (SELECT 1 FROM doc LIMIT 1) d";
+
+/// Whether the documents of a store of this version, if it has any, cannot be read.
+pub(crate) fn is_too_old(version: i64) -> bool {
+    (1..FIRST_READABLE).contains(&version)
+}
+
+/// What is said of a store that is too old.
+pub(crate) fn too_old(shown: impl std::fmt::Display) -> StoreError {
+    StoreError::Unusable(format!(
+        "{shown} holds documents of a Homeroom from before the first release, which this one \
+         cannot read; export them with that one and load them into a new store"
+    ))
+}
 
 /// Version that this Homeroom writes.
 pub(crate) fn newest() -> i64 {

@@ -6,7 +6,7 @@ use tokio_postgres::error::SqlState;
 
 use crate::error::StoreError;
 use crate::health::CHECKS;
-use crate::migration::{MIGRATIONS, Migration, newest};
+use crate::migration::{HAS_DOCUMENTS, MIGRATIONS, Migration, is_too_old, newest, too_old};
 use crate::postgres::connection::{Connection, Connector, Role};
 use crate::postgres::error::Fault;
 
@@ -46,7 +46,7 @@ pub(super) async fn migrate(connector: &Connector, schema: Option<&str>) -> Resu
     }
     let mut tries = 0;
     loop {
-        match steps(&connection).await {
+        match steps(&connection, connector.shown()).await {
             Ok(()) => break,
             // Two that make the same table at the same time: one of them is told that it is there.
             Err(Fault::Again(_)) if tries < TRIES => {}
@@ -61,7 +61,7 @@ pub(super) async fn migrate(connector: &Connector, schema: Option<&str>) -> Resu
     Ok(())
 }
 
-async fn steps(connection: &Connection) -> Result<(), Fault> {
+async fn steps(connection: &Connection, shown: &str) -> Result<(), Fault> {
     let found = match find_version(connection, VERSION).await {
         // Only who makes the tables needs the right to.
         Err(fault) if fault.has_code(&SqlState::UNDEFINED_TABLE) => {
@@ -80,6 +80,9 @@ async fn steps(connection: &Connection) -> Result<(), Fault> {
     };
     if found > newest() {
         return Err(StoreError::FromTheFuture { found, known: newest() }.into());
+    }
+    if is_too_old(found) && version(connection, HAS_DOCUMENTS).await? > 0 {
+        return Err(too_old(shown).into());
     }
     for migration in MIGRATIONS.iter().filter(|migration| migration.version > found) {
         step(connection, migration).await?;

@@ -9,7 +9,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 
 use crate::error::StoreError;
 use crate::health::CHECKS;
-use crate::migration::{MIGRATIONS, newest};
+use crate::migration::{HAS_DOCUMENTS, MIGRATIONS, is_too_old, newest, too_old};
 use crate::sqlite::with_ending;
 
 /// Marks a file as Homeroom's in its header (`PRAGMA application_id`): "HMRM".
@@ -38,6 +38,11 @@ pub(crate) fn open_file(
     connection.pragma_update(None, "cache_size", -i64::from(cache_kib))?;
     connection.pragma_update(None, "temp_store", "memory")?;
     connection.set_prepared_statement_cache_capacity(64);
+    if is_too_old(version)
+        && connection.query_row(HAS_DOCUMENTS, [], |row| row.get::<_, i64>(0))? > 0
+    {
+        return Err(too_old(path.display()));
+    }
     migrate(&connection, version)?;
     Ok((connection, lock))
 }

@@ -245,6 +245,34 @@ fn another_programs_file_and_a_store_from_the_future_are_refused() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+#[test]
+fn documents_from_before_the_first_release_are_refused_and_an_empty_store_is_taken_along() {
+    for is_empty in [false, true] {
+        let place = Place::new();
+        let (store, a) = place.open();
+        if !is_empty {
+            create(&store, document(a, "x", vec![]));
+        }
+        drop(store);
+        let connection = rusqlite::Connection::open(place.file()).unwrap();
+        let as_before = "DROP TABLE tie; DROP TABLE past_tie; ALTER TABLE tomb DROP COLUMN marks; \
+             ALTER TABLE api_client DROP COLUMN ownership_tokens; \
+             ALTER TABLE api_client DROP COLUMN creator_token; PRAGMA user_version = 4;";
+        connection.execute_batch(as_before).unwrap();
+        drop(connection);
+
+        let opened = Store::open(&place.options());
+
+        match opened {
+            Ok(_) => assert!(is_empty),
+            Err(StoreError::Unusable(why)) => {
+                assert!(!is_empty && why.contains("load them into a new store"), "{why}");
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_read_that_takes_too_long_is_interrupted() {
     let place = Place::new();
