@@ -244,6 +244,10 @@ impl Runs {
         (table, id, argument): (&str, &str, i64),
         enough: usize,
     ) -> Result<(Vec<i64>, i64), S::Error> {
+        let Some(next) = self.seek(source, after, (table, id, argument)).await? else {
+            return Ok((vec![], self.last));
+        };
+        let after = next - 1;
         let end = after.saturating_add(self.length).min(self.last);
         let text = format!(
             "SELECT DISTINCT {id} AS id FROM {} n {} {table} AND {id} > ?3 AND {id} <= ?4 \
@@ -262,6 +266,26 @@ impl Runs {
         let wished = self.length.saturating_mul(enough).checked_div(found).unwrap_or(longest);
         self.length = wished.clamp((self.length / 8).max(RUN_MIN), longest.max(RUN_MIN));
         Ok((ids, end))
+    }
+}
+
+impl Runs {
+    /// The least candidate after a number, so that gaps are stepped over.
+    async fn seek<S: Source>(
+        &self,
+        source: &S,
+        after: i64,
+        (table, id, argument): (&str, &str, i64),
+    ) -> Result<Option<i64>, S::Error> {
+        let (rows, test) = table.split_once(" ON ").unwrap_or((table, "TRUE"));
+        let text = format!(
+            "SELECT COALESCE(min(f), 0) FROM (SELECT (SELECT {id} FROM {rows} WHERE {test} \
+             AND {id} > ?3 AND {id} <= ?4 ORDER BY {id} LIMIT 1) AS f FROM {} n) s",
+            S::DIALECT.numbers("?1"),
+        );
+        let arguments = vec![self.from.clone(), argument.into(), after.into(), self.last.into()];
+        let rows = source.numbers(&Statement { text, arguments }).await?;
+        Ok(rows.first().and_then(|row| row.first()).copied().filter(|next| *next > 0))
     }
 }
 
