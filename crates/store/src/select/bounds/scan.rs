@@ -277,9 +277,9 @@ impl Runs {
         after: i64,
         (table, id, argument): (&str, &str, i64),
     ) -> Result<Option<i64>, S::Error> {
-        let (rows, test) = table.split_once(" ON ").unwrap_or((table, "TRUE"));
+        let (of, joined_by) = table.split_once(" ON ").unwrap_or((table, "TRUE"));
         let text = format!(
-            "SELECT COALESCE(min(f), 0) FROM (SELECT (SELECT {id} FROM {rows} WHERE {test} \
+            "SELECT COALESCE(min(f), 0) FROM (SELECT (SELECT {id} FROM {of} WHERE {joined_by} \
              AND {id} > ?3 AND {id} <= ?4 ORDER BY {id} LIMIT 1) AS f FROM {} n) s",
             S::DIALECT.numbers("?1"),
         );
