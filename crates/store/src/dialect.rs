@@ -44,6 +44,61 @@ impl Dialect {
         }
     }
 
+    /// A table of `n` and `id`: pairs of numbers, a JSON array of them being the first argument.
+    pub(crate) fn by_numbers(self) -> String {
+        let pairs = self.pairs();
+        match self {
+            Self::Sqlite => format!("(SELECT n, x AS id FROM {pairs} p)"),
+            Self::Postgres => format!("(SELECT n, CAST(x AS bigint) AS id FROM {pairs} p)"),
+        }
+    }
+
+    /// A table of `n` and `id`: the documents that carry identities, as their own or their base's;
+    /// pairs of number and identity, in hex, being in a JSON array that is the first argument.
+    pub(crate) fn by_keys(self) -> String {
+        let (pairs, join) = (self.pairs(), self.join());
+        let key = match self {
+            Self::Sqlite => "unhex(p.x)",
+            Self::Postgres => "CAST(p.x AS uuid)",
+        };
+        format!(
+            "(SELECT p.n, o.id FROM {pairs} p {join} doc o ON o.key = {key} \
+              UNION ALL SELECT p.n, a.id FROM {pairs} p {join} alias a ON a.key = {key})"
+        )
+    }
+
+    /// A table of `n` and `x`: pairs in a JSON array that is the first argument.
+    fn pairs(self) -> &'static str {
+        match self {
+            Self::Sqlite => {
+                "(SELECT json_extract(value, '$[0]') AS n, json_extract(value, '$[1]') AS x \
+                  FROM json_each(?1))"
+            }
+            Self::Postgres => {
+                "(SELECT CAST(e ->> 0 AS bigint) AS n, e ->> 1 AS x \
+                  FROM json_array_elements(CAST(CAST(?1 AS text) AS json)) e)"
+            }
+        }
+    }
+
+    /// A table with a column `body`: the items of the list at a path of a document's text.
+    pub(crate) fn items(self, path: &str, bind: &mut Bind<'_>) -> String {
+        match self {
+            Self::Sqlite => {
+                format!("(SELECT value AS body FROM json_each(d.body, {}))", bind(path.into()))
+            }
+            Self::Postgres => {
+                let steps = path.split('.').skip(1).map(|step| bind(step.into()));
+                let steps: Vec<String> = steps.collect();
+                format!(
+                    "(SELECT e AS body FROM json_array_elements(\
+                     json_extract_path(CAST(d.body AS json), {})) e)",
+                    steps.join(", ")
+                )
+            }
+        }
+    }
+
     /// An argument as the whole number that a function of texts and bytes takes.
     pub(crate) fn whole(self, argument: &str) -> String {
         match self {
@@ -54,7 +109,7 @@ impl Dialect {
 
     /// The value at a path, `$.a.b`, of a document's text. PostgreSQL's `jsonb` would refuse what
     /// `json` passes over, and takes longer to make.
-    fn field(self, path: &str, bind: &mut Bind<'_>) -> String {
+    pub(crate) fn field(self, path: &str, bind: &mut Bind<'_>) -> String {
         match self {
             Self::Sqlite => format!("json_extract(d.body, {})", bind(path.into())),
             Self::Postgres => {

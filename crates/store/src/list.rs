@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::id::{DocumentId, KindId};
 use crate::row::Row;
+use crate::through::Through;
 use crate::tie::Way;
 
 /// Most bytes of documents on one page.
@@ -30,6 +31,8 @@ pub struct ListQuery {
     pub conditions: Vec<Condition>,
     /// Only documents whose marks are within these bounds.
     pub bounds: Bounds,
+    /// Only documents that lead to what passes all of these.
+    pub through: Vec<Through>,
     /// How many to pass over first.
     pub skip: u64,
     /// How many to give at most.
@@ -47,6 +50,7 @@ impl ListQuery {
             targets: vec![],
             conditions: vec![],
             bounds: Bounds::default(),
+            through: vec![],
             skip: 0,
             limit: u32::MAX,
         }
@@ -57,7 +61,12 @@ impl ListQuery {
         self.changed.is_none()
             && self.targets.is_empty()
             && self.conditions.is_empty()
-            && self.bounds.is_none()
+            && !self.is_bounded()
+    }
+
+    /// Whether documents must be looked at before they are known to belong to it.
+    pub(crate) fn is_bounded(&self) -> bool {
+        !self.bounds.is_none() || !self.through.is_empty()
     }
 
     /// Whether its count is kept.
@@ -85,7 +94,8 @@ impl ListQuery {
         let is_wide = self
             .changed
             .is_some_and(|(min, max)| max.min(newest).saturating_sub(min.max(0)) >= WINDOW_SHORT);
-        !self.conditions.is_empty() || (is_deep && !is_kept) || is_wide
+        let is_by_text = !self.conditions.is_empty() || !self.through.is_empty();
+        is_by_text || (is_deep && !is_kept) || is_wide
     }
 
     /// Whether counting it may have to look at very many documents.

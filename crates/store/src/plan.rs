@@ -1,9 +1,12 @@
 //! Ask, decide, write: what one request does to the store, as a value.
 
+use std::sync::Arc;
+
 use crate::error::StoreError;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 use crate::row::{References, Row};
 use crate::sql::{Sql, Value};
+use crate::through::{DocumentTest, Passed};
 use crate::tie::{Reached, Start, Tie, Way};
 
 /// What one request asks of the store. The store runs all of it or none.
@@ -29,6 +32,8 @@ pub enum Ask {
     Referrers(DocumentId),
     /// What can be reached over ties. Answer: [`Answer::Reached`].
     Reach(Start, Way),
+    /// How a document stands to a test. Answer: [`Answer::Passed`].
+    Test(Start, Arc<DocumentTest>),
     /// Anything else. Answer: [`Answer::Rows`].
     Sql(Sql),
 }
@@ -44,6 +49,8 @@ pub enum Answer {
     Referrers(Vec<KindId>),
     /// What was reached over ties.
     Reached(Reached),
+    /// How a document stands to a test.
+    Passed(Passed),
     /// Rows of a statement.
     Rows(Vec<Vec<Value>>),
 }

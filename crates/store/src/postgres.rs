@@ -44,6 +44,7 @@ use crate::row::Row;
 use crate::select;
 use crate::sql::{Sql, Value};
 use crate::store::{Job, Options, PostgresUrl};
+use crate::through::{DocumentTest, Passed};
 use crate::tie::{Reached, Start, Way};
 
 /// Longest look for damage.
@@ -220,6 +221,19 @@ impl Postgres {
         Ok(taken.map(Option::unwrap_or_default).collect())
     }
 
+    /// How documents stand to a test; in order.
+    pub(crate) async fn pass(
+        &self,
+        starts: &[Start],
+        test: &DocumentTest,
+    ) -> Result<Vec<Passed>, StoreError> {
+        let read = |connection| async {
+            let lists = Lists(connection);
+            lists.on_one_state(select::through::look(&lists, starts, test)).await
+        };
+        self.0.reads.list(false, read).await
+    }
+
     /// The newest change version that is durable, whichever node wrote it.
     pub(crate) async fn newest_change_version(&self) -> Result<i64, StoreError> {
         let rows = self.0.reads.probe(NEWEST, &[]).await?;
@@ -244,10 +258,10 @@ impl Postgres {
     pub(crate) async fn count(&self, is_long: bool, query: ListQuery) -> Result<u64, StoreError> {
         let read = |connection| async {
             let lists = Lists(connection);
-            if query.bounds.is_none() {
-                select::count(&lists, &query).await
-            } else {
+            if query.is_bounded() {
                 lists.on_one_state(select::count(&lists, &query)).await
+            } else {
+                select::count(&lists, &query).await
             }
         };
         self.0.reads.list(is_long, read).await

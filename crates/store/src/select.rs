@@ -4,6 +4,7 @@
 mod bounds;
 mod condition;
 mod statement;
+pub(crate) mod through;
 
 use std::future::Future;
 use std::pin::pin;
@@ -67,7 +68,7 @@ pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> T {
 
 /// Whether a list is one statement, or several that must see one state of the store.
 pub(crate) fn is_one_statement(query: &ListQuery) -> bool {
-    query.bounds.is_none()
+    !query.is_bounded()
         && (query.is_pointed()
             || (query.skip == 0 && query.changed.is_none() && query.targets.len() < 2))
 }
@@ -77,7 +78,7 @@ pub(crate) async fn list<S: Source>(source: &S, query: &ListQuery) -> Result<Pag
     if query.limit == 0 || query.finds_nothing() {
         return Ok(Page::default());
     }
-    if !query.bounds.is_none() {
+    if query.is_bounded() {
         return bounds::page(source, query).await;
     }
     let mut query = query.clone();
@@ -110,7 +111,7 @@ pub(crate) async fn count<S: Source>(source: &S, query: &ListQuery) -> Result<u6
     if query.finds_nothing() {
         return Ok(0);
     }
-    if !query.bounds.is_none() {
+    if query.is_bounded() {
         return bounds::count(source, query).await;
     }
     if query.is_kept_count() {

@@ -31,7 +31,7 @@ pub(crate) use copy::{backup, restore};
 pub(crate) use lister::Lister;
 pub(crate) use open::check;
 pub(crate) use probe::{by_key, by_uuid, target};
-pub(crate) use select::{count, cuts, list};
+pub(crate) use select::{count, cuts, list, pass};
 pub(crate) use snapshot::SqliteSnapshot;
 pub(crate) use value::rows;
 pub(crate) use views::{replace_views, views_version};

@@ -1,17 +1,20 @@
-//! Lists whose documents must be within bounds of their marks: who may see little is served from
+//! Lists whose documents must be within bounds of their marks, or lead to what passes a test: who may see little is served from
 //! what little leads to, who may see much from the order of creation.
 
 mod check;
 mod scan;
+mod through;
 
 use std::collections::HashMap;
 
 use crate::error::StoreError;
 use crate::id::DocumentId;
 use crate::list::{ListQuery, Page};
+use crate::row::Row;
 use crate::select::{Bytes, Source, Statement};
 use check::Checks;
 use scan::Scan;
+use through::Throughs;
 
 /// Most documents that are looked at at once.
 const CHUNK_MAX: usize = 16_384;
@@ -53,10 +56,13 @@ async fn walk<S: Source>(
     pass: &mut impl FnMut(Vec<i64>) -> usize,
 ) -> Result<(), S::Error> {
     let mut checks = Checks::prepare(source, &query.bounds).await?;
+    let mut throughs = Throughs::of(&query.through);
+    let marks = checks.marks.max(throughs.marks);
     let mut scan = Scan::begin(source, query, &checks).await?;
-    while let Some(heads) = scan.next(source, query, checks.marks, wanted).await? {
+    while let Some(heads) = scan.next(source, query, marks, wanted).await? {
         let looked_at = heads.len();
-        let found = checks.filter(source, heads).await?;
+        let within = checks.filter(source, heads).await?;
+        let found = throughs.filter(source, within).await?;
         scan.learn(looked_at, found.len());
         wanted = pass(found);
         if wanted == 0 {
@@ -67,8 +73,13 @@ async fn walk<S: Source>(
 }
 
 async fn documents<S: Source>(source: &S, ids: &[i64]) -> Result<Page, S::Error> {
+    Ok(Page { rows: rows(source, ids).await? })
+}
+
+/// Documents by their numbers, in order.
+async fn rows<S: Source>(source: &S, ids: &[i64]) -> Result<Vec<Row>, S::Error> {
     if ids.is_empty() {
-        return Ok(Page::default());
+        return Ok(vec![]);
     }
     let columns: Vec<_> = crate::row::COLUMNS.split(", ").map(|c| format!("d.{c}")).collect();
     let text = format!(
@@ -80,7 +91,7 @@ async fn documents<S: Source>(source: &S, ids: &[i64]) -> Result<Page, S::Error>
     let statement = Statement { text, arguments: vec![array(ids.iter().copied())] };
     let mut rows = source.documents(&statement, &mut Bytes::default()).await?;
     rows.sort_unstable_by_key(|row| row.id);
-    Ok(Page { rows })
+    Ok(rows)
 }
 
 /// Numbers as the one argument that [`crate::dialect::Dialect::numbers`] takes.

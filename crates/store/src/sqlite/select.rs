@@ -9,6 +9,8 @@ use crate::list::{ListQuery, Page};
 use crate::row::{References, Row};
 use crate::select::{self, Bytes, Head, Source, Statement, at_once};
 use crate::sqlite::probe::document;
+use crate::through::{DocumentTest, Passed};
+use crate::tie::Start;
 
 /// Runs a list query.
 pub(crate) fn list(connection: &Connection, query: &ListQuery) -> Result<Page, StoreError> {
@@ -31,6 +33,24 @@ pub(crate) fn cuts(
     smallest: u64,
 ) -> Result<Vec<DocumentId>, StoreError> {
     at_once(select::cuts(&File(connection), kind, parts, smallest))
+}
+
+/// How documents stand to a test.
+pub(crate) fn pass(
+    connection: &Connection,
+    starts: &[Start],
+    test: &DocumentTest,
+) -> Result<Vec<Passed>, StoreError> {
+    at_once(select::through::look(&File(connection), starts, test))
+}
+
+/// How a document stands to a test.
+pub(crate) fn passed(
+    connection: &Connection,
+    start: Start,
+    test: &DocumentTest,
+) -> Result<Passed, StoreError> {
+    Ok(pass(connection, &[start], test)?.pop().unwrap_or_default())
 }
 
 struct File<'a>(&'a Connection);

@@ -2,6 +2,7 @@
 //!
 //! On the embedded store the futures of one document's reads are ready at once.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::error::StoreError;
@@ -11,6 +12,7 @@ use crate::row::Row;
 use crate::sql::{Sql, Value};
 use crate::sqlite;
 use crate::store::{Engine, Store};
+use crate::through::{DocumentTest, Passed};
 use crate::tie::{Reached, Start, Way};
 
 /// The number, public id and kind of what a reference leads to.
@@ -112,6 +114,28 @@ impl Store {
         match &*self.engine {
             Engine::Sqlite(sqlite) => sqlite.reach(&from),
             Engine::Postgres(postgres) => postgres.wait(|p| async move { p.reach(&from).await }),
+        }
+    }
+
+    /// How documents stand to a test, all on one state of the store, in the order of `starts`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::list`].
+    pub async fn pass(
+        &self,
+        starts: Vec<Start>,
+        test: Arc<DocumentTest>,
+    ) -> Result<Vec<Passed>, StoreError> {
+        if starts.is_empty() {
+            return Ok(vec![]);
+        }
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => {
+                let pass = move |c: &_| sqlite::pass(c, &starts, &test);
+                sqlite.lister.read(false, self.list_deadline, pass).await
+            }
+            Engine::Postgres(postgres) => postgres.pass(&starts, &test).await,
         }
     }
 

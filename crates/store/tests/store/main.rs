@@ -8,4 +8,5 @@ mod promises;
 mod snapshots;
 mod support;
 mod targets;
+mod tests_of_documents;
 mod ties;

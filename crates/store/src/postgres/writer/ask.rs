@@ -1,10 +1,13 @@
 //! The questions of many plans as few statements.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
 
 use tokio_postgres::Row as SqlRow;
 use tokio_postgres::types::ToSql;
 
+use crate::dialect::Dialect;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 use crate::plan::{Answer, Ask};
 use crate::postgres::error::Fault;
@@ -12,7 +15,9 @@ use crate::postgres::reach;
 use crate::postgres::strict::ROWS_MAX;
 use crate::postgres::value::{Column, bytes, document, kind, values};
 use crate::row::Row;
-use crate::sql::Sql;
+use crate::select::through;
+use crate::sql::{Sql, Value};
+use crate::through::{DocumentTest, Passed};
 use crate::tie::{Reached, Start, Way};
 
 /// Questions, each once.
@@ -23,15 +28,16 @@ pub(super) struct Questions {
     targets: BTreeSet<[u8; 16]>,
     referrers: BTreeSet<i64>,
     reaches: BTreeMap<Way, (BTreeSet<i64>, BTreeSet<[u8; 16]>)>,
+    tests: Vec<(Arc<DocumentTest>, BTreeSet<Start>)>,
     sql: Vec<Sql>,
 }
 
 /// A statement of questions, and how its rows are read.
 pub(super) struct Question {
-    pub(super) text: &'static str,
+    pub(super) text: Cow<'static, str>,
     of: Of,
     columns: Vec<Column>,
-    sql: Option<Sql>,
+    values: Vec<Value>,
 }
 
 #[derive(Clone)]
@@ -40,6 +46,7 @@ enum Of {
     Targets,
     Referrers,
     Reach(Way),
+    Tests(Arc<DocumentTest>, Arc<[Start]>),
     Sql,
 }
 
@@ -54,6 +61,7 @@ pub(super) struct Found {
     targets: HashMap<[u8; 16], Target>,
     referrers: HashMap<i64, Vec<KindId>>,
     reached: HashMap<Way, HashMap<Start, Reached>>,
+    passed: Vec<(Arc<DocumentTest>, HashMap<Start, Passed>)>,
     /// In the order in which they were asked.
     sql: VecDeque<Answer>,
 }
@@ -72,17 +80,24 @@ impl Questions {
                     Start::Document(key) => _ = keys.insert(key.0),
                 }
             }
+            Ask::Test(start, test) => {
+                let known = self.tests.iter_mut().find(|(other, _)| other == test);
+                match known {
+                    Some((_, starts)) => _ = starts.insert(*start),
+                    None => self.tests.push((Arc::clone(test), BTreeSet::from([*start]))),
+                }
+            }
             Ask::Sql(sql) => self.sql.push(sql.clone()),
         }
     }
 
     pub(super) fn into_statements(self) -> Vec<Question> {
         let mut out = vec![];
-        let mut uuids = |text, of: Of, all: BTreeSet<[u8; 16]>| {
+        let mut uuids = |text: &'static str, of: Of, all: BTreeSet<[u8; 16]>| {
             let all: Vec<_> = all.into_iter().map(uuid::Uuid::from_bytes).collect();
             for some in all.chunks(ROWS_MAX) {
                 let columns = vec![Column::Uuids(some.to_vec())];
-                out.push(Question { text, of: of.clone(), columns, sql: None });
+                out.push(Question::of(text, of.clone(), columns));
             }
         };
         uuids(BY_KEY, Of::Documents, self.keys);
@@ -91,37 +106,53 @@ impl Questions {
         let referrers: Vec<_> = self.referrers.into_iter().collect();
         for some in referrers.chunks(ROWS_MAX) {
             let columns = vec![Column::Numbers(some.to_vec())];
-            out.push(Question { text: REFERRERS, of: Of::Referrers, columns, sql: None });
+            out.push(Question::of(REFERRERS, Of::Referrers, columns));
         }
         for (way, (numbers, keys)) in self.reaches {
             let numbers: Vec<_> = numbers.into_iter().collect();
             for some in numbers.chunks(ROWS_MAX) {
                 let columns = reach::columns(Column::Numbers(some.to_vec()), &way);
                 let (text, of) = (reach::text(&way, false), Of::Reach(way.clone()));
-                out.push(Question { text, of, columns, sql: None });
+                out.push(Question::of(text, of, columns));
             }
             let keys: Vec<_> = keys.into_iter().map(uuid::Uuid::from_bytes).collect();
             for some in keys.chunks(ROWS_MAX) {
                 let columns = reach::columns(Column::Uuids(some.to_vec()), &way);
                 let (text, of) = (reach::text(&way, true), Of::Reach(way.clone()));
-                out.push(Question { text, of, columns, sql: None });
+                out.push(Question::of(text, of, columns));
+            }
+        }
+        for (test, starts) in self.tests {
+            let starts: Vec<Start> = starts.into_iter().collect();
+            for some in starts.chunks(ROWS_MAX) {
+                let of = Of::Tests(Arc::clone(&test), some.into());
+                let statements = through::statements(Dialect::Postgres, some, &test);
+                out.extend(statements.into_iter().map(|statement| Question {
+                    text: statement.text.into(),
+                    of: of.clone(),
+                    columns: vec![],
+                    values: statement.arguments,
+                }));
             }
         }
         out.extend(self.sql.into_iter().map(|sql| Question {
-            text: sql.text,
+            text: sql.text.into(),
             of: Of::Sql,
             columns: vec![],
-            sql: Some(sql),
+            values: sql.arguments,
         }));
         out
     }
 }
 
 impl Question {
+    fn of(text: &'static str, of: Of, columns: Vec<Column>) -> Self {
+        Self { text: text.into(), of, columns, values: vec![] }
+    }
+
     pub(super) fn arguments(&self) -> Vec<&(dyn ToSql + Sync)> {
         let columns = self.columns.iter().map(|column| column as &(dyn ToSql + Sync));
-        let sql = self.sql.iter().flat_map(|sql| &sql.arguments);
-        columns.chain(sql.map(|value| value as &(dyn ToSql + Sync))).collect()
+        columns.chain(self.values.iter().map(|value| value as &(dyn ToSql + Sync))).collect()
     }
 
     /// Takes the rows into what was found.
@@ -133,6 +164,9 @@ impl Question {
         }
         if let Of::Reach(way) = &self.of {
             return reach::read(rows, way, found.reached.entry(way.clone()).or_default());
+        }
+        if let Of::Tests(test, starts) = &self.of {
+            return read_tests(rows, test, starts, found);
         }
         for row in rows {
             match self.of {
@@ -156,7 +190,7 @@ impl Question {
                 Of::Referrers => {
                     found.referrers.entry(row.try_get(0)?).or_default().push(kind(row, 1)?);
                 }
-                Of::Reach(_) | Of::Sql => {}
+                Of::Reach(_) | Of::Tests(..) | Of::Sql => {}
             }
         }
         Ok(())
@@ -179,9 +213,34 @@ impl Found {
                 let reached = self.reached.get(way).and_then(|all| all.get(start));
                 Answer::Reached(reached.cloned().unwrap_or_default())
             }
+            Ask::Test(start, test) => {
+                let of_test = self.passed.iter().find(|(other, _)| other == test);
+                let known = of_test.and_then(|(_, known)| known.get(start)).copied();
+                let unknown = Passed { by_referrers: test.has_referrers(), ..Passed::default() };
+                Answer::Passed(known.unwrap_or(unknown))
+            }
             Ask::Sql(_) => self.sql.pop_front().unwrap_or(Answer::Rows(vec![])),
         }
     }
+}
+
+fn read_tests(
+    rows: &[SqlRow],
+    test: &Arc<DocumentTest>,
+    starts: &[Start],
+    found: &mut Found,
+) -> Result<(), Fault> {
+    let unknown = Passed { by_referrers: test.has_referrers(), ..Passed::default() };
+    let mut all = vec![unknown; starts.len()];
+    for row in rows {
+        through::take(&[row.try_get(0)?, row.try_get(1)?, row.try_get(2)?], &mut all)?;
+    }
+    let known = starts.iter().copied().zip(all).filter(|(_, passed)| passed.document.is_some());
+    match found.passed.iter_mut().find(|(other, _)| other == test) {
+        Some((_, of_test)) => of_test.extend(known),
+        None => found.passed.push((Arc::clone(test), known.collect())),
+    }
+    Ok(())
 }
 
 const BY_KEY: &str = "SELECT id, uuid, kind, key, cv, modified, refs, body FROM doc \

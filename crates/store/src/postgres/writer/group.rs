@@ -161,7 +161,7 @@ async fn fly(
     is_first: bool,
 ) -> Result<Flown, Fault> {
     let texts = writes.iter().map(|write| write.text);
-    let texts = texts.chain(questions.iter().map(|question| question.text));
+    let texts = texts.chain(questions.iter().map(|question| &*question.text));
     let prepared = prepare_all(connection, texts).await?;
     let hold = connection.prepared(HOLD).await?;
     let begin = async {
@@ -177,7 +177,7 @@ async fn fly(
     };
     let write = in_order(writes.iter().map(|write| run(connection, &prepared, write)));
     let ask = in_order(questions.iter().map(|question| async {
-        connection.all(&prepared[question.text], &question.arguments()).await
+        connection.all(&prepared[&*question.text], &question.arguments()).await
     }));
     let (counters, written, answered) = tokio::join!(biased; begin, write, ask);
     let counters: Result<_, Fault> = counters;
@@ -189,20 +189,20 @@ async fn fly(
 /// Runs a statement that writes.
 pub(super) async fn run(
     connection: &Connection,
-    prepared: &AllPrepared,
+    prepared: &AllPrepared<'_>,
     statement: &Statement,
 ) -> Result<(), Fault> {
     connection.execute(&prepared[statement.text], &statement.arguments()).await
 }
 
 /// Statements by their texts.
-pub(super) type AllPrepared = HashMap<&'static str, tokio_postgres::Statement>;
+pub(super) type AllPrepared<'t> = HashMap<&'t str, tokio_postgres::Statement>;
 
 /// Prepares what a flight needs, so that nothing in it waits for that.
-pub(super) async fn prepare_all(
+pub(super) async fn prepare_all<'t>(
     connection: &Connection,
-    texts: impl Iterator<Item = &'static str>,
-) -> Result<AllPrepared, Fault> {
+    texts: impl Iterator<Item = &'t str>,
+) -> Result<AllPrepared<'t>, Fault> {
     let mut all = AllPrepared::new();
     for text in texts {
         if !all.contains_key(text) {

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use crate::id::{DocumentId, KindId};
 use crate::plan::{Answer, Ask, Write};
 use crate::row::References;
+use crate::through::Passed;
 use crate::tie::{Start, Tie};
 
 /// Something that one plan may see and another change.
@@ -29,12 +30,14 @@ pub(super) enum Touch {
 /// What a question looks at.
 pub(super) fn of_ask(ask: &Ask, out: &mut Vec<Touch>) {
     out.push(match ask {
-        Ask::Document(key) | Ask::Target(key) | Ask::Reach(Start::Document(key), _) => {
-            Touch::Key(key.0)
-        }
+        Ask::Document(key)
+        | Ask::Target(key)
+        | Ask::Reach(Start::Document(key), _)
+        | Ask::Test(Start::Document(key), _) => Touch::Key(key.0),
         Ask::DocumentByUuid(uuid) => Touch::Uuid(uuid.0),
         Ask::Referrers(id) => Touch::Edges(id.0),
         Ask::Reach(Start::Number(number), way) => Touch::Held(way.label(0), *number),
+        Ask::Test(Start::Number(number), _) => Touch::Being(*number),
         Ask::Sql(_) => Touch::All,
     });
 }
@@ -49,7 +52,16 @@ pub(super) fn of_answer(answer: &Answer, out: &mut Vec<Touch>) {
         Answer::Reached(reached) => {
             out.extend(reached.seen.iter().map(|(label, item)| Touch::Held(*label, *item)));
         }
-        Answer::Document(None) | Answer::Target(None) | Answer::Referrers(_) | Answer::Rows(_) => {}
+        // Who refers to it, or refers to it with another text, changes its edges.
+        Answer::Passed(Passed { document: Some(id), by_referrers, .. }) => {
+            out.extend([Touch::Text(*id), Touch::Being(*id)]);
+            out.extend(by_referrers.then_some(Touch::Edges(*id)));
+        }
+        Answer::Passed(Passed { document: None, .. })
+        | Answer::Document(None)
+        | Answer::Target(None)
+        | Answer::Referrers(_)
+        | Answer::Rows(_) => {}
     }
 }
 

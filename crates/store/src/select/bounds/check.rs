@@ -72,12 +72,12 @@ impl Checks {
         self.groups.iter().any(|group| group.iter().all(is_hopeless))
     }
 
-    /// The numbers of the documents that are within the bounds.
+    /// The documents that are within the bounds.
     pub(super) async fn filter<S: Source>(
         &mut self,
         source: &S,
         heads: Vec<Head>,
-    ) -> Result<Vec<i64>, S::Error> {
+    ) -> Result<Vec<Head>, S::Error> {
         let mut left = heads;
         for group in &mut self.groups {
             let mut passed: HashSet<i64> = HashSet::new();
@@ -92,7 +92,7 @@ impl Checks {
             }
             left.retain(|(id, _)| passed.contains(id));
         }
-        Ok(left.into_iter().map(|(id, _)| id).collect())
+        Ok(left)
     }
 }
 

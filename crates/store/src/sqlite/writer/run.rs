@@ -4,6 +4,7 @@ use crate::error::StoreError;
 use crate::id::NaturalKey;
 use crate::plan::{Answer, Ask, Write};
 use crate::sqlite::probe;
+use crate::sqlite::select::passed;
 use crate::sqlite::value::rows;
 use crate::sqlite::writer::Writer;
 use crate::sqlite::writer::known::Target;
@@ -97,6 +98,7 @@ impl Writer {
             Ask::Target(key) => Answer::Target(self.target(*key)?),
             Ask::Referrers(id) => Answer::Referrers(probe::referrers(connection, *id)?),
             Ask::Reach(start, way) => Answer::Reached(self.reach(*start, way)?),
+            Ask::Test(start, test) => Answer::Passed(passed(connection, *start, test)?),
             Ask::Sql(sql) => Answer::Rows(rows(connection, sql)?),
         })
     }
