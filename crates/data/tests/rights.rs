@@ -8,6 +8,8 @@ mod changes;
 mod deletes;
 #[path = "rights/explanations.rs"]
 mod explanations;
+#[path = "rights/matrix.rs"]
+mod matrix;
 #[path = "rights/oracle.rs"]
 mod oracle;
 #[path = "rights/ownership.rs"]
@@ -16,3 +18,5 @@ mod ownership;
 mod refusals;
 #[path = "rights/town.rs"]
 mod town;
+#[path = "rights/village.rs"]
+mod village;

@@ -136,14 +136,31 @@ pub async fn owners() -> Vec<Client> {
 
 /// Makes a claim set that grants all on the town's resources, within strategies.
 pub async fn define(app: &TestApp, name: &str, strategies: &[&str]) {
-    let actions: Vec<Value> = ["Create", "Read", "Update", "Delete", "ReadChanges"]
+    define_for(app, name, strategies, &RESOURCES.map(|resource| resource.name)).await;
+}
+
+/// Makes a claim set that grants all on resources, within strategies.
+pub async fn define_for(app: &TestApp, name: &str, strategies: &[&str], resources: &[&str]) {
+    grant(app, name, &["Create", "Read", "Update", "Delete", "ReadChanges"], strategies, resources)
+        .await;
+}
+
+/// Makes a claim set that grants actions on resources, within strategies.
+pub async fn grant(
+    app: &TestApp,
+    name: &str,
+    actions: &[&str],
+    strategies: &[&str],
+    resources: &[&str],
+) {
+    let actions: Vec<Value> = actions
         .iter()
         .map(|action| json!({"name": action, "authorizationStrategies": strategies}))
         .collect();
-    let claims: Vec<Value> = RESOURCES
+    let claims: Vec<Value> = resources
         .iter()
         .map(|resource| {
-            let claim = format!("http://ed-fi.org/identity/claims/ed-fi/{}", resource.name);
+            let claim = format!("http://ed-fi.org/identity/claims/ed-fi/{resource}");
             json!({"claim": claim, "actions": actions})
         })
         .collect();
