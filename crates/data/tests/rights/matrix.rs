@@ -1,6 +1,7 @@
 //! Every strategy on every kind of subject, by every action: allowed, refused, or about nobody.
 
 use homeroom_access::Manage;
+use homeroom_model::Presence;
 use http::Method;
 
 use super::town::define_for;
@@ -270,8 +271,8 @@ async fn an_ownership_token_lets_through_what_bears_it_by_every_action() {
 async fn an_update_can_neither_take_away_nor_give_what_authorizes_it() {
     for village in Village::on_each_store().await {
         let app = &village.owner.app;
-        let names = ["studentAssessment", "organizationDepartment"];
-        define_for(app, "Row", &["RelationshipsWithEdOrgsOnly"], &names).await;
+        let claims = ["studentAssessment", "organizationDepartment"];
+        define_for(app, "Row", &["RelationshipsWithEdOrgsOnly"], &claims).await;
         define_for(app, "Prefix", &["NamespaceBased"], &["interventionPrescription"]).await;
         let (related, named) =
             (app.client_of("Row", &[OWN]).await, app.client_within("Prefix", &[OURS]).await);
@@ -296,4 +297,28 @@ async fn an_update_can_neither_take_away_nor_give_what_authorizes_it() {
             assert_eq!(vendor.delete(&path).await.status, 204, "{all}");
         }
     }
+}
+
+#[test]
+fn the_subjects_that_a_document_may_lack_are_these() {
+    let model = crate::app::model();
+    let mut found: Vec<String> = vec![];
+    for resource in &model.resources {
+        for subject in &resource.subjects {
+            let property = &resource.properties[subject.place.steps[0]];
+            if property.presence == Presence::Optional {
+                found.push(format!("{} {}", resource.endpoint, subject.column));
+            }
+        }
+    }
+
+    // The table has one of each kind.
+    let expected = [
+        "interventionPrescriptions namespace",
+        "interventions namespace",
+        "organizationDepartments parentEducationOrganizationId",
+        "studentAssessments reportedSchoolId",
+    ];
+    found.sort_unstable();
+    assert_eq!(found, expected);
 }
