@@ -4,7 +4,13 @@ mod app;
 
 #[path = "security/claim_sets.rs"]
 mod claim_sets;
+#[path = "security/disguises.rs"]
+mod disguises;
 #[path = "security/namespaces.rs"]
 mod namespaces;
+#[path = "security/profiles.rs"]
+mod profiles;
+#[path = "security/slips.rs"]
+mod slips;
 #[path = "security/strangers.rs"]
 mod strangers;

@@ -197,7 +197,12 @@ impl TestApp {
         request.headers_mut().insert("host", HeaderValue::from_static("homeroom.test"));
         for (name, value) in headers {
             let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
-            request.headers_mut().append(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
+            let value = HeaderValue::from_bytes(value.as_bytes()).unwrap();
+            if name == "host" {
+                request.headers_mut().insert(name, value);
+            } else {
+                request.headers_mut().append(name, value);
+            }
         }
         let body = body.into();
         // As the network would: a body whose length nobody tells takes the room of a large one.

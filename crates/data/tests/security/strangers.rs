@@ -79,7 +79,7 @@ async fn token_for(app: &TestApp, (key, secret): (String, String), now: Timestam
 }
 
 /// The paths that a template stands for: of each resource, or the template itself.
-fn paths(app: &TestApp, template: &str) -> Vec<String> {
+pub fn paths(app: &TestApp, template: &str) -> Vec<String> {
     if !template.contains("{endpoint}") {
         let other = template.replace("{schema}", "ed-fi").replace("{file}", "x.xsd");
         let other = other.replace("{id}", "999").replace("{resourceClaimId}", "999");
