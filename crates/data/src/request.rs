@@ -70,6 +70,7 @@ pub async fn list(api: DataApi, call: Call) -> Result<Response, Problem> {
         targets: filter.targets,
         conditions: filter.conditions,
         bounds: rights::bounds(&api.catalog, resource, &grant),
+        through: vec![],
         skip: paging.skip,
         limit: paging.limit,
     };
