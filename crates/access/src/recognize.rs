@@ -94,7 +94,8 @@ impl Access {
         let (client, secret_id, until) = self
             .look_up(|registry| {
                 let registered = registry.clients.get(key);
-                let matching = matching_secret(registered, &hash, now);
+                // Equality of hashes takes constant time.
+                let matching = matching_secret(registered, now, |kept| *kept == hash);
                 let client = Arc::clone(&registered?.client);
                 let secret = matching?;
                 Some((client, secret.id.clone(), secret.valid_until))
@@ -181,19 +182,19 @@ impl Access {
     }
 }
 
-/// The live secret that has this hash; compares as often for no client as for one.
+/// The live secret that `is_equal` says is the one; asks it as often for no client as for one, and of
+/// no other hash first, so that the time says nothing.
 fn matching_secret<'a>(
     registered: Option<&'a Registered>,
-    hash: &blake3::Hash,
     now: Timestamp,
+    is_equal: impl Fn(&blake3::Hash) -> bool,
 ) -> Option<&'a SecretRecord> {
     let decoy = blake3::Hash::from_bytes([0; 32]);
     let secrets = registered.map_or(&[][..], |registered| &registered.secrets);
     let mut matching = None;
     for at in 0..SECRETS_MAX {
         let secret = secrets.get(at);
-        // Equality of hashes takes constant time.
-        let equal = secret.map_or(&decoy, |secret| &secret.hash) == hash;
+        let equal = is_equal(secret.map_or(&decoy, |secret| &secret.hash));
         if equal && let Some(secret) = secret.filter(|secret| secret.is_live(now)) {
             matching = Some(secret);
         }
@@ -244,4 +245,88 @@ fn out_of_scope(client: &ApiClient, scope: &str) -> Problem {
             if own.is_empty() { "none".into() } else { format!("'{}'", own.join("', '")) }
         ))
         .hint(format!("Ask the server's operator for a key with `--scope {scope}`."))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use homeroom_store::Store;
+
+    use super::*;
+    use crate::access::AccessConfig;
+    use crate::manage::Manage;
+
+    const NOW: Timestamp = Timestamp(1_795_000_000_000_000);
+
+    fn new_key() -> Manage {
+        Manage::CreateKey {
+            claim_set: Some("FullAccess".into()),
+            name: None,
+            scopes: vec![],
+            education_organizations: vec![],
+            namespace_prefixes: vec![],
+            ownership_tokens: vec![],
+            creator_token: None,
+        }
+    }
+
+    /// Keys of each state: active with one secret, with two, with one that has ended; suspended,
+    /// revoked, unknown.
+    async fn keys(access: &Access) -> Vec<String> {
+        let mut keys = vec![];
+        for state in ["active", "two secrets", "ended", "suspended", "revoked"] {
+            let made = access.manage(new_key(), NOW).await.unwrap();
+            let key = made["key"].as_str().unwrap().to_owned();
+            let rotate =
+                |seconds| Manage::RotateKey { key: key.clone(), old_secret_seconds: seconds };
+            match state {
+                "two secrets" => drop(access.manage(rotate(None), NOW).await.unwrap()),
+                "ended" => drop(access.manage(rotate(Some(0)), NOW).await.unwrap()),
+                "suspended" => {
+                    let mut change = access.begin_change(NOW).await.unwrap();
+                    let link = change.look_up(|registry| registry.clients[&key].link.clone());
+                    let application = link.unwrap().application;
+                    change.change_client(&key, application, "a", false).unwrap();
+                    change.commit().await.unwrap();
+                }
+                "revoked" => {
+                    let revoke = Manage::RevokeKey { key: key.clone(), old_secrets_only: false };
+                    access.manage(revoke, NOW).await.unwrap();
+                }
+                _ => {}
+            }
+            keys.push(key);
+        }
+        keys.push("nobody".into());
+        keys
+    }
+
+    #[tokio::test]
+    async fn a_wrong_secret_costs_the_same_work_whatever_there_is_of_the_key() {
+        let source = homeroom_model::format::read(homeroom_model::shipped("5.2.0").unwrap());
+        let model = Arc::new(homeroom_model::link(&[source.unwrap()]).unwrap());
+        let store = Store::temporary(&[]).unwrap();
+        let access = Access::open(store, model, AccessConfig::default(), NOW).await.unwrap();
+        let keys = keys(&access).await;
+        let wrong = Secret::new("wrong");
+
+        for key in &keys {
+            let hashed = access.hasher.hashed();
+            let compared = Cell::new(0);
+
+            let refusal = access.issue(key, &wrong, None, NOW).unwrap_err();
+            let hashed = access.hasher.hashed() - hashed;
+            access.look_up(|registry| {
+                let none = |_: &blake3::Hash| {
+                    compared.set(compared.get() + 1);
+                    false
+                };
+                assert!(matching_secret(registry.clients.get(key), NOW, none).is_none());
+            });
+
+            assert_eq!(refusal, TokenRefusal::Client);
+            assert_eq!((hashed, compared.get()), (1, SECRETS_MAX), "{key} of {keys:?}");
+        }
+    }
 }

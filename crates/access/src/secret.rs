@@ -59,16 +59,32 @@ pub(crate) fn new_secret_id() -> Result<String, RandomError> {
 
 /// Hashes secrets with a key that only the store has.
 #[derive(Clone)]
-pub(crate) struct SecretHasher([u8; 32]);
+pub(crate) struct SecretHasher {
+    server_key: [u8; 32],
+    /// How many hashes were made, for tests that count work.
+    #[cfg(test)]
+    hashed: std::sync::Arc<std::sync::atomic::AtomicUsize>,
+}
 
 impl SecretHasher {
     pub(crate) fn new(server_key: [u8; 32]) -> Self {
-        Self(server_key)
+        Self {
+            server_key,
+            #[cfg(test)]
+            hashed: std::sync::Arc::default(),
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn hashed(&self) -> usize {
+        self.hashed.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     /// The hash under which a key's secret is kept. Hashes compare in constant time.
     pub(crate) fn hash(&self, key: &str, secret: &Secret) -> blake3::Hash {
-        let mut hasher = blake3::Hasher::new_keyed(&self.0);
+        #[cfg(test)]
+        self.hashed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let mut hasher = blake3::Hasher::new_keyed(&self.server_key);
         hasher.update(&(key.len() as u64).to_le_bytes());
         hasher.update(key.as_bytes());
         hasher.update(secret.0.as_bytes());

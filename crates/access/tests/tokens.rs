@@ -2,7 +2,7 @@
 
 mod support;
 
-use homeroom_access::{AccessConfig, Manage};
+use homeroom_access::{AccessConfig, ItemKind, Manage};
 use http::Method;
 use support::{
     Credentials, FORM, NOW, ask_token, call, create, new_key, open, open_with, recognize, store,
@@ -39,18 +39,63 @@ async fn a_token_is_given_for_key_and_secret_in_the_body_or_as_basic() {
 }
 
 #[tokio::test]
-async fn an_unknown_key_and_a_wrong_secret_get_the_same_answer() {
+async fn whoever_has_no_good_secret_gets_the_same_answer_byte_by_byte() {
     let access = support::access().await;
     let known = create(&access, new_key("FullAccess")).await;
-    let wrong = Credentials { secret: known.secret.to_uppercase(), ..known.clone() };
-    let unknown = Credentials { key: "nobody".into(), ..known };
+    let revoked = create(&access, new_key("FullAccess")).await;
+    let revoke = Manage::RevokeKey { key: revoked.key.clone(), old_secrets_only: false };
+    access.manage(revoke, NOW).await.unwrap();
+    let ended = create(&access, new_key("FullAccess")).await;
+    let rotate = Manage::RotateKey { key: ended.key.clone(), old_secret_seconds: Some(0) };
+    access.manage(rotate, NOW).await.unwrap();
+    let suspended = create(&access, new_key("FullAccess")).await;
+    let mut change = access.begin_change(NOW).await.unwrap();
+    let application = change
+        .look_up(|registry| {
+            let mut ids = registry.items(ItemKind::Application).map(|(id, _)| id);
+            ids.find(|id| registry.clients_of(*id).any(|c| c.client.key == suspended.key))
+        })
+        .unwrap();
+    change.change_client(&suspended.key, application, "a", false).unwrap();
+    change.commit().await.unwrap();
+    let wrong = |of: &Credentials| Credentials { secret: of.secret.to_uppercase(), ..of.clone() };
+    let nobody = Credentials { key: "nobody".into(), ..known.clone() };
+    let lent = Credentials { secret: ended.secret.clone(), ..known.clone() };
+    let all = [
+        wrong(&known),
+        nobody,
+        lent,
+        wrong(&revoked),
+        revoked,
+        ended,
+        wrong(&suspended),
+        suspended,
+    ];
 
-    let one = ask_token(&access, &wrong, "", NOW).await;
-    let other = ask_token(&access, &unknown, "", NOW).await;
+    for path in ["/oauth/token", "/adminapi/connect/token"] {
+        let mut answers = vec![];
+        for Credentials { key, secret } in &all {
+            for scope in ["", "&scope=", "&scope=1", "&scope=edfi_admin_api/full_access"] {
+                // What a scope is wrong for is told before anybody is looked up.
+                if path == "/adminapi/connect/token" && scope == "&scope=1" {
+                    continue;
+                }
+                let body = format!(
+                    "grant_type=client_credentials&client_id={key}&client_secret={secret}{scope}"
+                );
+                let answer = call(&access, Method::POST, path, &[FORM], &body, NOW).await;
+                answers.push(answer);
+            }
+        }
 
-    assert_eq!(one.status, 401);
-    assert_eq!(one.body["error"], "invalid_client");
-    assert_eq!((one.status, one.body), (other.status, other.body));
+        assert_eq!(answers[0].status, 401);
+        assert_eq!(answers[0].body["error"], "invalid_client");
+        for answer in &answers {
+            let (first, other) = (&answers[0], answer);
+            assert_eq!((first.status, &first.headers), (other.status, &other.headers), "{path}");
+            assert_eq!(first.bytes, other.bytes, "{path}");
+        }
+    }
 }
 
 #[tokio::test]

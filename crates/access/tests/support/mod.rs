@@ -79,6 +79,7 @@ pub fn text(value: &Value) -> String {
 pub struct Answer {
     pub status: u16,
     pub headers: HeaderMap,
+    pub bytes: Bytes,
     pub body: Value,
 }
 
@@ -89,6 +90,7 @@ async fn read(response: Response) -> Answer {
         status: parts.status.as_u16(),
         headers: parts.headers,
         body: serde_json::from_slice(&bytes).unwrap(),
+        bytes,
     }
 }
 
