@@ -12,6 +12,7 @@ use crate::claim_set::{ClaimSet, fold_name};
 use crate::client::{ApiClient, Scope, Status};
 use crate::items::{ItemKind, ODS_INSTANCE};
 use crate::manage::ManageError;
+use crate::ownership::Ownership;
 use crate::records::{ClientLink, ClientRecord};
 use crate::registry::Registry;
 use crate::secret::{RandomError, Secret, new_key, new_secret, new_secret_id};
@@ -217,6 +218,7 @@ impl Change<'_> {
         is_approved: bool,
         rights: ClientRights,
     ) -> Result<NewClient, ManageError> {
+        let own = self.look_up(|registry| Ownership::in_application(registry, application));
         let record = ClientRecord {
             key: new_key()?,
             application: rights.application,
@@ -226,8 +228,8 @@ impl Change<'_> {
             namespace_prefixes: rights.namespace_prefixes,
             created: self.now,
             status: Status::Active,
-            ownership_tokens: vec![],
-            creator_token: None,
+            ownership_tokens: own.tokens,
+            creator_token: own.creator,
             link: None,
         };
         let secret = self.add_record(&record)?;
@@ -261,7 +263,8 @@ impl Change<'_> {
         Ok(id)
     }
 
-    /// Changes the name of a client, its application, and whether it may call.
+    /// Changes the name of a client, its application, and whether it may call. In another application
+    /// it owns what that one's other clients own.
     ///
     /// # Errors
     ///
@@ -274,7 +277,14 @@ impl Change<'_> {
         is_approved: bool,
     ) -> Result<(), ManageError> {
         let link = self.look_up(|registry| registry.clients.get(key)?.link.clone());
-        let id = link.ok_or_else(|| unknown(key))?.id;
+        let before = link.ok_or_else(|| unknown(key))?;
+        if before.application != application {
+            let own = self.look_up(|registry| Ownership::in_application(registry, application));
+            let tokens = Value::from(own.tokens).to_string();
+            let arguments = vec![key.into(), tokens.into(), own.creator.into()];
+            self.writes.push(Sql::new(sql::OWN_AS, arguments));
+        }
+        let id = before.id;
         self.put_link(key, ClientLink { id, application, name: name.into(), is_approved });
         Ok(())
     }

@@ -27,6 +27,7 @@ mod items;
 mod manage;
 mod nearest;
 mod oauth;
+mod ownership;
 mod recognize;
 mod records;
 mod registry;

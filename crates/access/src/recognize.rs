@@ -184,11 +184,11 @@ impl Access {
 
 /// The live secret that `is_equal` says is the one; asks it as often for no client as for one, and of
 /// no other hash first, so that the time says nothing.
-fn matching_secret<'a>(
-    registered: Option<&'a Registered>,
+fn matching_secret(
+    registered: Option<&Registered>,
     now: Timestamp,
     is_equal: impl Fn(&blake3::Hash) -> bool,
-) -> Option<&'a SecretRecord> {
+) -> Option<&SecretRecord> {
     let decoy = blake3::Hash::from_bytes([0; 32]);
     let secrets = registered.map_or(&[][..], |registered| &registered.secrets);
     let mut matching = None;

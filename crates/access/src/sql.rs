@@ -29,6 +29,9 @@ pub(crate) const ADD_CLIENT: &str = "INSERT INTO api_client (api_key, applicatio
 pub(crate) const GRANT_CLIENT: &str = "UPDATE api_client SET application = ?2, claim_set = ?3, \
      education_organizations = ?4, namespace_prefixes = ?5 WHERE api_key = ?1";
 
+pub(crate) const OWN_AS: &str =
+    "UPDATE api_client SET ownership_tokens = ?2, creator_token = ?3 WHERE api_key = ?1";
+
 pub(crate) const REMOVE_CLIENT: &str = "DELETE FROM api_client WHERE api_key = ?1";
 
 pub(crate) const PUT_LINK: &str = "INSERT INTO application_client (api_key, id, application, name, \

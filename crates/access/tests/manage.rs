@@ -101,8 +101,8 @@ async fn a_list_of_keys_shows_all_but_the_secrets() {
         scopes: vec!["xapi".into(), "data".into(), "data".into()],
         education_organizations: vec![2, 1, 2],
         namespace_prefixes: vec!["uri://b".into(), "uri://a".into(), "uri://b".into()],
-        ownership_tokens: vec![],
-        creator_token: None,
+        ownership_tokens: vec![8],
+        creator_token: Some(7),
     };
     let made = create(&before, asked).await;
     drop(before);
@@ -118,6 +118,8 @@ async fn a_list_of_keys_shows_all_but_the_secrets() {
             "scopes": ["data", "xapi"],
             "educationOrganizations": [1, 2],
             "namespacePrefixes": ["uri://b", "uri://a"],
+            "ownershipTokens": [7, 8],
+            "creatorToken": 7,
             "status": "active",
             "created": NOW.to_string(),
             "revoked": null,

@@ -195,6 +195,8 @@ fn shown(registered: &Registered, now: Timestamp) -> Value {
         "scopes": scope_names(&client.scopes),
         "educationOrganizations": *client.education_organizations,
         "namespacePrefixes": *client.namespace_prefixes,
+        "ownershipTokens": *client.ownership_tokens,
+        "creatorToken": client.creator_token,
         "status": status,
         "created": client.created.to_string(),
         "revoked": revoked,

@@ -156,13 +156,21 @@ impl TestApp {
     /// A client with a new key.
     pub async fn client_with(&self, asked: Manage) -> Client {
         let (key, secret) = self.make_key(asked).await;
+        self.client_of_key(&json!({"key": key, "secret": secret})).await
+    }
+
+    /// A client of the `key` and `secret` of an object.
+    pub async fn client_of_key(&self, made: &Value) -> Client {
         let body = json!({
-            "grant_type": "client_credentials", "client_id": key, "client_secret": secret
+            "grant_type": "client_credentials",
+            "client_id": made["key"],
+            "client_secret": made["secret"],
         });
         let headers = [("content-type", "application/json")];
         let answer = self.send(Method::POST, "/oauth/token", &headers, body.to_string()).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         let token = answer.json()["access_token"].as_str().unwrap().to_owned();
+        let key = made["key"].as_str().unwrap().to_owned();
         Client { app: self.clone(), key, authorization: format!("Bearer {token}") }
     }
 

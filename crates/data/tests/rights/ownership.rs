@@ -1,10 +1,14 @@
 //! The strategy `OwnershipBased`: documents belong to the token of the key that created them.
 
-use homeroom_access::Manage;
+use homeroom_access::{ClientRights, ItemKind, Manage};
+use homeroom_http::Timestamp;
+use serde_json::{Value, json};
 
 use super::town::{define, owners, school_of};
 use crate::app::documents::{student, with};
-use crate::app::{Client, TestApp};
+use crate::app::{Answer, Client, TestApp};
+
+const MISMATCH: &str = "security:authorization:ownership:access-denied:ownership-mismatch";
 
 async fn owner_of(app: &TestApp, creator: Option<i64>, tokens: &[i64]) -> Client {
     let asked = Manage::CreateKey {
@@ -30,18 +34,17 @@ async fn a_key_reads_changes_and_deletes_what_bears_one_of_its_tokens() {
         let ones = one.create("/ed-fi/students", &student("1")).await;
         let twos = two.create("/ed-fi/students", &student("2")).await;
         let nobodys = none.create("/ed-fi/students", &student("3")).await;
-        let mismatch = "security:authorization:ownership:access-denied:ownership-mismatch";
         let missing = "security:authorization:ownership:invalid-data:ownership-uninitialized";
 
         assert_eq!(one.ids("/ed-fi/students").await.len(), 1);
         assert_eq!(two.ids("/ed-fi/students").await.len(), 2);
         assert_eq!(none.ids("/ed-fi/students").await.len(), 0);
         assert_eq!(owner.ids("/ed-fi/students").await.len(), 3);
-        one.get(&twos).await.problem(403, mismatch);
+        one.get(&twos).await.problem(403, MISMATCH);
         one.get(&nobodys).await.problem(403, missing);
         let renamed = |id: &str| with(student(id), "firstName", "Augusta");
-        one.put(&twos, &renamed("2")).await.problem(403, mismatch);
-        one.delete(&twos).await.problem(403, mismatch);
+        one.put(&twos, &renamed("2")).await.problem(403, MISMATCH);
+        one.delete(&twos).await.problem(403, MISMATCH);
         // Who changes a document does not come to own it.
         assert_eq!(two.put(&ones, &renamed("1")).await.status, 204);
         assert_eq!(one.get(&ones).await.status, 200);
@@ -51,5 +54,92 @@ async fn a_key_reads_changes_and_deletes_what_bears_one_of_its_tokens() {
         assert_eq!(none.get("/ed-fi/students/deletes").await.json().as_array().unwrap().len(), 0);
         one.create("/ed-fi/schools", &school_of(11, None)).await;
         assert_eq!(none.ids("/ed-fi/schools").await.len(), 0);
+    }
+}
+
+/// Something of the Admin API, made; its answer.
+async fn made(admin: &Client, path: &str, body: Value) -> Answer {
+    let answer = admin.post(&format!("/adminapi/v2/{path}"), &body).await;
+    assert_eq!(answer.status, 201, "{path} {body}: {answer:?}");
+    answer
+}
+
+/// A caller with the key and the secret that an answer of the Admin API has.
+async fn caller(app: &TestApp, made: &Answer) -> Client {
+    app.client_of_key(&made.json()).await
+}
+
+#[tokio::test]
+async fn the_keys_of_an_application_of_the_admin_api_share_what_they_create() {
+    for owner in owners().await {
+        let app = &owner.app;
+        define(app, "Owners", &["OwnershipBased"]).await;
+        let admin = Manage::CreateKey {
+            claim_set: None,
+            name: None,
+            scopes: vec!["admin".into()],
+            education_organizations: vec![],
+            namespace_prefixes: vec![],
+            ownership_tokens: vec![],
+            creator_token: None,
+        };
+        let admin = app.client_with(admin).await;
+        let vendor = json!({
+            "company": "Acme", "contactName": "Ada", "contactEmailAddress": "ada@acme.org",
+            "namespacePrefixes": "uri://acme.org",
+        });
+        let at = made(&admin, "vendors", vendor).await;
+        let vendor: i64 = at.header("location").rsplit('/').next().unwrap().parse().unwrap();
+        let application = |name: &str| {
+            json!({
+                "applicationName": name, "vendorId": vendor, "claimSetName": "Owners",
+                "educationOrganizationIds": [11], "odsInstanceIds": [1],
+            })
+        };
+        let one = made(&admin, "applications", application("one")).await;
+        let other = made(&admin, "applications", application("other")).await;
+        let key_of = |name: &str, of: &Answer| json!({"name": name, "applicationId": of.json()["id"], "odsInstanceIds": [1]});
+        let further = made(&admin, "apiclients", key_of("further", &one)).await;
+        let (first, second, stranger) =
+            (caller(app, &one).await, caller(app, &further).await, caller(app, &other).await);
+
+        let path = first.create("/ed-fi/students", &student("1")).await;
+        second.create("/ed-fi/students", &student("2")).await;
+        stranger.create("/ed-fi/students", &student("3")).await;
+
+        assert_eq!(first.ids("/ed-fi/students").await.len(), 2, "{app}");
+        assert_eq!(second.ids("/ed-fi/students").await.len(), 2, "{app}");
+        assert_eq!(stranger.ids("/ed-fi/students").await.len(), 1, "{app}");
+        stranger.get(&path).await.problem(403, MISMATCH);
+        // A key that goes to another application owns what that one's keys own.
+        let moved = format!("/adminapi/v2/apiclients/{}", further.json()["id"]);
+        assert_eq!(admin.put(&moved, &key_of("further", &other)).await.status, 200);
+        second.get(&path).await.problem(403, MISMATCH);
+        assert_eq!(second.ids("/ed-fi/students").await, stranger.ids("/ed-fi/students").await);
+    }
+}
+
+#[tokio::test]
+async fn a_further_key_of_an_application_owns_what_its_first_key_owns() {
+    for owner in owners().await {
+        let app = &owner.app;
+        define(app, "Owners", &["OwnershipBased"]).await;
+        let first = owner_of(app, Some(7), &[8]).await;
+        let path = first.create("/ed-fi/students", &student("1")).await;
+        let mut change = app.access.begin_change(Timestamp::now()).await.unwrap();
+        let (application, rights) = change.look_up(|registry| {
+            let mut ids = registry.items(ItemKind::Application).map(|(id, _)| id);
+            let is_of = |id: &i64| registry.clients_of(*id).any(|c| c.client.key == first.key);
+            let id = ids.find(is_of).unwrap();
+            let client = registry.clients_of(id).next().unwrap().client;
+            (id, ClientRights::from(&client))
+        });
+
+        let made = change.add_client(application, "further", true, rights).unwrap();
+        change.commit().await.unwrap();
+
+        let made = json!({"key": made.key, "secret": made.secret.expose()});
+        let further = app.client_of_key(&made).await;
+        assert_eq!(further.get(&path).await.status, 200, "{app}");
     }
 }
