@@ -33,15 +33,68 @@ impl Dialect {
         }
     }
 
-    /// A table with a column `x`: the whole numbers of a JSON array that is an argument.
+    /// Joins a table's rows `on` a condition to each row that stands before it. SQLite keeps the
+    /// order of a cross join; PostgreSQL plans what has an `OFFSET` by itself, and so by the index
+    /// that the condition fits, whatever it thinks of the tables' sizes.
+    pub(crate) fn each(self, table: &str, alias: &str, on: &str) -> String {
+        match self {
+            Self::Sqlite => format!("CROSS JOIN {table} {alias} ON {on}"),
+            Self::Postgres => format!("CROSS JOIN LATERAL {}", alone(table, alias, on)),
+        }
+    }
+
+    /// As [`Dialect::each`]; a row without any gets one of nulls.
+    pub(crate) fn each_or_null(self, table: &str, alias: &str, on: &str) -> String {
+        match self {
+            Self::Sqlite => format!("LEFT JOIN {table} {alias} ON {on}"),
+            Self::Postgres => format!("LEFT JOIN LATERAL {} ON TRUE", alone(table, alias, on)),
+        }
+    }
+
+    /// Joins the rows of a query with one column `id` to each row that stands before it, as a table
+    /// `e` with a column `id`. SQLite knows no lateral query, but functions that give tables.
+    pub(crate) fn each_of(self, query: &str) -> String {
+        match self {
+            Self::Sqlite => {
+                format!("CROSS JOIN json_each((SELECT json_group_array(id) FROM ({query}))) e")
+            }
+            Self::Postgres => format!("CROSS JOIN LATERAL ({query}) e"),
+        }
+    }
+
+    /// The column `id` of [`Dialect::each_of`].
+    pub(crate) fn each_id(self) -> &'static str {
+        match self {
+            Self::Sqlite => "e.value",
+            Self::Postgres => "e.id",
+        }
+    }
+
+    /// A table with a column `x`: the whole numbers of an argument that is a [`Dialect::list`].
     pub(crate) fn numbers(self, argument: &str) -> String {
         match self {
             Self::Sqlite => format!("(SELECT value AS x FROM json_each({argument}))"),
-            Self::Postgres => format!(
-                "(SELECT CAST(e AS bigint) AS x \
-                  FROM json_array_elements_text(CAST(CAST({argument} AS text) AS json)) e)"
-            ),
+            Self::Postgres => {
+                format!("(SELECT x FROM unnest(CAST(CAST({argument} AS text) AS bigint[])) x)")
+            }
         }
+    }
+
+    /// Numbers as one argument.
+    pub(crate) fn list(self, numbers: impl IntoIterator<Item = i64>) -> Value {
+        let (open, close) = match self {
+            Self::Sqlite => ('[', ']'),
+            Self::Postgres => ('{', '}'),
+        };
+        let mut text = String::from(open);
+        for number in numbers {
+            if text.len() > 1 {
+                text.push(',');
+            }
+            text.push_str(&number.to_string());
+        }
+        text.push(close);
+        text.into()
     }
 
     /// A table of `n` and `id`: pairs of numbers, a JSON array of them being the first argument.
@@ -179,6 +232,11 @@ impl Dialect {
             Self::Postgres => format!("{field} = {}", bind(value.to_string().as_str().into())),
         }
     }
+}
+
+/// Rows of a table that are found by themselves.
+fn alone(table: &str, alias: &str, on: &str) -> String {
+    format!("(SELECT * FROM {table} {alias} WHERE {on} OFFSET 0) {alias}")
 }
 
 /// A text with `$1`, `$2` … in the place of `?1`, `?2` …; what stands in quotes stays.

@@ -2,6 +2,7 @@
 //! what little leads to, who may see much from the order of creation.
 
 mod check;
+mod merge;
 mod scan;
 mod through;
 
@@ -83,28 +84,16 @@ async fn rows<S: Source>(source: &S, ids: &[i64]) -> Result<Vec<Row>, S::Error> 
     }
     let columns: Vec<_> = crate::row::COLUMNS.split(", ").map(|c| format!("d.{c}")).collect();
     let text = format!(
-        "SELECT {} FROM {} i {} doc d ON d.id = i.x",
+        "SELECT {} FROM {} i {}",
         columns.join(", "),
         S::DIALECT.numbers("?1"),
-        S::DIALECT.join()
+        S::DIALECT.each("doc", "d", "d.id = i.x")
     );
-    let statement = Statement { text, arguments: vec![array(ids.iter().copied())] };
+    let arguments = vec![S::DIALECT.list(ids.iter().copied())];
+    let statement = Statement { text, arguments };
     let mut rows = source.documents(&statement, &mut Bytes::default()).await?;
     rows.sort_unstable_by_key(|row| row.id);
     Ok(rows)
-}
-
-/// Numbers as the one argument that [`crate::dialect::Dialect::numbers`] takes.
-fn array(numbers: impl IntoIterator<Item = i64>) -> crate::sql::Value {
-    let mut text = String::from("[");
-    for number in numbers {
-        if text.len() > 1 {
-            text.push(',');
-        }
-        text.push_str(&number.to_string());
-    }
-    text.push(']');
-    text.into()
 }
 
 /// Numbers by the number they belong to.

@@ -44,13 +44,13 @@ impl Statement {
         arguments.push(i64::try_from(query.skip).unwrap_or(i64::MAX).into());
         let columns: Vec<_> = COLUMNS.split(", ").map(|column| format!("d.{column}")).collect();
         let text = format!(
-            "SELECT {} FROM (SELECT {id} AS id FROM {} WHERE {} ORDER BY {}{id} LIMIT ?{limit} OFFSET ?{}) p {} doc d ON d.id = p.id",
+            "SELECT {} FROM (SELECT {id} AS id FROM {} WHERE {} ORDER BY {}{id} LIMIT ?{limit} OFFSET ?{}) p {}",
             columns.join(", "),
             candidates.from,
             candidates.filter,
             if driver == Driver::Changes { "+" } else { "" },
             arguments.len(),
-            dialect.join(),
+            dialect.each("doc", "d", "d.id = p.id"),
             id = candidates.id,
         );
         Self { text, arguments }
@@ -70,12 +70,12 @@ impl Statement {
         let limit = arguments.len();
         arguments.push(i64::try_from(References::head_bytes(marks)).unwrap_or(i64::MAX).into());
         let text = format!(
-            "SELECT h.id, substr(h.refs, 1, {}) FROM (SELECT {id} AS id FROM {} WHERE {} ORDER BY {}{id} LIMIT ?{limit}) p {} doc h ON h.id = p.id",
+            "SELECT h.id, substr(h.refs, 1, {}) FROM (SELECT {id} AS id FROM {} WHERE {} ORDER BY {}{id} LIMIT ?{limit}) p {}",
             dialect.whole(&format!("?{}", arguments.len())),
             candidates.from,
             candidates.filter,
             if driver == Driver::Changes { "+" } else { "" },
-            dialect.join(),
+            dialect.each("doc", "h", "h.id = p.id"),
             id = candidates.id,
         );
         Self { text, arguments }

@@ -8,7 +8,7 @@ use homeroom_store::{
     Plan, References, Start, Store, Tie, Tombstone, Way, Write,
 };
 
-use crate::support::{Done, create, document, key, stores};
+use crate::support::{Done, create, create_all, document, key, names, stores};
 
 /// Kinds of documents and labels of ties.
 struct Names {
@@ -270,6 +270,58 @@ fn a_list_within_bounds_has_what_an_obvious_reckoning_has() {
             world.list(world.names.person, bounds(now), 9),
         );
         assert!(past.len() > now.len() && now.iter().all(|id| past.contains(id)));
+    }
+}
+
+#[test]
+fn what_few_and_very_many_belong_to_comes_in_order_and_each_once() {
+    for (store, paper, organization) in stores() {
+        let above = store.kinds(&["above".to_owned()]).unwrap()[0];
+        let organizations = (0..20).map(|n| {
+            let mut new = document(organization, &number(n).to_string(), vec![]);
+            new.ties = vec![Tie { label: above, item: number(n), holder: number(n) }];
+            new
+        });
+        create_all(&store, organizations.collect());
+        let document_of =
+            |n: usize| store.target_blocking(key(&number(n).to_string())).unwrap().unwrap().0;
+        // One has nearly all, another its few at the end; a tenth are of two.
+        let of = |n: usize| match n {
+            1_195.. => 19,
+            n if n % 7 == 0 => n / 7 % 18,
+            _ => 3,
+        };
+        let documents: Vec<DocumentId> = (0..20).map(document_of).collect();
+        let papers = (0..1_200).map(|n| {
+            let others = [of(n)].into_iter().chain((n % 10 == 0).then_some((n / 10) % 20));
+            let others: BTreeSet<DocumentId> = others.map(|at| documents[at]).collect();
+            let mut new = document(paper, &format!("paper {n}"), others.into_iter().collect());
+            new.references.marks = vec![Some(number(of(n)))];
+            new
+        });
+        create_all(&store, papers.collect());
+        let numbers: Vec<i64> = (0..20).filter(|n| *n != 5).map(number).collect();
+        let way = Way { steps: [].into(), up: above, past: false };
+        let test =
+            MarkTest::Reaches { mark: 0, way, numbers: numbers.into(), leads: Leads::Reference };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+
+        for limit in [1, 7, 450] {
+            let (mut found, mut after) = (vec![], DocumentId(0));
+            let bounds = Bounds(vec![vec![vec![test.clone()]]]);
+            let query = ListQuery { bounds, limit, ..ListQuery::all(paper) };
+            while limit > 1 || found.len() < 30 {
+                let page = runtime.block_on(store.list(ListQuery { after, ..query.clone() }));
+                let page = page.unwrap().rows;
+                let Some(last) = page.last() else { break };
+                after = last.id;
+                found.extend(names(&page));
+            }
+
+            let expected = (0..1_200).filter(|n| of(*n) != 5).map(|n| format!("paper {n}"));
+            let expected: Vec<String> = expected.take(if limit > 1 { 1_200 } else { 30 }).collect();
+            assert_eq!(found, expected, "pages of {limit}");
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::id::KindId;
 use crate::list::{Bounds, Leads, MarkTest};
-use crate::select::bounds::{array, pairs};
+use crate::select::bounds::pairs;
 use crate::select::{Head, Source, Statement};
 use crate::tie::Way;
 
@@ -160,9 +160,9 @@ impl Check {
     ) -> Result<HashMap<i64, Vec<i64>>, S::Error> {
         let select = |table: &str| {
             format!(
-                "SELECT t.item, t.holder FROM {} i {} {table} t ON t.label = ?2 AND t.item = i.x",
+                "SELECT t.item, t.holder FROM {} i {}",
                 S::DIALECT.numbers("?1"),
-                S::DIALECT.join()
+                S::DIALECT.each(table, "t", "t.label = ?2 AND t.item = i.x")
             )
         };
         let text = if self.past {
@@ -170,7 +170,7 @@ impl Check {
         } else {
             select("tie")
         };
-        let arguments = vec![array(items.iter().copied()), i64::from(label.0).into()];
+        let arguments = vec![S::DIALECT.list(items.iter().copied()), i64::from(label.0).into()];
         pairs(source, &Statement { text, arguments }).await
     }
 
@@ -197,12 +197,14 @@ impl Set {
         let text = format!(
             "WITH RECURSIVE set_of (x) AS ( \
                SELECT x FROM {} n UNION \
-               SELECT t.{to} FROM set_of s JOIN tie t ON t.label = ?2 AND t.{from} = s.x) \
-             SELECT s.x, COALESCE(t.via, 0) FROM set_of s LEFT JOIN tie t \
-               ON t.label = ?2 AND t.item = s.x AND t.holder = s.x",
-            S::DIALECT.numbers("?1")
+               SELECT t.{to} FROM set_of s {}) \
+             SELECT s.x, COALESCE(t.via, 0) FROM set_of s {}",
+            S::DIALECT.numbers("?1"),
+            S::DIALECT.each("tie", "t", &format!("t.label = ?2 AND t.{from} = s.x")),
+            S::DIALECT.each_or_null("tie", "t", "t.label = ?2 AND t.item = s.x AND t.holder = s.x"),
         );
-        let arguments = vec![array(numbers.iter().copied()), i64::from(label.0).into()];
+        let label = i64::from(label.0).into();
+        let arguments = vec![S::DIALECT.list(numbers.iter().copied()), label];
         let mut set = Self::default();
         for row in source.numbers(&Statement { text, arguments }).await? {
             set.numbers.extend(row.first());
