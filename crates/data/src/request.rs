@@ -5,7 +5,7 @@ use std::sync::Arc;
 use homeroom_access::{Action, Call, Grant, Phase, authorize, authorize_upsert};
 use homeroom_http::{Kind, Problem, Query, Response, json_response};
 use homeroom_model::{Resource, ResourceKind};
-use homeroom_store::{Condition, DocumentId, ListQuery, Refused, Row, Uuid};
+use homeroom_store::{Condition, DocumentId, ListQuery, Refused, Row, StoreError, Uuid};
 use http::StatusCode;
 use tokio::sync::Semaphore;
 
@@ -58,22 +58,7 @@ pub async fn list(api: DataApi, call: Call) -> Result<Response, Problem> {
     let grant = authorize(call.client(), resource, Action::Read)?;
     let query = call.query()?;
     let paging = Paging::read(&query)?;
-    let mut filter = filter::read(&api.catalog, &api.store, resource, &query).await?;
-    if let Some(prefixes) = &grant.namespace_prefixes {
-        filter.conditions.push(namespace_condition(resource, prefixes));
-    }
-    let list = ListQuery {
-        kind: api.catalog.kind(resource.id),
-        after: paging.after,
-        upto: paging.upto,
-        changed: paging.changed,
-        targets: filter.targets,
-        conditions: filter.conditions,
-        bounds: rights::bounds(&api.catalog, resource, &grant),
-        through: vec![],
-        skip: paging.skip,
-        limit: paging.limit,
-    };
+    let list = asked_for(&api, resource, &grant, &query, &paging).await?;
     let total = if paging.total_count {
         let whole = ListQuery { after: DocumentId(0), upto: DocumentId(i64::MAX), ..list.clone() };
         Some(api.store.count(whole).await.map_err(problem_of)?)
@@ -83,6 +68,32 @@ pub async fn list(api: DataApi, call: Call) -> Result<Response, Problem> {
     let page = api.store.list(list).await.map_err(problem_of)?;
     let next = page.rows.last().map(|row| PageToken { after: row.id, upto: paging.upto }.write());
     Ok(respond::page(&api.catalog, &page.rows, next, total))
+}
+
+/// The list of what a query string asks for, as far as a grant reaches.
+async fn asked_for(
+    api: &DataApi,
+    resource: &Resource,
+    grant: &Grant,
+    query: &Query,
+    paging: &Paging,
+) -> Result<ListQuery, Problem> {
+    let mut filter = filter::read(&api.catalog, &api.store, resource, query).await?;
+    if let Some(prefixes) = &grant.namespace_prefixes {
+        filter.conditions.push(namespace_condition(resource, prefixes));
+    }
+    Ok(ListQuery {
+        kind: api.catalog.kind(resource.id),
+        after: paging.after,
+        upto: paging.upto,
+        changed: paging.changed,
+        targets: filter.targets,
+        conditions: filter.conditions,
+        bounds: rights::bounds(&api.catalog, resource, grant),
+        through: vec![],
+        skip: paging.skip,
+        limit: paging.limit,
+    })
 }
 
 /// Creates the document, or replaces the one that has the same identity.
@@ -118,10 +129,11 @@ pub async fn delete(api: DataApi, call: Call) -> Result<Response, Problem> {
     Ok(homeroom_http::empty_response(StatusCode::NO_CONTENT))
 }
 
-/// Cuts a resource into runs that can be paged side by side.
+/// Cuts what the caller may read of a resource, and asks for, into runs that can be paged side by
+/// side.
 pub async fn partitions(api: DataApi, call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
-    authorize(call.client(), resource, Action::Read)?;
+    let grant = authorize(call.client(), resource, Action::Read)?;
     let query = call.query()?;
     let parts = match query.get("number").map(str::parse::<u64>) {
         None => 5,
@@ -131,8 +143,16 @@ pub async fn partitions(api: DataApi, call: Call) -> Result<Response, Problem> {
                 .error(format!("number must be a whole number from 1 to {PARTITIONS_MAX}.")));
         }
     };
-    let kind = api.catalog.kind(resource.id);
-    let cuts = api.store.cuts(kind, parts, u64::from(PAGE_MAX) * 5).await.map_err(problem_of)?;
+    let paging = Paging::read(&query)?;
+    let list = asked_for(&api, resource, &grant, &query, &paging).await?;
+    let (kind, smallest) = (list.kind, u64::from(PAGE_MAX) * 5);
+    let whole = ListQuery { after: DocumentId(0), upto: DocumentId(i64::MAX), ..list };
+    let cuts = match api.store.cuts(whole, parts, smallest).await {
+        // Runs of unlike length can be paged, too.
+        Err(StoreError::Deadline(_)) => api.store.cuts(ListQuery::all(kind), parts, smallest).await,
+        cuts => cuts,
+    };
+    let cuts = cuts.map_err(problem_of)?;
     let mut after = DocumentId(0);
     let mut tokens = vec![];
     for upto in cuts.into_iter().chain([DocumentId(i64::MAX)]) {

@@ -267,18 +267,20 @@ impl Postgres {
         self.0.reads.list(is_long, read).await
     }
 
-    /// Cuts a kind's documents into runs; gives the last id of each run but the last.
+    /// Cuts what a list would give into runs; gives the last id of each run but the last.
     pub(crate) async fn cuts(
         &self,
-        kind: KindId,
+        is_long: bool,
+        query: ListQuery,
         parts: u64,
         smallest: u64,
     ) -> Result<Vec<DocumentId>, StoreError> {
+        let query = &query;
         let read = |connection| async move {
             let lists = Lists(connection);
-            lists.on_one_state(select::cuts(&lists, kind, parts, smallest)).await
+            lists.on_one_state(select::cuts(&lists, query, parts, smallest)).await
         };
-        self.0.reads.list(false, read).await
+        self.0.reads.list(is_long, read).await
     }
 
     /// Runs a reading statement that takes no longer than to find an index entry.

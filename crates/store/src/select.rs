@@ -126,21 +126,27 @@ pub(crate) async fn count<S: Source>(source: &S, query: &ListQuery) -> Result<u6
     Ok(first(source.numbers(&Statement::count(S::DIALECT, query, driver)).await?)?)
 }
 
-/// Cuts a kind's documents into at most `parts` runs of about equal size, none smaller than
-/// `smallest`; gives the last id of each run but the last.
+/// Cuts what a list query would give without `skip` and `limit` into at most `parts` runs of about
+/// equal size, none much smaller than `smallest`; gives the last id of each run but the last.
 pub(crate) async fn cuts<S: Source>(
     source: &S,
-    kind: KindId,
+    query: &ListQuery,
     parts: u64,
     smallest: u64,
 ) -> Result<Vec<DocumentId>, S::Error> {
-    let total = count(source, &ListQuery::all(kind)).await?;
+    if query.finds_nothing() {
+        return Ok(vec![]);
+    }
+    if !query.is_kept_count() {
+        return bounds::cuts(source, query, parts, smallest).await;
+    }
+    let total = count(source, query).await?;
     let runs = (total / smallest.max(1)).min(parts).max(1);
     let mut cuts = vec![];
     for run in 1..runs {
         let upto = u128::from(total) * u128::from(run) / u128::from(runs);
         let upto = u64::try_from(upto).unwrap_or(total);
-        cuts.extend(id_after_skipping(source, kind, DocumentId(0), upto).await?);
+        cuts.extend(id_after_skipping(source, query.kind, DocumentId(0), upto).await?);
     }
     Ok(cuts)
 }

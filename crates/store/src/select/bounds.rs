@@ -3,6 +3,7 @@
 
 mod check;
 mod merge;
+mod sample;
 mod scan;
 mod through;
 
@@ -14,6 +15,7 @@ use crate::list::{ListQuery, Page};
 use crate::row::Row;
 use crate::select::{Bytes, Source, Statement};
 use check::Checks;
+use sample::Sample;
 use scan::Scan;
 use through::Throughs;
 
@@ -31,7 +33,8 @@ pub(super) async fn page<S: Source>(source: &S, query: &ListQuery) -> Result<Pag
         let passed_over = usize::try_from(skip).unwrap_or(usize::MAX).min(found.len());
         skip -= passed_over as u64;
         ids.extend(found.into_iter().skip(passed_over).take(limit - ids.len()));
-        limit - ids.len()
+        let left = usize::try_from(skip).unwrap_or(usize::MAX);
+        if ids.len() == limit { 0 } else { left.saturating_add(limit - ids.len()) }
     };
     let wanted = limit.saturating_add(usize::try_from(query.skip).unwrap_or(usize::MAX));
     walk(source, query, wanted, &mut pass).await?;
@@ -47,6 +50,23 @@ pub(super) async fn count<S: Source>(source: &S, query: &ListQuery) -> Result<u6
     };
     walk(source, query, CHUNK_MAX, &mut pass).await?;
     Ok(count)
+}
+
+/// Cuts all documents of a list into at most `parts` runs of about equal size, none much smaller than
+/// `smallest`; gives the last one of each run but the last.
+pub(super) async fn cuts<S: Source>(
+    source: &S,
+    query: &ListQuery,
+    parts: u64,
+    smallest: u64,
+) -> Result<Vec<DocumentId>, S::Error> {
+    let mut sample = Sample::default();
+    let mut pass = |found: Vec<i64>| {
+        found.into_iter().for_each(|id| sample.take(id));
+        CHUNK_MAX
+    };
+    walk(source, query, CHUNK_MAX, &mut pass).await?;
+    Ok(sample.cuts(parts, smallest))
 }
 
 /// Gives the numbers of documents that pass, in order, until `pass` wants no more.

@@ -4,7 +4,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use crate::dialect::Dialect;
 use crate::error::StoreError;
-use crate::id::{DocumentId, KindId};
+use crate::id::DocumentId;
 use crate::list::{ListQuery, Page};
 use crate::row::{References, Row};
 use crate::select::{self, Bytes, Head, Source, Statement, at_once};
@@ -28,11 +28,11 @@ pub(crate) fn count(connection: &Connection, query: &ListQuery) -> Result<u64, S
 /// Cuts a kind's documents into runs; gives the last id of each run but the last.
 pub(crate) fn cuts(
     connection: &Connection,
-    kind: KindId,
+    query: &ListQuery,
     parts: u64,
     smallest: u64,
 ) -> Result<Vec<DocumentId>, StoreError> {
-    at_once(select::cuts(&File(connection), kind, parts, smallest))
+    at_once(select::cuts(&File(connection), query, parts, smallest))
 }
 
 /// How documents stand to a test.

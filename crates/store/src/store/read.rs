@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use crate::error::StoreError;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
@@ -203,25 +204,31 @@ impl Store {
         }
     }
 
-    /// Cuts a kind's documents into at most `parts` runs of at least `smallest`; gives the last id
-    /// of each run but the last.
+    /// Cuts what a list would give without `skip` and `limit` into at most `parts` runs of at least
+    /// about `smallest`; gives the last id of each run but the last.
     ///
     /// # Errors
     ///
     /// As [`Store::list`].
     pub async fn cuts(
         &self,
-        kind: KindId,
+        query: ListQuery,
         parts: u64,
         smallest: u64,
     ) -> Result<Vec<DocumentId>, StoreError> {
+        let is_long = query.is_long_count();
         match &*self.engine {
             Engine::Sqlite(sqlite) => {
-                let cuts = move |c: &_| sqlite::cuts(c, kind, parts, smallest);
-                sqlite.lister.read(false, self.list_deadline, cuts).await
+                let cuts = move |c: &_| sqlite::cuts(c, &query, parts, smallest);
+                sqlite.lister.read(is_long, self.list_deadline, cuts).await
             }
-            Engine::Postgres(postgres) => postgres.cuts(kind, parts, smallest).await,
+            Engine::Postgres(postgres) => postgres.cuts(is_long, query, parts, smallest).await,
         }
+    }
+
+    /// Longest time that a list may take.
+    pub fn list_deadline(&self) -> Duration {
+        self.list_deadline
     }
 
     /// Runs a reading statement that takes no longer than to find an index entry; on PostgreSQL it

@@ -1,11 +1,13 @@
 //! Documents, lists, files: what holds from day to day.
 
+use std::sync::Arc;
+
 use homeroom_store::{
-    Answer, Ask, Condition, Decision, KindId, ListQuery, Options, Plan, Refused, Sql, StandardName,
-    Store, StoreError, StoreUrl, Uuid, Value, Write, trial,
+    Answer, Ask, Bounds, Condition, Decision, KindId, ListQuery, MarkTest, Options, Plan, Refused,
+    Sql, StandardName, Store, StoreError, StoreUrl, Uuid, Value, Write, trial,
 };
 
-use crate::support::{Done, Place, create, delete, document, key, names, stores};
+use crate::support::{Done, Place, create, create_all, delete, document, key, names, stores};
 
 #[test]
 fn a_document_is_found_by_id_and_by_identity() {
@@ -105,7 +107,7 @@ async fn lists_come_in_order_of_creation_and_count_exactly_at_any_depth() {
             assert_eq!(names(&page.rows), want, "skip {skip}");
         }
         assert_eq!(store.count(ListQuery::all(a)).await.unwrap(), expected.len() as u64);
-        let cuts = store.cuts(a, 4, 100).await.unwrap();
+        let cuts = store.cuts(ListQuery::all(a), 4, 100).await.unwrap();
         assert_eq!(cuts.len(), 3);
     }
 }
@@ -137,6 +139,20 @@ async fn filters_windows_and_targets_agree_with_a_plain_walk() {
         assert_eq!(both, ["n6", "n12", "n18", "n24"]);
         let window = list(ListQuery { changed: Some((10, 12)), ..ListQuery::all(a) }).await;
         assert_eq!(window, ["n7", "n8", "n9"]);
+        let numbered = Condition::StartsWith { path: "$.name".into(), prefixes: vec!["n1".into()] };
+        for query in [
+            ListQuery { conditions: vec![numbered.clone()], ..ListQuery::all(a) },
+            ListQuery { changed: Some((10, 40)), ..ListQuery::all(a) },
+            ListQuery { targets: vec![t1], ..ListQuery::all(a) },
+            ListQuery { targets: vec![t1], conditions: vec![numbered], ..ListQuery::all(a) },
+        ] {
+            let rows = store.list(query.clone()).await.unwrap().rows;
+            let last = |run: usize| rows[rows.len() * run / 3 - 1].id;
+            let cuts = store.cuts(query, 3, 1).await.unwrap();
+            assert_eq!(cuts, [last(1), last(2)]);
+        }
+        let nothing = ListQuery { conditions: vec![Condition::Never], ..ListQuery::all(a) };
+        assert_eq!(store.cuts(nothing, 3, 1).await.unwrap(), []);
         let text = Condition::Text { paths: vec!["$.name".into()], value: "N8".into(), fold: true };
         assert_eq!(list(ListQuery { conditions: vec![text], ..ListQuery::all(a) }).await, ["n8"]);
         let by_key = ListQuery { conditions: vec![Condition::Key(key("n5"))], ..ListQuery::all(a) };
@@ -287,5 +303,28 @@ async fn a_read_that_takes_too_long_is_interrupted() {
 
         assert!(matches!(found, Err(StoreError::Deadline(_))), "{found:?}");
         assert_eq!(store.query(Sql::new("SELECT 5", vec![])).await.unwrap(), [[Value::Integer(5)]]);
+    }
+}
+
+#[tokio::test]
+async fn a_list_within_bounds_is_interrupted_however_far_an_offset_takes_it() {
+    let place = Place::new();
+    let (store, kind) = place.open();
+    let documents = (0..20_000).map(|at| document(kind, &format!("n{at}"), vec![]));
+    create_all(&store, documents.collect());
+    drop(store);
+    let mut options = place.options();
+    options.list_deadline = std::time::Duration::from_millis(1);
+    let store = Store::open(&options).unwrap();
+    let one_of = MarkTest::OneOf { mark: 0, numbers: Arc::new([1]) };
+    let bounds = Bounds(vec![vec![vec![one_of]]]);
+    for skip in [0, 10_000, u64::MAX] {
+        let query = ListQuery { bounds: bounds.clone(), skip, limit: 1, ..ListQuery::all(kind) };
+
+        let found = store.list(query.clone()).await;
+        let counted = store.count(query).await;
+
+        assert!(matches!(found, Err(StoreError::Deadline(_))), "{skip}: {found:?}");
+        assert!(matches!(counted, Err(StoreError::Deadline(_))), "{skip}: {counted:?}");
     }
 }

@@ -187,6 +187,10 @@ impl World {
         let skipped: Vec<i64> = skipped.unwrap().rows.iter().map(|row| row.id.0).collect();
         let rest = &ids[ids.len() / 2..];
         assert_eq!(skipped, rest[..rest.len().min(limit as usize)], "passing over {skip}");
+        let cuts = runtime.block_on(self.store.cuts(query.clone(), 3, 2)).unwrap();
+        let runs = (ids.len() / 2).clamp(1, 3);
+        let last = |run| DocumentId(ids[ids.len() * run / runs - 1]);
+        assert_eq!(cuts, (1..runs).map(last).collect::<Vec<_>>(), "{} cut", ids.len());
         assert_eq!(runtime.block_on(self.store.count(query)).unwrap(), ids.len() as u64);
         ids
     }

@@ -1,6 +1,7 @@
 //! Which indexes the statements use, and what lists of many documents give.
 
 use super::*;
+use crate::id::KindId;
 use crate::list::Condition;
 use crate::select::Driver;
 use crate::{NaturalKey, Store};

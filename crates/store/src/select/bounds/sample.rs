@@ -1,0 +1,83 @@
+//! Every so-manieth of numbers that come one by one: where a list is cut, without keeping all of it.
+
+use crate::id::DocumentId;
+
+/// Most numbers that are kept.
+const KEPT_MAX: usize = 1 << 16;
+
+/// A sample of numbers in order.
+pub(super) struct Sample {
+    seen: u64,
+    /// One of so many is kept.
+    every: u64,
+    kept: Vec<i64>,
+}
+
+impl Default for Sample {
+    fn default() -> Self {
+        Self { seen: 0, every: 1, kept: vec![] }
+    }
+}
+
+impl Sample {
+    /// Takes the next number.
+    pub(super) fn take(&mut self, number: i64) {
+        self.seen += 1;
+        if !self.seen.is_multiple_of(self.every) {
+            return;
+        }
+        self.kept.push(number);
+        if self.kept.len() == KEPT_MAX {
+            self.kept = self.kept.iter().skip(1).step_by(2).copied().collect();
+            self.every *= 2;
+        }
+    }
+
+    /// Cuts all that were taken into at most `parts` runs of about equal length, none much shorter
+    /// than `smallest`; the last of each run but the last.
+    pub(super) fn cuts(&self, parts: u64, smallest: u64) -> Vec<DocumentId> {
+        let runs = (self.seen / smallest.max(1)).min(parts).max(1);
+        let at = |run: u64| {
+            let upto = u128::from(self.seen) * u128::from(run) / u128::from(runs);
+            let index = (upto / u128::from(self.every)).checked_sub(1)?;
+            self.kept.get(usize::try_from(index).ok()?).copied()
+        };
+        let mut cuts: Vec<DocumentId> = (1..runs).filter_map(at).map(DocumentId).collect();
+        cuts.dedup();
+        cuts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lengths of the runs into which the numbers from 1 on are cut.
+    fn lengths(count: i64, parts: u64, smallest: u64) -> Vec<i64> {
+        let mut sample = Sample::default();
+        (1..=count).for_each(|number| sample.take(number));
+        let mut before = 0;
+        let cuts = sample.cuts(parts, smallest).into_iter().map(|id| id.0).chain([count]);
+        cuts.map(|cut| cut - std::mem::replace(&mut before, cut)).collect()
+    }
+
+    #[test]
+    fn runs_are_of_equal_length_and_not_too_short() {
+        assert_eq!(lengths(0, 5, 10), [0]);
+        assert_eq!(lengths(19, 5, 10), [19]);
+        assert_eq!(lengths(100, 5, 10), [20; 5]);
+        assert_eq!(lengths(40, 5, 10), [10; 4]);
+        assert_eq!(lengths(7, 200, 0), [1; 7]);
+    }
+
+    #[test]
+    fn however_many_are_taken_few_are_kept_and_runs_stay_about_equal() {
+        let all = lengths(1_000_000, 8, 2_500);
+
+        assert_eq!(all.len(), 8);
+        assert!(all.iter().all(|length| (124_900..125_100).contains(length)), "{all:?}");
+        let mut sample = Sample::default();
+        (1..=1_000_000).for_each(|number| sample.take(number));
+        assert!(sample.kept.len() < KEPT_MAX);
+    }
+}
