@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use homeroom_access::{Grant, Phase, namespace_subject};
 use homeroom_http::{Kind, Problem};
 use homeroom_model::Resource;
-use homeroom_store::{References, Sql, Start, Uuid, Value};
+use homeroom_store::{References, Sql, Start, StoreError, Uuid, Value};
+use tokio::time::{Instant, timeout_at};
 
 use crate::json::{Json, member_text};
 use crate::paging::Paging;
@@ -13,6 +14,9 @@ use crate::{DataApi, problem_of, rights};
 
 /// How many are looked at at once.
 const CHUNK: u16 = 1_000;
+
+/// How many ways are followed at once.
+const REACHED_AT_ONCE: usize = 64;
 
 /// A page of deletions.
 pub(crate) struct Deletes {
@@ -30,17 +34,29 @@ struct Deleted {
     marks: Vec<Option<i64>>,
 }
 
-/// Lists deletions within a grant.
+/// Lists deletions within a grant, in no more time than a list may take.
 ///
 /// # Errors
 ///
 /// 501 where the grant goes by a namespace that is no part of the identity: deletions do not keep
-/// it. The store's own.
+/// it. 503 when it takes too long; the store's own.
 pub(crate) async fn list(
     api: &DataApi,
     resource: &Resource,
     grant: &Grant,
     paging: &Paging,
+) -> Result<Deletes, Problem> {
+    let end = Instant::now() + api.list_deadline;
+    let listed = timeout_at(end, look_through(api, resource, grant, paging, end)).await;
+    listed.unwrap_or_else(|_| Err(told(StoreError::Deadline(api.list_deadline))))
+}
+
+async fn look_through(
+    api: &DataApi,
+    resource: &Resource,
+    grant: &Grant,
+    paging: &Paging,
+    end: Instant,
 ) -> Result<Deletes, Problem> {
     let namespace = match (&grant.namespace_prefixes, namespace_subject(resource)) {
         (Some(_), Some(subject)) => {
@@ -62,8 +78,11 @@ pub(crate) async fn list(
     let (mut body, mut given, mut total) = (String::from("["), 0, 0);
     let mut after = min.saturating_sub(1);
     loop {
+        if Instant::now() >= end {
+            return Err(told(StoreError::Deadline(api.list_deadline)));
+        }
         let arguments = vec![kind.into(), after.into(), max.into(), i64::from(CHUNK).into()];
-        let rows = api.store.query(Sql::new(DELETES, arguments)).await.map_err(problem_of)?;
+        let rows = api.store.query(Sql::new(DELETES, arguments)).await.map_err(told)?;
         let is_last = rows.len() < usize::from(CHUNK);
         let deleted = rows.iter().map(|row| read(row)).collect::<Result<Vec<Deleted>, _>>()?;
         if let Some(last) = deleted.last() {
@@ -118,6 +137,19 @@ fn write(out: &mut String, deleted: &Deleted) {
     );
 }
 
+/// What a caller is told when the store cannot.
+fn told(error: StoreError) -> Problem {
+    let is_late = matches!(error, StoreError::Deadline(_));
+    let problem = problem_of(error);
+    if is_late {
+        problem.hint(
+            "Ask for fewer with minChangeVersion and maxChangeVersion, or leave totalCount out.",
+        )
+    } else {
+        problem
+    }
+}
+
 /// Those within the grant.
 async fn within(
     api: &DataApi,
@@ -159,7 +191,12 @@ async fn within(
         .collect();
     all.sort_unstable();
     all.dedup();
-    let reached = api.store.reach(all.clone()).await.map_err(problem_of)?;
+    let mut reached = vec![];
+    for some in all.chunks(REACHED_AT_ONCE) {
+        reached.extend(api.store.reach(some.to_vec()).await.map_err(told)?);
+        // The embedded store reads on this thread, which others wait for.
+        tokio::task::yield_now().await;
+    }
     let mut kept = vec![];
     for (deleted, asked) in deleted.into_iter().zip(&mut asked) {
         let answers = asked.questions.iter().map(|question| {

@@ -19,6 +19,7 @@ mod seed;
 pub mod validate;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use homeroom_access::{ApiClient, Call};
 use homeroom_http::{Access, Kind, Problem, Route, handler};
@@ -42,12 +43,15 @@ pub struct DataApi {
     pub catalog: Arc<Catalog>,
     /// The store.
     pub store: Store,
+    /// Longest time that a list of deletions may take, whatever many reads it needs.
+    pub list_deadline: Duration,
 }
 
 impl DataApi {
     /// An API for a bound model.
     pub fn new(catalog: Arc<Catalog>, store: Store) -> Self {
-        Self { catalog, store }
+        let list_deadline = store.list_deadline();
+        Self { catalog, store, list_deadline }
     }
 
     fn resource(&self, call: &Call) -> Result<&Resource, Problem> {

@@ -11,6 +11,7 @@ pub mod world;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use homeroom_access::{Access, AccessConfig, Manage};
@@ -115,13 +116,23 @@ impl TestApp {
         let access = access.await.unwrap();
         access.set_education_organizations(Arc::new(data.clone()));
         access.set_documents(Arc::new(data.clone()));
-        let mut routes = metadata::routes(&Metadata::new(model));
+        Self::of(name.into(), standard, data, access)
+    }
+
+    fn of(store: Arc<str>, standard: Standard, data: DataApi, access: Arc<Access>) -> Self {
+        let mut routes = metadata::routes(&Metadata::new(Arc::clone(&data.catalog.model)));
         routes.extend(homeroom_access::routes(&access));
         routes.extend(homeroom_admin::routes(&access));
         routes.extend(homeroom_data::routes(&data));
         let metrics = Arc::new(Metrics::new("0.0.0"));
         let door = FrontDoor::new(routes, Arc::clone(&access), metrics, Limits::default()).unwrap();
-        Self { store: name.into(), standard, data, access, front_door: Arc::new(door) }
+        Self { store, standard, data, access, front_door: Arc::new(door) }
+    }
+
+    /// The same one, with another time for lists of deletions.
+    pub fn hurried(&self, list_deadline: Duration) -> Self {
+        let data = DataApi { list_deadline, ..self.data.clone() };
+        Self::of(Arc::clone(&self.store), self.standard, data, Arc::clone(&self.access))
     }
 
     /// Puts JSON lines of `resource` and `document` into the store at once.

@@ -101,3 +101,46 @@ async fn an_update_is_refused_by_what_is_stored_and_by_what_is_sent() {
         assert_eq!(owner.get(&theirs).await.json()["courseTitle"], json!("k"));
     }
 }
+
+#[tokio::test]
+async fn partitions_are_of_what_a_key_sees() {
+    for owner in owners().await {
+        for id in [11, 12] {
+            owner.create("/ed-fi/schools", &school_of(id, None)).await;
+        }
+        let course = |id, n: usize| json!({"resource": "ed-fi/courses", "document": course(id, &format!("{n:04}"))});
+        let lines = |id, count: usize| {
+            (0..count).map(|n| format!("{}\n", course(id, n))).collect::<String>()
+        };
+        owner.app.seed(&lines(12, 600)).await;
+        owner.app.seed(&lines(11, 5_001)).await;
+        let vendor = vendor(&owner.app, "EdOrgsOnly", &[11]).await;
+
+        for (query, sizes) in [
+            ("number=2", vec![2_500, 2_501]),
+            ("number=9&numberOfParts=1", vec![2_500, 2_501]),
+            ("number=2&courseCode=0007", vec![1]),
+            ("number=2&courseCode=none", vec![0]),
+        ] {
+            let answer = vendor.get(&format!("/ed-fi/courses/partitions?{query}")).await.json();
+
+            let mut found = vec![];
+            for token in answer["pageTokens"].as_array().unwrap() {
+                let (filter, token) = (query.split_once('&'), token.as_str().unwrap());
+                let filter = filter.map(|(_, filter)| filter).unwrap_or_default();
+                let path = format!("/ed-fi/courses?{filter}&totalCount=true&pageToken={token}");
+                let (mut size, mut next) = (0, Some(path));
+                while let Some(path) = next {
+                    let page = vendor.get(&path).await;
+                    size += page.ids().len();
+                    next = page.headers.get("next-page-token").map(|token| {
+                        let token = token.to_str().unwrap();
+                        format!("/ed-fi/courses?{filter}&pageToken={token}")
+                    });
+                }
+                found.push(size);
+            }
+            assert_eq!(found, sizes, "{} {query}", owner.app);
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! `/deletes` shows what a key could see.
 
+use std::time::Duration;
+
 use super::town::{contact, contact_of, owners, school_of, vendor};
 use crate::app::Client;
 use crate::app::documents::{course, enrolment, student};
@@ -55,5 +57,29 @@ async fn a_strategy_that_includes_deletes_sees_people_whose_associations_are_gon
         assert_eq!(owner.delete(&person).await.status, 204);
         assert_eq!(deleted(&past, "students").await, 1);
         assert_eq!(deleted(&now, "students").await, 0);
+    }
+}
+
+#[tokio::test]
+async fn deletions_that_take_longer_than_a_list_may_are_answered_with_503() {
+    for owner in owners().await {
+        owner.create("/ed-fi/schools", &school_of(11, None)).await;
+        let path = owner.create("/ed-fi/courses", &course(11, "k")).await;
+        assert_eq!(owner.delete(&path).await.status, 204);
+        let vendor = vendor(&owner.app, "EdOrgsOnly", &[11]).await;
+        let hurried = owner.app.hurried(Duration::ZERO);
+
+        for client in [&owner, &vendor] {
+            let client = Client { app: hurried.clone(), ..client.clone() };
+            for query in ["", "?totalCount=true", "?limit=0"] {
+                let answer = client.get(&format!("/ed-fi/courses/deletes{query}")).await;
+
+                let problem = answer.problem(503, "service-unavailable");
+                assert_eq!(answer.header("retry-after"), "5");
+                assert!(problem["hint"].as_str().unwrap().contains("minChangeVersion"));
+            }
+            assert_eq!(client.get("/ed-fi/courses/keyChanges").await.status, 200);
+        }
+        assert_eq!(deleted(&vendor, "courses").await, 1);
     }
 }
