@@ -110,7 +110,7 @@ async fn partitions_are_of_what_a_key_sees() {
         }
         let course = |id, n: usize| json!({"resource": "ed-fi/courses", "document": course(id, &format!("{n:04}"))});
         let lines = |id, count: usize| {
-            (0..count).map(|n| format!("{}\n", course(id, n))).collect::<String>()
+            (0..count).map(|n| course(id, n).to_string()).collect::<Vec<_>>().join("\n")
         };
         owner.app.seed(&lines(12, 600)).await;
         owner.app.seed(&lines(11, 5_001)).await;

@@ -1,5 +1,5 @@
-//! Lists whose documents must be within bounds of their marks, or lead to what passes a test: who may see little is served from
-//! what little leads to, who may see much from the order of creation.
+//! Lists whose documents must be within bounds of their marks, or lead to what passes a test: who may
+//! see little is served from what little leads to, who may see much from the order of creation.
 
 mod check;
 mod merge;
@@ -62,7 +62,9 @@ pub(super) async fn cuts<S: Source>(
 ) -> Result<Vec<DocumentId>, S::Error> {
     let mut sample = Sample::default();
     let mut pass = |found: Vec<i64>| {
-        found.into_iter().for_each(|id| sample.take(id));
+        for id in found {
+            sample.take(id);
+        }
         CHUNK_MAX
     };
     walk(source, query, CHUNK_MAX, &mut pass).await?;

@@ -147,9 +147,9 @@ async fn filters_windows_and_targets_agree_with_a_plain_walk() {
             ListQuery { targets: vec![t1], conditions: vec![numbered], ..ListQuery::all(a) },
         ] {
             let rows = store.list(query.clone()).await.unwrap().rows;
-            let last = |run: usize| rows[rows.len() * run / 3 - 1].id;
+            let end = |run: usize| rows[rows.len() * run / 3 - 1].id;
             let cuts = store.cuts(query, 3, 1).await.unwrap();
-            assert_eq!(cuts, [last(1), last(2)]);
+            assert_eq!(cuts, [end(1), end(2)]);
         }
         let nothing = ListQuery { conditions: vec![Condition::Never], ..ListQuery::all(a) };
         assert_eq!(store.cuts(nothing, 3, 1).await.unwrap(), []);

@@ -55,7 +55,9 @@ mod tests {
     /// The lengths of the runs into which the numbers from 1 on are cut.
     fn lengths(count: i64, parts: u64, smallest: u64) -> Vec<i64> {
         let mut sample = Sample::default();
-        (1..=count).for_each(|number| sample.take(number));
+        for number in 1..=count {
+            sample.take(number);
+        }
         let mut before = 0;
         let cuts = sample.cuts(parts, smallest).into_iter().map(|id| id.0).chain([count]);
         cuts.map(|cut| cut - std::mem::replace(&mut before, cut)).collect()
@@ -77,7 +79,9 @@ mod tests {
         assert_eq!(all.len(), 8);
         assert!(all.iter().all(|length| (124_900..125_100).contains(length)), "{all:?}");
         let mut sample = Sample::default();
-        (1..=1_000_000).for_each(|number| sample.take(number));
+        for number in 1..=1_000_000 {
+            sample.take(number);
+        }
         assert!(sample.kept.len() < KEPT_MAX);
     }
 }
