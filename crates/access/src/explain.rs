@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use homeroom_http::Problem;
+use homeroom_http::{Kind, Problem};
 use homeroom_model::Resource;
 use homeroom_store::Uuid;
 use serde_json::{Value, json};
@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 use crate::access::Access;
 use crate::action::Action;
 use crate::authorize::authorize;
-use crate::client::ApiClient;
+use crate::client::{ApiClient, Scope, Status};
 use crate::manage::ManageError;
 use crate::nearest::did_you_mean;
+use crate::recognize::admitted;
 use crate::rights::{Decided, decide};
 use crate::strategy::Strategy;
 
@@ -26,8 +27,10 @@ impl Access {
         method: &str,
         path: &str,
     ) -> Result<Value, ManageError> {
-        let actions = actions(method)?;
+        let (path, changes) = changes_of(path);
+        let actions = if changes { actions_on_changes(method)? } else { actions(method)? };
         let (path, document) = document_of(path)?;
+        let refused = refused(client);
         let resource = self.resource(path)?;
         let leaf = self.claims.of_resource(resource);
         let mut decisions: Vec<Value> = self.look_up(|registry| {
@@ -36,7 +39,7 @@ impl Access {
                 .iter()
                 .map(|action| {
                     let decided = set.map(|known| decide(&self.claims, &known.set, leaf, *action));
-                    decision(client, resource, *action, decided.as_ref())
+                    decision(client, resource, *action, decided.as_ref(), refused.as_ref())
                 })
                 .collect()
         });
@@ -52,6 +55,8 @@ impl Access {
             "claimSet": client.claim_set,
             "educationOrganizations": *client.education_organizations,
             "namespacePrefixes": *client.namespace_prefixes,
+            "ownershipTokens": *client.ownership_tokens,
+            "refused": refused.as_ref().map(shown),
             "resource": format!("/{}/{}", resource.schema, resource.endpoint),
             "claims": lineage,
             "decisions": decisions,
@@ -113,6 +118,58 @@ impl Access {
     }
 }
 
+/// Why every call with a key is refused at the door, whatever it may do; none where it is let in.
+fn refused(client: &ApiClient) -> Option<Problem> {
+    let stranger = |what: String, mend: &str| {
+        Some(Problem::of(Kind::AuthenticationFailed).detail(what).hint(mend))
+    };
+    match client.status {
+        Status::Revoked(since) => {
+            return stranger(
+                format!("The key was revoked at {since} and stays so."),
+                "Make another with `homeroom keys create`.",
+            );
+        }
+        Status::Suspended => {
+            return stranger(
+                "The key is suspended: its application is not enabled, or it is not approved."
+                    .into(),
+                "PUT /adminapi/v2/applications/{id} with \"enabled\": true, or \
+                 /adminapi/v2/apiclients/{id} with \"isApproved\": true.",
+            );
+        }
+        Status::Active => {}
+    }
+    admitted(client, Scope::Data.name()).err()
+}
+
+/// A path without what says that it is of changes, and whether it says so; one of partitions is that of
+/// all documents.
+fn changes_of(path: &str) -> (&str, bool) {
+    let whole = path.trim().trim_end_matches('/');
+    let tail = |name: &str| {
+        let at = whole.len().checked_sub(name.len())?;
+        let (before, found) = whole.split_at_checked(at)?;
+        found.eq_ignore_ascii_case(name).then_some(before)
+    };
+    match (tail("/deletes").or_else(|| tail("/keyChanges")), tail("/partitions")) {
+        (Some(before), _) => (before, true),
+        (None, Some(before)) => (before, false),
+        (None, None) => (path, false),
+    }
+}
+
+/// The action of a method on changes, of which there is one.
+fn actions_on_changes(method: &str) -> Result<Vec<Action>, ManageError> {
+    let is_reading = ["GET", "HEAD", Action::ReadChanges.name()];
+    if is_reading.iter().any(|name| name.eq_ignore_ascii_case(method)) {
+        return Ok(vec![Action::ReadChanges]);
+    }
+    Err(ManageError::Invalid(format!(
+        "`{method}` is no method of changes, which are read with GET"
+    )))
+}
+
 /// The id of a document at the end of a path, and what comes before it.
 fn document_of(path: &str) -> Result<(&str, Option<Uuid>), ManageError> {
     let whole = path.trim().trim_matches('/');
@@ -148,6 +205,7 @@ fn decision(
     resource: &Resource,
     action: Action,
     decided: Option<&Decided<'_>>,
+    refused: Option<&Problem>,
 ) -> Value {
     let outcome = authorize(client, resource, action);
     let (granted_by, from) =
@@ -160,7 +218,7 @@ fn decision(
     };
     json!({
         "action": action.name(),
-        "allowed": outcome.is_ok(),
+        "allowed": outcome.is_ok() && refused.is_none(),
         "grantedBy": granted_by.map(|claim| claim.name.to_string()),
         "strategies": strategies,
         "strategiesFrom": from.map(|(claim, _)| claim.name.to_string()),

@@ -68,14 +68,7 @@ impl Access {
             Some(client) => client,
             None => self.verify(token, &hash, generation, now)?,
         };
-        let allowed =
-            scope == ANY_SCOPE || Scope::read(scope).is_some_and(|scope| client.has_scope(scope));
-        if !allowed {
-            return Err(out_of_scope(&client, scope));
-        }
-        if scope == Scope::Data.name() && !client.profiles.is_empty() {
-            return Err(profiles_are_not_enforced());
-        }
+        admitted(&client, scope)?;
         Ok(client)
     }
 
@@ -180,6 +173,23 @@ impl Access {
         ends.push_back(expires);
         Ok(())
     }
+}
+
+/// Lets a client that was recognized into a scope.
+///
+/// # Errors
+///
+/// 403 for a key that is not for it; 501 for one with a profile, where data is.
+pub(crate) fn admitted(client: &ApiClient, scope: &str) -> Result<(), Problem> {
+    let allowed =
+        scope == ANY_SCOPE || Scope::read(scope).is_some_and(|scope| client.has_scope(scope));
+    if !allowed {
+        return Err(out_of_scope(client, scope));
+    }
+    if scope == Scope::Data.name() && !client.profiles.is_empty() {
+        return Err(profiles_are_not_enforced());
+    }
+    Ok(())
 }
 
 /// The live secret that `is_equal` says is the one; asks it as often for no client as for one, and of

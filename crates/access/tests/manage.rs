@@ -2,7 +2,7 @@
 
 mod support;
 
-use homeroom_access::{Action, Manage, ManageError, Permission};
+use homeroom_access::{Action, ClientRights, ItemKind, Manage, ManageError, Permission};
 use http::Method;
 use serde_json::{Value, json};
 use support::{Credentials, NOW, access, call, create, new_key, open, recognize, store, token};
@@ -301,6 +301,99 @@ async fn an_explanation_names_the_claims_that_decide() {
     ] {
         let refusal = access.manage(explain(method, resource), NOW).await.unwrap_err();
         assert!(refusal.to_string().contains(expected), "{refusal}");
+    }
+}
+
+#[tokio::test]
+async fn an_explanation_says_that_a_key_is_not_let_in_at_all() {
+    let access = access().await;
+    let mut keys = vec![];
+    for state in ["active", "suspended", "revoked", "profiled"] {
+        let key = create(&access, new_key("FullAccess")).await.key;
+        if state == "revoked" {
+            let revoke = Manage::RevokeKey { key: key.clone(), old_secrets_only: false };
+            access.manage(revoke, NOW).await.unwrap();
+        }
+        keys.push((state, key));
+    }
+    let mut change = access.begin_change(NOW).await.unwrap();
+    for (state, key) in &keys {
+        let (application, mut definition, rights) = change
+            .look_up(|registry| {
+                registry.items(ItemKind::Application).find_map(|(id, definition)| {
+                    let client = registry.clients_of(id).find(|c| c.client.key == *key)?.client;
+                    Some((id, definition.clone(), ClientRights::from(&client)))
+                })
+            })
+            .unwrap();
+        match *state {
+            "suspended" => change.change_client(key, application, state, false).unwrap(),
+            "profiled" => {
+                definition["profileIds"] = json!([1]);
+                change.put(ItemKind::Application, Some(application), definition).unwrap();
+                change.grant(key, &rights);
+            }
+            _ => {}
+        }
+    }
+    change.commit().await.unwrap();
+    keys.push(("admin", create(&access, key(None, &["admin"])).await.key));
+
+    for (state, key) in keys {
+        let explain =
+            Manage::Explain { key, method: "GET".into(), resource: "/ed-fi/schools".into() };
+        let found = access.manage(explain, NOW).await.unwrap();
+
+        let refused = &found["refused"];
+        let (status, word) = match state {
+            "active" => {
+                assert_eq!(
+                    (refused, &found["decisions"][0]["allowed"]),
+                    (&json!(null), &json!(true))
+                );
+                continue;
+            }
+            "suspended" => (401, "suspended"),
+            "revoked" => (401, "revoked at"),
+            "profiled" => (501, "profile"),
+            _ => (403, "'data'"),
+        };
+        assert_eq!(refused["status"], status, "{state}: {found}");
+        assert!(refused["detail"].as_str().unwrap().contains(word), "{state}: {refused}");
+        assert!(refused["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{state}");
+        assert_eq!(found["decisions"][0]["allowed"], false, "{state}");
+    }
+}
+
+#[tokio::test]
+async fn an_explanation_knows_the_addresses_of_changes_and_partitions() {
+    let access = access().await;
+    let made = create(&access, new_key("FullAccess")).await;
+    for (method, resource, expected) in [
+        ("GET", "/ed-fi/students/deletes", Some("ReadChanges")),
+        ("head", "/data/v3/ed-fi/students/keyChanges/", Some("ReadChanges")),
+        ("ReadChanges", "students/deletes", Some("ReadChanges")),
+        ("GET", "/ed-fi/students/Partitions", Some("Read")),
+        ("POST", "/ed-fi/students/deletes", None),
+        ("GET", "/deletes", None),
+    ] {
+        let explain = Manage::Explain {
+            key: made.key.clone(),
+            method: method.into(),
+            resource: resource.into(),
+        };
+
+        let found = access.manage(explain, NOW).await;
+
+        match (found, expected) {
+            (Ok(found), Some(action)) => {
+                assert_eq!(found["resource"], "/ed-fi/students", "{resource}");
+                assert_eq!(found["decisions"].as_array().unwrap().len(), 1);
+                assert_eq!(found["decisions"][0]["action"], action, "{method} {resource}");
+            }
+            (Err(_), None) => {}
+            (found, expected) => panic!("{method} {resource}: {found:?}, not {expected:?}"),
+        }
     }
 }
 
