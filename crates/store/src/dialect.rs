@@ -178,15 +178,18 @@ impl Dialect {
         format!("{} = {}", self.field(path, bind), bind(value.into()))
     }
 
-    /// Whether the text at a path is `value`, ASCII case aside. PostgreSQL folds as the collation
-    /// says, and that of "C" is ASCII's.
+    /// Whether the text at a path is `value`, ASCII case aside.
     pub(crate) fn is_text_folded(self, path: &str, value: &str, bind: &mut Bind<'_>) -> String {
         let (field, value) = (self.field(path, bind), bind(value.into()));
+        format!("{} = {}", self.folded(&field), self.folded(&value))
+    }
+
+    /// A text with its ASCII letters small. PostgreSQL folds as the collation says, and that of "C"
+    /// is ASCII's.
+    pub(crate) fn folded(self, text: &str) -> String {
         match self {
-            Self::Sqlite => format!("lower({field}) = lower({value})"),
-            Self::Postgres => {
-                format!("lower({field} COLLATE \"C\") = lower({value} COLLATE \"C\")")
-            }
+            Self::Sqlite => format!("lower({text})"),
+            Self::Postgres => format!("lower({text} COLLATE \"C\")"),
         }
     }
 

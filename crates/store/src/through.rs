@@ -50,6 +50,8 @@ pub struct SameValue {
     pub theirs: String,
     /// JSON path in the text of the document that is referred to.
     pub own: String,
+    /// Whether ASCII case is ignored.
+    pub fold: bool,
 }
 
 impl DocumentTest {

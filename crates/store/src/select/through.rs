@@ -105,8 +105,11 @@ fn test_sql(dialect: Dialect, test: &DocumentTest, bind: &mut Bind<'_>) -> Strin
             let mut tests: Vec<String> = same
                 .iter()
                 .map(|same| {
-                    let theirs = dialect.field(&same.theirs, bind);
-                    let own = dialect.field(&same.own, bind);
+                    let mut value = |path| {
+                        let field = dialect.field(path, bind);
+                        if same.fold { dialect.folded(&field) } else { field }
+                    };
+                    let (theirs, own) = (value(&same.theirs), value(&same.own));
                     format!("{theirs} = (SELECT {own} FROM doc d WHERE d.id = s.id)")
                 })
                 .collect();

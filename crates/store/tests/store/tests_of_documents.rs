@@ -88,10 +88,16 @@ fn a_referrer_counts_with_its_own_text_and_where_values_must_be_the_same() {
     for (store, one, other) in stores() {
         let id = put(&store, one, "red", r#"{"k":"red"}"#, &[]);
         put(&store, one, "blue", r#"{"k":"blue"}"#, &[]);
-        put(&store, other, "paper", r#"{"of":"red","next":"blue","p":3}"#, &["red", "blue"]);
-        let of = |theirs: &str| DocumentTest::Referrer {
+        put(
+            &store,
+            other,
+            "paper",
+            r#"{"of":"red","next":"blue","loud":"RED","p":3}"#,
+            &["red", "blue"],
+        );
+        let of = |theirs: &str, fold| DocumentTest::Referrer {
             kind: other,
-            same: vec![SameValue { theirs: theirs.into(), own: "$.k".into() }],
+            same: vec![SameValue { theirs: theirs.into(), own: "$.k".into(), fold }],
             test: Box::new(any_text()),
         };
         for (start, test, expected) in [
@@ -99,9 +105,11 @@ fn a_referrer_counts_with_its_own_text_and_where_values_must_be_the_same() {
             (Start::Number(id), referrer(one, any_text()), false),
             (Start::Document(key("red")), referrer(other, has("$.p", true)), true),
             (Start::Document(key("red")), referrer(other, has("$.p", false)), false),
-            (Start::Document(key("red")), of("$.of"), true),
-            (Start::Document(key("blue")), of("$.of"), false),
-            (Start::Document(key("blue")), of("$.next"), true),
+            (Start::Document(key("red")), of("$.of", false), true),
+            (Start::Document(key("blue")), of("$.of", false), false),
+            (Start::Document(key("blue")), of("$.next", false), true),
+            (Start::Document(key("red")), of("$.loud", false), false),
+            (Start::Document(key("red")), of("$.loud", true), true),
         ] {
             assert_eq!(passes(&store, start, test.clone()), expected, "{start:?} {test:?}");
         }
