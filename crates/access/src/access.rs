@@ -189,6 +189,7 @@ impl Access {
                 return Err(AccessError::Damaged("count of managed items"));
             }
         }
+        registry.take_views(&self.model);
         let mut secrets: HashMap<String, Vec<SecretRecord>> = HashMap::new();
         for row in self.store.query(Sql::new(sql::SECRETS, vec![])).await? {
             let (key, secret) = SecretRecord::read(&row).ok_or(AccessError::Damaged("secret"))?;

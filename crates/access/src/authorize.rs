@@ -16,8 +16,8 @@ use crate::strategy::{People, Relationship, Strategy};
 /// # Errors
 ///
 /// 403 where the claim set grants neither resource nor action, or where the client lacks the
-/// namespaces that the strategy asks for; 500 where no strategy is configured, or one that the
-/// resource has no property for; 501 for a strategy that is not built yet, so that nothing gets past.
+/// namespaces that the strategy asks for; 500 where no strategy is configured, one that the resource
+/// has no property for, or a custom view that nobody has defined.
 ///
 /// Source: Ed-Fi ODS/API 7.3, claim check; strategies that are no relationships must all agree.
 pub fn authorize(
@@ -60,16 +60,20 @@ pub fn authorize(
             Strategy::NoFurtherAuthorizationRequired => {}
             Strategy::NamespaceBased => {
                 grant.namespace_prefixes = Some(namespaces(client, resource)?);
+                grant.views_first = grant.views.len();
             }
             Strategy::OwnershipBased => {
                 grant.ownership_tokens = Some(Arc::clone(&client.ownership_tokens));
             }
-            Strategy::Custom(_) => return Err(not_built(strategy, resource, action)),
+            Strategy::Custom(name) => match client.views.get(name) {
+                Some(view) => grant.views.push(view.bind(resource)?),
+                None => return Err(undefined(name, resource)),
+            },
             other => match other.relationship() {
                 Some(relationship) => {
                     alternatives.push(alternative(other, relationship, resource)?);
                 }
-                None => return Err(not_built(strategy, resource, action)),
+                None => return Err(undefined(other.name(), resource)),
             },
         }
     }
@@ -143,14 +147,11 @@ fn namespaces(client: &ApiClient, resource: &Resource) -> Result<Arc<[String]>, 
     Ok(Arc::clone(&client.namespace_prefixes))
 }
 
-fn not_built(strategy: &Strategy, resource: &Resource, action: Action) -> Problem {
-    Problem::of(Kind::NotImplemented)
-        .detail(format!(
-            "'{}' on '{}' is granted within the strategy {strategy}, which this server cannot \
-             evaluate yet; until it can, the request is refused.",
-            action.name(),
+fn undefined(name: &str, resource: &Resource) -> Problem {
+    Problem::of(Kind::SecurityConfiguration)
+        .error(format!(
+            "The strategy {name} is configured for '{}', and there is no definition of it.",
             resource.endpoint
         ))
-        .error(strategy.name())
-        .hint("Use a key whose claim set names another strategy here.")
+        .hint("The server's operator defines it with the command: homeroom strategies put")
 }

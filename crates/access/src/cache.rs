@@ -117,6 +117,7 @@ mod tests {
             application: "test".into(),
             claim_set: None,
             rights: Arc::new(Rights::none()),
+            views: Arc::default(),
             education_organizations: [].into(),
             namespace_prefixes: [].into(),
             profiles: [].into(),

@@ -454,6 +454,10 @@ impl Change<'_> {
         for key in &clients {
             records.push(access.stored_client(key).await?);
         }
+        let has_views = effects.iter().any(|effect| {
+            use ItemKind::AuthorizationStrategy as View;
+            matches!(effect, Effect::Put(View, ..) | Effect::Remove(View, _))
+        });
         access.change(version, |registry| {
             for (kind, id) in last {
                 registry.items.set_last(kind, id);
@@ -466,6 +470,9 @@ impl Change<'_> {
                     Effect::PutSet(set, id) => registry.put_set(set, id, &access.claims),
                     Effect::RemoveSet(folded) => registry.remove_set(&folded),
                 }
+            }
+            if has_views {
+                registry.take_views(&access.model);
             }
             for (record, secrets) in records {
                 registry.put_client(record, secrets, &access.claims);

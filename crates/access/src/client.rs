@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use homeroom_http::Timestamp;
 
+use crate::custom_view::Views;
 use crate::rights::Rights;
 
 /// A request of a recognized client, or of anybody on a public route.
@@ -64,6 +65,8 @@ pub struct ApiClient {
     pub claim_set: Option<String>,
     /// The claim set, compiled.
     pub rights: Arc<Rights>,
+    /// The custom views that there are.
+    pub views: Arc<Views>,
     /// Education organizations whose data it may see, where a strategy asks; each once, in order.
     pub education_organizations: Arc<[i64]>,
     /// Beginnings of namespaces that it may write, where a strategy asks.

@@ -31,6 +31,13 @@ pub struct StrategyStanding {
     /// Where it goes by relationships: what must be related, all of it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subjects: Vec<SubjectStanding>,
+    /// Where it is a custom view: path of the document of its basis, or the name of that where
+    /// there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basis: Option<String>,
+    /// What would let it through, where it is a custom view.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
 }
 
 /// How a subject of a document stands to a client.

@@ -6,6 +6,7 @@ use homeroom_http::{Kind, Problem};
 use homeroom_model::{Model, Resource, Subject, Target};
 use serde::Serialize;
 
+use crate::custom_view::ViewBound;
 use crate::strategy::Strategy;
 
 /// Kind of the subject that [`Strategy::NamespaceBased`] asks for.
@@ -19,12 +20,25 @@ const NAMED_MAX: usize = 5;
 pub struct Grant {
     /// Beginnings, one of which the document's namespace must have; [`None`]: any namespace.
     pub namespace_prefixes: Option<Arc<[String]>>,
+    /// Custom views that the document must lead to, in the order of the claim set.
+    pub views: Vec<ViewBound>,
+    /// How many of them are checked before the namespace.
+    pub views_first: usize,
     /// Ownership tokens, one of which the document must bear; [`None`]: whoever's.
     pub ownership_tokens: Option<Arc<[i64]>>,
     /// Relationships, one of which the document must have; [`None`]: with or without.
     pub relationships: Option<Arc<Relationships>>,
     /// The ownership token that a new document gets, whatever the grant is bound by.
     pub creator_token: Option<i64>,
+}
+
+/// A bound of a grant that is checked before its owner and its relationships.
+#[derive(Debug, Clone, Copy)]
+pub enum Restriction<'g> {
+    /// The namespace.
+    Namespace,
+    /// A custom view.
+    View(&'g ViewBound),
 }
 
 /// Relationships between a client's education organizations and a document; one alternative must
@@ -109,6 +123,13 @@ impl UpsertGrant {
         Self { create: Ok(Grant::default()), update: Ok(Grant::default()) }
     }
 
+    /// Every custom view that is asked for in one case or the other.
+    pub fn views(&self) -> impl Iterator<Item = &ViewBound> {
+        let grants =
+            [&self.create, &self.update].into_iter().filter_map(|grant| grant.as_ref().ok());
+        grants.flat_map(|grant| &grant.views)
+    }
+
     /// Every relationship that is asked for in one case or the other.
     pub fn relationships(&self) -> impl Iterator<Item = &Relationships> {
         let grants =
@@ -118,6 +139,17 @@ impl UpsertGrant {
 }
 
 impl Grant {
+    /// What is checked first, in the order of the claim set.
+    ///
+    /// Source: Ed-Fi ODS/API 7.3: namespace and custom views as they are configured, then
+    /// ownership, then relationships.
+    pub fn restrictions(&self) -> impl Iterator<Item = Restriction<'_>> {
+        let views = self.views.iter().map(Restriction::View);
+        let namespace = self.namespace_prefixes.is_some().then_some(Restriction::Namespace);
+        let first = self.views_first.min(self.views.len());
+        views.clone().take(first).chain(namespace).chain(views.skip(first))
+    }
+
     /// Checks the namespace of a document.
     ///
     /// # Errors

@@ -20,17 +20,20 @@ pub enum ItemKind {
     OdsInstanceContext,
     /// `odsInstanceId`, `derivativeType`.
     OdsInstanceDerivative,
+    /// A custom view: `name`, `definition`.
+    AuthorizationStrategy,
 }
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Vendor,
         Self::Application,
         Self::Profile,
         Self::OdsInstance,
         Self::OdsInstanceContext,
         Self::OdsInstanceDerivative,
+        Self::AuthorizationStrategy,
     ];
 
     /// The name in the store.
@@ -42,6 +45,7 @@ impl ItemKind {
             Self::OdsInstance => "ods-instance",
             Self::OdsInstanceContext => "ods-instance-context",
             Self::OdsInstanceDerivative => "ods-instance-derivative",
+            Self::AuthorizationStrategy => "authorization-strategy",
         }
     }
 

@@ -19,6 +19,7 @@ mod claim_set;
 mod claims;
 mod claims_file;
 mod client;
+mod custom_view;
 mod documents;
 mod explain;
 mod grant;
@@ -49,10 +50,11 @@ pub use claim_set::ClaimSet;
 pub use claims::{Claim, ClaimId, Claims, SHIPPED};
 pub use claims_file::ClaimsError;
 pub use client::{ApiClient, Call, Scope, Status};
+pub use custom_view::{BasisOf, CustomView, MemberIs, MemberRule, ViewBound, ViewRule, Views};
 pub use documents::{DocumentStanding, Documents, Stands, StrategyStanding, SubjectStanding};
 pub use grant::{
-    Alternative, By, Grant, Part, Phase, Relationships, Standing, UpsertGrant, missing_relation,
-    namespace_subject, title,
+    Alternative, By, Grant, Part, Phase, Relationships, Restriction, Standing, UpsertGrant,
+    missing_relation, namespace_subject, title,
 };
 pub use items::{ItemKind, ODS_INSTANCE, stable_id};
 pub use manage::{

@@ -2,6 +2,7 @@
 
 mod claim_sets;
 mod keys;
+mod strategies;
 
 use std::sync::Arc;
 
@@ -73,6 +74,25 @@ pub enum Manage {
     },
     /// Lists all claim sets.
     ListClaimSets {},
+    /// Creates or replaces a strategy that is a custom view.
+    PutStrategy {
+        /// Its name, `{Basis}With{Text}`.
+        name: String,
+        /// The object with `where`.
+        definition: Value,
+    },
+    /// Lists all strategies.
+    ListStrategies {},
+    /// Shows a custom view.
+    ShowStrategy {
+        /// Its name.
+        name: String,
+    },
+    /// Removes a custom view that no claim set names.
+    RemoveStrategy {
+        /// Its name.
+        name: String,
+    },
     /// Says what a key may do to a resource, and which claims say so; and whether it reaches a stored
     /// document, and why.
     Explain {
@@ -114,7 +134,7 @@ pub enum ManageError {
     #[error("{0}")]
     Refused(String),
     /// Another process changed the registry at the same moment.
-    #[error("another process changed keys or claim sets at this moment; try again")]
+    #[error("another process changed keys, claim sets or strategies at this moment; try again")]
     Meanwhile,
     /// The store or the system failed.
     #[error(transparent)]
@@ -177,6 +197,18 @@ impl Access {
                 Ok(put)
             }
             Manage::ListClaimSets {} => Ok(self.list_claim_sets()),
+            Manage::PutStrategy { name, definition } => {
+                let put = self.put_strategy(&mut change, &name, &definition)?;
+                change.commit().await?;
+                Ok(put)
+            }
+            Manage::ListStrategies {} => Ok(self.list_strategies()),
+            Manage::ShowStrategy { name } => self.show_strategy(&name),
+            Manage::RemoveStrategy { name } => {
+                let removed = strategies::remove(&mut change, &name)?;
+                change.commit().await?;
+                Ok(removed)
+            }
             Manage::Explain { key, method, resource } => {
                 let client = self.client(&key)?;
                 self.explain(&client, &method, &resource).await

@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
+use homeroom_model::Model;
+
 use crate::claim_set::{ClaimSet, fold_name};
 use crate::claims::Claims;
 use crate::client::ApiClient;
+use crate::custom_view::Views;
 use crate::items::{ItemKind, Items, stable_id};
 use crate::manage::ManageError;
 use crate::records::{ClientLink, ClientRecord, SecretRecord};
@@ -69,6 +72,7 @@ pub struct Registry {
     /// By folded name.
     pub(crate) sets: BTreeMap<String, KnownSet>,
     pub(crate) items: Items,
+    pub(crate) views: Arc<Views>,
 }
 
 /// A client of an application.
@@ -106,6 +110,20 @@ impl Registry {
     /// All items of a kind, by id.
     pub fn items(&self, kind: ItemKind) -> impl Iterator<Item = (i64, &serde_json::Value)> {
         self.items.of(kind)
+    }
+
+    /// The custom views.
+    pub fn views(&self) -> &Views {
+        &self.views
+    }
+
+    /// Takes the custom views over from what is stored; all clients have them at once.
+    pub(crate) fn take_views(&mut self, model: &Model) {
+        self.views = Arc::new(Views::of(&self.items, model));
+        for registered in self.clients.values_mut() {
+            let views = Arc::clone(&self.views);
+            registered.client = Arc::new(ApiClient { views, ..(*registered.client).clone() });
+        }
     }
 
     /// All claim sets, by name.
@@ -259,6 +277,7 @@ impl Registry {
             application: record.application,
             claim_set: record.claim_set,
             rights,
+            views: Arc::clone(&self.views),
             education_organizations: organizations.into(),
             namespace_prefixes: record.namespace_prefixes.into(),
             ownership_tokens: record.ownership_tokens.into(),

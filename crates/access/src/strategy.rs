@@ -48,6 +48,9 @@ strategies! {
     RelationshipsWithStudentsOnlyThroughResponsibilityIncludingDeletes: "As without the ending, deleted responsibilities included.";
 }
 
+/// Most characters of a custom view's name.
+pub(crate) const NAME_MAX: usize = 200;
+
 /// How a strategy by relationships chooses and relates subjects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Relationship {

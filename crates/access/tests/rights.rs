@@ -88,6 +88,7 @@ fn client(rights: Rights, prefixes: &[&str]) -> ApiClient {
         application: "a test".into(),
         claim_set: Some("Test".into()),
         rights: Arc::new(rights),
+        views: Arc::default(),
         education_organizations: [].into(),
         namespace_prefixes: prefixes.iter().map(|prefix| (*prefix).to_owned()).collect(),
         profiles: [].into(),

@@ -26,6 +26,7 @@ fn client(claims: &Claims, set: &ClaimSet) -> ApiClient {
         application: "a".into(),
         claim_set: Some(set.name.clone()),
         rights: Arc::new(Rights::compile(claims, set)),
+        views: Arc::default(),
         education_organizations: [1].into(),
         namespace_prefixes: ["uri://example.org".to_owned()].into(),
         profiles: [].into(),

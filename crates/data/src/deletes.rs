@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use homeroom_access::{Grant, Phase, namespace_subject};
+use homeroom_access::{Grant, Phase, ViewBound, namespace_subject};
 use homeroom_http::{Kind, Problem};
 use homeroom_model::Resource;
 use homeroom_store::{References, Sql, Start, StoreError, Uuid, Value};
@@ -150,6 +150,28 @@ fn told(error: StoreError) -> Problem {
     }
 }
 
+/// Those that have led to what a view has now.
+async fn in_view(
+    api: &DataApi,
+    resource: &Resource,
+    bound: &ViewBound,
+    deleted: Vec<Deleted>,
+) -> Result<Vec<Deleted>, Problem> {
+    let start =
+        |deleted: &Deleted| rights::past_start(&api.catalog, resource, bound, &deleted.key_values);
+    let led: Vec<(Deleted, Start)> =
+        deleted.into_iter().filter_map(|one| start(&one).map(|start| (one, start))).collect();
+    let mut starts: Vec<Start> = led.iter().map(|(_, start)| *start).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    let test = rights::test(&api.catalog, &bound.view);
+    let passed = api.store.pass(starts.clone(), test).await.map_err(told)?;
+    let has = |start: &Start| {
+        starts.binary_search(start).is_ok_and(|at| passed.get(at).is_some_and(|p| p.is_passed))
+    };
+    Ok(led.into_iter().filter(|(_, start)| has(start)).map(|(one, _)| one).collect())
+}
+
 /// Those within the grant.
 async fn within(
     api: &DataApi,
@@ -166,6 +188,9 @@ async fn within(
             let Some(Json::Text(namespace)) = text else { return false };
             grant.check_namespace(Some(&namespace), Phase::Stored).is_ok()
         });
+    }
+    for bound in &grant.views {
+        deleted = in_view(api, resource, bound, deleted).await?;
     }
     if grant.ownership_tokens.is_some() {
         deleted.retain(|deleted| {

@@ -12,7 +12,7 @@ use homeroom_store::{Ask, Plan, Row, Start, Uuid};
 
 use crate::catalog::Catalog;
 use crate::json::{Json, member_text};
-use crate::rights::{self, Asked};
+use crate::rights::{self, Asked, AskedViews};
 use crate::validate::Document;
 
 pub use delete::Delete;
@@ -126,35 +126,28 @@ pub fn delete(
             now,
             stored: None,
             asked: Asked::default(),
+            views: AskedViews::default(),
         },
     }
 }
 
-/// Checks what of a grant a stored document decides by itself: namespace and owner.
+/// Checks what of a grant comes before relationships: namespace, views, and then the owner.
 ///
 /// # Errors
 ///
 /// 403 when the grant does not reach it.
-pub fn check_stored(
+pub(crate) fn check_stored(
     catalog: &Catalog,
     grant: &Grant,
     resource: &Resource,
     row: &Row,
+    views: &AskedViews,
 ) -> Result<(), Problem> {
-    if grant.namespace_prefixes.is_some() {
-        grant.check_namespace(namespace_of(resource, &row.body).as_deref(), Phase::Stored)?;
-    }
+    views.check(catalog, grant, resource, (&row.body, row.key), Phase::Stored)?;
     if grant.ownership_tokens.is_some() {
         grant.check_owner(rights::owner(catalog, resource, row))?;
     }
     Ok(())
-}
-
-fn check_proposed(grant: &Grant, resource: &Resource, body: &str) -> Result<(), Problem> {
-    if grant.namespace_prefixes.is_none() {
-        return Ok(());
-    }
-    grant.check_namespace(namespace_of(resource, body).as_deref(), Phase::Proposed)
 }
 
 /// The beginnings of ways from whom a stored document is about.

@@ -13,6 +13,7 @@ use crate::catalog::Catalog;
 use crate::json::Json;
 use crate::paging::{PAGE_MAX, PARTITIONS_MAX, PageToken, Paging};
 use crate::plan::{self, Precondition};
+use crate::rights::AskedViews;
 use crate::validate::{Document, Invalid, examine};
 use crate::{DataApi, deletes, filter, problem_of, respond, rights};
 
@@ -43,13 +44,33 @@ pub(crate) async fn check_reach(
     resource: &Resource,
     row: &Row,
 ) -> Result<(), Problem> {
-    plan::check_stored(&api.catalog, grant, resource, row)?;
+    let views = known_views(api, grant, resource, row).await?;
+    plan::check_stored(&api.catalog, grant, resource, row, &views)?;
     let Some(relationships) = &grant.relationships else { return Ok(()) };
     let starts = plan::stored_starts(&api.catalog, resource, row);
     let mut asked =
         rights::questions(&api.catalog, resource, [&**relationships].into_iter(), &starts);
     asked.reached = api.store.reach(asked.questions.clone()).await.map_err(problem_of)?;
     asked.check(&api.catalog, resource, relationships, Phase::Stored, &starts)
+}
+
+/// Whether the views of a grant have what a stored document leads to.
+pub(crate) async fn known_views(
+    api: &DataApi,
+    grant: &Grant,
+    resource: &Resource,
+    row: &Row,
+) -> Result<AskedViews, Problem> {
+    let mut views = AskedViews::default();
+    views.add(&api.catalog, resource, grant.views.iter(), &row.body, row.key);
+    let mut answers = vec![];
+    for (view, start) in views.open() {
+        let test = rights::test(&api.catalog, view);
+        let passed = api.store.pass(vec![*start], test).await.map_err(problem_of)?;
+        answers.push(passed.iter().any(|passed| passed.is_passed));
+    }
+    views.know(answers);
+    Ok(views)
 }
 
 /// Gives a page of documents.
@@ -90,7 +111,11 @@ async fn asked_for(
         targets: filter.targets,
         conditions: filter.conditions,
         bounds: rights::bounds(&api.catalog, resource, grant),
-        through: vec![],
+        through: grant
+            .views
+            .iter()
+            .map(|bound| rights::through(&api.catalog, resource, bound))
+            .collect(),
         skip: paging.skip,
         limit: paging.limit,
     })

@@ -9,6 +9,7 @@ mod bounds;
 mod catalog;
 mod explain;
 mod standing;
+mod views;
 
 use homeroom_model::{Place, PropertyKind, Reference, Resource, SubjectOf, Target};
 use homeroom_store::{DocumentId, NaturalKey, References, Row, Start, Tie};
@@ -20,6 +21,7 @@ use crate::validate::Document;
 pub(crate) use bounds::bounds;
 pub(crate) use catalog::{Maker, Routes, Slot, label_names};
 pub(crate) use standing::{Asked, questions};
+pub(crate) use views::{AskedViews, past_start, test, through};
 
 /// Whom a document is about, by one of its resource's subjects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

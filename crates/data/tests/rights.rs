@@ -18,5 +18,9 @@ mod ownership;
 mod refusals;
 #[path = "rights/town.rs"]
 mod town;
+#[path = "rights/view_oracle.rs"]
+mod view_oracle;
+#[path = "rights/views.rs"]
+mod views;
 #[path = "rights/village.rs"]
 mod village;

@@ -66,6 +66,8 @@ kinds! {
     NoEducationOrganizations, 403, "security:authorization:relationships:invalid-client:no-education-organizations", "Authorization Denied", "This key has no education organizations, and this resource is authorized by relationships with them.";
     ElementRequired, 403, "security:authorization:relationships:access-denied:element-required", "Authorization Denied", "The document lacks a value by which this key is authorized.";
     ElementUninitialized, 403, "security:authorization:relationships:invalid-data:element-uninitialized", "Authorization Denied", "The stored document lacks a value by which this key is authorized.";
+    ViewElementRequired, 403, "security:authorization:custom-view:access-denied:element-required", "Authorization Denied", "The document lacks a value by which a custom view authorizes this key.";
+    ViewElementUninitialized, 403, "security:authorization:custom-view:invalid-data:element-uninitialized", "Authorization Denied", "The stored document lacks a value by which a custom view authorizes this key.";
     OwnershipMismatch, 403, "security:authorization:ownership:access-denied:ownership-mismatch", "Authorization Denied", "The stored document belongs to another owner, and this key is authorized by ownership.";
     OwnershipUninitialized, 403, "security:authorization:ownership:invalid-data:ownership-uninitialized", "Authorization Denied", "The stored document has no owner, and this key is authorized by ownership.";
     NotFound, 404, "not-found", "Not Found", "Nothing is found at this address.";

@@ -1,5 +1,7 @@
 //! Claim sets: put and listed.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::ManageError;
@@ -7,6 +9,8 @@ use crate::access::Access;
 use crate::change::Change;
 use crate::claim_set::{ClaimSet, fold_name};
 use crate::client::Status;
+use crate::registry::Registry;
+use crate::strategy::Strategy;
 
 impl Access {
     pub(super) fn put_claim_set(
@@ -26,11 +30,15 @@ impl Access {
             return Err(ManageError::Invalid("the name of a claim set needs a letter".into()));
         }
         let replaced = self.look_up(|registry| registry.sets.contains_key(&folded));
-        let answer = json!({
+        let mut answer = json!({
             "name": set.name,
             "replaced": replaced,
             "resourceClaims": set.grants.len(),
         });
+        let undefined = self.look_up(|registry| undefined(registry, &set));
+        if !undefined.is_empty() {
+            answer["undefinedStrategies"] = undefined.into_iter().collect();
+        }
         change.put_claim_set(set)?;
         Ok(answer)
     }
@@ -54,4 +62,12 @@ impl Access {
         });
         json!({ "claimSets": sets })
     }
+}
+
+/// Strategies that a set names and nobody has defined.
+fn undefined(registry: &Registry, set: &ClaimSet) -> BTreeSet<String> {
+    let strategies = set.grants().flat_map(|(_, actions)| actions.iter());
+    let names = strategies.flat_map(|(_, strategies)| strategies.iter().flatten());
+    let is_missing = |strategy: &&Strategy| matches!(strategy, Strategy::Custom(name) if registry.views().get(name).is_none());
+    names.filter(is_missing).map(|strategy| strategy.name().to_owned()).collect()
 }

@@ -9,7 +9,7 @@ use homeroom_store::{Answer, Ask, Decide, Decision, KindId, Row, Tombstone, Writ
 
 use super::{Precondition, check_stored, stored_starts};
 use crate::catalog::Catalog;
-use crate::rights::{Asked, questions, ties_of};
+use crate::rights::{Asked, AskedViews, questions, ties_of};
 use crate::validate::key_values;
 
 /// The decision of [`super::delete`].
@@ -23,6 +23,8 @@ pub struct Delete {
     pub(super) stored: Option<Row>,
     /// What the relationships of the grant ask.
     pub(super) asked: Asked,
+    /// What its views ask.
+    pub(super) views: AskedViews,
 }
 
 impl Delete {
@@ -36,20 +38,24 @@ impl Delete {
                     self.precondition.check(None)?;
                     return Err(Problem::of(Kind::NotFound));
                 };
-                check_stored(&self.catalog, &self.grant, resource, &row)?;
                 let starts = stored_starts(&self.catalog, resource, &row);
                 let relationships = self.grant.relationships.as_deref().into_iter();
                 self.asked = questions(&self.catalog, resource, relationships, &starts);
+                let views = self.grant.views.iter();
+                self.views.add(&self.catalog, resource, views, &row.body, row.key);
                 let id = row.id;
                 self.stored = Some(row);
                 let mut asks = vec![Ask::Referrers(id)];
                 let ways = self.asked.questions.iter().cloned();
                 asks.extend(ways.map(|(start, way)| Ask::Reach(start, way)));
+                asks.extend(self.views.asks(&self.catalog));
                 Ok(Decision::Ask(asks))
             }
             Some(Answer::Referrers(kinds)) => {
                 let row = self.stored.take().expect("the first round stored it");
-                self.asked.take(found);
+                self.asked.take(found.by_ref());
+                self.views.take(found);
+                check_stored(&self.catalog, &self.grant, resource, &row, &self.views)?;
                 if let Some(relationships) = &self.grant.relationships {
                     let starts = stored_starts(&self.catalog, resource, &row);
                     let (asked, phase) = (&self.asked, Phase::Stored);

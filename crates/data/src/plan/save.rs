@@ -12,11 +12,10 @@ use homeroom_store::{
 };
 
 use super::{
-    Effect, Place, Precondition, Written, check_proposed, check_stored, stored_starts,
-    unknown_descriptor,
+    Effect, Place, Precondition, Written, check_stored, stored_starts, unknown_descriptor,
 };
 use crate::catalog::Catalog;
-use crate::rights::{self, About, Asked, questions};
+use crate::rights::{self, About, Asked, AskedViews, questions};
 use crate::validate::{Document, key_values};
 
 /// Most places that one problem names.
@@ -35,6 +34,8 @@ pub struct Save {
     about: Vec<Option<About>>,
     /// How it stands to the caller as it was sent.
     asked: Asked,
+    /// Whether views have what it leads to, as it was sent and as it is stored.
+    views: AskedViews,
     stored: Option<Row>,
     stage: Stage,
 }
@@ -44,8 +45,9 @@ pub struct Save {
 enum Stage {
     /// The document.
     Document,
-    /// How the stored document stands to the caller, where it is about others than what was sent.
-    Stored(Asked),
+    /// How the stored document stands to the caller, where it is about others than what was sent or
+    /// leads to others.
+    Stored(Option<Asked>),
     /// Identities, in order.
     Targets(Vec<NaturalKey>),
 }
@@ -65,6 +67,8 @@ impl Save {
         let starts = starts(&about, document.key);
         let resource = catalog.model.resource(document.resource);
         let asked = questions(catalog, resource, grant.relationships(), &starts);
+        let mut views = AskedViews::default();
+        views.add(catalog, resource, grant.views(), &document.body, document.key);
         Self {
             catalog: Arc::clone(catalog),
             document: Some(document),
@@ -74,6 +78,7 @@ impl Save {
             place,
             about,
             asked,
+            views,
             stored: None,
             stage: Stage::Document,
         }
@@ -83,6 +88,7 @@ impl Save {
     pub(super) fn plan(self, first: Ask) -> Plan<Self> {
         let mut ask = vec![first];
         ask.extend(ways(&self.asked));
+        ask.extend(self.views.asks(&self.catalog));
         Plan { ask, decide: self }
     }
 
@@ -95,7 +101,8 @@ impl Save {
             Some(Answer::Document(row)) => row,
             _ => None,
         };
-        self.asked.take(found);
+        self.asked.take(found.by_ref());
+        self.views.take(found);
         let row = row.filter(|row| row.kind == self.catalog.kind(document.resource));
         let Some(row) = row else {
             if let Place::Id(_) = self.place {
@@ -103,13 +110,11 @@ impl Save {
                 return Err(Problem::of(Kind::NotFound));
             }
             let grant = self.grant.create.as_ref().map_err(Clone::clone)?;
-            check_proposed(grant, resource, &document.body)?;
-            self.check_relations(grant)?;
+            self.check_proposed(grant)?;
             self.precondition.check(None)?;
             return self.ask_targets();
         };
         let grant = self.grant.update.as_ref().map_err(Clone::clone)?;
-        check_stored(&self.catalog, grant, resource, &row)?;
         let stored = stored_starts(&self.catalog, resource, &row);
         let is_about_the_same = row.key == document.key && {
             let slots = stored.iter().zip(&self.about);
@@ -120,35 +125,39 @@ impl Save {
                 _ => false,
             })
         };
-        let relationships = grant.relationships.clone();
+        let asked = (!is_about_the_same).then(|| {
+            let relationships = grant.relationships.as_deref().into_iter();
+            questions(&self.catalog, resource, relationships, &stored)
+        });
+        self.views.add(&self.catalog, resource, grant.views.iter(), &row.body, row.key);
         self.stored = Some(row);
-        match relationships {
-            Some(relationships) if !is_about_the_same => {
-                let asked =
-                    questions(&self.catalog, resource, [&*relationships].into_iter(), &stored);
-                let asks = ways(&asked).collect();
-                self.stage = Stage::Stored(asked);
-                Ok(Decision::Ask(asks))
-            }
-            Some(relationships) => {
-                let starts = starts(&self.about, document.key);
-                let (asked, phase) = (&self.asked, Phase::Stored);
-                asked.check(&self.catalog, resource, &relationships, phase, &starts)?;
-                self.second()
-            }
-            None => self.second(),
+        let mut asks: Vec<Ask> = asked.iter().flat_map(ways).collect();
+        asks.extend(self.views.asks(&self.catalog));
+        if asks.is_empty() {
+            return self.stored(asked, vec![]);
         }
+        self.stage = Stage::Stored(asked);
+        Ok(Decision::Ask(asks))
     }
 
-    /// How the stored document stands was looked up.
-    fn stored(&mut self, mut asked: Asked, found: Vec<Answer>) -> Decided {
-        asked.take(found.into_iter());
+    /// How the stored document stands was looked up; without questions of its own, it is about
+    /// those whom what was sent is about.
+    fn stored(&mut self, asked: Option<Asked>, found: Vec<Answer>) -> Decided {
+        let mut found = found.into_iter();
         let document = self.document.as_ref().expect("the last round takes it");
         let resource = self.catalog.model.resource(document.resource);
-        let grant = self.grant.update.as_ref().map_err(Clone::clone)?;
         let row = self.stored.as_ref().expect("the first round stored it");
+        let (asked, starts) = match asked {
+            Some(mut asked) => {
+                asked.take(found.by_ref());
+                (asked, stored_starts(&self.catalog, resource, row))
+            }
+            None => (self.asked.clone(), starts(&self.about, document.key)),
+        };
+        self.views.take(found);
+        let grant = self.grant.update.as_ref().map_err(Clone::clone)?;
+        check_stored(&self.catalog, grant, resource, row, &self.views)?;
         if let Some(relationships) = &grant.relationships {
-            let starts = stored_starts(&self.catalog, resource, row);
             asked.check(&self.catalog, resource, relationships, Phase::Stored, &starts)?;
         }
         self.second()
@@ -160,8 +169,7 @@ impl Save {
         let resource = self.catalog.model.resource(document.resource);
         let grant = self.grant.update.as_ref().map_err(Clone::clone)?;
         let row = self.stored.as_ref().expect("the first round stored it");
-        check_proposed(grant, resource, &document.body)?;
-        self.check_relations(grant)?;
+        self.check_proposed(grant)?;
         self.precondition.check(Some(row))?;
         if row.key != document.key {
             return Err(key_change(resource));
@@ -177,11 +185,13 @@ impl Save {
         self.ask_targets()
     }
 
-    /// Checks the relationships of the document as it was sent.
-    fn check_relations(&self, grant: &Grant) -> Result<(), Problem> {
-        let Some(relationships) = &grant.relationships else { return Ok(()) };
+    /// Checks the document as it was sent.
+    fn check_proposed(&self, grant: &Grant) -> Result<(), Problem> {
         let document = self.document.as_ref().expect("the last round takes it");
         let resource = self.catalog.model.resource(document.resource);
+        let sent = (document.body.as_str(), document.key);
+        self.views.check(&self.catalog, grant, resource, sent, Phase::Proposed)?;
+        let Some(relationships) = &grant.relationships else { return Ok(()) };
         let starts = starts(&self.about, document.key);
         self.asked.check(&self.catalog, resource, relationships, Phase::Proposed, &starts)
     }

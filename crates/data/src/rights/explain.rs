@@ -1,13 +1,14 @@
 //! How a stored document stands to a grant, subject by subject, with what relates it.
 
 use homeroom_access::{
-    By, DocumentStanding, Documents, Grant, Part, Phase, Relationships, Standing, Stands, Strategy,
-    StrategyStanding, SubjectStanding, missing_relation, title,
+    By, DocumentStanding, Documents, Grant, Part, Phase, Relationships, Restriction, Standing,
+    Stands, Strategy, StrategyStanding, SubjectStanding, ViewBound, missing_relation, title,
 };
 use homeroom_http::Problem;
 use homeroom_model::{Resource, ResourceId};
 use homeroom_store::{KindId, Reached, Row, Sql, Start, Uuid, Value, Way};
 
+use super::AskedViews;
 use super::standing::{Asked, questions, way};
 use crate::{DataApi, plan, problem_of, request};
 
@@ -39,12 +40,20 @@ async fn standing(
         strategy: strategy.name().to_owned(),
         holds: checked.is_ok(),
         subjects: vec![],
+        basis: None,
+        missing: None,
     };
     let mut strategies = vec![];
-    if grant.namespace_prefixes.is_some() {
-        let namespace = plan::namespace_of(resource, &row.body);
-        let checked = grant.check_namespace(namespace.as_deref(), Phase::Stored);
-        strategies.push(own(Strategy::NamespaceBased, checked));
+    let views = request::known_views(api, grant, resource, row).await?;
+    for restriction in grant.restrictions() {
+        strategies.push(match restriction {
+            Restriction::Namespace => {
+                let namespace = plan::namespace_of(resource, &row.body);
+                let checked = grant.check_namespace(namespace.as_deref(), Phase::Stored);
+                own(Strategy::NamespaceBased, checked)
+            }
+            Restriction::View(bound) => view(api, resource, row, bound, &views).await?,
+        });
     }
     if grant.ownership_tokens.is_some() {
         let checked = grant.check_owner(super::owner(&api.catalog, resource, row));
@@ -79,9 +88,42 @@ async fn alternatives(
             strategy: alternative.strategy.name().to_owned(),
             holds: subjects.iter().all(|subject| subject.standing == Standing::Related),
             subjects,
+            basis: None,
+            missing: None,
         });
     }
     Ok(strategies)
+}
+
+/// How a view stands to what a document leads to.
+async fn view(
+    api: &DataApi,
+    resource: &Resource,
+    row: &Row,
+    bound: &ViewBound,
+    views: &AskedViews,
+) -> Result<StrategyStanding, Problem> {
+    let document = (row.body.as_str(), row.key);
+    let is_in = views.has(&api.catalog, resource, bound, document);
+    let start = super::views::start(&api.catalog, resource, bound, document.0, document.1);
+    let target = match start {
+        Some(Start::Document(key)) => api.store.target(key).await.map_err(problem_of)?,
+        Some(Start::Number(_)) | None => None,
+    };
+    let path = target
+        .and_then(|(_, id, kind)| Some(format!("{}/{id}", api.catalog.resource(kind)?.path())));
+    let missing = match is_in {
+        Some(true) => None,
+        Some(false) => Some(format!("{}. {}", bound.view.asks, bound.view.hint)),
+        None => Some(format!("The document lacks {}.", bound.properties(resource).join(", "))),
+    };
+    Ok(StrategyStanding {
+        strategy: bound.view.name.clone(),
+        holds: is_in == Some(true),
+        subjects: vec![],
+        basis: Some(path.unwrap_or_else(|| format!("no {}", bound.view.basis_name))),
+        missing,
+    })
 }
 
 async fn subject(

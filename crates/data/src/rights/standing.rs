@@ -59,9 +59,9 @@ pub(super) fn way(catalog: &Catalog, slot: &Slot, by: By) -> Option<Way> {
 }
 
 impl Asked {
-    /// Takes the answers, in the order of the questions.
+    /// Takes its answers, in the order of the questions, and no others.
     pub(crate) fn take(&mut self, answers: impl Iterator<Item = Answer>) {
-        let reached = answers.map(|answer| match answer {
+        let reached = answers.take(self.questions.len()).map(|answer| match answer {
             Answer::Reached(reached) => reached,
             _ => Reached::default(),
         });

@@ -12,14 +12,14 @@ use super::town::{
 use crate::app::Client;
 
 /// Every document of the town, by endpoint.
-struct Everything {
-    documents: BTreeMap<&'static str, Vec<Value>>,
+pub struct Everything {
+    pub documents: BTreeMap<&'static str, Vec<Value>>,
     /// Associations that were deleted.
     deleted: Vec<(&'static str, Value)>,
 }
 
 impl Everything {
-    async fn read(owner: &Client, deleted: &[(&'static str, Value)]) -> Self {
+    pub async fn read(owner: &Client, deleted: &[(&'static str, Value)]) -> Self {
         let mut documents = BTreeMap::new();
         for resource in &RESOURCES {
             let answer = owner.get(&format!("/ed-fi/{}", resource.endpoint)).await;
@@ -83,7 +83,13 @@ impl Everything {
     }
 
     /// Whether a strategy lets a caller at a document; [`None`] where it looks at nothing of it.
-    fn lets(&self, strategy: &str, own: &[i64], of: &Subjects, document: &Value) -> Option<bool> {
+    pub fn lets(
+        &self,
+        strategy: &str,
+        own: &[i64],
+        of: &Subjects,
+        document: &Value,
+    ) -> Option<bool> {
         let past = strategy.ends_with("IncludingDeletes");
         let by_responsibility = strategy.contains("Responsibility");
         let inverted = strategy.ends_with("Inverted");
@@ -113,7 +119,7 @@ impl Everything {
     }
 }
 
-fn value<'v>(document: &'v Value, path: &str) -> &'v Value {
+pub fn value<'v>(document: &'v Value, path: &str) -> &'v Value {
     path.split('.').fold(document, |value, member| &value[member])
 }
 
@@ -124,15 +130,26 @@ fn number(document: &Value, path: &str) -> Option<i64> {
 /// Compares what a key sees, in lists, one by one and by writing, with the reckoning.
 async fn compare(owner: &Client, all: &Everything, strategy: &str, own: &[i64], dice: &mut Dice) {
     let vendor = vendor(&owner.app, strategy, own).await;
+    let lets = |of: &Subjects, document: &Value| all.lets(strategy, own, of, document);
+    see(&vendor, all, &format!("{strategy} {own:?}"), lets, dice).await;
+}
+
+/// Compares what a key sees with what it is let see; [`None`]: it looks at nothing of the document.
+pub async fn see(
+    vendor: &Client,
+    all: &Everything,
+    what: &str,
+    lets: impl Fn(&Subjects, &Value) -> Option<bool>,
+    dice: &mut Dice,
+) {
     for resource in &RESOURCES {
         let path = format!("/ed-fi/{}", resource.endpoint);
-        let what = format!("{} {strategy} {own:?} {path}", owner.app);
+        let what = format!("{} {what} {path}", vendor.app);
         let documents = &all.documents[resource.endpoint];
         if documents.is_empty() {
             continue;
         }
-        let seen: Vec<Option<bool>> =
-            documents.iter().map(|d| all.lets(strategy, own, resource, d)).collect();
+        let seen: Vec<Option<bool>> = documents.iter().map(|d| lets(resource, d)).collect();
         if seen.iter().all(Option::is_none) {
             vendor.get(&path).await.problem(500, "system:configuration:security");
             continue;
@@ -175,7 +192,7 @@ async fn compare(owner: &Client, all: &Everything, strategy: &str, own: &[i64], 
 }
 
 /// A change of the hierarchy or of associations; deleted associations are noted.
-async fn change(owner: &Client, dice: &mut Dice, deleted: &mut Vec<(&'static str, Value)>) {
+pub async fn change(owner: &Client, dice: &mut Dice, deleted: &mut Vec<(&'static str, Value)>) {
     match dice.below(6) {
         0 => {
             let agency = (dice.below(4) > 0).then(|| 1 + dice.below(4));
