@@ -108,9 +108,12 @@ pub(crate) fn list_actions(_: &Admin, call: &Call) -> Result<Response, Refusal> 
     listed(call, rows, BY_NAME)
 }
 
-/// GET of all authorization strategies.
-pub(crate) fn list_strategies(_: &Admin, call: &Call) -> Result<Response, Refusal> {
-    let rows = Strategy::PUBLISHED.iter().map(|strategy| {
+/// GET of all authorization strategies: the published ones and custom views that are defined.
+pub(crate) fn list_strategies(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
+    let views: Vec<Strategy> = admin.access.look_up(|registry| {
+        registry.views().iter().map(|view| Strategy::Custom(view.name.clone())).collect()
+    });
+    let rows = Strategy::PUBLISHED.iter().chain(&views).map(|strategy| {
         let id = strategy_id(strategy);
         let name = strategy.name();
         (id, json!({"id": id, "name": name, "displayName": in_words(name)}))

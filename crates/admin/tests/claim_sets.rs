@@ -4,7 +4,7 @@ mod support;
 
 use std::sync::Arc;
 
-use homeroom_access::{Action, ApiClient, Permission, Rights, Strategy};
+use homeroom_access::{Action, ApiClient, Manage, Permission, Rights, Strategy};
 use homeroom_http::Timestamp;
 use serde_json::{Value, json};
 use support::{Client, TestApp, application, model};
@@ -408,5 +408,37 @@ async fn what_sets_are_made_of_can_be_looked_up() {
         let published = admin.read("/authorizationStrategies?limit=100").await;
         assert_eq!(published.as_array().unwrap().len(), Strategy::PUBLISHED.len(), "{app}");
         assert_eq!(published[0]["displayName"], "No Further Authorization Required");
+    }
+}
+
+#[tokio::test]
+async fn a_strategy_of_the_operators_own_is_listed_and_may_be_granted_by() {
+    for app in TestApp::on_each_store().await {
+        let admin = app.admin().await;
+        let before = admin.read("/authorizationStrategies?limit=100").await;
+        let put = Manage::PutStrategy {
+            name: "StudentWithName".into(),
+            definition: json!({"where": {"member": "firstName", "present": true}}),
+        };
+        app.access.manage(put, Timestamp::now()).await.unwrap();
+        let set = admin.create("/claimSets", &json!({"name": "Own"})).await;
+        let student = claim(&admin, "student").await;
+        let on = format!("/claimSets/{set}/resourceClaimActions");
+        let body = json!({"resourceClaimId": student,
+            "resourceClaimActions": [{"name": "Read", "enabled": true}]});
+        assert_eq!(admin.post(&on, &body).await.status, 201);
+
+        let after = admin.read("/authorizationStrategies?limit=100").await;
+        let strategies =
+            json!({"actionName": "Read", "authorizationStrategies": ["StudentWithName"]});
+        let path = format!("{on}/{student}/overrideAuthorizationStrategy");
+        let granted = admin.post(&path, &strategies).await;
+
+        let (before, after) = (before.as_array().unwrap(), after.as_array().unwrap());
+        assert_eq!(after.len(), before.len() + 1, "{app}");
+        let own = after.iter().find(|strategy| !before.contains(strategy)).unwrap();
+        assert_eq!(own["name"], "StudentWithName", "{app}");
+        assert_eq!(own["displayName"], "Student With Name", "{app}");
+        assert_eq!(granted.status, 200, "{app}: {granted:?}");
     }
 }

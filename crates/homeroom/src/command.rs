@@ -12,8 +12,11 @@ pub mod load;
 pub mod model;
 pub mod operations;
 pub mod serve;
+pub mod strategies;
 pub mod terminal;
 pub mod views;
+
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -48,6 +51,13 @@ pub fn prepare_quietly_with(
     }
     crate::logging::start(&config.log)?;
     Ok(config)
+}
+
+/// Reads a file of JSON.
+pub fn read_json(file: &Path) -> Result<Value, Failure> {
+    let reading = format!("reading {}", file.display());
+    let text = std::fs::read_to_string(file).map_err(|e| Failure::because(&reading, e))?;
+    serde_json::from_str(&text).map_err(|e| Failure::because(&reading, e))
 }
 
 /// Prints JSON to stdout.

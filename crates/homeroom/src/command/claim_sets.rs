@@ -51,10 +51,7 @@ pub fn run(args: ClaimSetsArgs) -> Result<Exit, Failure> {
     let (manage, json) = match args.command {
         ClaimSetsCommand::List { json } => (Manage::ListClaimSets {}, json),
         ClaimSetsCommand::Put { name, file } => {
-            let reading = format!("reading {}", file.display());
-            let text = std::fs::read_to_string(&file).map_err(|e| Failure::because(&reading, e))?;
-            let definition =
-                serde_json::from_str(&text).map_err(|e| Failure::because(&reading, e))?;
+            let definition = super::read_json(&file)?;
             (Manage::PutClaimSet { name, definition }, false)
         }
         ClaimSetsCommand::Import(import) => return super::claims::run(&import),

@@ -181,6 +181,37 @@ fn a_claim_set_file_that_is_wrong_changes_nothing_and_says_what_is_wrong() {
 }
 
 #[test]
+fn a_strategy_that_is_put_holds_for_the_next_request_until_it_is_removed() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let mut set = reads_students();
+    set["resourceClaims"][0]["actions"][0]["authorizationStrategies"] = json!(["StudentWithAda"]);
+    let file = place.write("set.json", set.to_string());
+    place.done(&["claim-sets", "put", "Nightly", "--file", file.to_str().unwrap()]);
+    let mut owner = server.client_of(&place.key("FullAccess"));
+    let ada = owner.post(STUDENTS, &student("1", "Ada")).location();
+    let bo = owner.post(STUDENTS, &student("2", "Bo")).location();
+    let mut client = server.client_of(&place.key("Nightly"));
+    assert_eq!(client.get(&ada).status, 500);
+
+    let rule = json!({"where": {"member": "firstName", "in": ["Ada"]}});
+    let file = place.write("view.json", rule.to_string());
+    place.done(&["strategies", "put", "StudentWithAda", "--file", file.to_str().unwrap()]);
+    assert_eq!((client.get(&ada).status, client.get(&bo).status), (200, 403));
+    let used = place.run(&["strategies", "remove", "StudentWithAda"]);
+    assert_eq!(used.code, Some(1), "{used:?}");
+    assert!(used.stderr.contains("Nightly"), "{used:?}");
+
+    let file = place.write("set.json", reads_students().to_string());
+    place.done(&["claim-sets", "put", "Nightly", "--file", file.to_str().unwrap()]);
+    server.stop();
+    let shown = place.done(&["strategies", "show", "StudentWithAda"]);
+    assert!(shown.contains("/ed-fi/studentSchoolAssociations"), "{shown}");
+    place.done(&["strategies", "remove", "StudentWithAda"]);
+    assert!(!place.done(&["strategies", "list"]).contains("StudentWithAda"));
+}
+
+#[test]
 fn a_backup_made_while_others_write_serves_the_same_documents_elsewhere() {
     let place = Place::new();
     let server = Server::start(&place);
