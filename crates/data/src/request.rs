@@ -5,7 +5,7 @@ use std::sync::Arc;
 use homeroom_access::{Action, Call, Grant, Phase, authorize, authorize_upsert};
 use homeroom_http::{Kind, Problem, Query, Response, json_response};
 use homeroom_model::{Resource, ResourceKind};
-use homeroom_store::{Condition, DocumentId, ListQuery, Refused, Row, StoreError, Uuid};
+use homeroom_store::{Condition, DocumentId, ListQuery, Refused, Row, StoreError, TieState, Uuid};
 use http::StatusCode;
 use tokio::sync::Semaphore;
 
@@ -22,14 +22,17 @@ pub async fn get(api: DataApi, call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     let grant = authorize(call.client(), resource, Action::Read)?;
     let id = id_of(&call)?;
-    let row = api
-        .store
-        .document(id)
-        .await
+    // What is remembered of ties holds only for the state that the document was read in.
+    let found = if grant.relationships.is_some() {
+        api.store.document_and_ties(id).await
+    } else {
+        api.store.document(id).await.map(|row| row.map(|row| (row, TieState::default())))
+    };
+    let (row, ties) = found
         .map_err(problem_of)?
-        .filter(|row| row.kind == api.catalog.kind(resource.id))
+        .filter(|(row, _)| row.kind == api.catalog.kind(resource.id))
         .ok_or_else(|| Problem::of(Kind::NotFound))?;
-    check_reach(&api, &grant, resource, &row).await?;
+    check_reach(&api, &grant, resource, &row, ties).await?;
     let version = row.change_version.to_string();
     if versions(&call, "if-none-match").iter().any(|tag| *tag == version || tag == "*") {
         return Ok(respond::not_modified(row.change_version));
@@ -37,12 +40,13 @@ pub async fn get(api: DataApi, call: Call) -> Result<Response, Problem> {
     Ok(respond::document(&api.catalog, &row))
 }
 
-/// Checks a stored document against a grant.
+/// Checks a stored document, read in a state of the ties, against a grant.
 pub(crate) async fn check_reach(
     api: &DataApi,
     grant: &Grant,
     resource: &Resource,
     row: &Row,
+    ties: TieState,
 ) -> Result<(), Problem> {
     let views = known_views(api, grant, resource, row).await?;
     plan::check_stored(&api.catalog, grant, resource, row, &views)?;
@@ -50,7 +54,7 @@ pub(crate) async fn check_reach(
     let starts = plan::stored_starts(&api.catalog, resource, row);
     let mut asked =
         rights::questions(&api.catalog, resource, [&**relationships].into_iter(), &starts);
-    asked.reached = api.store.reach(asked.questions.clone()).await.map_err(problem_of)?;
+    asked.reached = api.store.reach_in(ties, asked.questions.clone()).await.map_err(problem_of)?;
     asked.check(&api.catalog, resource, relationships, Phase::Stored, &starts)
 }
 

@@ -35,5 +35,5 @@ pub use snapshot::{Deleted, Snapshot, SnapshotOptions, Span};
 pub use sql::{Sql, Value};
 pub use store::{Health, Options, PostgresUrl, StandardName, Store, StoreLoad, StoreUrl};
 pub use through::{DocumentTest, KeyOf, LeadsTo, Passed, SameValue, Through};
-pub use tie::{Reached, Start, Tie, Way};
+pub use tie::{Reached, Start, Tie, TieState, Way};
 pub use views::{View, replace_views, views_version};

@@ -43,6 +43,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0005_rights.sqlite.sql"),
         postgres: include_str!("../migrations/0005_rights.postgres.sql"),
     },
+    Migration {
+        version: 6,
+        name: "tie versions",
+        sqlite: include_str!("../migrations/0006_tie_versions.sqlite.sql"),
+        postgres: include_str!("../migrations/0006_tie_versions.postgres.sql"),
+    },
 ];
 
 /// The first version whose documents can be read: before it, references were packed without marks.

@@ -21,7 +21,6 @@ pub(crate) use connection::SILENCE_MAX;
 pub(crate) use snapshot::PostgresSnapshot;
 pub(crate) use views::{replace_views, views_version};
 
-use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +36,7 @@ use crate::postgres::connection::{Connector, Shared};
 use crate::postgres::driver::Driver;
 use crate::postgres::error::Fault;
 use crate::postgres::reads::{Lists, Reads};
-use crate::postgres::value::{Column, bytes, document, kind, values};
+use crate::postgres::value::{bytes, document, kind, values};
 use crate::postgres::writer::Writer;
 use crate::queue::Queue;
 use crate::row::Row;
@@ -45,7 +44,7 @@ use crate::select;
 use crate::sql::{Sql, Value};
 use crate::store::{Job, Options, PostgresUrl};
 use crate::through::{DocumentTest, Passed};
-use crate::tie::{Reached, Start, Way};
+use crate::tie::{Reached, Start, TieState, Way};
 
 /// Longest look for damage.
 const CHECK: Duration = Duration::from_hours(1);
@@ -57,6 +56,7 @@ pub(crate) struct Postgres(Arc<Inner>);
 struct Inner {
     queue: Queue,
     reads: Reads,
+    memory: Arc<reach::Memory>,
     driver: Driver,
     is_closed: Arc<AtomicBool>,
 }
@@ -77,13 +77,15 @@ pub(crate) fn open(
     driver.wait(async move { migrate::migrate(&migrated, made.as_deref()).await })?;
     let is_closed = Arc::new(AtomicBool::new(false));
     let is_closing = Arc::clone(&is_closed);
-    let writer = Writer::new(connector.clone(), options.strict, schema, is_closing)?;
+    let memory = Arc::default();
+    let remembered = Arc::clone(&memory);
+    let writer = Writer::new(connector.clone(), options.strict, schema, is_closing, remembered)?;
     let waiting = Arc::default();
     let answered = Arc::clone(&waiting);
     let queue =
         Queue::start(options.queue, waiting, move |arrivals| writer.work(&arrivals, &answered))?;
     let reads = Reads::new(connector, driver.handle(), deadline);
-    Ok(Postgres(Arc::new(Inner { queue, reads, driver, is_closed })))
+    Ok(Postgres(Arc::new(Inner { queue, reads, memory, driver, is_closed })))
 }
 
 /// Looks for damage: edges, counts and aliases against documents.
@@ -115,6 +117,8 @@ fn told(fault: Fault) -> StoreError {
 
 const BY_UUID: &str =
     "SELECT id, uuid, kind, key, cv, modified, refs, body FROM doc WHERE uuid = ?1";
+const BY_UUID_WITH_TIES: &str = "SELECT id, uuid, kind, key, cv, modified, refs, body, \
+     (SELECT version FROM tie_version WHERE label = -1) FROM doc WHERE uuid = ?1";
 const BY_KEY: &str = "SELECT id, uuid, kind, key, cv, modified, refs, body FROM doc WHERE key = ?1";
 const TARGET: &str = "SELECT id, uuid, kind FROM doc WHERE key = ?1 \
      UNION ALL SELECT d.id, d.uuid, d.kind FROM alias a JOIN doc d ON d.id = a.id WHERE a.key = ?1";
@@ -186,39 +190,26 @@ impl Postgres {
         rows.first().map(read).transpose().map_err(told)
     }
 
-    /// Follows ways; gives what each has reached.
-    pub(crate) async fn reach(&self, from: &[(Start, Way)]) -> Result<Vec<Reached>, StoreError> {
-        let mut found: HashMap<&Way, HashMap<Start, Reached>> = HashMap::new();
-        let ways: BTreeSet<&Way> = from.iter().map(|(_, way)| way).collect();
-        for way in ways {
-            let starts = || from.iter().filter(|(_, other)| other == way).map(|(start, _)| start);
-            let found = found.entry(way).or_default();
-            let numbers = starts().filter_map(|start| match start {
-                Start::Number(number) => Some(*number),
-                Start::Document(_) => None,
-            });
-            let keys = starts().filter_map(|start| match start {
-                Start::Document(key) => Some(uuid::Uuid::from_bytes(key.0)),
-                Start::Number(_) => None,
-            });
-            let (numbers, keys): (Vec<_>, Vec<_>) = (numbers.collect(), keys.collect());
-            let (has_numbers, has_keys) = (!numbers.is_empty(), !keys.is_empty());
-            for (is_asked, from, is_from_keys) in [
-                (has_numbers, Column::Numbers(numbers), false),
-                (has_keys, Column::Uuids(keys), true),
-            ] {
-                if is_asked {
-                    let columns = reach::columns(from, way);
-                    let arguments: Vec<_> =
-                        columns.iter().map(|column| column as &(dyn ToSql + Sync)).collect();
-                    let text = reach::text(way, is_from_keys);
-                    let rows = self.0.reads.probe(text, &arguments).await?;
-                    reach::read(&rows, way, found).map_err(told)?;
-                }
-            }
+    /// Finds a document by its public id, and the version of the ties when it was read.
+    pub(crate) async fn document_and_ties(
+        &self,
+        uuid: Uuid,
+    ) -> Result<Option<(Row, TieState)>, StoreError> {
+        let read = |row: &SqlRow| Ok((document(row)?, TieState(row.try_get(8)?)));
+        self.probe(BY_UUID_WITH_TIES, uuid.0, read).await
+    }
+
+    /// Follows ways; gives what each has reached. What is known of this state of the ties is taken
+    /// as it is.
+    pub(crate) async fn reach(
+        &self,
+        state: TieState,
+        from: &[(Start, Way)],
+    ) -> Result<Vec<Reached>, StoreError> {
+        match state.0.and_then(|version| self.0.memory.all(version, from)) {
+            Some(known) => Ok(known),
+            None => reach::look(&self.0.reads, &self.0.memory, from).await,
         }
-        let taken = from.iter().map(|(start, way)| found[way].get(start).cloned());
-        Ok(taken.map(Option::unwrap_or_default).collect())
     }
 
     /// How documents stand to a test; in order.

@@ -44,6 +44,10 @@ impl Way {
     }
 }
 
+/// The state of all ties that a document was read in, where the store can tell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TieState(pub(crate) Option<i64>);
+
 /// What was reached.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reached {

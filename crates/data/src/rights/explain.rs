@@ -6,7 +6,7 @@ use homeroom_access::{
 };
 use homeroom_http::Problem;
 use homeroom_model::{Resource, ResourceId};
-use homeroom_store::{KindId, Reached, Row, Sql, Start, Uuid, Value, Way};
+use homeroom_store::{KindId, Reached, Row, Sql, Start, TieState, Uuid, Value, Way};
 
 use super::AskedViews;
 use super::standing::{Asked, questions, way};
@@ -62,7 +62,7 @@ async fn standing(
     if let Some(relationships) = &grant.relationships {
         strategies.extend(alternatives(api, resource, row, relationships).await?);
     }
-    let problem = match request::check_reach(api, grant, resource, row).await {
+    let problem = match request::check_reach(api, grant, resource, row, TieState::default()).await {
         Err(problem) if problem.kind.status().is_server_error() => return Err(problem),
         checked => checked.err(),
     };

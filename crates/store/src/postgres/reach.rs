@@ -1,102 +1,186 @@
-//! What can be reached over ties, for many beginnings in one statement.
+//! What can be reached over ties: the steps of ways are looked up, climbs to the top remembered.
 
-use std::collections::HashMap;
+mod look;
+mod memory;
+mod statements;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use tokio_postgres::Row as SqlRow;
 
-use crate::id::NaturalKey;
+pub(super) use look::look;
+pub(super) use memory::{Memory, Versions};
+pub(super) use statements::{ANY, BUMP, UNKNOWN, VERSIONS};
+
+use crate::id::{KindId, NaturalKey};
 use crate::postgres::error::Fault;
+use crate::postgres::strict::ROWS_MAX;
 use crate::postgres::value::{Column, bytes};
 use crate::tie::{Reached, Start, Way};
 
-/// The arguments of [`text`]: the beginnings, and the labels in order.
-pub(super) fn columns(from: Column, way: &Way) -> Vec<Column> {
-    let labels = way.steps.iter().chain([&way.up]).map(|label| label.0.into()).collect();
-    vec![from, Column::Kinds(labels)]
+/// Where a label leads from an item, to its end.
+pub(super) type Climb = Arc<[i64]>;
+
+/// Beginnings with their ways, and what of them is known so far.
+#[derive(Default)]
+pub(super) struct Reaching {
+    asked: BTreeMap<Way, (BTreeSet<i64>, BTreeSet<[u8; 16]>)>,
+    stepped: HashMap<Way, HashMap<Start, Stepped>>,
+    climbed: HashMap<(KindId, i64), Climb>,
 }
 
-/// The statement that follows a way from numbers, or from the documents of identities.
-pub(super) fn text(way: &Way, is_from_keys: bool) -> &'static str {
-    match (is_from_keys, way.past) {
-        (false, false) => NUMBERS,
-        (false, true) => NUMBERS_PAST,
-        (true, false) => KEYS,
-        (true, true) => KEYS_PAST,
-    }
+/// Where the steps of a way have led.
+#[derive(Default)]
+struct Stepped {
+    items: BTreeSet<i64>,
+    /// Items whose holders were looked at, with the label.
+    seen: BTreeSet<(KindId, i64)>,
 }
 
-/// Reads rows of beginning, steps done, number; takes them into what was found.
-pub(super) fn read(
-    rows: &[SqlRow],
-    way: &Way,
-    found: &mut HashMap<Start, Reached>,
-) -> Result<(), Fault> {
-    let last = way.steps.len() + 1;
-    for row in rows {
-        let start = match row.try_get::<_, Option<i64>>(0)? {
-            Some(number) => Start::Number(number),
-            None => Start::Document(NaturalKey(bytes(row, 1)?)),
-        };
-        let step = usize::try_from(row.try_get::<_, i32>(2)?).unwrap_or(last);
-        let number = row.try_get(3)?;
-        let reached = found.entry(start).or_default();
-        reached.seen.push((way.label(step), number));
-        if step == last {
-            reached.numbers.push(number);
+/// A statement of [`Reaching`], with its arguments.
+pub(super) struct Question {
+    pub(super) text: String,
+    pub(super) columns: Vec<Column>,
+    pub(super) of: Of,
+}
+
+/// Which statement it is.
+#[derive(Debug, Clone)]
+pub(super) enum Of {
+    /// The steps of a way.
+    Steps(Way),
+    /// Climbs over a label.
+    Climbs(KindId),
+}
+
+impl Reaching {
+    pub(super) fn add(&mut self, start: Start, way: &Way) {
+        let (numbers, keys) = self.asked.entry(way.clone()).or_default();
+        match start {
+            Start::Number(number) => _ = numbers.insert(number),
+            Start::Document(key) => _ = keys.insert(key.0),
         }
     }
-    for reached in found.values_mut() {
-        reached.numbers.sort_unstable();
-        reached.numbers.dedup();
+
+    /// The statements for the steps; a number that has none to go is there already.
+    pub(super) fn steps(&mut self) -> Vec<Question> {
+        let mut questions = vec![];
+        for (way, (numbers, keys)) in &self.asked {
+            let labels = || Column::Kinds(way.steps.iter().map(|label| label.0.into()).collect());
+            let mut ask = |from, is_from_keys| {
+                let mut columns = vec![from];
+                columns.extend((!way.steps.is_empty()).then(labels));
+                let text = statements::steps(way, is_from_keys);
+                questions.push(Question { text, columns, of: Of::Steps(way.clone()) });
+            };
+            if way.steps.is_empty() {
+                let known = self.stepped.entry(way.clone()).or_default();
+                known.extend(numbers.iter().map(|number| {
+                    let items = BTreeSet::from([*number]);
+                    (Start::Number(*number), Stepped { items, seen: BTreeSet::new() })
+                }));
+            } else {
+                let numbers: Vec<_> = numbers.iter().copied().collect();
+                numbers.chunks(ROWS_MAX).for_each(|some| ask(Column::Numbers(some.into()), false));
+            }
+            let keys: Vec<_> = keys.iter().copied().map(uuid::Uuid::from_bytes).collect();
+            keys.chunks(ROWS_MAX).for_each(|some| ask(Column::Uuids(some.into()), true));
+        }
+        questions
     }
-    Ok(())
-}
 
-/// A hop follows the label of its step, the last label again and again; of each beginning every
-/// number comes once a step, so circles end.
-macro_rules! follow {
-    ($from:literal, $start:literal, $ties:literal) => {
-        concat!(
-            "WITH RECURSIVE hop (start, step, number) AS (",
-            $from,
-            " UNION \
-             SELECT h.start, LEAST(h.step + 1, cardinality(CAST(?2 AS integer[]))), t.holder \
-             FROM hop h JOIN ",
-            $ties,
-            " t.label = (CAST(?2 AS integer[]))\
-                [LEAST(h.step + 1, cardinality(CAST(?2 AS integer[])))] \
-             AND t.item = h.number) SELECT ",
-            $start,
-            ", step, number FROM hop"
-        )
-    };
-}
+    /// The statements for climbs that memory does not have in this state of the ties.
+    pub(super) fn climbs(&mut self, memory: &Memory, state: Option<&Versions>) -> Vec<Question> {
+        let mut missing: BTreeMap<KindId, BTreeSet<i64>> = BTreeMap::new();
+        for (way, stepped) in &self.stepped {
+            for item in stepped.values().flat_map(|stepped| &stepped.items) {
+                if self.climbed.contains_key(&(way.up, *item)) {
+                    continue;
+                }
+                match state.and_then(|state| memory.climb(state, way.up, *item)) {
+                    Some(climb) => _ = self.climbed.insert((way.up, *item), climb),
+                    None => _ = missing.entry(way.up).or_default().insert(*item),
+                }
+            }
+        }
+        let mut questions = vec![];
+        for (label, items) in missing {
+            let items: Vec<_> = items.into_iter().collect();
+            for some in items.chunks(ROWS_MAX) {
+                // One that leads nowhere has no row.
+                let nowhere = some.iter().map(|item| ((label, *item), Climb::from([])));
+                self.climbed.extend(nowhere);
+                let columns =
+                    vec![Column::Numbers(some.to_vec()), Column::Kinds(vec![label.0.into()])];
+                let text = statements::CLIMBS.to_owned();
+                questions.push(Question { text, columns, of: Of::Climbs(label) });
+            }
+        }
+        questions
+    }
 
-const NUMBERS: &str = follow!(
-    "SELECT s, 0, s FROM unnest(CAST(?1 AS bigint[])) s",
-    "start, CAST(NULL AS uuid)",
-    "tie t ON"
-);
-const NUMBERS_PAST: &str = follow!(
-    "SELECT s, 0, s FROM unnest(CAST(?1 AS bigint[])) s",
-    "start, CAST(NULL AS uuid)",
-    "(SELECT label, item, holder, 0 AS past FROM tie \
-     UNION ALL SELECT label, item, holder, 1 FROM past_tie) t \
-     ON (t.past = 0 OR h.step + 1 < cardinality(CAST(?2 AS integer[]))) AND"
-);
-const KEYS: &str = follow!(
-    "SELECT s.key, 0, s.id FROM ( \
-       SELECT d.key, d.id FROM doc d WHERE d.key = ANY(CAST(?1 AS uuid[])) \
-       UNION ALL SELECT a.key, a.id FROM alias a WHERE a.key = ANY(CAST(?1 AS uuid[]))) s",
-    "CAST(NULL AS bigint), start",
-    "tie t ON"
-);
-const KEYS_PAST: &str = follow!(
-    "SELECT s.key, 0, s.id FROM ( \
-       SELECT d.key, d.id FROM doc d WHERE d.key = ANY(CAST(?1 AS uuid[])) \
-       UNION ALL SELECT a.key, a.id FROM alias a WHERE a.key = ANY(CAST(?1 AS uuid[]))) s",
-    "CAST(NULL AS bigint), start",
-    "(SELECT label, item, holder, 0 AS past FROM tie \
-     UNION ALL SELECT label, item, holder, 1 FROM past_tie) t \
-     ON (t.past = 0 OR h.step + 1 < cardinality(CAST(?2 AS integer[]))) AND"
-);
+    /// Takes the rows of a statement.
+    pub(super) fn read(&mut self, of: &Of, rows: &[SqlRow]) -> Result<(), Fault> {
+        match of {
+            Of::Steps(way) => self.read_steps(way, rows),
+            Of::Climbs(label) => self.read_climbs(*label, rows),
+        }
+    }
+
+    /// Rows of identity, number, and the holder after each step.
+    fn read_steps(&mut self, way: &Way, rows: &[SqlRow]) -> Result<(), Fault> {
+        let all = self.stepped.entry(way.clone()).or_default();
+        for row in rows {
+            let number: i64 = row.try_get(1)?;
+            let start = match row.try_get::<_, Option<uuid::Uuid>>(0)? {
+                Some(_) => Start::Document(NaturalKey(bytes(row, 0)?)),
+                None => Start::Number(number),
+            };
+            let stepped = all.entry(start).or_default();
+            let mut at = Some(number);
+            for (step, label) in way.steps.iter().enumerate() {
+                let Some(item) = at else { break };
+                stepped.seen.insert((*label, item));
+                at = row.try_get(2 + step)?;
+            }
+            stepped.items.extend(at);
+        }
+        Ok(())
+    }
+
+    /// Rows of beginning and number, each once.
+    fn read_climbs(&mut self, label: KindId, rows: &[SqlRow]) -> Result<(), Fault> {
+        let mut found: HashMap<i64, Vec<i64>> = HashMap::new();
+        for row in rows {
+            found.entry(row.try_get(0)?).or_default().push(row.try_get(1)?);
+        }
+        for (item, mut numbers) in found {
+            numbers.sort_unstable();
+            self.climbed.insert((label, item), numbers.into());
+        }
+        Ok(())
+    }
+
+    /// What was reached, and what was looked at for it.
+    pub(super) fn answer(&self, start: Start, way: &Way) -> Reached {
+        let Some(stepped) = self.stepped.get(way).and_then(|all| all.get(&start)) else {
+            return Reached::default();
+        };
+        let mut seen: Vec<(KindId, i64)> = stepped.seen.iter().copied().collect();
+        let mut numbers: Vec<i64> = vec![];
+        for item in &stepped.items {
+            let climb = self.climbed.get(&(way.up, *item)).map_or(&[][..], |climb| climb);
+            seen.extend([item].into_iter().chain(climb).map(|number| (way.up, *number)));
+            numbers.extend(climb);
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        Reached { numbers, seen }
+    }
+
+    /// Has memory keep the climbs of this state of the ties.
+    pub(super) fn keep_climbs(&self, memory: &Memory, state: &Versions) {
+        memory.keep(state, self.climbed.iter().map(|(of, climb)| (*of, Arc::clone(climb))));
+    }
+}

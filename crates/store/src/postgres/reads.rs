@@ -17,7 +17,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::dialect::Dialect;
 use crate::error::StoreError;
-use crate::postgres::connection::{Connector, Shared};
+use crate::postgres::connection::{Connector, Shared, in_order};
 use crate::postgres::error::Fault;
 use crate::postgres::reads::lane::Lane;
 use crate::postgres::reads::outage::Outage;
@@ -32,6 +32,9 @@ const PROBES: usize = 2;
 const SHORT: usize = 4;
 /// Long lists that run at the same time.
 const LONG: usize = 2;
+
+/// A statement with its arguments.
+pub(super) type Asked<'a> = (&'a str, &'a [&'a (dyn ToSql + Sync)]);
 
 /// The reading side of a store.
 pub(super) struct Reads {
@@ -80,28 +83,50 @@ impl Reads {
         text: &str,
         arguments: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<SqlRow>, StoreError> {
+        self.probing(|connection| async move { connection.query(text, arguments).await }).await
+    }
+
+    /// Reads index entries by statements that are run in this order, in one flight.
+    pub(super) async fn probe_all(
+        &self,
+        all: &[Asked<'_>],
+    ) -> Result<Vec<Vec<SqlRow>>, StoreError> {
+        let read = |connection: Shared| async move {
+            let mut prepared = Vec::with_capacity(all.len());
+            for (text, arguments) in all {
+                prepared.push((connection.prepared(text).await?, arguments));
+            }
+            let asked = prepared.iter().map(|(text, arguments)| connection.all(text, arguments));
+            in_order(asked).await.into_iter().collect()
+        };
+        self.probing(read).await
+    }
+
+    async fn probing<T, F: Future<Output = Result<T, Fault>>>(
+        &self,
+        read: impl Fn(Shared) -> F,
+    ) -> Result<T, StoreError> {
         let at = self.next_probe.fetch_add(1, Ordering::Relaxed) % self.probes.len();
         let slot = &self.probes[at];
         let reading = async {
-            let mut found = self.probe_once(slot, text, arguments).await;
+            let mut found = self.probe_once(slot, &read).await;
             if matches!(found, Err(Fault::Lost(_) | Fault::Again(_))) {
-                found = self.probe_once(slot, text, arguments).await;
+                found = self.probe_once(slot, &read).await;
             }
             found
         };
         self.within(reading).await
     }
 
-    async fn probe_once(
+    async fn probe_once<T, F: Future<Output = Result<T, Fault>>>(
         &self,
         slot: &Arc<Slot>,
-        text: &str,
-        arguments: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<SqlRow>, Fault> {
+        read: &impl Fn(Shared) -> F,
+    ) -> Result<T, Fault> {
         let connection = slot.connection(&self.connector, &self.outage, &self.runtime).await?;
         // So that there is time for another connection.
-        let Ok(found) = self.timed(self.deadline / 2, connection.query(text, arguments)).await
-        else {
+        let reading = read(Arc::clone(&connection));
+        let Ok(found) = self.timed(self.deadline / 2, reading).await else {
             connection.leave();
             self.runtime.spawn(async move { connection.stop().await });
             return Err(Fault::silent());

@@ -148,6 +148,11 @@ pub(super) enum Column {
     Texts(Vec<String>),
 }
 
+/// Columns as the arguments of a statement.
+pub(super) fn arguments(columns: &[Column]) -> Vec<&(dyn ToSql + Sync)> {
+    columns.iter().map(|column| column as &(dyn ToSql + Sync)).collect()
+}
+
 impl ToSql for Column {
     fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Refused> {
         match self {

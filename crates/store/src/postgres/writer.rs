@@ -23,6 +23,7 @@ use crate::error::StoreError;
 use crate::id::Uuid;
 use crate::postgres::connection::{Connection, Connector, Role};
 use crate::postgres::error::Fault;
+use crate::postgres::reach::Memory;
 use crate::postgres::writer::group::{Place, Prepared, end_all, prepare};
 use crate::queue::{Arrivals, GROUP_MAX};
 use crate::store::Job;
@@ -59,6 +60,8 @@ struct Lane {
     /// Whether a commit is on its way.
     is_committing: bool,
     is_closing: Arc<AtomicBool>,
+    /// Where ties lead; readers share it.
+    memory: Arc<Memory>,
 }
 
 impl Writer {
@@ -67,6 +70,7 @@ impl Writer {
         strict: Option<NonZeroU32>,
         schema: Option<String>,
         is_closing: Arc<AtomicBool>,
+        memory: Arc<Memory>,
     ) -> Result<Self, StoreError> {
         // On the writer's own thread, so that no answer waits for another to wake up.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -82,6 +86,7 @@ impl Writer {
             away: None,
             is_committing: false,
             is_closing,
+            memory,
         };
         Ok(Self { runtime, lane, schema })
     }
@@ -213,8 +218,9 @@ impl Lane {
     ) -> Result<Vec<(Place, i64)>, Fault> {
         self.txn += 1;
         let failing = self.shall_fail();
+        let memory = Arc::clone(&self.memory);
         let connection = self.connection().await?;
-        let Prepared { last, ended } = prepare(connection, jobs, places).await?;
+        let Prepared { last, ended } = prepare(connection, &memory, jobs, places).await?;
         if let Some(Failing::Statement) = failing {
             return Err(Fault::Again("made to fail at a statement".into()));
         }

@@ -14,7 +14,7 @@ use crate::sql::{Sql, Value};
 use crate::sqlite;
 use crate::store::{Engine, Store};
 use crate::through::{DocumentTest, Passed};
-use crate::tie::{Reached, Start, Way};
+use crate::tie::{Reached, Start, TieState, Way};
 
 /// The number, public id and kind of what a reference leads to.
 type Target = (DocumentId, Uuid, KindId);
@@ -94,15 +94,48 @@ impl Store {
         }
     }
 
-    /// Follows ways, all on one state of the store; gives what each has reached.
+    /// As [`Store::document`], with the state of the ties that it was read in, for
+    /// [`Store::reach_in`].
+    ///
+    /// # Errors
+    ///
+    /// The store's own.
+    pub async fn document_and_ties(
+        &self,
+        uuid: Uuid,
+    ) -> Result<Option<(Row, TieState)>, StoreError> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => {
+                let found = sqlite.probe(|c| sqlite::by_uuid(c, uuid))?;
+                Ok(found.map(|row| (row, TieState::default())))
+            }
+            Engine::Postgres(postgres) => postgres.document_and_ties(uuid).await,
+        }
+    }
+
+    /// Follows ways, all on one state of the ties; gives what each has reached.
     ///
     /// # Errors
     ///
     /// The store's own.
     pub async fn reach(&self, from: Vec<(Start, Way)>) -> Result<Vec<Reached>, StoreError> {
+        self.reach_in(TieState::default(), from).await
+    }
+
+    /// As [`Store::reach`]; what is known of a state that the caller has just read is not looked up
+    /// anew.
+    ///
+    /// # Errors
+    ///
+    /// The store's own.
+    pub async fn reach_in(
+        &self,
+        state: TieState,
+        from: Vec<(Start, Way)>,
+    ) -> Result<Vec<Reached>, StoreError> {
         match &*self.engine {
             Engine::Sqlite(sqlite) => sqlite.reach(&from),
-            Engine::Postgres(postgres) => postgres.reach(&from).await,
+            Engine::Postgres(postgres) => postgres.reach(state, &from).await,
         }
     }
 
@@ -114,7 +147,9 @@ impl Store {
     pub fn reach_blocking(&self, from: Vec<(Start, Way)>) -> Result<Vec<Reached>, StoreError> {
         match &*self.engine {
             Engine::Sqlite(sqlite) => sqlite.reach(&from),
-            Engine::Postgres(postgres) => postgres.wait(|p| async move { p.reach(&from).await }),
+            Engine::Postgres(postgres) => {
+                postgres.wait(|p| async move { p.reach(TieState::default(), &from).await })
+            }
         }
     }
 

@@ -6,6 +6,7 @@ mod groups;
 mod nodes;
 mod outages;
 mod proxy;
+mod reaching;
 mod sessions;
 mod silence;
 mod snapshots;

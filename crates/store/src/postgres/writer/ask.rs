@@ -1,7 +1,7 @@
 //! The questions of many plans as few statements.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use tokio_postgres::Row as SqlRow;
@@ -11,14 +11,14 @@ use crate::dialect::Dialect;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 use crate::plan::{Answer, Ask};
 use crate::postgres::error::Fault;
-use crate::postgres::reach;
+use crate::postgres::reach::{self, Memory, Reaching, Versions};
 use crate::postgres::strict::ROWS_MAX;
 use crate::postgres::value::{Column, bytes, document, kind, values};
 use crate::row::Row;
 use crate::select::through;
 use crate::sql::{Sql, Value};
 use crate::through::{DocumentTest, Passed};
-use crate::tie::{Reached, Start, Way};
+use crate::tie::Start;
 
 /// Questions, each once.
 #[derive(Default)]
@@ -27,7 +27,7 @@ pub(super) struct Questions {
     uuids: BTreeSet<[u8; 16]>,
     targets: BTreeSet<[u8; 16]>,
     referrers: BTreeSet<i64>,
-    reaches: BTreeMap<Way, (BTreeSet<i64>, BTreeSet<[u8; 16]>)>,
+    reaching: Reaching,
     tests: Vec<(Arc<DocumentTest>, BTreeSet<Start>)>,
     sql: Vec<Sql>,
 }
@@ -45,7 +45,7 @@ enum Of {
     Documents,
     Targets,
     Referrers,
-    Reach(Way),
+    Reach(reach::Of),
     Tests(Arc<DocumentTest>, Arc<[Start]>),
     Sql,
 }
@@ -60,7 +60,7 @@ pub(super) struct Found {
     by_uuid: HashMap<[u8; 16], Row>,
     targets: HashMap<[u8; 16], Target>,
     referrers: HashMap<i64, Vec<KindId>>,
-    reached: HashMap<Way, HashMap<Start, Reached>>,
+    reaching: Reaching,
     passed: Vec<(Arc<DocumentTest>, HashMap<Start, Passed>)>,
     /// In the order in which they were asked.
     sql: VecDeque<Answer>,
@@ -73,13 +73,7 @@ impl Questions {
             Ask::DocumentByUuid(uuid) => _ = self.uuids.insert(uuid.0),
             Ask::Target(key) => _ = self.targets.insert(key.0),
             Ask::Referrers(id) => _ = self.referrers.insert(id.0),
-            Ask::Reach(start, way) => {
-                let (numbers, keys) = self.reaches.entry(way.clone()).or_default();
-                match start {
-                    Start::Number(number) => _ = numbers.insert(*number),
-                    Start::Document(key) => _ = keys.insert(key.0),
-                }
-            }
+            Ask::Reach(start, way) => self.reaching.add(*start, way),
             Ask::Test(start, test) => {
                 let known = self.tests.iter_mut().find(|(other, _)| other == test);
                 match known {
@@ -91,7 +85,8 @@ impl Questions {
         }
     }
 
-    pub(super) fn into_statements(self) -> Vec<Question> {
+    /// The statements, and where what is reached comes together.
+    pub(super) fn into_statements(mut self) -> (Vec<Question>, Found) {
         let mut out = vec![];
         let mut uuids = |text: &'static str, of: Of, all: BTreeSet<[u8; 16]>| {
             let all: Vec<_> = all.into_iter().map(uuid::Uuid::from_bytes).collect();
@@ -108,20 +103,7 @@ impl Questions {
             let columns = vec![Column::Numbers(some.to_vec())];
             out.push(Question::of(REFERRERS, Of::Referrers, columns));
         }
-        for (way, (numbers, keys)) in self.reaches {
-            let numbers: Vec<_> = numbers.into_iter().collect();
-            for some in numbers.chunks(ROWS_MAX) {
-                let columns = reach::columns(Column::Numbers(some.to_vec()), &way);
-                let (text, of) = (reach::text(&way, false), Of::Reach(way.clone()));
-                out.push(Question::of(text, of, columns));
-            }
-            let keys: Vec<_> = keys.into_iter().map(uuid::Uuid::from_bytes).collect();
-            for some in keys.chunks(ROWS_MAX) {
-                let columns = reach::columns(Column::Uuids(some.to_vec()), &way);
-                let (text, of) = (reach::text(&way, true), Of::Reach(way.clone()));
-                out.push(Question::of(text, of, columns));
-            }
-        }
+        out.extend(self.reaching.steps().into_iter().map(Question::of_reach));
         for (test, starts) in self.tests {
             let starts: Vec<Start> = starts.into_iter().collect();
             for some in starts.chunks(ROWS_MAX) {
@@ -141,13 +123,18 @@ impl Questions {
             columns: vec![],
             values: sql.arguments,
         }));
-        out
+        (out, Found { reaching: self.reaching, ..Found::default() })
     }
 }
 
 impl Question {
     fn of(text: &'static str, of: Of, columns: Vec<Column>) -> Self {
         Self { text: text.into(), of, columns, values: vec![] }
+    }
+
+    fn of_reach(question: reach::Question) -> Self {
+        let reach::Question { text, columns, of } = question;
+        Self { text: text.into(), of: Of::Reach(of), columns, values: vec![] }
     }
 
     pub(super) fn arguments(&self) -> Vec<&(dyn ToSql + Sync)> {
@@ -162,8 +149,8 @@ impl Question {
             found.sql.push_back(Answer::Rows(rows));
             return Ok(());
         }
-        if let Of::Reach(way) = &self.of {
-            return reach::read(rows, way, found.reached.entry(way.clone()).or_default());
+        if let Of::Reach(of) = &self.of {
+            return found.reaching.read(of, rows);
         }
         if let Of::Tests(test, starts) = &self.of {
             return read_tests(rows, test, starts, found);
@@ -198,6 +185,16 @@ impl Question {
 }
 
 impl Found {
+    /// What must still be asked of climbs, where memory does not have them in this state.
+    pub(super) fn climbs(&mut self, memory: &Memory, state: Option<&Versions>) -> Vec<Question> {
+        self.reaching.climbs(memory, state).into_iter().map(Question::of_reach).collect()
+    }
+
+    /// Has memory keep the climbs of this state.
+    pub(super) fn keep_climbs(&self, memory: &Memory, state: &Versions) {
+        self.reaching.keep_climbs(memory, state);
+    }
+
     /// The answer to a question that was asked; those of statements in the order of asking.
     pub(super) fn answer(&mut self, ask: &Ask) -> Answer {
         match ask {
@@ -209,10 +206,7 @@ impl Found {
             Ask::Referrers(id) => {
                 Answer::Referrers(self.referrers.get(&id.0).cloned().unwrap_or_default())
             }
-            Ask::Reach(start, way) => {
-                let reached = self.reached.get(way).and_then(|all| all.get(start));
-                Answer::Reached(reached.cloned().unwrap_or_default())
-            }
+            Ask::Reach(start, way) => Answer::Reached(self.reaching.answer(*start, way)),
             Ask::Test(start, test) => {
                 let of_test = self.passed.iter().find(|(other, _)| other == test);
                 let known = of_test.and_then(|(_, known)| known.get(start)).copied();

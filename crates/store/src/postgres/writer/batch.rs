@@ -1,11 +1,12 @@
 //! The writes of many plans as few statements.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use tokio_postgres::types::ToSql;
 
 use crate::id::DocumentId;
 use crate::plan::{NewDocument, Tombstone, Write};
+use crate::postgres::reach::{ANY, BUMP, UNKNOWN};
 use crate::postgres::strict::ROWS_MAX;
 use crate::postgres::value::{Column, Written};
 use crate::postgres::writer::touch::{self, Changed};
@@ -39,6 +40,9 @@ pub(super) struct Batch {
     pub(super) last_change_version: i64,
     /// Changes of the kept counts, by kind and block.
     tally: HashMap<(u16, i64), i64>,
+    /// The version of the ties when it began, and the labels whose ties it has changed.
+    ties: i64,
+    changed_ties: BTreeSet<i32>,
     done: Vec<Statement>,
     open: Open,
     /// What the writes of the open part change.
@@ -66,12 +70,14 @@ struct Edge {
 }
 
 impl Batch {
-    /// A batch that goes on from a last id and a last change version.
-    pub(super) fn new(last_id: i64, last_change_version: i64) -> Self {
+    /// A batch that goes on from a last id, a last change version and a version of the ties.
+    pub(super) fn new(last_id: i64, last_change_version: i64, ties: i64) -> Self {
         Self {
             last_id,
             last_change_version,
             tally: HashMap::new(),
+            ties,
+            changed_ties: BTreeSet::new(),
             done: vec![],
             open: Open::default(),
             changed: Changed::default(),
@@ -103,6 +109,7 @@ impl Batch {
             Write::Delete { row, ties, tombstone } => self.delete(*row, ties, tombstone),
             Write::Sql(sql) => {
                 self.close();
+                self.changed_ties.insert(UNKNOWN);
                 let values = sql.arguments.into_iter().map(Written).collect();
                 let columns = vec![];
                 self.done.push(Statement { text: sql.text, columns, values, is_foreign: true });
@@ -163,6 +170,8 @@ impl Batch {
     /// Ends the open part: what comes next sees what it writes.
     fn close(&mut self) {
         self.changed.clear();
+        let ties = self.open.ties.iter().chain(&self.open.ties_gone);
+        self.changed_ties.extend(ties.map(|(tie, _)| i32::from(tie.label.0)));
         std::mem::take(&mut self.open).into_statements(&mut self.done);
     }
 
@@ -186,6 +195,12 @@ impl Batch {
                     Column::Numbers(some.iter().map(|(_, n)| *n).collect()),
                 ],
             ));
+        }
+        let mut labels: Vec<i32> = std::mem::take(&mut self.changed_ties).into_iter().collect();
+        if !labels.is_empty() {
+            labels.push(ANY);
+            let values = vec![Written(Value::Integer(self.ties + 1))];
+            statements.push(Statement { values, ..arrays(BUMP, vec![Column::Kinds(labels)]) });
         }
         let numbers = [self.last_id, self.last_change_version];
         let values = numbers.map(|number| Written(Value::Integer(number))).into();

@@ -13,6 +13,7 @@ use crate::plan::{Ask, Write};
 use crate::postgres::connection::{Connection, in_order};
 use crate::postgres::error::Fault;
 use crate::postgres::migrate::damaged;
+use crate::postgres::reach::{Memory, VERSIONS, Versions};
 use crate::postgres::writer::ask::{Found, Question, Questions};
 use crate::postgres::writer::batch::{Batch, Statement};
 use crate::postgres::writer::touch::{self, Changed, Touch};
@@ -50,13 +51,15 @@ const BEGIN: &str = "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED";
 /// Begins a transaction and runs plans in it up to what must be written last.
 pub(super) async fn prepare(
     connection: &Connection,
+    memory: &Memory,
     jobs: &mut [Box<dyn Job>],
     places: &[Place],
 ) -> Result<Prepared, Fault> {
     let mut members: Vec<Member> = places.iter().map(|place| begin(jobs, *place)).collect();
-    let (found, counters) = ask(connection, &members, vec![], true).await?;
-    let (id, version) = counters.ok_or_else(|| damaged("counter"))?;
-    let mut batch = Batch::new(id, version);
+    let (found, counters) = ask(connection, memory, &members, vec![], Ties::Unread).await?;
+    let Counters { id, change_version, ties } = counters.ok_or_else(|| damaged("counter"))?;
+    let mut batch = Batch::new(id, change_version, ties.any());
+    let mut ties = Some(ties);
     let mut has_written = false;
     let mut found = Some(found);
     let mut ended = vec![];
@@ -65,7 +68,14 @@ pub(super) async fn prepare(
         while members[first..].iter().any(|member| matches!(member.state, State::Asking(_))) {
             let mut answers = match found.take() {
                 Some(found) => found,
-                None => ask(connection, &members[first..], batch.take_statements(), false).await?.0,
+                None => {
+                    let writes = batch.take_statements();
+                    if !writes.is_empty() {
+                        ties = None;
+                    }
+                    let known = ties.as_ref().map_or(Ties::Changed, Ties::Read);
+                    ask(connection, memory, &members[first..], writes, known).await?.0
+                }
             };
             for member in &mut members[first..] {
                 decide(jobs, member, &mut answers);
@@ -125,14 +135,33 @@ fn decide(jobs: &mut [Box<dyn Job>], member: &mut Member, found: &mut Found) {
     };
 }
 
-/// Writes what is given and then asks what members want to know, in one flight; with `is_first`
-/// it begins the transaction before that and gives the counters.
+/// What a transaction goes on from.
+struct Counters {
+    id: i64,
+    change_version: i64,
+    ties: Versions,
+}
+
+/// What is known of the ties at a flight.
+#[derive(Clone, Copy)]
+enum Ties<'v> {
+    /// The transaction begins with it.
+    Unread,
+    /// They are as they were committed.
+    Read(&'v Versions),
+    /// The transaction may have changed some itself.
+    Changed,
+}
+
+/// Writes what is given and then asks what members want to know, in one flight; climbs that are not
+/// remembered take a flight more. The first one begins the transaction and gives the counters.
 async fn ask(
     connection: &Connection,
+    memory: &Memory,
     members: &[Member],
     writes: Vec<Statement>,
-    is_first: bool,
-) -> Result<(Found, Option<(i64, i64)>), Fault> {
+    ties: Ties<'_>,
+) -> Result<(Found, Option<Counters>), Fault> {
     let mut questions = Questions::default();
     for member in members {
         if let State::Asking(asks) = &member.state {
@@ -141,18 +170,32 @@ async fn ask(
             }
         }
     }
-    let questions = questions.into_statements();
-    let asked = fly(connection, &writes, &questions, is_first);
+    let (questions, mut found) = questions.into_statements();
+    let asked = fly(connection, &writes, &questions, matches!(ties, Ties::Unread));
     let (rows, counters) = connection.answered(asked).await?;
-    let mut found = Found::default();
     for (question, rows) in questions.iter().zip(rows) {
         question.read(&rows, &mut found)?;
+    }
+    let ties = match ties {
+        Ties::Unread => counters.as_ref().map(|counters| &counters.ties),
+        Ties::Read(ties) => Some(ties),
+        Ties::Changed => None,
+    };
+    let climbs = found.climbs(memory, ties);
+    if !climbs.is_empty() {
+        let (rows, _) = connection.answered(fly(connection, &[], &climbs, false)).await?;
+        for (question, rows) in climbs.iter().zip(rows) {
+            question.read(&rows, &mut found)?;
+        }
+        if let Some(ties) = ties {
+            found.keep_climbs(memory, ties);
+        }
     }
     Ok((found, counters))
 }
 
 /// The rows of each question, and the counters.
-type Flown = (Vec<Vec<SqlRow>>, Option<(i64, i64)>);
+type Flown = (Vec<Vec<SqlRow>>, Option<Counters>);
 
 async fn fly(
     connection: &Connection,
@@ -162,18 +205,22 @@ async fn fly(
 ) -> Result<Flown, Fault> {
     let texts = writes.iter().map(|write| write.text);
     let texts = texts.chain(questions.iter().map(|question| &*question.text));
-    let prepared = prepare_all(connection, texts).await?;
-    let hold = connection.prepared(HOLD).await?;
+    let prepared = prepare_all(connection, texts.chain([HOLD, VERSIONS])).await?;
     let begin = async {
         if !is_first {
             return Ok(None);
         }
-        let (begun, counters) =
-            tokio::join!(biased; connection.simple(BEGIN), connection.all(&hold, &[]));
+        let (begun, counters, ties) = tokio::join!(
+            biased;
+            connection.simple(BEGIN),
+            connection.all(&prepared[HOLD], &[]),
+            connection.all(&prepared[VERSIONS], &[])
+        );
         begun?;
         let counters = counters?;
         let row = counters.first().ok_or_else(|| damaged("counter"))?;
-        Ok(Some((row.try_get(0)?, row.try_get(1)?)))
+        let ties = Versions::read(&ties?)?;
+        Ok(Some(Counters { id: row.try_get(0)?, change_version: row.try_get(1)?, ties }))
     };
     let write = in_order(writes.iter().map(|write| run(connection, &prepared, write)));
     let ask = in_order(questions.iter().map(|question| async {

@@ -1,0 +1,1 @@
+-- A store in a file has one process, which knows by itself what it has changed of ties.

@@ -1,0 +1,61 @@
+//! The statements of ways and of the versions of ties.
+
+use std::fmt::Write as _;
+
+use crate::tie::Way;
+
+/// The row of `tie_version` that every change of ties counts up.
+pub(in crate::postgres) const ANY: i32 = -1;
+/// The row that a change counts up of which nobody knows the labels.
+pub(in crate::postgres) const UNKNOWN: i32 = -2;
+
+/// All versions.
+pub(in crate::postgres) const VERSIONS: &str = "SELECT label, version FROM tie_version";
+/// The version of any change.
+pub(super) const VERSION: &str = "SELECT version FROM tie_version WHERE label = -1";
+/// Gives labels a version.
+pub(in crate::postgres) const BUMP: &str = "INSERT INTO tie_version (label, version) \
+     SELECT l, CAST(?2 AS bigint) FROM unnest(CAST(?1 AS integer[])) l \
+     ON CONFLICT (label) DO UPDATE SET version = excluded.version";
+
+/// Beginning and each number that it leads to over a label, without end; as every number comes once,
+/// circles end. What has an `OFFSET` is planned by itself, and so by its index.
+pub(super) const CLIMBS: &str = "WITH RECURSIVE hop (start, number) AS ( \
+       SELECT s.x, t.holder FROM unnest(CAST(?1 AS bigint[])) s (x) \
+       CROSS JOIN LATERAL (SELECT holder FROM tie WHERE label = (CAST(?2 AS integer[]))[1] \
+         AND item = s.x OFFSET 0) t \
+       UNION \
+       SELECT h.start, t.holder FROM hop h \
+       CROSS JOIN LATERAL (SELECT holder FROM tie WHERE label = (CAST(?2 AS integer[]))[1] \
+         AND item = h.number OFFSET 0) t) \
+     SELECT start, number FROM hop";
+
+const FROM_NUMBERS: &str =
+    "(SELECT CAST(NULL AS uuid) AS key, x AS id FROM unnest(CAST(?1 AS bigint[])) x)";
+const FROM_KEYS: &str = "(SELECT key, id FROM doc WHERE key = ANY(CAST(?1 AS uuid[])) \
+     UNION ALL SELECT key, id FROM alias WHERE key = ANY(CAST(?1 AS uuid[])))";
+
+/// The statement that goes the steps of a way from numbers, or from the documents of identities:
+/// identity, number, and the holder after each step, null from where there is none.
+pub(super) fn steps(way: &Way, is_from_keys: bool) -> String {
+    let from = if is_from_keys { FROM_KEYS } else { FROM_NUMBERS };
+    let (mut columns, mut joins) = (String::from("s.key, s.id"), String::new());
+    let mut item = String::from("s.id");
+    for step in 1..=way.steps.len() {
+        let select = |table: &str| {
+            format!(
+                "SELECT holder FROM {table} \
+                 WHERE label = (CAST(?2 AS integer[]))[{step}] AND item = {item}"
+            )
+        };
+        let all = if way.past {
+            format!("{} UNION ALL {}", select("tie"), select("past_tie"))
+        } else {
+            select("tie")
+        };
+        _ = write!(joins, " LEFT JOIN LATERAL ({all} OFFSET 0) t{step} ON TRUE");
+        item = format!("t{step}.holder");
+        _ = write!(columns, ", {item}");
+    }
+    format!("SELECT {columns} FROM {from} s{joins}")
+}
