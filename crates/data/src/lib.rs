@@ -28,6 +28,7 @@ use homeroom_store::{Store, StoreError};
 use http::Method;
 
 pub use catalog::Catalog;
+pub use rights::audit_rights;
 pub use seed::{SeedError, seed};
 
 /// Most bytes of one document.

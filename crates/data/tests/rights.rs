@@ -2,6 +2,8 @@
 
 mod app;
 
+#[path = "rights/audit.rs"]
+mod audit;
 #[path = "rights/changes.rs"]
 mod changes;
 #[path = "rights/deletes.rs"]

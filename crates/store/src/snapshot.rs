@@ -8,9 +8,12 @@ use crate::postgres::PostgresSnapshot;
 use crate::row::Row;
 use crate::sqlite::SqliteSnapshot;
 use crate::store::StoreUrl;
+use crate::tie::Tie;
 
 /// Most documents of one page.
 const ROWS_MAX: u32 = 2_000;
+/// Most ties on one page.
+const TIES_MAX: u32 = 20_000;
 /// Bytes of documents after which a page ends; one document may go beyond.
 const BYTES_MAX: usize = 8 << 20;
 
@@ -190,6 +193,21 @@ impl Snapshot {
         self.timed(|| match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.deletes(after, ROWS_MAX),
             Engine::Postgres(postgres) => postgres.deletes(after, ROWS_MAX),
+        })
+    }
+
+    /// A page of ties, each with the number of the document that makes it, in order; for the next
+    /// page the last one is given. An empty page is the end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::kinds`].
+    pub fn ties(&self, after: Option<(Tie, i64)>) -> Result<Vec<(Tie, i64)>, StoreError> {
+        let after =
+            after.map_or([-1; 4], |(tie, via)| [i64::from(tie.label.0), tie.item, tie.holder, via]);
+        self.timed(|| match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.ties(after, TIES_MAX),
+            Engine::Postgres(postgres) => postgres.ties(after, TIES_MAX),
         })
     }
 

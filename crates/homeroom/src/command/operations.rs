@@ -1,8 +1,11 @@
 //! `homeroom backup | restore | doctor`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
+use homeroom_model::Model;
 use homeroom_store::{Store, StoreError, StoreUrl};
 use serde_json::json;
 
@@ -88,7 +91,8 @@ pub fn doctor(args: DoctorArgs) -> Result<Exit, Failure> {
 fn examine(config: &Config) -> Vec<(String, String)> {
     let mut findings = vec![];
     let place = config.store.place();
-    if let Err(failure) = crate::standard::Standard::read(&config.standard) {
+    let standard = crate::standard::Standard::read(&config.standard);
+    if let Err(failure) = &standard {
         findings.push((failure.to_string(), "set standard.version or standard.model".into()));
     }
     if let StoreUrl::Sqlite(file) = &place
@@ -101,6 +105,11 @@ fn examine(config: &Config) -> Vec<(String, String)> {
         return findings;
     }
     match Store::check(&place) {
+        Ok(health) if health.problems.is_empty() => {
+            if let Ok(standard) = standard {
+                findings.extend(examine_rights(config, &standard.model));
+            }
+        }
         Ok(health) => findings.extend(health.problems.into_iter().map(|problem| {
             (problem, "homeroom restore BACKUP --yes, from the last good backup".into())
         })),
@@ -117,3 +126,22 @@ fn examine(config: &Config) -> Vec<(String, String)> {
     }
     findings
 }
+
+/// Whether rights go by what the documents say.
+fn examine_rights(config: &Config, model: &Arc<Model>) -> Vec<(String, String)> {
+    const MEND: &str =
+        "homeroom restore BACKUP --yes, or homeroom export and homeroom load into a new store";
+    let snapshot = match crate::app::snapshot_within(config, RIGHTS_TIME_MAX) {
+        Ok(snapshot) => snapshot,
+        Err(failure) => return vec![(failure.to_string(), MEND.into())],
+    };
+    match homeroom_data::audit_rights(model, &snapshot) {
+        Ok(problems) => problems.into_iter().map(|problem| (problem, MEND.into())).collect(),
+        Err(error) => {
+            vec![(format!("rights were not looked through: {error}"), "run it again".into())]
+        }
+    }
+}
+
+/// Longest time that documents are looked through for what rights go by.
+const RIGHTS_TIME_MAX: Duration = Duration::from_hours(1);

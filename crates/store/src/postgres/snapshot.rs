@@ -17,6 +17,7 @@ use crate::row::Row;
 use crate::snapshot::{Deleted, Span};
 use crate::sql::Value;
 use crate::store::PostgresUrl;
+use crate::tie::Tie;
 
 /// Longest time that the server counts for a statement: its milliseconds have 31 bits.
 const TIME_MAX: Duration = Duration::from_millis(i32::MAX as u64);
@@ -44,6 +45,10 @@ const BY_CHANGE: &str = "SELECT id, uuid, kind, key, cv, modified, refs, body FR
      WHERE bytes_before < ?4 ORDER BY cv";
 const DELETES: &str = "SELECT cv, kind, uuid, key_values, modified FROM tomb \
      WHERE cv > ?1 ORDER BY cv LIMIT ?2";
+
+const TIES: &str = "SELECT label, item, holder, via FROM tie \
+     WHERE (label, item, holder, via) > (?1, ?2, ?3, ?4) \
+     ORDER BY label, item, holder, via LIMIT ?5";
 
 /// An open read transaction.
 pub(crate) struct PostgresSnapshot {
@@ -125,6 +130,19 @@ impl PostgresSnapshot {
                 key_values: row.try_get(3)?,
                 modified: row.try_get(4)?,
             })
+        })
+    }
+
+    pub(crate) fn ties(
+        &self,
+        after: [i64; 4],
+        rows_max: u32,
+    ) -> Result<Vec<(Tie, i64)>, StoreError> {
+        let [label, item, holder, via] = after;
+        let numbers = [label, item, holder, via, rows_max.into()];
+        self.ask(TIES, numbers.map(Value::from).into(), |row| {
+            let tie = Tie { label: kind(row, 0)?, item: row.try_get(1)?, holder: row.try_get(2)? };
+            Ok((tie, row.try_get(3)?))
         })
     }
 

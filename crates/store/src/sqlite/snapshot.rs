@@ -14,6 +14,7 @@ use crate::row::Row;
 use crate::snapshot::{Deleted, Span};
 use crate::sqlite::open::open_existing;
 use crate::sqlite::probe::document;
+use crate::tie::Tie;
 
 /// Virtual-machine steps between two looks at the clock.
 const STEPS: i32 = 100_000;
@@ -182,6 +183,27 @@ impl SqliteSnapshot {
                     key_values: row.get(3)?,
                     modified: row.get(4)?,
                 })
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    pub(crate) fn ties(
+        &self,
+        after: [i64; 4],
+        rows_max: u32,
+    ) -> Result<Vec<(Tie, i64)>, StoreError> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT label, item, holder, via FROM tie
+             WHERE (label, item, holder, via) > (?1, ?2, ?3, ?4)
+             ORDER BY label, item, holder, via LIMIT ?5",
+            )?;
+            let [label, item, holder, via] = after;
+            let rows = statement.query_map(params![label, item, holder, via, rows_max], |row| {
+                let tie =
+                    Tie { label: KindId(row.get(0)?), item: row.get(1)?, holder: row.get(2)? };
+                Ok((tie, row.get(3)?))
             })?;
             Ok(rows.collect::<Result<_, _>>()?)
         })
