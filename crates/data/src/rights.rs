@@ -92,16 +92,18 @@ fn text_at<'b>(resource: &Resource, place: &Place, body: &'b str) -> Option<&'b 
     }
 }
 
-/// The marks of a document, given the numbers of those it is about; `owner` comes last.
+/// The marks of a document, given its own number and those of the others it is about; `owner` comes
+/// last.
 pub(crate) fn marks(
     about: &[Option<About>],
+    own: DocumentId,
     owner: Option<i64>,
     number: impl Fn(NaturalKey) -> Option<i64>,
 ) -> Vec<Option<i64>> {
     let mark = |about: &Option<About>| match (*about)? {
         About::Organization(id, _) => Some(id),
         About::Person(key) => number(key),
-        About::Itself => Some(DocumentId::ITSELF.0),
+        About::Itself => Some(own.0),
     };
     let mut marks: Vec<Option<i64>> = about.iter().map(mark).collect();
     if owner.is_some() {

@@ -247,7 +247,7 @@ impl Save {
             None => self.grant.create.as_ref().ok().and_then(|grant| grant.creator_token),
         };
         let number = |key| targets.get(&key).map(|target| target.0.0);
-        references.marks = rights::marks(&self.about, owner, number);
+        references.marks = rights::marks(&self.about, itself.0, owner, number);
         let ties = rights::ties(&self.catalog, resource, &document.body, &references.marks);
         let new = NewDocument {
             uuid,

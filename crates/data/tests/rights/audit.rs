@@ -10,7 +10,8 @@ use super::village::Village;
 use crate::app::Client;
 use crate::app::documents::course;
 
-fn audit(client: &Client) -> Vec<String> {
+/// What is wrong with what rights go by in a client's store.
+pub fn audit(client: &Client) -> Vec<String> {
     let store = &client.app.data.store;
     let (url, model) = (store.url().clone(), Arc::clone(&client.app.data.catalog.model));
     let looking = std::thread::spawn(move || {

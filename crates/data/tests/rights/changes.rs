@@ -144,3 +144,21 @@ async fn partitions_are_of_what_a_key_sees() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_person_whose_document_is_changed_stays_as_related_as_before() {
+    for owner in owners().await {
+        owner.create("/ed-fi/schools", &school_of(11, None)).await;
+        let path = owner.create("/ed-fi/students", &student("s")).await;
+        owner.create("/ed-fi/studentSchoolAssociations", &enrolment("s", 11, "2025-08-20")).await;
+        let vendor = vendor(&owner.app, "EdOrgsAndPeople", &[11]).await;
+
+        for (client, name) in [(&owner, "Augusta"), (&vendor, "Ada"), (&vendor, "Augusta")] {
+            let changed = with(student("s"), "firstName", name);
+            assert_eq!(client.put(&path, &changed).await.status, 204, "{} {name}", owner.app);
+
+            assert_eq!(vendor.get(&path).await.json()["firstName"], name);
+            assert_eq!(vendor.ids("/ed-fi/students").await.len(), 1);
+        }
+    }
+}
