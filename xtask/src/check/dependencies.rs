@@ -10,6 +10,7 @@ use crate::house::{Done, is_test, read, root, rust_files, shown};
 /// What each crate may know of the others; those that know nothing come first.
 const KNOWS: &[(&str, &[&str])] = &[
     ("homeroom-http", &[]),
+    ("homeroom-lab", &[]),
     ("homeroom-model", &[]),
     ("homeroom-store", &[]),
     ("homeroom-district", &["homeroom-model"]),

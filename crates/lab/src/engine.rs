@@ -1,0 +1,6 @@
+//! The engine: sends on schedule, whether or not answers come, and measures from the moment that
+//! was intended.
+
+mod source;
+
+pub use source::{Answer, Request, Source, StepFacts, Verdict};

@@ -1,0 +1,14 @@
+//! The lab: load on a schedule against any HTTP server, and how much that server can hold.
+//!
+//! A [`Scenario`](scenario) says what modelled clients send, [`stage`] how much of it and for how
+//! long. The [`engine`] sends on schedule whether or not answers come, and measures from the moment
+//! that was intended. What it saw is a [`Record`](record::Record); a [`run`] file holds it for
+//! people and programs. It knows nothing of the server's insides, and no database.
+
+pub mod engine;
+pub mod outcome;
+pub mod record;
+pub mod run;
+pub mod scenario;
+pub mod stage;
+pub mod trial;

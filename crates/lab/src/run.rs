@@ -1,0 +1,230 @@
+//! The run file: what a run gave, for people and programs.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::Outcomes;
+use crate::stage::{Arrivals, Stage};
+
+/// The form that this version writes.
+pub const FORMAT: u32 = 1;
+
+/// A run, as it stands in its file. Times are milliseconds unless a name says otherwise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunFile {
+    /// The form: [`FORMAT`].
+    pub format: u32,
+    /// Version and commit of the generator.
+    pub generator_version: String,
+    /// The scenario's name.
+    pub scenario: String,
+    /// The target's origin.
+    pub target: String,
+    /// The command line that repeats it, without secrets.
+    pub command: Vec<String>,
+    /// When it began (RFC 3339, UTC).
+    pub started: String,
+    /// What random choices follow from.
+    pub seed: u64,
+    /// How it was sent.
+    pub settings: Settings,
+    /// Where the generator ran.
+    pub machine: Machine,
+    /// What was asked for, in order.
+    pub plan: Vec<Stage>,
+    /// All requests of all stages.
+    pub requests: Requests,
+    /// From the intended moment to the end of the answer.
+    pub response_ms: Latency,
+    /// From the moment it was sent to the end of the answer.
+    pub service_ms: Latency,
+    /// From the intended moment to the moment it was sent.
+    pub send_lag_ms: Latency,
+    /// All requests by how they ended.
+    pub outcomes: Outcomes,
+    /// A row a stage.
+    pub stages: Vec<StageResult>,
+    /// A row a second.
+    pub intervals: Vec<Interval>,
+    /// A row a step of the scenario.
+    pub steps: Vec<StepResult>,
+    /// What was seen of the server's processes and exporters, by name.
+    pub server: Vec<Watched>,
+    /// What the generator itself used.
+    pub generator: Generator,
+    /// Histograms in microseconds (`HdrHistogram` V2, deflated, base64), by what they count:
+    /// `response`, `service`, `send_lag`.
+    pub histograms: BTreeMap<String, String>,
+}
+
+/// How requests were sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// How arrivals lie.
+    pub arrivals: Arrivals,
+    /// At most so many connections, one a modelled client.
+    pub connections: u32,
+    /// Time-out of a request.
+    pub timeout_ms: u64,
+    /// Threads that send.
+    pub threads: u32,
+    /// `HTTP/1.1` or `HTTP/2`.
+    pub protocol: String,
+}
+
+/// The machine of the generator.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Model of the processor.
+    pub cpu: String,
+    /// Cores.
+    pub cores: u32,
+    /// Memory in megabytes.
+    pub memory_mb: u64,
+    /// Operating system and kernel.
+    pub system: String,
+}
+
+/// Requests by what became of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requests {
+    /// All that were due.
+    pub total: u64,
+    /// Answered as the step expects, its checks passed.
+    pub ok: u64,
+    /// All others.
+    pub failed: u64,
+    /// Sent more than a millisecond after their moment as every connection was waiting; they count
+    /// among the two above, too.
+    pub late: u64,
+}
+
+/// A distribution of times, in milliseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation.
+    pub sd: f64,
+    /// Least.
+    pub min: f64,
+    /// Median.
+    pub p50: f64,
+    /// 75th percentile.
+    pub p75: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 98th percentile.
+    pub p98: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p99_9: f64,
+    /// Greatest.
+    pub max: f64,
+}
+
+/// What a stage gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StageResult {
+    /// What was asked for.
+    pub stage: Stage,
+    /// When it began, seconds since the run began.
+    pub start_s: f64,
+    /// How long it took, draining not counted.
+    pub seconds: f64,
+    /// Its requests.
+    pub requests: Requests,
+    /// By how they ended.
+    pub outcomes: Outcomes,
+    /// Answers as expected, a second.
+    pub goodput: f64,
+    /// From the intended moment.
+    pub response_ms: Latency,
+    /// From the moment it was sent.
+    pub service_ms: Latency,
+    /// Between both.
+    pub send_lag_ms: Latency,
+    /// Means of what was watched at the server, by series name.
+    pub server: BTreeMap<String, f64>,
+}
+
+/// What was seen in one second of a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Its beginning, seconds since the run began.
+    pub at_s: f64,
+    /// Requests that were due in it.
+    pub due: u64,
+    /// Requests whose answer (or failure) came in it.
+    pub answered: u64,
+    /// Of those, as expected.
+    pub ok: u64,
+    /// Of those, by how they ended.
+    pub outcomes: Outcomes,
+    /// Mean of the response times of those.
+    pub mean_ms: f64,
+    /// Median of those.
+    pub p50_ms: f64,
+    /// 99th percentile of those.
+    pub p99_ms: f64,
+    /// Greatest of those.
+    pub max_ms: f64,
+    /// Requests sent and not answered at its end.
+    pub in_flight: u64,
+}
+
+/// What one step of the scenario gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepResult {
+    /// Its name.
+    pub name: String,
+    /// What it belongs to in the report: a resource, for instance; empty for nothing.
+    pub group: String,
+    /// Its method.
+    pub method: String,
+    /// Its requests.
+    pub requests: Requests,
+    /// By how they ended.
+    pub outcomes: Outcomes,
+    /// From the intended moment.
+    pub response_ms: Latency,
+}
+
+/// A process or an exporter that was watched.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Watched {
+    /// What it is called: `web`, `database`, or what the command line named it.
+    pub name: String,
+    /// Its series.
+    pub series: Vec<Series>,
+    /// What could not be read, in words; empty if all could.
+    pub trouble: String,
+}
+
+/// One value over time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// What it is: `cpu_percent` (of one core), `memory_mb`, `threads`, `disk_write_mb_s`, …
+    pub name: String,
+    /// Moments, seconds since the run began, and values.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// What the generator used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Generator {
+    /// Its processor time, user and system.
+    pub cpu_s: f64,
+    /// Requests for each second of that.
+    pub requests_per_cpu_s: f64,
+    /// Greatest share of its cores, in a second.
+    pub cpu_share_max: f64,
+    /// Share of processor time that the host took from this machine.
+    pub steal_share: f64,
+    /// Greatest resident memory.
+    pub memory_mb: f64,
+}

@@ -1,0 +1,5 @@
+//! What modelled clients send: a scenario from a file.
+
+mod file;
+
+pub use file::{EdfiFile, Expect, Keep, Pick, ScenarioFile, StepFile};

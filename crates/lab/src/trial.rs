@@ -1,0 +1,53 @@
+//! A trial: a constant load for some seconds, seen closely enough to judge it.
+
+/// What is asked of a trial.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ask {
+    /// Requests a second.
+    pub rate: f64,
+    /// For how many seconds.
+    pub seconds: f64,
+}
+
+/// The length of a [`Bin`] in seconds.
+pub const BIN_SECONDS: f64 = 0.1;
+
+/// What happened to the requests that were due within a tenth of a second.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Bin {
+    /// How many were due.
+    pub due: u64,
+    /// How many of them did not end as expected.
+    pub not_ok: u64,
+    /// Sum of their response times, from the intended moment, in milliseconds. One that got no
+    /// answer counts with the time after which it was given up.
+    pub sum_ms: f64,
+    /// Requests waiting for an answer, or for a connection, at its end.
+    pub waiting: u64,
+}
+
+/// What a trial gave.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Trial {
+    /// What was asked.
+    pub rate: f64,
+    /// How long it took to send, in seconds.
+    pub seconds: f64,
+    /// Bins in order of time, over the whole trial.
+    pub bins: Vec<Bin>,
+    /// 99th percentile of the send lag in milliseconds, of requests for which a connection was
+    /// free: the generator's own lateness.
+    pub lag_p99_ms: f64,
+    /// Share of the due requests that were sent at all.
+    pub sent_share: f64,
+    /// Processor time of the generator, as a share of the cores it may use.
+    pub generator_share: f64,
+    /// Processor time that the host took from this machine, as a share.
+    pub steal_share: f64,
+    /// Score of a fixed piece of work, before and after, as a share of the reference's.
+    pub spin_share: f64,
+    /// Whether all answers came before the drain's limit.
+    pub drained: bool,
+    /// 5th, 50th, 95th, 99th percentile of the response time in milliseconds, for reports.
+    pub percentiles_ms: [f64; 4],
+}
