@@ -3,4 +3,4 @@
 
 mod source;
 
-pub use source::{Answer, Request, Source, StepFacts, Verdict};
+pub use source::{Answer, Header, Request, Source, StepFacts, Verdict};

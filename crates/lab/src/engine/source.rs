@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+pub use httparse::Header;
+
 use crate::outcome::Outcome;
 
 /// What modelled clients say. Each sending thread has a source of its own, so nothing is shared.
@@ -64,8 +66,8 @@ impl Request {
 pub struct Answer<'a> {
     /// A status, or why there is none.
     pub outcome: Outcome,
-    /// The names and values of the header lines; empty without an answer.
-    pub headers: &'a [(&'a str, &'a [u8])],
+    /// The header lines; empty without an answer.
+    pub headers: &'a [Header<'a>],
     /// The body, if the step keeps it.
     pub body: &'a [u8],
 }
@@ -73,8 +75,8 @@ pub struct Answer<'a> {
 impl<'a> Answer<'a> {
     /// The first value of a header, by its name in any case.
     pub fn header(&self, name: &str) -> Option<&'a [u8]> {
-        let found = self.headers.iter().find(|(of, _)| of.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| *value)
+        let found = self.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
+        found.map(|header| header.value)
     }
 }
 
