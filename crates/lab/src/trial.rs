@@ -12,6 +12,9 @@ pub struct Ask {
 /// The length of a [`Bin`] in seconds.
 pub const BIN_SECONDS: f64 = 0.1;
 
+/// The length of the windows of [`Trial::windows_p99_ms`] in seconds.
+pub const WINDOW_SECONDS: f64 = 10.0;
+
 /// What happened to the requests that were due within a tenth of a second.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Bin {
@@ -48,6 +51,12 @@ pub struct Trial {
     pub spin_share: f64,
     /// Whether all answers came before the drain's limit.
     pub drained: bool,
+    /// From the end of sending until the last answer came, or until the drain's limit, in seconds;
+    /// with whatever else the trial needed, so that sums of times keep to a budget.
+    pub drain_s: f64,
     /// 5th, 50th, 95th, 99th percentile of the response time in milliseconds, for reports.
     pub percentiles_ms: [f64; 4],
+    /// 99th percentile of the response time in each [`WINDOW_SECONDS`] of the trial, by the moment
+    /// a request was due, in milliseconds; a shorter rest belongs to the last one.
+    pub windows_p99_ms: Vec<f64>,
 }
