@@ -33,6 +33,10 @@ pub struct ScenarioFile {
     /// The steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepFile>,
+    /// What stands in pools before the run begins: rows of values by variable. The rows of a pool
+    /// are shared out among the sending threads, never copied.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub pools: BTreeMap<String, Vec<BTreeMap<String, String>>>,
     /// Instead of steps: they are made from the target's own API description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edfi: Option<EdfiFile>,
@@ -85,6 +89,11 @@ pub struct StepFile {
     /// Puts values into a pool after a right answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<Keep>,
+    /// Values by variable, of which each request of this step has another combination, none twice
+    /// in a run, over all clients; the first variable changes fastest. When all combinations are
+    /// used, the step is not done any more.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub each: BTreeMap<String, Vec<String>>,
 }
 
 /// The statuses that are right: `200`, `"2xx"`, or a list of such.
