@@ -11,4 +11,5 @@ pub mod record;
 pub mod run;
 pub mod scenario;
 pub mod stage;
+pub mod statistics;
 pub mod trial;

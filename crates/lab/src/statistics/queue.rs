@@ -1,0 +1,27 @@
+//! Little's law.
+
+/// How far a mean number in a system is from what its rate and its mean time ask for, as a share
+/// of the greater of both: 0 where N = X x R holds.
+///
+/// It holds for any system that is about as full at the end as at the start, so a gap says that
+/// something was measured wrongly or that the system filled up meanwhile.
+///
+/// Source: Little, A proof for the queuing formula L = λW (1961).
+pub fn littles_gap(mean_number: f64, rate: f64, mean_seconds: f64) -> f64 {
+    let expected = rate * mean_seconds;
+    let greater = mean_number.max(expected);
+    if greater > 0.0 { (mean_number - expected).abs() / greater } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gap_is_nothing_where_the_law_holds_and_a_share_elsewhere() {
+        assert!(littles_gap(20.0, 400.0, 0.05).abs() < 1e-12);
+        assert!((littles_gap(10.0, 400.0, 0.05) - 0.5).abs() < 1e-12);
+        assert!((littles_gap(40.0, 400.0, 0.05) - 0.5).abs() < 1e-12);
+        assert!(littles_gap(0.0, 0.0, 1.0).abs() < 1e-12);
+    }
+}
