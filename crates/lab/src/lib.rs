@@ -5,6 +5,7 @@
 //! that was intended. What it saw is a [`Record`](record::Record); a [`run`] file holds it for
 //! people and programs. It knows nothing of the server's insides, and no database.
 
+pub mod duration;
 pub mod engine;
 pub mod outcome;
 pub mod record;

@@ -1,5 +1,7 @@
 //! How much load, for how long: the stages of a run.
 
+mod parse;
+
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
