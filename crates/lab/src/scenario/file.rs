@@ -19,6 +19,13 @@ use serde::{Deserialize, Serialize};
 /// | `${uuid}` | a random UUID |
 /// | `${now}` | the moment (RFC 3339, UTC) |
 /// | `$${` | the two characters `${` |
+///
+/// A value stays one value: what an answer or a pool gave is percent-encoded in a path (but for
+/// unreserved characters and `/`), is escaped within the quotes of a JSON body, and loses its line
+/// ends in a header. At the very beginning of a path it is a path of its own, with its query.
+/// Variables of the file are part of its text, as they are.
+///
+/// A step that names what an earlier answer should have given and did not is skipped, and counted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScenarioFile {
@@ -56,7 +63,7 @@ pub struct StepFile {
     pub method: String,
     /// Path and query.
     pub path: String,
-    /// Headers by name.
+    /// Headers by name. With `Authorization` among them, the token does not go with it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// The body; with one, `Content-Type` is `application/json` unless a header says otherwise.
@@ -119,7 +126,8 @@ pub struct Pick {
     pub remove: bool,
 }
 
-/// What a step puts into a pool; pools are kept small by forgetting at random.
+/// What a step puts into a pool; pools are kept small by forgetting at random. All steps that put
+/// something into the same pool give the same variables.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Keep {

@@ -1,0 +1,205 @@
+//! One value out of a JSON text.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// Where a value is (RFC 6901), its segments unescaped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pointer(Box<[Box<str>]>);
+
+impl Pointer {
+    /// Reads a pointer; the empty one is the whole text.
+    ///
+    /// # Errors
+    ///
+    /// It begins with something else than `/`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Ok(Self(Box::default()));
+        }
+        let rest = text.strip_prefix('/').ok_or_else(|| {
+            format!("`{text}` is no JSON pointer; write `/` before each name: /items/0/id")
+        })?;
+        Ok(Self(
+            rest.split('/').map(|part| part.replace("~1", "/").replace("~0", "~").into()).collect(),
+        ))
+    }
+
+    /// Finds the value's text as it stands in the JSON text.
+    ///
+    /// `None` if there is none, if it is `null`, or if the text is no JSON.
+    pub fn find<'a>(&self, json: &'a [u8]) -> Option<&'a str> {
+        let mut found = None;
+        let mut reader = serde_json::Deserializer::from_slice(json);
+        // An error here may be the one that ends the search; what counts is what was found.
+        _ = Seek { path: &self.0, found: &mut found }.deserialize(&mut reader);
+        found.filter(|text| *text != "null")
+    }
+}
+
+/// The content of a JSON string, or any other value's text as it is.
+pub fn content(text: &str) -> Cow<'_, str> {
+    let inner = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    match inner {
+        None => text.into(),
+        // A string without escapes is its own content.
+        Some(inner) if !inner.contains('\\') => inner.into(),
+        Some(_) => serde_json::from_str::<String>(text).map_or(text.into(), Cow::Owned),
+    }
+}
+
+struct Seek<'p, 'f, 'a> {
+    path: &'p [Box<str>],
+    found: &'f mut Option<&'a str>,
+}
+
+impl<'a> DeserializeSeed<'a> for Seek<'_, '_, 'a> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'a>>(self, reader: D) -> Result<(), D::Error> {
+        if self.path.is_empty() {
+            let raw: &'a RawValue = serde::Deserialize::deserialize(reader)?;
+            *self.found = Some(raw.get());
+            return Ok(());
+        }
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'a> Visitor<'a> for Seek<'_, '_, 'a> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object or array on the way to the value")
+    }
+
+    fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<(), M::Error> {
+        while let Some(is_wanted) = map.next_key_seed(Name(&self.path[0]))? {
+            if is_wanted {
+                map.next_value_seed(Seek { path: &self.path[1..], found: self.found })?;
+                return Err(M::Error::custom("it is found"));
+            }
+            map.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
+
+    fn visit_seq<S: SeqAccess<'a>>(self, mut items: S) -> Result<(), S::Error> {
+        let wanted: usize = match self.path[0].parse() {
+            Ok(wanted) => wanted,
+            Err(_) => return Err(S::Error::custom("an array has no names")),
+        };
+        for _ in 0..wanted {
+            if items.next_element::<IgnoredAny>()?.is_none() {
+                return Ok(());
+            }
+        }
+        items.next_element_seed(Seek { path: &self.path[1..], found: self.found })?;
+        Err(S::Error::custom("it is found"))
+    }
+}
+
+/// Compares a member's name, which needs no copy for that.
+struct Name<'p>(&'p str);
+
+impl<'a> DeserializeSeed<'a> for Name<'_> {
+    type Value = bool;
+
+    fn deserialize<D: serde::Deserializer<'a>>(self, reader: D) -> Result<bool, D::Error> {
+        reader.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Name<'_> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a member's name")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<bool, E> {
+        Ok(name == self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    fn found(json: &str, pointer: &str) -> Option<String> {
+        let pointer = Pointer::parse(pointer).unwrap();
+        pointer.find(json.as_bytes()).map(|text| content(text).into_owned())
+    }
+
+    #[test]
+    fn a_value_is_found_by_its_pointer() {
+        let json = r#" {"id": "a\"b", "n": 1.10, "deep": [{"x": 1}, {"x": {"y": true}}], "no": null,
+            "a/b": 1, "m~n": 2, "": 3, "\u0069x": 4} "#;
+        for (pointer, value) in [
+            ("/id", Some("a\"b")),
+            ("/n", Some("1.10")),
+            ("/deep/1/x/y", Some("true")),
+            ("/deep/0", Some(r#"{"x": 1}"#)),
+            ("/a~1b", Some("1")),
+            ("/m~0n", Some("2")),
+            ("/", Some("3")),
+            ("/ix", Some("4")),
+            ("/no", None),
+            ("/deep/2", None),
+            ("/deep/x", None),
+            ("/id/x", None),
+            ("/none", None),
+        ] {
+            assert_eq!(found(json, pointer).as_deref(), value, "{pointer}");
+        }
+    }
+
+    #[test]
+    fn of_what_is_no_json_nothing_is_found() {
+        for json in ["", "{", r#"{"a" 1}"#, "<html>", r#"{"b": }"#] {
+            assert_eq!(found(json, "/a"), None, "{json}");
+        }
+        assert_eq!(Pointer::parse("/a").unwrap().find(b"{\"a\": \"\xff\"}"), None);
+    }
+
+    #[test]
+    fn a_pointer_begins_with_a_slash() {
+        assert!(Pointer::parse("id").unwrap_err().contains("no JSON pointer"));
+    }
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            any::<bool>().prop_map(Value::from),
+            any::<i32>().prop_map(Value::from),
+            ".{0,6}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 5, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+                prop::collection::btree_map("[a-c~/\"]{0,2}", inner, 0..5)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_found_is_what_a_whole_reading_finds(
+            json in json(),
+            path in prop::collection::vec("[a-c0-2]{0,2}|~0|~1", 0..4),
+        ) {
+            let pointer = path.iter().fold(String::new(), |all, part| format!("{all}/{part}"));
+            let text = json.to_string();
+
+            let found = Pointer::parse(&pointer).unwrap().find(text.as_bytes()).map(str::to_owned);
+
+            prop_assert_eq!(found, json.pointer(&pointer).map(Value::to_string));
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Scenarios that come with the program.
+
+/// A scenario that comes with the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shipped {
+    /// What the command line calls it.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+/// All of them.
+pub const SHIPPED: &[Shipped] =
+    &[Shipped { name: "get", text: include_str!("../../scenarios/get.toml") }];
+
+impl Shipped {
+    /// The one of that name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        SHIPPED.iter().find(|shipped| shipped.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ScenarioFile;
+    use super::*;
+
+    #[test]
+    fn every_shipped_scenario_can_be_read_and_has_its_own_name() {
+        for shipped in SHIPPED {
+            let file = ScenarioFile::read(shipped.text).unwrap();
+
+            assert_eq!(file.name, shipped.name);
+            assert!(!file.description.is_empty(), "{}", shipped.name);
+        }
+    }
+}

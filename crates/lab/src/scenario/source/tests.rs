@@ -1,0 +1,385 @@
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::engine::Header;
+use crate::scenario::{ScenarioFile, Setup};
+
+fn program(text: &str) -> Arc<Program> {
+    Arc::new(Program::read(&format!("name = 'test'\n{text}"), &Setup::default()).unwrap())
+}
+
+fn share(thread: u32, threads: u32) -> Share {
+    Share { thread, threads, seed: 7, first_serial: 1_000 }
+}
+
+fn source(text: &str) -> ScenarioSource {
+    ScenarioSource::new(&program(text), share(0, 1))
+}
+
+fn next(source: &mut ScenarioSource, client: &mut Client) -> (usize, Request) {
+    let mut request = Request::default();
+    let step = source.next(client, &mut request);
+    (step, request)
+}
+
+fn path(request: &Request) -> &str {
+    std::str::from_utf8(&request.path).unwrap()
+}
+
+fn answer<'a>(status: u16, headers: &'a [Header<'a>], body: &'a [u8]) -> Answer<'a> {
+    Answer { outcome: Outcome::Status(status), headers, body }
+}
+
+const SEQUENCE: &str = "
+    [[steps]]
+    name = 'create'
+    method = 'post'
+    path = '/x'
+    body = '{\"n\": ${serial}}'
+    take = { id = 'header:location' }
+    [[steps]]
+    name = 'read'
+    path = '/x/${id}'
+    check = ['json:/id == ${id}']";
+
+const POOL: &str = "
+    [[steps]]
+    name = 'create'
+    method = 'POST'
+    path = '/x'
+    weight = 1
+    keep = { pool = 'x', values = { id = 'x${serial}' } }
+    [[steps]]
+    name = 'read'
+    path = '/x/${id}'
+    weight = 2
+    from = { pool = 'x' }
+    [[steps]]
+    name = 'delete'
+    method = 'DELETE'
+    path = '/x/${id}'
+    weight = 1
+    from = { pool = 'x', remove = true }";
+
+#[test]
+fn a_client_carries_what_an_answer_gave_to_its_next_request() {
+    let mut source = source(SEQUENCE);
+    let mut client = source.client(0);
+    let location = [Header { name: "Location", value: b"/x/a7" }];
+
+    let (first, created) = next(&mut source, &mut client);
+    source.answered(&mut client, first, &answer(201, &location, b""));
+    let (second, read) = next(&mut source, &mut client);
+    let right = source.answered(&mut client, second, &answer(200, &[], br#"{"id": "a7"}"#));
+    let wrong = source.answered(&mut client, second, &answer(200, &[], br#"{"id": "a8"}"#));
+
+    assert_eq!((path(&created), &*created.body), ("/x", &b"{\"n\": 1000}"[..]));
+    assert_eq!(created.headers, b"content-type: application/json\r\n");
+    assert_eq!(path(&read), "/x/a7");
+    assert_eq!((right.ok, wrong.ok), (true, false));
+    let methods: Vec<&str> = source.steps().iter().map(|facts| &*facts.method).collect();
+    let bodies: Vec<bool> = source.steps().iter().map(|facts| facts.keeps_body).collect();
+    assert_eq!((methods, bodies), (vec!["POST", "GET"], vec![false, true]));
+}
+
+#[test]
+fn a_step_whose_value_was_not_given_is_skipped_and_counted() {
+    let program = program(SEQUENCE);
+    let mut source = ScenarioSource::new(&program, share(0, 1));
+    let mut client = source.client(0);
+    let location = [Header { name: "Location", value: b"/x/a7" }];
+
+    // An id, then an answer that is right and gives none, then one that is wrong.
+    for (status, headers) in [(201, &location[..]), (201, &[]), (400, &location)] {
+        let (step, _) = next(&mut source, &mut client);
+        if step == 1 {
+            next(&mut source, &mut client);
+        }
+        source.answered(&mut client, 0, &answer(status, headers, b""));
+    }
+    let (step, _) = next(&mut source, &mut client);
+
+    assert_eq!(step, 0);
+    let trouble = program.trouble();
+    let counts: Vec<(&str, u64, u64)> =
+        trouble.iter().map(|of| (&*of.step, of.skipped, of.untaken)).collect();
+    assert_eq!(counts, [("create", 0, 1), ("read", 2, 0)]);
+}
+
+#[test]
+fn a_variable_of_the_file_is_what_it_is_until_an_answer_gives_another() {
+    let mut source = source(
+        "variables = { id = 'first' }\n[[steps]]\nname = 'x'\npath = '/${id}'\ntake = { id = \
+         'body' }",
+    );
+    let mut client = source.client(0);
+
+    let mut paths = vec![];
+    for (status, body) in [(200, "second"), (500, "third"), (200, "fourth")] {
+        let (step, request) = next(&mut source, &mut client);
+        paths.push(path(&request).to_owned());
+        source.answered(&mut client, step, &answer(status, &[], body.as_bytes()));
+    }
+
+    assert_eq!(paths, ["/first", "/second", "/first"]);
+}
+
+#[test]
+fn no_serial_number_is_drawn_twice_over_all_threads() {
+    let program = program("[[steps]]\nname = 'x'\npath = '/${serial}/${serial}'");
+    let mut seen = BTreeSet::new();
+
+    for thread in 0..3 {
+        let mut source = ScenarioSource::new(&program, share(thread, 3));
+        let mut clients = [source.client(thread), source.client(thread + 3)];
+        for number in 0..100 {
+            let (_, request) = next(&mut source, &mut clients[number % 2]);
+            let [_, first, second] = path(&request).split('/').collect::<Vec<_>>()[..] else {
+                panic!("{}", path(&request))
+            };
+            assert_eq!(first, second);
+            assert!(seen.insert(first.to_owned()), "{first}");
+        }
+    }
+
+    assert_eq!(seen.len(), 300);
+    assert!(seen.contains("1000") && seen.contains("1299"));
+}
+
+#[test]
+fn what_is_deleted_is_not_asked_for_again() {
+    let mut source = source(POOL);
+    let mut clients: Vec<Client> = (0..20).map(|number| source.client(number)).collect();
+    let mut known = BTreeSet::new();
+    let mut counts = [0; 3];
+
+    for turn in 0..20_000 {
+        let client = &mut clients[turn % 20];
+        let (step, request) = next(&mut source, client);
+        let id = path(&request).strip_prefix("/x/").unwrap_or_default().to_owned();
+        match step {
+            0 => _ = known.insert(format!("x{}", client.serial)),
+            1 => assert!(known.contains(&id), "{id}"),
+            _ => assert!(known.remove(&id), "{id}"),
+        }
+        counts[step] += 1;
+        source.answered(client, step, &answer(200, &[], b""));
+    }
+
+    let shares = counts.map(|count| f64::from(count) / 20_000.0);
+    assert!((0.2..0.4).contains(&shares[0]), "{shares:?}");
+    assert!((0.4..0.6).contains(&shares[1]), "{shares:?}");
+    assert!(source.program.trouble().is_empty());
+}
+
+#[test]
+fn what_failed_is_not_kept() {
+    let mut source = source(POOL);
+    let mut client = source.client(0);
+
+    for _ in 0..100 {
+        let (step, _) = next(&mut source, &mut client);
+        assert_eq!(step, 0);
+        source.answered(&mut client, step, &answer(503, &[], b""));
+    }
+}
+
+#[test]
+fn a_pool_has_its_rows_from_the_start_shared_out_among_threads() {
+    let program = program(
+        "[pools]\nx = [{ id = 'a' }, { id = 'b' }, { id = 'c' }]
+         [[steps]]\nname = 'always'\npath = '/'\nweight = 0.001
+         [[steps]]\nname = 'delete'\npath = '/${id}'\nweight = 1\nfrom = { pool = 'x', remove = \
+         true }",
+    );
+    let mut taken = vec![];
+
+    for thread in 0..2 {
+        let mut source = ScenarioSource::new(&program, share(thread, 2));
+        let mut client = source.client(thread);
+        taken.push(vec![]);
+        for _ in 0..50 {
+            let (step, request) = next(&mut source, &mut client);
+            if step == 1 {
+                taken.last_mut().unwrap().push(path(&request).to_owned());
+            }
+        }
+        taken.last_mut().unwrap().sort();
+    }
+
+    assert_eq!(taken, [vec!["/a", "/c"], vec!["/b"]]);
+}
+
+#[test]
+fn each_combination_is_sent_once_over_all_threads() {
+    let program = program(
+        "[[steps]]\nname = 'always'\npath = '/'\nweight = 0.01
+         [[steps]]\nname = 'pair'\npath = '/${a}/${b}'\nweight = 1
+         each = { a = ['1', '2', '3'], b = ['x', 'y'] }",
+    );
+    let mut sent = vec![];
+
+    for thread in 0..2 {
+        let mut source = ScenarioSource::new(&program, share(thread, 2));
+        let mut client = source.client(thread);
+        for _ in 0..100 {
+            let (step, request) = next(&mut source, &mut client);
+            if step == 1 {
+                sent.push(path(&request).to_owned());
+            }
+        }
+    }
+
+    assert_eq!(sent, ["/1/x", "/3/x", "/2/y", "/2/x", "/1/y", "/3/y"]);
+}
+
+#[test]
+fn a_seed_gives_the_same_requests_again_and_threads_differ() {
+    let program = program("[[steps]]\nname = 'x'\npath = '/${random:1..1000000}/${uuid}'");
+    let requests = |thread: u32| {
+        let mut source = ScenarioSource::new(&program, share(thread, 2));
+        let mut client = source.client(0);
+        (0..20).map(|_| next(&mut source, &mut client).1.path).collect::<Vec<_>>()
+    };
+
+    assert_eq!(requests(0), requests(0));
+    assert_ne!(requests(0), requests(1));
+}
+
+#[test]
+fn a_pause_is_as_long_as_the_step_says() {
+    let mut source = source(
+        "[[steps]]\nname = 'a'\npath = '/'\npause = '2s'\n[[steps]]\nname = 'b'\npath = \
+         '/'\npause = '1s..3s'",
+    );
+    let mut client = source.client(0);
+
+    let fixed = source.answered(&mut client, 0, &answer(200, &[], b"")).pause;
+    let random: BTreeSet<u128> = (0..100)
+        .map(|_| source.answered(&mut client, 1, &answer(200, &[], b"")).pause.as_millis())
+        .collect();
+
+    assert_eq!(fixed.as_secs(), 2);
+    assert!(random.len() > 50 && random.iter().all(|ms| (1_000..=3_000).contains(ms)));
+}
+
+#[test]
+fn what_cannot_work_is_refused_before_the_run() {
+    let with = |more: &str| format!("[[steps]]\nname = 'a'\npath = '/'\n{more}");
+    for (text, told) in [
+        ("", "steps: there are none"),
+        ("[[steps]]\nname = ''\npath = '/'", "step 1, name: it is empty"),
+        ("[[steps]]\nname = 'a'\npath = 'x'", "does not begin with `/`"),
+        ("[[steps]]\nname = 'a'\npath = '/a b'", "' ' may not stand in a path"),
+        ("[[steps]]\nname = 'a'\npath = '/é'", "may not stand in a path"),
+        ("[[steps]]\nname = 'a'\npath = '/${x}'", "unknown variable `x`; known are none"),
+        ("[[steps]]\nname = 'a'\npath = '/${x}'\ntake = { x = 'body' }", "none can always be done"),
+        (
+            &with("weight = 1\n[[steps]]\nname = 'b'\npath = '/'"),
+            "step 2 (`b`), weight: it has none",
+        ),
+        (&with("weight = 0"), "all weights are 0"),
+        (&with("weight = -1"), "no weight from 0"),
+        (&with("method = 'GE T'"), "no method"),
+        (&with("headers = { 'a b' = 'x' }"), "no name of a header"),
+        (&with("headers = { Host = 'x' }"), "`Host` is the engine's"),
+        (&with("headers = { a = \"b\\r\\nc: d\" }"), "has control characters"),
+        (&with("expect = '6xx'"), "no status"),
+        (&with("pause = '3s..1s'"), "ends before it begins"),
+        (&with("pause = '3'"), "no duration"),
+        (&with("take = { serial = 'body' }"), "a meaning of its own"),
+        (&with("take = { 'a b' = 'body' }"), "no name"),
+        (&with("take = { a = 'foot' }"), "no place"),
+        (&with("from = { pool = 'x' }"), "nothing is ever in pool `x`"),
+        (&with("keep = { pool = 'x', values = {} }"), "gets no values"),
+        (&with("each = { a = [] }"), "`a` has no values"),
+        (
+            &with(
+                "keep = { pool = 'x', values = { a = '1' } }\n[[steps]]\nname = 'b'\npath = \
+                 '/'\nkeep = { pool = 'x', values = { b = '1' } }",
+            ),
+            "give it the same variables",
+        ),
+    ] {
+        let error = Program::read(&format!("name = 'test'\n{text}"), &Setup::default());
+
+        let error = error.map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains(told), "{text}: {error}");
+    }
+}
+
+#[test]
+fn the_command_line_sets_variables_that_the_scenario_has() {
+    let file = ScenarioFile::read(
+        "name = 'x'\nvariables = { a = '1' }\n[[steps]]\nname = 'x'\npath = '/${a}/${b}'",
+    )
+    .unwrap();
+    let set = |pairs: &[(&str, &str)]| {
+        let set = pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        Program::compile(&file, &Setup { set, base: "/api/" })
+    };
+
+    let mut source =
+        ScenarioSource::new(&Arc::new(set(&[("a", "2"), ("b", "3")]).unwrap()), share(0, 1));
+    let error = set(&[("b", "3"), ("c", "4")]).unwrap_err().to_string();
+
+    let mut client = source.client(0);
+    assert_eq!(path(&next(&mut source, &mut client).1), "/api/2/3");
+    assert_eq!(error, "variables: the scenario has no `c` to set; it has: a");
+}
+
+proptest! {
+    #[test]
+    fn whatever_an_answer_gives_a_request_stays_whole(value in "\\PC{0,8}|[\\x00-\\x7f]{0,12}") {
+        let mut source = source(
+            "[[steps]]
+             name = 'x'
+             method = 'POST'
+             path = '/x/${v}/y?q=${v}&z=1'
+             headers = { 'X-Value' = 'v ${v}', Accept = '*/*' }
+             body = '{\"v\": \"${v}\", \"w\": [\"a${v}\", 1]}'
+             [[steps]]
+             name = 'take'
+             path = '/'
+             take = { v = 'json:/v' }",
+        );
+        let mut client = source.client(0);
+        let body = json!({ "v": value }).to_string();
+        source.answered(&mut client, 1, &answer(200, &[], body.as_bytes()));
+        client.at = 0;
+
+        let (step, request) = next(&mut source, &mut client);
+
+        prop_assert_eq!(step, 0);
+        let mut bytes = b"POST ".to_vec();
+        bytes.extend(&request.path);
+        bytes.extend(b" HTTP/1.1\r\n");
+        bytes.extend(&request.headers);
+        bytes.extend(b"\r\n");
+        let mut headers = [httparse::EMPTY_HEADER; 8];
+        let mut parsed = httparse::Request::new(&mut headers);
+        let end = parsed.parse(&bytes).unwrap();
+        prop_assert_eq!(end, httparse::Status::Complete(bytes.len()));
+        prop_assert_eq!(parsed.headers.len(), 3);
+        let (path, query) = parsed.path.unwrap().split_once('?').unwrap();
+        prop_assert!(path.starts_with("/x/") && path.ends_with("/y"));
+        prop_assert_eq!(query.split('&').count(), 2);
+        let sent: Value = serde_json::from_slice(&request.body).unwrap();
+        prop_assert_eq!(sent, json!({ "v": value, "w": [format!("a{value}"), 1] }));
+    }
+
+    #[test]
+    fn any_text_is_a_scenario_or_an_error(text in "\\PC{0,40}", path in "/[ -~]{0,20}") {
+        _ = ScenarioFile::read(&text);
+        let file = format!("name = 'x'\n[[steps]]\nname = 'x'\npath = {path:?}");
+        if let Ok(program) = Program::read(&file, &Setup::default()) {
+            let mut source = ScenarioSource::new(&Arc::new(program), share(0, 1));
+            let mut client = source.client(0);
+            let (_, request) = next(&mut source, &mut client);
+            prop_assert!(request.path.iter().all(u8::is_ascii_graphic));
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! Texts that name values: read once, filled in for every request.
+
+mod escape;
+
+use std::io::Write as _;
+use std::time::SystemTime;
+
+use self::escape::Escape;
+use super::calendar;
+
+/// A text with places for values.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Template {
+    parts: Box<[Part]>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Text(Box<str>),
+    Variable(u16, Escape),
+    Serial,
+    SerialDate,
+    Client,
+    Random(i64, i64),
+    Uuid,
+    Now,
+}
+
+/// Where a text stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// A path and query.
+    Path,
+    /// Header lines.
+    Header,
+    /// A body in JSON, or a value that goes into one: within quotes, values become JSON strings.
+    Json,
+    /// Any other text.
+    Plain,
+}
+
+/// What a name in a text stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning<'a> {
+    /// The same in the whole run.
+    Fixed(&'a str),
+    /// A client's variable, by number.
+    Variable(u16),
+}
+
+/// What a modelled client knows of a variable.
+#[derive(Debug, Clone, Default)]
+pub struct Slot {
+    /// Its value.
+    pub text: String,
+    /// Whether it has one.
+    pub is_set: bool,
+}
+
+/// All that a text may name, at the moment it is filled in.
+#[derive(Debug)]
+pub struct Values<'a> {
+    /// The client's variables, by number; those beyond the end have no value.
+    pub slots: &'a [Slot],
+    /// The request's number.
+    pub serial: u64,
+    /// The client's number.
+    pub client: u32,
+    /// For what is random.
+    pub random: &'a mut fastrand::Rng,
+}
+
+impl Template {
+    /// Reads a text; `meaning` says what a name that is not one of the grammar's own stands for.
+    ///
+    /// # Errors
+    ///
+    /// Says which place cannot be read, or which name is unknown.
+    pub fn parse<'a>(
+        text: &str,
+        place: Place,
+        meaning: impl Fn(&str) -> Option<Meaning<'a>>,
+    ) -> Result<Self, String> {
+        let mut reading = Reading { place, parts: vec![], text: String::new(), in_quotes: false };
+        let mut rest = text;
+        while let Some(at) = rest.find("${") {
+            // The first of `$${` takes the meaning from the second.
+            if rest[..at].ends_with('$') {
+                reading.literal(&rest[..at - 1]);
+                reading.literal("${");
+                rest = &rest[at + 2..];
+                continue;
+            }
+            reading.literal(&rest[..at]);
+            let inside = &rest[at + 2..];
+            let end = inside.find('}').ok_or_else(|| {
+                let shown: String = rest[at..].chars().take(24).collect();
+                format!("`{shown}` has no `}}`; write `$${{` for the two characters `${{`")
+            })?;
+            reading.name(&inside[..end], &meaning)?;
+            rest = &inside[end + 1..];
+        }
+        reading.literal(rest);
+        reading.flush();
+        Ok(Self { parts: reading.parts.into() })
+    }
+
+    /// The numbers of the variables that it needs.
+    pub fn variables(&self) -> impl Iterator<Item = u16> + '_ {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Variable(slot, _) => Some(*slot),
+            _ => None,
+        })
+    }
+
+    /// The text, if it is always the same.
+    pub fn fixed(&self) -> Option<&str> {
+        match &*self.parts {
+            [] => Some(""),
+            [Part::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The literal parts.
+    pub fn literals(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(&**text),
+            _ => None,
+        })
+    }
+
+    /// Appends the text with its values. A variable without a value is left out, and the answer is
+    /// no.
+    pub fn fill(&self, out: &mut Vec<u8>, values: &mut Values<'_>) -> bool {
+        let mut whole = true;
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => out.extend_from_slice(text.as_bytes()),
+                Part::Variable(slot, escape) => match values.slots.get(usize::from(*slot)) {
+                    Some(slot) if slot.is_set => escape.write(out, &slot.text),
+                    _ => whole = false,
+                },
+                Part::Serial => write_number(out, values.serial),
+                Part::SerialDate => calendar::write_date(out, values.serial),
+                Part::Client => write_number(out, u64::from(values.client)),
+                Part::Random(from, to) => _ = write!(out, "{}", values.random.i64(*from..=*to)),
+                Part::Uuid => write_uuid(out, values.random.u128(..)),
+                Part::Now => calendar::write_moment(out, SystemTime::now()),
+            }
+        }
+        whole
+    }
+}
+
+/// A text while it is read.
+struct Reading {
+    place: Place,
+    parts: Vec<Part>,
+    text: String,
+    in_quotes: bool,
+}
+
+impl Reading {
+    fn literal(&mut self, text: &str) {
+        if self.place == Place::Json {
+            let mut escaped = false;
+            for byte in text.bytes() {
+                match byte {
+                    _ if escaped => escaped = false,
+                    b'\\' if self.in_quotes => escaped = true,
+                    b'"' => self.in_quotes = !self.in_quotes,
+                    _ => {}
+                }
+            }
+        }
+        self.text.push_str(text);
+    }
+
+    fn flush(&mut self) {
+        if !self.text.is_empty() {
+            self.parts.push(Part::Text(std::mem::take(&mut self.text).into()));
+        }
+    }
+
+    fn name<'a>(
+        &mut self,
+        name: &str,
+        meaning: &impl Fn(&str) -> Option<Meaning<'a>>,
+    ) -> Result<(), String> {
+        let part = match name {
+            "serial" => Part::Serial,
+            "serial:date" => Part::SerialDate,
+            "client" => Part::Client,
+            "uuid" => Part::Uuid,
+            "now" => Part::Now,
+            _ => match (name.strip_prefix("random:"), meaning(name)) {
+                (Some(range), _) => random(range)?,
+                (None, Some(Meaning::Fixed(text))) => {
+                    self.literal(text);
+                    return Ok(());
+                }
+                (None, Some(Meaning::Variable(slot))) => Part::Variable(slot, self.escape()),
+                (None, None) => return Err(format!("unknown variable `{name}`")),
+            },
+        };
+        self.flush();
+        self.parts.push(part);
+        Ok(())
+    }
+
+    fn escape(&self) -> Escape {
+        match self.place {
+            Place::Path if self.parts.is_empty() && self.text.is_empty() => Escape::WholePath,
+            Place::Path => Escape::Path,
+            Place::Header => Escape::Header,
+            Place::Json if self.in_quotes => Escape::Json,
+            Place::Json | Place::Plain => Escape::Plain,
+        }
+    }
+}
+
+fn random(range: &str) -> Result<Part, String> {
+    let read = || {
+        let (from, to) = range.split_once("..")?;
+        Some((from.trim().parse::<i64>().ok()?, to.trim().parse::<i64>().ok()?))
+    };
+    match read() {
+        Some((from, to)) if from <= to => Ok(Part::Random(from, to)),
+        _ => Err(format!("`${{random:{range}}}` is no range; write `${{random:1..100}}`")),
+    }
+}
+
+fn write_number(out: &mut Vec<u8>, mut number: u64) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// A random UUID: version 4, RFC 9562 §5.4.
+fn write_uuid(out: &mut Vec<u8>, random: u128) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let bits = random & !(0xf << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
+    for (at, byte) in bits.to_be_bytes().into_iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            out.push(b'-');
+        }
+        out.extend([HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meaning(name: &str) -> Option<Meaning<'static>> {
+        match name {
+            "base" => Some(Meaning::Fixed("/data/v3?a=b")),
+            "id" => Some(Meaning::Variable(0)),
+            "other" => Some(Meaning::Variable(1)),
+            _ => None,
+        }
+    }
+
+    fn filled(text: &str, place: Place, id: &str) -> String {
+        let template = Template::parse(text, place, meaning).unwrap();
+        let slots = [Slot { text: id.into(), is_set: true }];
+        let mut random = fastrand::Rng::with_seed(7);
+        let mut values = Values { slots: &slots, serial: 59, client: 3, random: &mut random };
+        let mut out = vec![];
+        assert!(template.fill(&mut out, &mut values));
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn names_become_values() {
+        for (text, shown) in [
+            ("", ""),
+            ("plain $ text {}", "plain $ text {}"),
+            ("${base}/x", "/data/v3?a=b/x"),
+            ("a${id}b${id}", "a12b12"),
+            ("${serial}-${client}", "59-3"),
+            ("${serial:date}", "1900-03-01"),
+            ("${random:5..5}", "5"),
+            ("$${id}", "${id}"),
+            ("$$${id}", "$${id}"),
+            ("$${${id}", "${12"),
+        ] {
+            assert_eq!(filled(text, Place::Plain, "12"), shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told() {
+        for (text, told) in [
+            ("${scool}", "unknown variable `scool`"),
+            ("a ${id", "`${id` has no `}`"),
+            ("${random:9..1}", "no range"),
+            ("${random:x}", "no range"),
+            ("${}", "unknown variable ``"),
+        ] {
+            let error = Template::parse(text, Place::Plain, meaning).unwrap_err();
+
+            assert!(error.contains(told), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_value_in_a_path_stays_one_value() {
+        let odd = "a b/c?d=e&f\r\nX: y%20é";
+
+        let shown = filled("/x/${id}?q=${id}", Place::Path, odd);
+
+        let value = "a%20b/c%3Fd%3De%26f%0D%0AX%3A%20y%2520%C3%A9";
+        assert_eq!(shown, format!("/x/{value}?q={value}"));
+    }
+
+    #[test]
+    fn a_value_that_is_the_path_keeps_its_query_and_loses_its_origin() {
+        for (value, shown) in [
+            ("/a?offset=2&limit=5", "/a?offset=2&limit=5"),
+            ("https://host:8443/a?b=c", "/a?b=c"),
+            ("http://host", "/"),
+            ("a b\r\n#", "/a%20b%0D%0A%23"),
+        ] {
+            assert_eq!(filled("${id}", Place::Path, value), shown, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_value_in_a_header_cannot_end_its_line() {
+        assert_eq!(filled("x: ${id}\r\n", Place::Header, "a\r\nb: c"), "x: a  b: c\r\n");
+    }
+
+    #[test]
+    fn within_quotes_of_json_a_value_is_a_string() {
+        let text = r#"{"a\"${id}": "${id}", "b": ${id}}"#;
+
+        let shown = filled(text, Place::Json, "\"\\\n");
+
+        let string = r#"\"\\\u000a"#;
+        assert_eq!(shown, format!("{{\"a\\\"{string}\": \"{string}\", \"b\": \"\\\n}}"));
+    }
+
+    #[test]
+    fn a_uuid_is_random_and_of_version_4() {
+        let first = filled("${uuid}${uuid}", Place::Plain, "");
+
+        let (one, other) = first.split_at(36);
+        for uuid in [one, other] {
+            let parts: Vec<&str> = uuid.split('-').collect();
+            assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), [8, 4, 4, 4, 12]);
+            assert!(parts[2].starts_with('4') && parts[3].starts_with(['8', '9', 'a', 'b']));
+        }
+        assert_ne!(one, other);
+    }
+
+    #[test]
+    fn without_a_value_the_answer_is_no() {
+        let template = Template::parse("${id}${other}", Place::Plain, meaning).unwrap();
+        let slots = [Slot { text: "old".into(), is_set: false }];
+        let mut random = fastrand::Rng::with_seed(7);
+        let mut values = Values { slots: &slots, serial: 0, client: 0, random: &mut random };
+
+        let whole = template.fill(&mut vec![], &mut values);
+
+        assert!(!whole);
+        assert_eq!(template.variables().collect::<Vec<_>>(), [0, 1]);
+    }
+}
