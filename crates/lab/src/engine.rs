@@ -1,6 +1,256 @@
 //! The engine: sends on schedule, whether or not answers come, and measures from the moment that
 //! was intended.
 
+mod alarm;
+mod connection;
+mod http1;
+mod schedule;
+mod shared;
 mod source;
+mod target;
+mod transport;
+mod users;
+mod waiting;
+mod worker;
 
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::time::{ClockId, clock_gettime};
+
+pub use schedule::requests;
+pub use shared::Options;
 pub use source::{Answer, Header, Request, Source, StepFacts, Verdict};
+pub use target::{Target, TargetError};
+
+use crate::record::{Second, Share};
+use crate::run::Interval;
+use crate::stage::{Arrivals, Load, Stage};
+use schedule::Schedule;
+use shared::Shared;
+use worker::Worker;
+
+/// Threads need a moment to start; the run begins when they have.
+const LEAD: Duration = Duration::from_millis(20);
+/// Files that are open besides connections.
+const OTHER_FILES: u64 = 64;
+
+/// Why there can be no engine.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The target cannot be found.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// Its name stands in no certificate.
+    #[error("the target's name cannot stand in a certificate")]
+    Name,
+    /// More connections than the system lets this process have.
+    #[error(
+        "{asked} connections are more than the {limit} open files that this process may have: \
+         raise the limit (ulimit -Hn) or ask for fewer"
+    )]
+    Files {
+        /// Connections asked for.
+        asked: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// The system refuses something.
+    #[error("the system gives no room to send from: {0}")]
+    System(#[from] io::Error),
+}
+
+/// Threads with modelled clients and their connections, ready to run stages one time after another.
+pub struct Engine<S: Source> {
+    workers: Vec<Worker<S>>,
+    shared: Arc<Shared>,
+}
+
+/// What a run has seen.
+#[derive(Debug)]
+pub struct Observed {
+    /// All threads' records.
+    pub share: Share,
+    /// A row a second.
+    pub intervals: Vec<Interval>,
+    /// Processor time of this whole process meanwhile.
+    pub cpu: Duration,
+    /// The greatest share of a core that a sending thread used.
+    pub busiest: f64,
+    /// From the first moment to the end of the last answer.
+    pub wall: Duration,
+}
+
+impl<S: Source> Engine<S> {
+    /// An engine with a sending thread for each source. `stop` ends its runs early.
+    ///
+    /// # Errors
+    ///
+    /// The target has no address, or the system no room.
+    pub fn new(
+        options: Options,
+        sources: Vec<S>,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, EngineError> {
+        let options = Options { threads: sources.len(), ..options };
+        let shared = Arc::new(Shared::new(options, stop)?);
+        let threads = sources.len();
+        let most = shared.options.connections as usize;
+        let workers = sources
+            .into_iter()
+            .enumerate()
+            .map(|(number, source)| {
+                // Shares differ by one at most, and nobody is without.
+                let most = (most + threads - 1 - number) / threads;
+                Worker::new(source, number, most.max(1), shared.clone())
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self { workers, shared })
+    }
+
+    /// From now on this token goes with requests that ask for one; a run that is under way takes
+    /// it up within a second.
+    pub fn token(&self) -> TokenSetter {
+        TokenSetter(self.shared.clone())
+    }
+
+    /// Runs stages one after the other and waits for the last answers. `each` is told every second.
+    ///
+    /// # Errors
+    ///
+    /// There are to be more connections than the system gives.
+    pub fn run(
+        &mut self,
+        stages: &[Stage],
+        arrivals: Arrivals,
+        seed: u64,
+        each: &mut dyn FnMut(&Interval),
+    ) -> Result<Observed, EngineError> {
+        make_room(stages, self.shared.options.connections)?;
+        let (sender, seconds) = mpsc::channel();
+        let cpu = process_cpu();
+        let begun = Instant::now() + LEAD;
+        let mut due = Schedule::by_second(stages, arrivals, seed);
+        let (shares, intervals) = thread::scope(|scope| {
+            let running: Vec<_> = self
+                .workers
+                .iter_mut()
+                .map(|worker| {
+                    let sender = sender.clone();
+                    scope.spawn(move || worker.run(stages, arrivals, seed, begun, &sender))
+                })
+                .collect();
+            drop(sender);
+            let mut intervals = vec![];
+            let mut open = Open::new(running.len());
+            for second in seconds {
+                for full in open.add(second) {
+                    let interval = full.interval(due.until_end_of(full.number));
+                    each(&interval);
+                    intervals.push(interval);
+                }
+            }
+            for full in open.rest() {
+                let interval = full.interval(due.until_end_of(full.number));
+                each(&interval);
+                intervals.push(interval);
+            }
+            let shares: Vec<Share> = running
+                .into_iter()
+                .map(|thread| {
+                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                })
+                .collect();
+            (shares, intervals)
+        });
+        let busiest = shares
+            .iter()
+            .map(|share| share.cpu.as_secs_f64() / share.wall.as_secs_f64().max(1e-9))
+            .fold(0.0, f64::max);
+        let share = shares
+            .into_iter()
+            .reduce(|mut all, share| {
+                all.merge(&share);
+                all
+            })
+            .expect("there is a thread");
+        let cpu = process_cpu().saturating_sub(cpu);
+        let wall = share.wall;
+        Ok(Observed { share, intervals, cpu, busiest, wall })
+    }
+}
+
+/// Changes the token of an engine that may be running.
+#[derive(Debug, Clone)]
+pub struct TokenSetter(Arc<Shared>);
+
+impl TokenSetter {
+    /// From now on this one.
+    pub fn set(&self, token: &str) {
+        self.0.set_token(token);
+    }
+}
+
+/// Seconds that not all threads have told yet.
+struct Open {
+    threads: usize,
+    seconds: std::collections::VecDeque<(usize, Second)>,
+    first: u64,
+}
+
+impl Open {
+    fn new(threads: usize) -> Self {
+        Self { threads, seconds: std::collections::VecDeque::new(), first: 0 }
+    }
+
+    /// Takes in what a thread saw, and gives the seconds that all have told.
+    fn add(&mut self, second: Second) -> Vec<Second> {
+        let at = usize::try_from(second.number - self.first).unwrap_or(usize::MAX);
+        while self.seconds.len() <= at {
+            let number = self.first + self.seconds.len() as u64;
+            self.seconds.push_back((0, Second::new(number)));
+        }
+        let (told, sum) = &mut self.seconds[at];
+        *told += 1;
+        sum.merge(&second);
+        let mut full = vec![];
+        while self.seconds.front().is_some_and(|(told, _)| *told == self.threads) {
+            full.extend(self.seconds.pop_front().map(|(_, second)| second));
+            self.first += 1;
+        }
+        full
+    }
+
+    /// The seconds that some threads did not live to see.
+    fn rest(self) -> impl Iterator<Item = Second> {
+        self.seconds.into_iter().map(|(_, second)| second)
+    }
+}
+
+/// Raises the limit of open files as far as the stages need it.
+fn make_room(stages: &[Stage], connections: u32) -> Result<(), EngineError> {
+    let users = stages.iter().map(|stage| match stage.load {
+        Load::Users { from, to } => from.max(to),
+        Load::Rate { .. } => connections,
+    });
+    let asked = u64::from(users.max().unwrap_or(0));
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= asked + OTHER_FILES) {
+        return Ok(());
+    }
+    let most = limit.maximum.unwrap_or(u64::MAX);
+    if most < asked + OTHER_FILES {
+        return Err(EngineError::Files { asked, limit: most });
+    }
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    setrlimit(Resource::Nofile, raised).map_err(|error| EngineError::System(error.into()))
+}
+
+fn process_cpu() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
+}

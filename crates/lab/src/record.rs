@@ -1,9 +1,13 @@
 //! What was seen of requests, while they run: counts and histograms.
 
+use std::time::Duration;
+
+use base64::Engine as _;
 use hdrhistogram::Histogram;
 
 use crate::outcome::{Outcome, Outcomes};
-use crate::run::{Latency, Requests};
+use crate::run::{Interval, Latency, Requests};
+use crate::trial::Bin;
 
 /// Times in microseconds, from 1 to ten minutes, three digits.
 pub type Times = Histogram<u64>;
@@ -58,6 +62,261 @@ impl Counts {
     }
 }
 
+/// What was seen of some requests: all of a stage, or all of a step.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// How they ended.
+    pub counts: Counts,
+    /// From the intended moment to the end of the answer.
+    pub response: Times,
+    /// From the moment each was sent.
+    pub service: Times,
+    /// Between both.
+    pub lag: Times,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self { counts: Counts::default(), response: times(), service: times(), lag: times() }
+    }
+}
+
+impl Seen {
+    /// Adds what another has seen.
+    pub fn merge(&mut self, other: &Self) {
+        self.counts.merge(&other.counts);
+        merge(&mut self.response, &other.response);
+        merge(&mut self.service, &other.service);
+        merge(&mut self.lag, &other.lag);
+    }
+}
+
+/// Adds one histogram to another.
+pub fn merge(into: &mut Times, from: &Times) {
+    into.add(from).expect("both grow as they must");
+}
+
+/// A histogram as its file form: `HdrHistogram` V2, deflated, base64.
+pub fn encoded(times: &Times) -> String {
+    use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
+
+    let mut bytes = vec![];
+    let done = V2DeflateSerializer::new().serialize(times, &mut bytes);
+    done.map_or_else(
+        |_| String::new(),
+        |_| base64::engine::general_purpose::STANDARD.encode(&bytes),
+    )
+}
+
+/// A histogram from its file form.
+pub fn decoded(text: &str) -> Option<Times> {
+    let bytes = base64::engine::general_purpose::STANDARD.decode(text).ok()?;
+    hdrhistogram::serialization::Deserializer::new().deserialize(&mut bytes.as_slice()).ok()
+}
+
+/// One request that is over. Moments are nanoseconds since the run began.
+#[derive(Debug, Clone, Copy)]
+pub struct Over {
+    /// The number of its stage.
+    pub stage: usize,
+    /// The number of its step; none if it was never made.
+    pub step: Option<usize>,
+    /// When it was due.
+    pub due: u64,
+    /// When it was sent.
+    pub sent: u64,
+    /// When it was over.
+    pub done: u64,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Whether that is as expected.
+    pub ok: bool,
+    /// Whether it had to wait for a connection.
+    pub late: bool,
+}
+
+/// What one second of a run saw.
+#[derive(Debug, Clone)]
+pub struct Second {
+    /// Its number, from 0.
+    pub number: u64,
+    /// Requests that were over in it.
+    pub counts: Counts,
+    /// Their response times.
+    pub response: Times,
+    /// Requests of modelled clients that were due in it; those of a rate are known beforehand.
+    pub due: u64,
+    /// Requests that waited for an answer at its end.
+    pub in_flight: u64,
+}
+
+impl Second {
+    /// The second of this number, with nothing seen.
+    pub fn new(number: u64) -> Self {
+        Self { number, counts: Counts::default(), response: times(), due: 0, in_flight: 0 }
+    }
+
+    /// Adds what another thread saw in the same second.
+    pub fn merge(&mut self, other: &Self) {
+        self.counts.merge(&other.counts);
+        merge(&mut self.response, &other.response);
+        self.due += other.due;
+        self.in_flight += other.in_flight;
+    }
+
+    /// As a row of a run file. `due` are the requests of a rate.
+    pub fn interval(&self, due: u64) -> Interval {
+        let latency = latency(&self.response);
+        Interval {
+            at_s: self.number as f64,
+            due: due + self.due,
+            answered: self.counts.requests.total,
+            ok: self.counts.requests.ok,
+            outcomes: self.counts.outcomes(),
+            mean_ms: latency.mean,
+            p50_ms: latency.p50,
+            p99_ms: latency.p99,
+            max_ms: latency.max,
+            in_flight: self.in_flight,
+        }
+    }
+}
+
+/// What one thread saw of a run.
+#[derive(Debug)]
+pub struct Share {
+    /// By stage.
+    pub stages: Vec<Seen>,
+    /// By step.
+    pub steps: Vec<(Counts, Times)>,
+    /// The lag of requests for which a connection was free: the generator's own.
+    pub own_lag: Times,
+    /// Tenths of a second, if they are wanted.
+    pub bins: Option<Bins>,
+    /// Processor time of the thread.
+    pub cpu: Duration,
+    /// How long it sent and waited.
+    pub wall: Duration,
+}
+
+impl Share {
+    /// Nothing seen yet.
+    pub fn new(stages: usize, steps: usize, bins: bool) -> Self {
+        Self {
+            stages: vec![Seen::default(); stages],
+            steps: (0..steps).map(|_| (Counts::default(), coarse_times())).collect(),
+            own_lag: times(),
+            bins: bins.then(Bins::default),
+            cpu: Duration::ZERO,
+            wall: Duration::ZERO,
+        }
+    }
+
+    /// Counts a request that is over.
+    pub fn add(&mut self, over: &Over, second: &mut Second) {
+        let response = micros(over.done - over.due);
+        let lag = micros(over.sent - over.due);
+        let stage = &mut self.stages[over.stage];
+        stage.counts.add(over.outcome, over.ok, over.late);
+        stage.response.saturating_record(response);
+        stage.service.saturating_record(micros(over.done - over.sent));
+        stage.lag.saturating_record(lag);
+        if !over.late {
+            self.own_lag.saturating_record(lag);
+        }
+        if let Some(step) = over.step {
+            let (counts, times) = &mut self.steps[step];
+            counts.add(over.outcome, over.ok, over.late);
+            times.saturating_record(response);
+        }
+        if let Some(bins) = &mut self.bins {
+            bins.add(over);
+        }
+        second.counts.add(over.outcome, over.ok, over.late);
+        second.response.saturating_record(response);
+    }
+
+    /// Adds what another thread saw of the same run.
+    pub fn merge(&mut self, other: &Self) {
+        for (into, from) in self.stages.iter_mut().zip(&other.stages) {
+            into.merge(from);
+        }
+        for (into, from) in self.steps.iter_mut().zip(&other.steps) {
+            into.0.merge(&from.0);
+            merge(&mut into.1, &from.1);
+        }
+        merge(&mut self.own_lag, &other.own_lag);
+        if let (Some(into), Some(from)) = (&mut self.bins, &other.bins) {
+            into.merge(from);
+        }
+        self.cpu += other.cpu;
+        self.wall = self.wall.max(other.wall);
+    }
+}
+
+/// Requests by the tenth of a second in which they were due.
+#[derive(Debug, Clone, Default)]
+pub struct Bins {
+    bins: Vec<Bin>,
+    /// How many were over in each tenth.
+    over: Vec<u64>,
+}
+
+impl Bins {
+    fn add(&mut self, over: &Over) {
+        let bin = place(&mut self.bins, over.due);
+        bin.due += 1;
+        bin.not_ok += u64::from(!over.ok);
+        bin.sum_ms += (over.done - over.due) as f64 / 1e6;
+        *place(&mut self.over, over.done) += 1;
+    }
+
+    fn merge(&mut self, other: &Self) {
+        for (at, bin) in other.bins.iter().enumerate() {
+            let into = place(&mut self.bins, at as u64 * BIN_NANOSECONDS);
+            into.due += bin.due;
+            into.not_ok += bin.not_ok;
+            into.sum_ms += bin.sum_ms;
+        }
+        for (at, over) in other.over.iter().enumerate() {
+            *place(&mut self.over, at as u64 * BIN_NANOSECONDS) += over;
+        }
+    }
+
+    /// The bins in order, each with how many waited at its end.
+    pub fn finish(mut self) -> Vec<Bin> {
+        let mut waiting = 0;
+        self.over.resize(self.over.len().max(self.bins.len()), 0);
+        for (bin, over) in self.bins.iter_mut().zip(&self.over) {
+            waiting += bin.due;
+            waiting = waiting.saturating_sub(*over);
+            bin.waiting = waiting;
+        }
+        self.bins
+    }
+}
+
+const BIN_NANOSECONDS: u64 = 100_000_000;
+
+fn place<T: Default + Clone>(list: &mut Vec<T>, at: u64) -> &mut T {
+    let at = usize::try_from(at / BIN_NANOSECONDS).unwrap_or(usize::MAX);
+    if list.len() <= at {
+        list.resize(at + 1, T::default());
+    }
+    &mut list[at]
+}
+
+fn micros(nanoseconds: u64) -> u64 {
+    nanoseconds.div_ceil(1000)
+}
+
+/// As [`times`] with two digits, for the many steps that a scenario may have.
+fn coarse_times() -> Times {
+    let mut times = Times::new(2).expect("two digits are right");
+    times.auto(true);
+    times
+}
+
 /// A histogram as figures, in milliseconds.
 pub fn latency(times: &Times) -> Latency {
     let ms = |us: u64| us as f64 / 1e3;
@@ -77,5 +336,62 @@ pub fn latency(times: &Times) -> Latency {
         p99: at(99.0),
         p99_9: at(99.9),
         max: ms(times.max()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn over(due: u64, done: u64, ok: bool) -> Over {
+        let outcome = Outcome::Status(if ok { 200 } else { 503 });
+        Over { stage: 0, step: Some(0), due, sent: due, done, outcome, ok, late: false }
+    }
+
+    #[test]
+    fn a_histogram_survives_its_file_form() {
+        let mut found = times();
+        for value in [1, 20, 300, 4_000, 50_000, 600_000_000] {
+            found.record(value).unwrap();
+        }
+
+        let read = decoded(&encoded(&found)).unwrap();
+
+        assert_eq!(read, found);
+        assert!(decoded("no histogram").is_none());
+    }
+
+    #[test]
+    fn a_request_is_counted_once_in_stage_step_and_second() {
+        let mut share = Share::new(1, 1, true);
+        let mut second = Second::new(0);
+
+        share.add(&over(0, 1_500_000, true), &mut second);
+        share.add(&over(0, 2_500_000, false), &mut second);
+
+        let stage = &share.stages[0];
+        assert_eq!((stage.counts.requests.total, stage.counts.requests.failed), (2, 1));
+        assert_eq!((share.steps[0].0.requests.total, second.counts.requests.ok), (2, 1));
+        assert!((latency(&stage.response).mean - 2.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn bins_tell_who_waited_at_their_end() {
+        let mut share = Share::new(1, 1, true);
+        let mut second = Second::new(0);
+        let ms = 1_000_000;
+
+        share.add(&over(0, 50 * ms, true), &mut second);
+        share.add(&over(10 * ms, 250 * ms, true), &mut second);
+        share.add(&over(120 * ms, 130 * ms, false), &mut second);
+        let mut other = Share::new(1, 1, true);
+        other.add(&over(20 * ms, 150 * ms, true), &mut second);
+        share.merge(&other);
+
+        let bins = share.bins.unwrap().finish();
+        let waiting: Vec<u64> = bins.iter().map(|bin| bin.waiting).collect();
+        assert_eq!(waiting, [2, 1]);
+        assert_eq!((bins[0].due, bins[1].not_ok), (3, 1));
+        assert!((bins[0].sum_ms - 420.0).abs() < 0.001);
     }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::engine::{Observed, StepFacts};
 use crate::outcome::Outcomes;
+use crate::record::{Counts, Seen, Times, encoded, latency};
 use crate::stage::{Arrivals, Stage};
 
 /// The form that this version writes.
@@ -41,6 +43,9 @@ pub struct RunFile {
     pub service_ms: Latency,
     /// From the intended moment to the moment it was sent.
     pub send_lag_ms: Latency,
+    /// The same of those for which a connection was free: how late the generator itself was.
+    #[serde(default)]
+    pub own_lag_ms: Latency,
     /// All requests by how they ended.
     pub outcomes: Outcomes,
     /// A row a stage.
@@ -58,6 +63,111 @@ pub struct RunFile {
     pub histograms: BTreeMap<String, String>,
 }
 
+/// What is known of a run before it begins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Facts {
+    /// Version and commit of the generator.
+    pub generator_version: String,
+    /// The scenario's name.
+    pub scenario: String,
+    /// The target's origin.
+    pub target: String,
+    /// The command line that repeats it, without secrets.
+    pub command: Vec<String>,
+    /// When it began (RFC 3339, UTC).
+    pub started: String,
+    /// What random choices follow from.
+    pub seed: u64,
+    /// How it is sent.
+    pub settings: Settings,
+    /// Where the generator runs.
+    pub machine: Machine,
+}
+
+impl RunFile {
+    /// A run's figures from what the engine has seen. What was watched at the server is added by
+    /// whoever watched it: `server`, each stage's `server`, and the generator's memory and steal.
+    pub fn new(facts: Facts, plan: &[Stage], steps: &[StepFacts], observed: &Observed) -> Self {
+        let share = &observed.share;
+        let mut all = Seen::default();
+        for stage in &share.stages {
+            all.merge(stage);
+        }
+        let mut start = 0.0;
+        let stages = plan.iter().zip(&share.stages).map(|(stage, seen)| {
+            let row = stage_result(*stage, start, seen);
+            start += row.seconds;
+            row
+        });
+        let cpu = observed.cpu.as_secs_f64();
+        let requests = all.counts.requests;
+        Self {
+            format: FORMAT,
+            generator_version: facts.generator_version,
+            scenario: facts.scenario,
+            target: facts.target,
+            command: facts.command,
+            started: facts.started,
+            seed: facts.seed,
+            settings: facts.settings,
+            machine: facts.machine,
+            plan: plan.to_vec(),
+            requests,
+            response_ms: latency(&all.response),
+            service_ms: latency(&all.service),
+            send_lag_ms: latency(&all.lag),
+            own_lag_ms: latency(&share.own_lag),
+            outcomes: all.counts.outcomes(),
+            stages: stages.collect(),
+            intervals: observed.intervals.clone(),
+            steps: steps
+                .iter()
+                .zip(&share.steps)
+                .map(|(facts, seen)| step_result(facts, seen))
+                .collect(),
+            server: vec![],
+            generator: Generator {
+                cpu_s: cpu,
+                requests_per_cpu_s: if cpu > 0.0 { requests.total as f64 / cpu } else { 0.0 },
+                cpu_share_max: observed.busiest,
+                ..Generator::default()
+            },
+            histograms: BTreeMap::from([
+                ("response".into(), encoded(&all.response)),
+                ("service".into(), encoded(&all.service)),
+                ("send_lag".into(), encoded(&all.lag)),
+            ]),
+        }
+    }
+}
+
+fn stage_result(stage: Stage, start_s: f64, seen: &Seen) -> StageResult {
+    let seconds = stage.duration.as_secs_f64();
+    StageResult {
+        stage,
+        start_s,
+        seconds,
+        requests: seen.counts.requests,
+        outcomes: seen.counts.outcomes(),
+        goodput: seen.counts.requests.ok as f64 / seconds.max(1e-9),
+        response_ms: latency(&seen.response),
+        service_ms: latency(&seen.service),
+        send_lag_ms: latency(&seen.lag),
+        server: BTreeMap::new(),
+    }
+}
+
+fn step_result(facts: &StepFacts, (counts, response): &(Counts, Times)) -> StepResult {
+    StepResult {
+        name: facts.name.clone(),
+        group: facts.group.clone(),
+        method: facts.method.clone(),
+        requests: counts.requests,
+        outcomes: counts.outcomes(),
+        response_ms: latency(response),
+    }
+}
+
 /// How requests were sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
@@ -67,6 +177,9 @@ pub struct Settings {
     pub connections: u32,
     /// Time-out of a request.
     pub timeout_ms: u64,
+    /// How much later than due a request might be sent, so that several go at a time.
+    #[serde(default)]
+    pub slack_us: u64,
     /// Threads that send.
     pub threads: u32,
     /// `HTTP/1.1` or `HTTP/2`.
@@ -221,7 +334,7 @@ pub struct Generator {
     pub cpu_s: f64,
     /// Requests for each second of that.
     pub requests_per_cpu_s: f64,
-    /// Greatest share of its cores, in a second.
+    /// Share of a core that its busiest sending thread used.
     pub cpu_share_max: f64,
     /// Share of processor time that the host took from this machine.
     pub steal_share: f64,

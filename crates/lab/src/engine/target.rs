@@ -1,0 +1,132 @@
+//! Whom requests go to.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+
+use http::Uri;
+
+/// A server's origin and the path under which it lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Whether connections are made with TLS.
+    pub secure: bool,
+    /// Name or address, as in the URL.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+    /// What stands before every path, without a slash at its end; often empty.
+    pub prefix: String,
+}
+
+/// The URL of a target cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TargetError {
+    /// It is no absolute URL of HTTP.
+    #[error("{url:?} is no URL of a server: write it as http://host:port or https://host/path")]
+    NoUrl {
+        /// What was given.
+        url: String,
+    },
+    /// Its name leads to no address.
+    #[error("{host} has no address: {why}")]
+    NoAddress {
+        /// The name.
+        host: String,
+        /// What the resolver said.
+        why: String,
+    },
+}
+
+impl Target {
+    /// Reads a URL: scheme, host, port and path; there is no room for a user, query or fragment.
+    ///
+    /// # Errors
+    ///
+    /// It is none of HTTP, or has such parts.
+    pub fn parse(url: &str) -> Result<Self, TargetError> {
+        let no_url = || TargetError::NoUrl { url: url.into() };
+        let uri: Uri = url.trim().parse().map_err(|_| no_url())?;
+        let secure = match uri.scheme_str() {
+            Some("http") => false,
+            Some("https") => true,
+            _ => return Err(no_url()),
+        };
+        let authority = uri.authority().ok_or_else(no_url)?;
+        if authority.as_str().contains('@') || uri.query().is_some() || url.contains('#') {
+            return Err(no_url());
+        }
+        let port = match authority.port() {
+            Some(port) => port.as_u16(),
+            None => [80, 443][usize::from(secure)],
+        };
+        let host = authority.host().to_owned();
+        if host.is_empty() {
+            return Err(no_url());
+        }
+        Ok(Self { secure, host, port, prefix: uri.path().trim_end_matches('/').to_owned() })
+    }
+
+    /// What the `Host` header says: the port only where it is not the scheme's own.
+    pub fn authority(&self) -> String {
+        match (self.secure, self.port) {
+            (false, 80) | (true, 443) => self.host.clone(),
+            _ => format!("{}:{}", self.host, self.port),
+        }
+    }
+
+    /// The URL without a slash at its end.
+    pub fn url(&self) -> String {
+        let scheme = if self.secure { "https" } else { "http" };
+        format!("{scheme}://{}{}", self.authority(), self.prefix)
+    }
+
+    /// The name without the brackets of an IPv6 address.
+    pub fn name(&self) -> &str {
+        self.host.trim_start_matches('[').trim_end_matches(']')
+    }
+
+    /// Its addresses. Asks the system's resolver.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn resolve(&self) -> Result<Vec<SocketAddr>, TargetError> {
+        let failed = |why: String| TargetError::NoAddress { host: self.host.clone(), why };
+        let found: Vec<SocketAddr> = (self.name(), self.port)
+            .to_socket_addrs()
+            .map_err(|error| failed(error.to_string()))?
+            .collect();
+        if found.is_empty() { Err(failed("the resolver knows none".into())) } else { Ok(found) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_read_into_its_parts() {
+        let plain = Target::parse("http://127.0.0.1:8080").unwrap();
+        let deep = Target::parse("https://ods.example.org/v7.3/api/").unwrap();
+        let six = Target::parse("http://[::1]:81/").unwrap();
+
+        assert_eq!((plain.secure, plain.port, plain.prefix.as_str()), (false, 8080, ""));
+        assert_eq!((deep.secure, deep.port, deep.prefix.as_str()), (true, 443, "/v7.3/api"));
+        assert_eq!(deep.authority(), "ods.example.org");
+        assert_eq!((six.name(), six.authority().as_str()), ("::1", "[::1]:81"));
+        assert_eq!(deep.url(), "https://ods.example.org/v7.3/api");
+    }
+
+    #[test]
+    fn what_is_no_url_of_a_server_is_refused() {
+        for url in ["", "localhost:8080", "ftp://x", "http://a:b@c", "http://x/?q", "http://x/#f"] {
+            assert!(Target::parse(url).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_loopback_address_resolves_to_itself() {
+        let target = Target::parse("http://127.0.0.1:8080").unwrap();
+
+        assert_eq!(target.resolve().unwrap(), ["127.0.0.1:8080".parse().unwrap()]);
+    }
+}

@@ -1,0 +1,123 @@
+//! A socket that never blocks, with or without TLS.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection};
+
+/// A connection to a server, perhaps still being made.
+#[derive(Debug)]
+pub struct Transport {
+    socket: TcpStream,
+    tls: Option<Box<ClientConnection>>,
+}
+
+impl Transport {
+    /// Begins to connect, from a local address if one is given.
+    ///
+    /// # Errors
+    ///
+    /// There is no socket to be had, or the address cannot be reached at all.
+    pub fn open(
+        to: SocketAddr,
+        from: Option<IpAddr>,
+        tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+    ) -> io::Result<Self> {
+        let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+        if let Some(from) = from {
+            bind(&socket, &SocketAddr::new(from, 0))?;
+        }
+        match connect(&socket, &to) {
+            Ok(()) | Err(Errno::INPROGRESS) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let socket = TcpStream::from(socket);
+        socket.set_nodelay(true)?;
+        let tls = match tls {
+            Some((config, name)) => {
+                let connection = ClientConnection::new(config, name).map_err(io::Error::other)?;
+                Some(Box::new(connection))
+            }
+            None => None,
+        };
+        Ok(Self { socket, tls })
+    }
+
+    /// Whether TLS lies in between.
+    pub fn is_secure(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Why connecting failed, once the socket is ready; nothing if it did not.
+    pub fn connect_error(&self) -> Option<io::Error> {
+        self.socket.take_error().unwrap_or_else(Some)
+    }
+}
+
+/// Sends what TLS has ready, as far as the socket takes it.
+fn flush(tls: &mut ClientConnection, socket: &mut TcpStream) -> io::Result<()> {
+    while tls.wants_write() {
+        match tls.write_tls(socket) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+impl Read for Transport {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let Self { socket, tls: Some(tls) } = self else { return self.socket.read(room) };
+        loop {
+            match tls.reader().read(room) {
+                // An end without a farewell is an end: what is missing then is seen by its length.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                done => return done,
+            }
+            tls.read_tls(socket)?;
+            let understood = tls.process_new_packets();
+            // There may be an alert for the other side even if not.
+            flush(tls, socket)?;
+            understood.map_err(io::Error::other)?;
+        }
+    }
+}
+
+impl Write for Transport {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.tls {
+            None => self.socket.write(bytes),
+            Some(tls) => {
+                flush(tls, &mut self.socket)?;
+                let taken = tls.writer().write(bytes)?;
+                flush(tls, &mut self.socket)?;
+                if taken == 0 && !bytes.is_empty() {
+                    return Err(io::ErrorKind::WouldBlock.into());
+                }
+                Ok(taken)
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.tls {
+            None => Ok(()),
+            Some(tls) => flush(tls, &mut self.socket),
+        }
+    }
+}
+
+impl AsFd for Transport {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}

@@ -1,0 +1,524 @@
+//! A sending thread: one loop that sends what is due and takes in what comes.
+//!
+//! It sleeps until the next moment at which something is due or something has come, to the
+//! microsecond: the timer slack of its thread is a nanosecond, and the wait is told in nanoseconds.
+
+use std::num::NonZeroU64;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use httparse::EMPTY_HEADER;
+use rustix::buffer::spare_capacity;
+use rustix::event::{Timespec, epoll};
+use rustix::thread::set_current_timer_slack;
+use rustix::time::{ClockId, clock_gettime};
+
+use super::alarm::Alarm;
+use super::connection::{Connection, Fixed, Progress};
+use super::http1::HEADERS;
+use super::schedule::{Due, Schedule, nanoseconds};
+use super::shared::Shared;
+use super::source::{Answer, Request, Source};
+use super::users::{Coming, Thinking, User};
+use super::waiting::Waiting;
+use crate::outcome::Outcome;
+use crate::record::{Over, Second, Share};
+use crate::stage::{Arrivals, Stage};
+
+/// Later than this, and not for want of precision: a request had to wait for a connection.
+const LATE: u64 = 1_000_000;
+/// How long a modelled client waits after a request that got no answer, so that a server that is
+/// gone is not asked a hundred thousand times a second.
+const REST: Duration = Duration::from_millis(50);
+/// How long a run that was told to end waits for answers.
+const FAREWELL: u64 = 2 * SECOND;
+const SECOND: u64 = 1_000_000_000;
+const ROOM: usize = 64 * 1024;
+const EVENTS: usize = 1024;
+
+/// A thread's modelled clients and their connections; they outlive a run.
+pub struct Worker<S: Source> {
+    pub(super) source: S,
+    number: usize,
+    shared: Arc<Shared>,
+    poll: OwnedFd,
+    slots: Vec<Slot<S::Client>>,
+    idle: Vec<u32>,
+    most: usize,
+    next_client: u32,
+    room: Box<[u8]>,
+    alarm: Alarm,
+}
+
+/// A modelled client with its connection and its request.
+struct Slot<C> {
+    client: C,
+    connection: Option<Connection>,
+    /// Counts the connections, so that an event of an older one is known.
+    generation: u32,
+    request: Request,
+    step: usize,
+    stage: usize,
+    user: Option<User>,
+    due: u64,
+    sent: u64,
+    late: bool,
+    sent_again: bool,
+}
+
+/// What a run needs and learns, apart from the clients.
+struct Run<'a> {
+    begun: Instant,
+    schedule: std::iter::Peekable<Schedule>,
+    coming: Coming,
+    thinking: Thinking,
+    waiting: Waiting,
+    /// Until when there was no free client for a request that was due.
+    blocked_until: u64,
+    end: u64,
+    give_up: u64,
+    timeout: u64,
+    slack: u64,
+    share: Share,
+    second: Second,
+    seconds: &'a Sender<Second>,
+    token: Arc<[u8]>,
+}
+
+impl Run<'_> {
+    fn now(&self) -> u64 {
+        nanoseconds(self.begun.elapsed())
+    }
+
+    /// Counts what was due and never sent. What was not due yet was never asked for.
+    fn leave_unsent(&mut self, now: u64) {
+        while let Some(due) = self.schedule.next_if(|due| due.at <= now) {
+            let over = Over {
+                stage: due.stage,
+                step: None,
+                due: due.at,
+                sent: now,
+                done: now,
+                outcome: Outcome::Unsent,
+                ok: false,
+                late: true,
+            };
+            self.share.add(&over, &mut self.second);
+        }
+    }
+}
+
+impl<S: Source> Worker<S> {
+    /// A thread's clients; none is there yet. Of all connections this thread may have `most`.
+    ///
+    /// # Errors
+    ///
+    /// The system gives no poll.
+    pub fn new(
+        source: S,
+        number: usize,
+        most: usize,
+        shared: Arc<Shared>,
+    ) -> std::io::Result<Self> {
+        Ok(Self {
+            source,
+            number,
+            shared,
+            poll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            slots: vec![],
+            idle: vec![],
+            most,
+            next_client: 0,
+            room: vec![0; ROOM].into_boxed_slice(),
+            alarm: Alarm::default(),
+        })
+    }
+
+    /// Sends this thread's share of the stages and waits for the answers.
+    pub fn run(
+        &mut self,
+        stages: &[Stage],
+        arrivals: Arrivals,
+        seed: u64,
+        begun: Instant,
+        seconds: &Sender<Second>,
+    ) -> Share {
+        // Without it, sleeps end some 50 µs late; where it is refused, the lag shows it.
+        _ = set_current_timer_slack(NonZeroU64::new(1));
+        let options = &self.shared.options;
+        let end = stages.iter().map(|stage| nanoseconds(stage.duration)).sum::<u64>();
+        let steps = self.source.steps().len();
+        let mut run = Run {
+            begun,
+            schedule: Schedule::new(stages, arrivals, seed, self.number, options.threads)
+                .peekable(),
+            coming: Coming::new(stages, self.number, options.threads),
+            thinking: Thinking::default(),
+            waiting: Waiting::default(),
+            blocked_until: 0,
+            end,
+            give_up: end + nanoseconds(options.drain),
+            timeout: nanoseconds(options.timeout),
+            slack: nanoseconds(options.slack),
+            share: Share::new(stages.len(), steps, options.bins),
+            second: Second::new(0),
+            seconds,
+            token: self.shared.token(),
+        };
+        std::thread::sleep(begun.saturating_duration_since(Instant::now()));
+        let cpu = thread_cpu();
+        let mut events = Vec::with_capacity(EVENTS);
+        let mut now = run.now();
+        loop {
+            self.turn_second(&mut run, now);
+            self.time_out(&mut run, now);
+            self.start_users(&mut run, now);
+            self.send_due(&mut run);
+            now = run.now();
+            if self.shared.stop.load(Ordering::Relaxed) {
+                Self::stop(&mut run, now);
+            }
+            if now >= run.give_up || Self::is_over(&mut run, now) {
+                break;
+            }
+            let until = self.until(&mut run);
+            self.wait(&run, until, now, &mut events);
+            now = run.now();
+            for event in events.drain(..) {
+                self.ready(&mut run, event, now);
+            }
+        }
+        self.abandon(&mut run);
+        run.share.cpu = thread_cpu().saturating_sub(cpu);
+        run.share.wall = begun.elapsed();
+        _ = run.seconds.send(run.second);
+        run.share
+    }
+
+    fn is_over(run: &mut Run<'_>, now: u64) -> bool {
+        now >= run.end
+            && run.waiting.is_empty()
+            && run.schedule.peek().is_none()
+            && run.coming.next_at().is_none()
+            && run.thinking.is_empty()
+    }
+
+    /// Told to end: nothing more is sent, and answers are waited for a little.
+    fn stop(run: &mut Run<'_>, now: u64) {
+        if run.end <= now {
+            return;
+        }
+        run.leave_unsent(now);
+        run.schedule = Schedule::new(&[], Arrivals::Even, 0, 0, 1).peekable();
+        run.coming = Coming::new(&[], 0, 1);
+        run.end = now;
+        run.give_up = run.give_up.min(now + FAREWELL);
+    }
+
+    /// The next moment at which something is to be done, if nothing comes before.
+    fn until(&self, run: &mut Run<'_>) -> u64 {
+        let mut until = ((run.second.number + 1) * SECOND).min(run.give_up);
+        if run.end > run.now() {
+            until = until.min(run.end);
+        }
+        let may_send = !self.idle.is_empty() || self.slots.len() < self.most;
+        if may_send && let Some(due) = run.schedule.peek() {
+            until = until.min(due.at + run.slack);
+        }
+        if let Some(first) = run.waiting.first() {
+            until = until.min(self.slots[first as usize].sent + run.timeout);
+        }
+        for at in [run.coming.next_at(), run.thinking.next_at()].into_iter().flatten() {
+            until = until.min(at);
+        }
+        until
+    }
+
+    /// Sleeps until a moment, or until a socket is ready. Wakes a little before the moment, as
+    /// much as wakes are late here, and looks around without sleeping for the rest.
+    fn wait(&mut self, run: &Run<'_>, until: u64, now: u64, events: &mut Vec<epoll::Event>) {
+        let sleep = until.saturating_sub(now + self.alarm.lead());
+        // An interrupted wait is one that ended early.
+        _ = epoll::wait(&self.poll, spare_capacity(events), Some(&timespec(sleep)));
+        if !events.is_empty() {
+            return;
+        }
+        let mut woken = run.now();
+        if sleep > 0 {
+            self.alarm.rang(woken.saturating_sub(now + sleep));
+        }
+        while woken < until && events.is_empty() {
+            _ = epoll::wait(&self.poll, spare_capacity(events), Some(&timespec(0)));
+            woken = run.now();
+        }
+    }
+
+    fn turn_second(&self, run: &mut Run<'_>, now: u64) {
+        while now >= (run.second.number + 1) * SECOND {
+            let next = Second::new(run.second.number + 1);
+            let mut full = std::mem::replace(&mut run.second, next);
+            full.in_flight = run.waiting.len() as u64;
+            _ = run.seconds.send(full);
+            run.token = self.shared.token();
+        }
+    }
+
+    /// Gives up on those who have waited too long.
+    fn time_out(&mut self, run: &mut Run<'_>, now: u64) {
+        while let Some(slot) = run.waiting.first() {
+            if self.slots[slot as usize].sent + run.timeout > now {
+                break;
+            }
+            self.fail(run, slot, Outcome::TimedOut, now);
+        }
+    }
+
+    fn start_users(&mut self, run: &mut Run<'_>, now: u64) {
+        while let Some((at, user)) = run.coming.next(now) {
+            let slot = self.free_slot(true).expect("a user always finds a place");
+            self.slots[slot as usize].user = Some(user);
+            self.send(run, slot, Due { at, stage: user.stage }, false);
+        }
+        while let Some((at, slot)) = run.thinking.next(now) {
+            self.go_on(run, slot, at);
+        }
+    }
+
+    fn send_due(&mut self, run: &mut Run<'_>) {
+        while let Some(due) = run.schedule.peek().copied() {
+            let now = run.now();
+            if due.at > now {
+                break;
+            }
+            let Some(slot) = self.free_slot(false) else {
+                run.blocked_until = now;
+                break;
+            };
+            run.schedule.next();
+            let late = due.at <= run.blocked_until && now - due.at > LATE;
+            self.send(run, slot, due, late);
+        }
+    }
+
+    /// A client with nothing to do; a new one if there may be more.
+    fn free_slot(&mut self, beyond: bool) -> Option<u32> {
+        if let Some(slot) = self.idle.pop() {
+            return Some(slot);
+        }
+        if !beyond && self.slots.len() >= self.most {
+            return None;
+        }
+        let threads = u32::try_from(self.shared.options.threads).unwrap_or(1);
+        let number = self.next_client * threads + u32::try_from(self.number).unwrap_or(0);
+        self.next_client += 1;
+        let slot = u32::try_from(self.slots.len()).ok()?;
+        self.slots.push(Slot {
+            client: self.source.client(number),
+            connection: None,
+            generation: 0,
+            request: Request::default(),
+            step: 0,
+            stage: 0,
+            user: None,
+            due: 0,
+            sent: 0,
+            late: false,
+            sent_again: false,
+        });
+        Some(slot)
+    }
+
+    fn send(&mut self, run: &mut Run<'_>, at: u32, due: Due, late: bool) {
+        let slot = &mut self.slots[at as usize];
+        slot.request.clear();
+        slot.step = self.source.next(&mut slot.client, &mut slot.request);
+        slot.stage = due.stage;
+        slot.due = due.at;
+        slot.late = late;
+        slot.sent_again = false;
+        if slot.user.is_some() {
+            run.second.due += 1;
+        }
+        let now = run.now();
+        self.slots[at as usize].sent = now.max(due.at);
+        run.waiting.push(at);
+        self.transmit(run, at);
+    }
+
+    /// Sends a slot's request over its connection, or a new one.
+    fn transmit(&mut self, run: &mut Run<'_>, at: u32) {
+        if self.slots[at as usize].connection.is_none()
+            && let Err(outcome) = self.connect(at)
+        {
+            let now = run.now();
+            return self.fail(run, at, outcome, now);
+        }
+        let slot = &mut self.slots[at as usize];
+        let Some(connection) = &mut slot.connection else { return };
+        let facts = &self.source.steps()[slot.step];
+        let fixed = Fixed { lines: &self.shared.lines, token: &run.token };
+        let progress = connection.send(&facts.method, &slot.request, fixed, facts.keeps_body);
+        self.take(run, at, progress);
+    }
+
+    fn connect(&mut self, at: u32) -> Result<(), Outcome> {
+        let slot = &mut self.slots[at as usize];
+        let transport = self.shared.open().map_err(|_| Outcome::Refused)?;
+        let connection = Connection::new(transport);
+        slot.generation = slot.generation.wrapping_add(1);
+        let mark = u64::from(slot.generation) << 32 | u64::from(at);
+        let flags = epoll::EventFlags::IN
+            | epoll::EventFlags::OUT
+            | epoll::EventFlags::RDHUP
+            | epoll::EventFlags::ET;
+        epoll::add(&self.poll, &connection, epoll::EventData::new_u64(mark), flags)
+            .map_err(|_| Outcome::Refused)?;
+        slot.connection = Some(connection);
+        Ok(())
+    }
+
+    /// A socket is ready.
+    fn ready(&mut self, run: &mut Run<'_>, event: epoll::Event, now: u64) {
+        let mark = event.data.u64();
+        let at = (mark & u64::from(u32::MAX)) as u32;
+        let flags = event.flags;
+        let hung_up = flags
+            .intersects(epoll::EventFlags::RDHUP | epoll::EventFlags::HUP | epoll::EventFlags::ERR);
+        let slot = &mut self.slots[at as usize];
+        if u64::from(slot.generation) != mark >> 32 {
+            return;
+        }
+        let Some(connection) = &mut slot.connection else { return };
+        if !run.waiting.contains(at) {
+            // It lies idle: all there is to learn is that the other side has had enough.
+            if hung_up {
+                slot.connection = None;
+            }
+            return;
+        }
+        let progress = connection.advance(hung_up, &mut self.room);
+        if progress == Progress::Pending {
+            return;
+        }
+        self.take_at(run, at, progress, now);
+    }
+
+    fn take(&mut self, run: &mut Run<'_>, at: u32, progress: Progress) {
+        if progress != Progress::Pending {
+            let now = run.now();
+            self.take_at(run, at, progress, now);
+        }
+    }
+
+    fn take_at(&mut self, run: &mut Run<'_>, at: u32, progress: Progress, now: u64) {
+        match progress {
+            Progress::Pending => {}
+            Progress::Answered => self.answered(run, at, now),
+            Progress::Failed(outcome) => {
+                let slot = &mut self.slots[at as usize];
+                let idle_closed =
+                    slot.connection.as_ref().is_some_and(Connection::may_have_been_idle_closed);
+                let method = &self.source.steps()[slot.step].method;
+                let repeatable = !matches!(method.as_str(), "POST" | "PATCH");
+                if outcome == Outcome::Closed && idle_closed && repeatable && !slot.sent_again {
+                    // The server closed it while it lay idle, as it may: nothing was asked yet.
+                    slot.connection = None;
+                    slot.sent_again = true;
+                    return self.transmit(run, at);
+                }
+                self.fail(run, at, outcome, now);
+            }
+        }
+    }
+
+    fn answered(&mut self, run: &mut Run<'_>, at: u32, now: u64) {
+        let slot = &mut self.slots[at as usize];
+        let Some(connection) = &mut slot.connection else { return };
+        let verdict = {
+            let mut room = [EMPTY_HEADER; HEADERS];
+            let answer = connection.answer(&mut room);
+            self.source.answered(&mut slot.client, slot.step, &answer)
+        };
+        let outcome = Outcome::Status(connection.status());
+        if !connection.is_reusable() {
+            slot.connection = None;
+        }
+        self.over(run, at, outcome, verdict.ok, verdict.pause, now);
+    }
+
+    fn fail(&mut self, run: &mut Run<'_>, at: u32, outcome: Outcome, now: u64) {
+        let slot = &mut self.slots[at as usize];
+        slot.connection = None;
+        let answer = Answer { outcome, headers: &[], body: &[] };
+        let verdict = self.source.answered(&mut slot.client, slot.step, &answer);
+        self.over(run, at, outcome, false, verdict.pause.max(REST), now);
+    }
+
+    fn over(
+        &mut self,
+        run: &mut Run<'_>,
+        at: u32,
+        outcome: Outcome,
+        ok: bool,
+        pause: Duration,
+        now: u64,
+    ) {
+        run.waiting.remove(at);
+        let slot = &mut self.slots[at as usize];
+        let over = Over {
+            stage: slot.stage,
+            step: Some(slot.step),
+            due: slot.due,
+            sent: slot.sent,
+            done: now.max(slot.sent),
+            outcome,
+            ok,
+            late: slot.late,
+        };
+        run.share.add(&over, &mut run.second);
+        if slot.user.is_none() {
+            self.idle.push(at);
+        } else {
+            // Never from within: a client that is answered at once would go on for ever.
+            run.thinking.push(now + nanoseconds(pause), at);
+        }
+    }
+
+    /// A modelled client's next request, or its end.
+    fn go_on(&mut self, run: &mut Run<'_>, at: u32, due: u64) {
+        let slot = &mut self.slots[at as usize];
+        let Some(user) = slot.user else { return };
+        if due < user.until.min(run.end) {
+            self.send(run, at, Due { at: due, stage: user.stage }, false);
+        } else {
+            slot.user = None;
+            self.idle.push(at);
+        }
+    }
+
+    /// What is left when the run is over: nobody waits any longer.
+    fn abandon(&mut self, run: &mut Run<'_>) {
+        let now = run.now();
+        while let Some(slot) = run.waiting.first() {
+            self.fail(run, slot, Outcome::TimedOut, now);
+        }
+        while let Some(slot) = run.thinking.next(u64::MAX).map(|(_, slot)| slot) {
+            self.slots[slot as usize].user = None;
+            self.idle.push(slot);
+        }
+        run.leave_unsent(now);
+    }
+}
+
+fn timespec(nanoseconds: u64) -> Timespec {
+    let duration = Duration::from_nanos(nanoseconds);
+    Timespec::try_from(duration).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 })
+}
+
+fn thread_cpu() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
