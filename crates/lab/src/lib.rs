@@ -7,6 +7,7 @@
 
 pub mod duration;
 pub mod engine;
+pub mod host;
 pub mod outcome;
 pub mod record;
 pub mod run;

@@ -1,0 +1,199 @@
+//! Processes on this machine: which belong to what is watched, and what they use.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{read, read_dir, read_to_string};
+
+use super::proc::{self, Stat};
+use super::watch::{What, fits};
+
+/// The most threads whose context switches are counted.
+const THREADS_MAX: usize = 512;
+
+/// All processes of this machine at one moment.
+#[derive(Debug, Default)]
+pub struct Table {
+    stats: BTreeMap<u32, Stat>,
+    /// Command lines, of processes as they were when first seen.
+    lines: BTreeMap<(u32, u64), String>,
+}
+
+impl Table {
+    /// Reads them anew; command lines only of those that are new, and only if they are wanted.
+    pub fn read(&mut self, with_lines: bool) {
+        self.stats.clear();
+        let Ok(entries) = read_dir("/proc") else { return };
+        let numbers =
+            entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        for pid in numbers {
+            let stat = read_to_string(format!("/proc/{pid}/stat")).ok();
+            if let Some(stat) = stat.and_then(|text| proc::stat(&text)) {
+                self.stats.insert(pid, stat);
+            }
+        }
+        let stats = &self.stats;
+        self.lines.retain(|(pid, began), _| stats.get(pid).is_some_and(|of| of.began == *began));
+        if with_lines {
+            for (pid, stat) in stats {
+                self.lines.entry((*pid, stat.began)).or_insert_with(|| {
+                    proc::command_line(&read(format!("/proc/{pid}/cmdline")).unwrap_or_default())
+                });
+            }
+        }
+    }
+
+    /// Those that are watched, their children and so on; never this process, unless by its number.
+    pub fn find(&self, what: &What) -> BTreeSet<u32> {
+        let own = std::process::id();
+        let mut found: BTreeSet<u32> = match what {
+            What::Process(pid) => self.stats.keys().copied().filter(|of| of == pid).collect(),
+            What::Named(pattern) => {
+                let named = |(pid, stat): &(&u32, &Stat)| {
+                    let line = self.lines.get(&(**pid, stat.began));
+                    **pid != own && line.is_some_and(|line| fits(line, pattern))
+                };
+                self.stats.iter().filter(named).map(|(pid, _)| *pid).collect()
+            }
+            What::Exporter { .. } => return BTreeSet::new(),
+        };
+        loop {
+            let children = self.stats.iter().filter(|(pid, stat)| {
+                found.contains(&stat.parent) && !found.contains(pid) && **pid != own
+            });
+            let children: Vec<u32> = children.map(|(pid, _)| *pid).collect();
+            if children.is_empty() {
+                return found;
+            }
+            found.extend(children);
+        }
+    }
+
+    /// What these use at this moment.
+    pub fn usage(&self, pids: &BTreeSet<u32>) -> Usage {
+        let mut usage = Usage::default();
+        let mut shared_kb = 0;
+        for pid in pids {
+            let Some(stat) = self.stats.get(pid) else { continue };
+            // A process that ends just now leaves out what was not read yet.
+            let Ok(status) = read_to_string(format!("/proc/{pid}/status")) else { continue };
+            let status = proc::status(&status);
+            let io =
+                read_to_string(format!("/proc/{pid}/io")).ok().and_then(|text| proc::io(&text));
+            usage.hides_disk |= io.is_none();
+            let (read, written) = io.unwrap_or_default();
+            let switches = if status.threads <= 1 { status.switches } else { switches(*pid) };
+            usage.each.insert((*pid, stat.began), [stat.ticks, read, written, switches]);
+            usage.threads += status.threads;
+            usage.own_kb += status.own_kb;
+            shared_kb = shared_kb.max(status.shared_kb);
+        }
+        // What processes share is counted once: as much as the one that has most of it.
+        usage.own_kb += shared_kb;
+        usage
+    }
+}
+
+fn switches(pid: u32) -> u64 {
+    let Ok(tasks) = read_dir(format!("/proc/{pid}/task")) else { return 0 };
+    let status = |task: std::fs::DirEntry| read_to_string(task.path().join("status")).ok();
+    let each = tasks.flatten().take(THREADS_MAX).filter_map(status);
+    each.map(|text| proc::status(&text).switches).sum()
+}
+
+/// What some processes use at one moment: counts of each since it began, sums of the rest.
+#[derive(Debug, Clone, Default)]
+pub struct Usage {
+    /// By number and beginning: ticks, bytes read, bytes written, context switches.
+    each: BTreeMap<(u32, u64), [u64; 4]>,
+    threads: u64,
+    own_kb: u64,
+    /// Whether the system does not tell what one of them reads and writes.
+    pub hides_disk: bool,
+}
+
+impl Usage {
+    /// Whether there is none of them.
+    pub fn is_empty(&self) -> bool {
+        self.each.is_empty()
+    }
+
+    /// Resident memory in megabytes.
+    pub fn memory_mb(&self) -> f64 {
+        self.own_kb as f64 / 1024.0
+    }
+
+    /// The values at this moment, so many seconds after another. All that a process counted counts
+    /// if it was not there then.
+    pub fn values(&self, before: &Self, seconds: f64) -> Vec<(&'static str, f64)> {
+        let mut grown = [0_u64; 4];
+        for (process, now) in &self.each {
+            let then = before.each.get(process).copied().unwrap_or_default();
+            for (grown, (now, then)) in grown.iter_mut().zip(now.iter().zip(then)) {
+                *grown += now.saturating_sub(then);
+            }
+        }
+        let [ticks, read, written, switches] = grown.map(|count| count as f64 / seconds.max(1e-9));
+        let mut values = vec![
+            ("cpu_percent", ticks * 100.0 / proc::TICKS_PER_SECOND),
+            ("memory_mb", self.memory_mb()),
+            ("threads", self.threads as f64),
+            ("switches_per_s", switches),
+        ];
+        if !self.hides_disk {
+            let mb = 1024.0 * 1024.0;
+            values.extend([("disk_read_mb_s", read / mb), ("disk_write_mb_s", written / mb)]);
+        }
+        values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    fn usage(each: &[(u32, [u64; 4])]) -> Usage {
+        let each = each.iter().map(|(pid, counts)| ((*pid, 1), *counts)).collect();
+        Usage { each, threads: 3, own_kb: 2048, hides_disk: false }
+    }
+
+    #[test]
+    fn what_processes_used_is_summed_over_those_that_came_and_went() {
+        let before = usage(&[(1, [100, 0, 0, 10]), (2, [900, 0, 0, 0])]);
+        let now = usage(&[(1, [150, 0, 4 * 1024 * 1024, 30]), (3, [50, 0, 0, 0])]);
+
+        let values = now.values(&before, 2.0);
+
+        let of = |name: &str| values.iter().find(|(of, _)| *of == name).unwrap().1;
+        assert!((of("cpu_percent") - 50.0).abs() < 1e-9);
+        assert!((of("disk_write_mb_s") - 2.0).abs() < 1e-9);
+        assert!((of("switches_per_s") - 10.0).abs() < 1e-9);
+        assert_eq!((of("memory_mb"), of("threads")), (2.0, 3.0));
+    }
+
+    #[test]
+    fn a_program_is_found_with_its_children_and_this_one_is_not() {
+        let mut child = Command::new("sh").args(["-c", "sleep 30 & wait"]).spawn().unwrap();
+        let mut table = Table::default();
+        let pattern = What::Named("sh -c sleep 30 & wait".into());
+        // The shell needs a moment to become one and to begin its own child.
+        let found = (0..500).map(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            table.read(true);
+            (table.find(&pattern), table.find(&What::Process(child.id())))
+        });
+        let (named, numbered) =
+            found.into_iter().find(|(named, _)| named.len() > 1).unwrap_or_default();
+        let everyone = table.find(&What::Named("*".into()));
+        let usage = table.usage(&named);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        for grandchild in named.iter().filter(|pid| **pid != child.id()) {
+            _ = Command::new("kill").arg(grandchild.to_string()).output();
+        }
+
+        assert!(named.contains(&child.id()) && numbered == named, "{named:?} {numbered:?}");
+        assert!(!everyone.contains(&std::process::id()));
+        assert!(usage.memory_mb() > 0.0 && !usage.is_empty());
+    }
+}

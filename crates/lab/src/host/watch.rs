@@ -1,0 +1,157 @@
+//! What is to be watched, as the command line says it.
+
+/// Something that is watched during a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Watch {
+    /// What reports call it; `web` and `database` have columns of their own there.
+    pub name: String,
+    /// What it is.
+    pub what: What,
+}
+
+/// What is watched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    /// A process on this machine and all its children.
+    Process(u32),
+    /// All processes on this machine whose command line begins so, and all their children; `*`
+    /// stands for anything.
+    Named(String),
+    /// An exporter of metrics in the text form of Prometheus.
+    Exporter {
+        /// Host and port.
+        authority: String,
+        /// Path and query.
+        path: String,
+        /// Metrics that are wanted besides those that are known.
+        metrics: Vec<String>,
+    },
+}
+
+impl Watch {
+    /// Reads `NAME=PID`, `NAME=PROGRAM`, or `NAME=http://HOST:PORT/PATH#METRIC,METRIC`.
+    ///
+    /// # Errors
+    ///
+    /// Says how to write it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        const FORM: &str = "write web=1234, database=postgres, \"web=homeroom serve\" or \
+                            database=http://127.0.0.1:9100/metrics";
+        let (name, what) =
+            text.split_once('=').ok_or_else(|| format!("`{text}` has no name; {FORM}"))?;
+        let is_allowed = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+        if name.is_empty() || name.len() > 64 || !name.chars().all(is_allowed) {
+            return Err(format!("`{name}` is no name; letters, digits and _ - . make one"));
+        }
+        if [super::GENERATOR, super::MACHINE].contains(&name) {
+            return Err(format!("`{name}` is watched anyway; choose another name"));
+        }
+        let what = match what.trim() {
+            "" => return Err(format!("`{text}` says nothing to watch; {FORM}")),
+            url if url.starts_with("https://") => {
+                return Err("exporters are read over http://, not https://".into());
+            }
+            url if url.starts_with("http://") => exporter(&url["http://".len()..])?,
+            number if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+                What::Process(number.parse().map_err(|_| format!("`{number}` is no process"))?)
+            }
+            program => What::Named(program.into()),
+        };
+        Ok(Self { name: name.into(), what })
+    }
+}
+
+fn exporter(rest: &str) -> Result<What, String> {
+    let (address, metrics) = rest.split_once('#').unwrap_or((rest, ""));
+    let (authority, path) = match address.find(['/', '?']) {
+        Some(at) if address[at..].starts_with('/') => address.split_at(at),
+        None => (address, "/metrics"),
+        Some(_) => return Err(format!("`http://{address}` has no path before its `?`")),
+    };
+    let is_odd = |c: char| c.is_control() || c.is_whitespace() || c == '@';
+    if authority.is_empty() || address.contains(is_odd) {
+        return Err(format!("`http://{address}` is no address of an exporter"));
+    }
+    // Without a port, 80; the colons of an IPv6 address stand in brackets.
+    let has_port = authority.rsplit(']').next().is_some_and(|rest| rest.contains(':'));
+    let authority = if has_port { authority.into() } else { format!("{authority}:80") };
+    let metrics = metrics.split(',').map(str::trim).filter(|name| !name.is_empty());
+    Ok(What::Exporter { authority, path: path.into(), metrics: metrics.map(Into::into).collect() })
+}
+
+/// Whether a command line begins with a pattern, in which `*` stands for anything.
+pub fn fits(command_line: &str, pattern: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = command_line.strip_prefix(first) else { return false };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exporter(authority: &str, path: &str, metrics: &[&str]) -> What {
+        let metrics = metrics.iter().map(|name| (*name).to_owned()).collect();
+        What::Exporter { authority: authority.into(), path: path.into(), metrics }
+    }
+
+    #[test]
+    fn what_is_watched_is_a_process_a_program_or_an_exporter() {
+        for (text, name, what) in [
+            ("web=1234", "web", What::Process(1234)),
+            ("database=postgres", "database", What::Named("postgres".into())),
+            ("a-b=homeroom serve --x=y", "a-b", What::Named("homeroom serve --x=y".into())),
+            ("db=http://h:9100", "db", exporter("h:9100", "/metrics", &[])),
+            (
+                "db=http://h/x?y=z#a,b{c=\"d\"}",
+                "db",
+                exporter("h:80", "/x?y=z", &["a", "b{c=\"d\"}"]),
+            ),
+            ("db=http://[::1]/", "db", exporter("[::1]:80", "/", &[])),
+        ] {
+            assert_eq!(Watch::parse(text), Ok(Watch { name: name.into(), what }), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_watched_is_told() {
+        for (text, told) in [
+            ("postgres", "has no name"),
+            ("=postgres", "is no name"),
+            ("a b=postgres", "is no name"),
+            ("web=", "says nothing"),
+            ("web=99999999999", "is no process"),
+            ("web=https://h", "not https"),
+            ("web=http://", "no address"),
+            ("web=http://h /x", "no address"),
+            ("web=http://h?x", "no path"),
+            ("machine=1", "watched anyway"),
+        ] {
+            let error = Watch::parse(text).unwrap_err();
+
+            assert!(error.contains(told), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_fits_the_beginning_of_a_command_line() {
+        for (line, pattern, fit) in [
+            ("postgres: 15/main: walwriter", "postgres", true),
+            ("homeroom serve --port 1", "homeroom serve", true),
+            ("homeroom lab run", "homeroom serve", false),
+            ("java -Xmx1g -jar /opt/ods.jar", "java *ods.jar", true),
+            ("java -Xmx1g -jar /opt/ods.jar", "*ods", true),
+            ("grep postgres", "postgres", false),
+            ("a", "a*b", false),
+        ] {
+            assert_eq!(fits(line, pattern), fit, "{line}: {pattern}");
+        }
+    }
+}
