@@ -9,6 +9,7 @@ mod shared;
 mod source;
 mod target;
 mod transport;
+mod trust;
 mod users;
 mod waiting;
 mod worker;
@@ -23,10 +24,12 @@ use std::time::{Duration, Instant};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
+pub use connection::Protocol;
 pub use schedule::requests;
 pub use shared::Options;
 pub use source::{Answer, Header, Request, Source, StepFacts, Verdict};
 pub use target::{Target, TargetError};
+pub use trust::{Trust, TrustError, client as trust};
 
 use crate::record::{Second, Share};
 use crate::run::Interval;

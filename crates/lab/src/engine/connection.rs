@@ -1,23 +1,23 @@
 //! One modelled client's connection, a request at a time on it.
 
-use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::fd::{AsFd, BorrowedFd};
+mod plain;
+mod streams;
 
-use super::http1::{self, HEADERS, Header, Reader};
+use super::http1::{HEADERS, Header};
 use super::source::{Answer, Request};
 use super::transport::Transport;
 use crate::outcome::Outcome;
+use plain::Plain;
+use streams::Streams;
 
-/// A connection that speaks HTTP/1.1.
-#[derive(Debug)]
-pub struct Connection {
-    transport: Transport,
-    connected: bool,
-    out: Vec<u8>,
-    sent: usize,
-    reader: Reader,
-    answered: u64,
-    ends: bool,
+/// Which form of HTTP is spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// HTTP/1.1.
+    #[default]
+    Http1,
+    /// HTTP/2: agreed on with TLS, or known beforehand without.
+    Http2,
 }
 
 /// How far an answer is.
@@ -34,27 +34,34 @@ pub enum Progress {
 /// What a request needs besides itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Fixed<'a> {
-    /// Header lines that all requests have.
+    /// Whom it goes to: scheme, name and port.
+    pub origin: &'a str,
+    /// What stands before every path.
+    pub prefix: &'a str,
+    /// Header lines that all requests have, `Host` first.
     pub lines: &'a [u8],
     /// The header line with the token.
     pub token: &'a [u8],
 }
 
+/// A connection, perhaps still being made.
+pub enum Connection {
+    /// HTTP/1.1.
+    Http1(Plain),
+    /// HTTP/2.
+    Http2(Box<Streams>),
+}
+
 impl Connection {
     /// A connection over a transport that may still be connecting.
-    pub fn new(transport: Transport) -> Self {
-        Self {
-            transport,
-            connected: false,
-            out: vec![],
-            sent: 0,
-            reader: Reader::default(),
-            answered: 0,
-            ends: false,
+    pub fn new(transport: Transport, protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::Http1 => Self::Http1(Plain::new(transport)),
+            Protocol::Http2 => Self::Http2(Box::new(Streams::new(transport))),
         }
     }
 
-    /// Sends a request as far as that goes at once; `room` is for what comes.
+    /// Sends a request as far as that goes at once. With `keep`, the answer's body is kept.
     pub fn send(
         &mut self,
         method: &str,
@@ -62,107 +69,58 @@ impl Connection {
         fixed: Fixed<'_>,
         keep: bool,
     ) -> Progress {
-        self.out.clear();
-        self.sent = 0;
-        http1::encode(method, request, fixed.lines, fixed.token, &mut self.out);
-        self.reader.begin(method, keep);
-        if self.connected { self.flush() } else { Progress::Pending }
+        match self {
+            Self::Http1(plain) => plain.send(method, request, fixed, keep),
+            Self::Http2(streams) => streams.send(method, request, fixed, keep),
+        }
     }
 
     /// Goes on after the socket has become ready. `hung_up` says that the other side sends no more
-    /// than what is there.
+    /// than what is there; `room` is for what comes.
     pub fn advance(&mut self, hung_up: bool, room: &mut [u8]) -> Progress {
-        if !self.connected {
-            if self.transport.connect_error().is_some() {
-                return Progress::Failed(Outcome::Refused);
-            }
-            self.connected = true;
+        match self {
+            Self::Http1(plain) => plain.advance(hung_up, room),
+            Self::Http2(streams) => streams.advance(hung_up),
         }
-        self.ends |= hung_up;
-        // A server may answer, and close, before it has read all that is sent.
-        let flushed = self.flush();
-        match self.receive(room) {
-            Progress::Pending => flushed,
-            done => done,
+    }
+
+    /// The socket has become ready while nothing was asked for; false if the connection is over.
+    pub fn is_alive(&mut self, hung_up: bool) -> bool {
+        match self {
+            Self::Http1(_) => !hung_up,
+            Self::Http2(streams) => streams.is_alive(hung_up),
         }
     }
 
     /// Whether a failure may be due to the server having closed a connection that lay idle.
     pub fn may_have_been_idle_closed(&self) -> bool {
-        self.answered > 0 && self.reader.is_untouched()
+        match self {
+            Self::Http1(plain) => plain.may_have_been_idle_closed(),
+            Self::Http2(streams) => streams.may_have_been_idle_closed(),
+        }
     }
 
     /// Whether another request can be sent after a whole answer.
     pub fn is_reusable(&self) -> bool {
-        !self.ends && !self.reader.closes() && self.sent == self.out.len()
+        match self {
+            Self::Http1(plain) => plain.is_reusable(),
+            Self::Http2(streams) => streams.is_reusable(),
+        }
     }
 
     /// The whole answer.
     pub fn answer<'a, 'b: 'a>(&'a self, room: &'b mut [Header<'a>; HEADERS]) -> Answer<'a> {
-        Answer {
-            outcome: Outcome::Status(self.reader.status()),
-            headers: self.reader.headers(room),
-            body: self.reader.body(),
+        match self {
+            Self::Http1(plain) => plain.answer(room),
+            Self::Http2(streams) => streams.answer(room),
         }
     }
 
     /// The status of the whole answer.
     pub fn status(&self) -> u16 {
-        self.reader.status()
-    }
-
-    fn flush(&mut self) -> Progress {
-        while self.sent < self.out.len() {
-            match self.transport.write(&self.out[self.sent..]) {
-                Ok(0) => return Progress::Failed(Outcome::Closed),
-                Ok(taken) => self.sent += taken,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return self.trouble(&error),
-            }
+        match self {
+            Self::Http1(plain) => plain.status(),
+            Self::Http2(streams) => streams.status(),
         }
-        match self.transport.flush() {
-            Ok(()) => Progress::Pending,
-            Err(error) => self.trouble(&error),
-        }
-    }
-
-    fn receive(&mut self, room: &mut [u8]) -> Progress {
-        loop {
-            let length = match self.transport.read(room) {
-                Ok(0) if self.reader.end() => return self.done(),
-                Ok(0) => return Progress::Failed(Outcome::Closed),
-                Ok(length) => length,
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return self.trouble(&error),
-            };
-            match self.reader.feed(&room[..length]) {
-                Ok(true) => return self.done(),
-                // Less than there was room for: nothing is left, and what comes is told anew.
-                Ok(false) if length < room.len() && !self.ends && !self.transport.is_secure() => {
-                    return Progress::Pending;
-                }
-                Ok(false) => {}
-                Err(http1::Garbled) => return Progress::Failed(Outcome::Garbled),
-            }
-        }
-    }
-
-    fn done(&mut self) -> Progress {
-        self.answered += 1;
-        Progress::Answered
-    }
-
-    fn trouble(&mut self, error: &io::Error) -> Progress {
-        match error.kind() {
-            ErrorKind::WouldBlock => Progress::Pending,
-            ErrorKind::Other if self.answered == 0 => Progress::Failed(Outcome::Refused),
-            _ => Progress::Failed(Outcome::Closed),
-        }
-    }
-}
-
-impl AsFd for Connection {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.transport.as_fd()
     }
 }

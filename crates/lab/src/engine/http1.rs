@@ -6,6 +6,7 @@ use httparse::{EMPTY_HEADER, Status};
 
 pub use httparse::Header;
 
+use super::connection::Fixed;
 use super::source::Request;
 
 /// Header lines of an answer beyond this are refused.
@@ -15,15 +16,16 @@ pub const HEADERS: usize = 96;
 /// What is kept of a body; the rest is counted only.
 const BODY_BYTES: usize = 16 * 1024 * 1024;
 
-/// Writes a request to the end of `out`. `fixed` are header lines that all requests have.
-pub fn encode(method: &str, request: &Request, fixed: &[u8], token: &[u8], out: &mut Vec<u8>) {
+/// Writes a request to the end of `out`.
+pub fn encode(method: &str, request: &Request, fixed: Fixed<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(method.as_bytes());
     out.push(b' ');
+    out.extend_from_slice(fixed.prefix.as_bytes());
     out.extend_from_slice(&request.path);
     out.extend_from_slice(b" HTTP/1.1\r\n");
-    out.extend_from_slice(fixed);
+    out.extend_from_slice(fixed.lines);
     if request.auth {
-        out.extend_from_slice(token);
+        out.extend_from_slice(fixed.token);
     }
     out.extend_from_slice(&request.headers);
     if !request.body.is_empty() || matches!(method, "POST" | "PUT" | "PATCH") {
@@ -390,10 +392,16 @@ mod tests {
         };
         let mut out = vec![];
 
-        encode("POST", &request, b"Host: h\r\n", b"Authorization: Bearer t\r\n", &mut out);
+        let fixed = Fixed {
+            origin: "http://h",
+            prefix: "/under",
+            lines: b"Host: h\r\n",
+            token: b"Authorization: Bearer t\r\n",
+        };
+        encode("POST", &request, fixed, &mut out);
 
         let text = String::from_utf8(out).unwrap();
-        let asked = "POST /a?b HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer t\r\nX: y\r\n\
+        let asked = "POST /under/a?b HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer t\r\nX: y\r\n\
             Content-Length: 2\r\n\r\n{}";
         assert_eq!(text, asked);
     }

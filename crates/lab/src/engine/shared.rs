@@ -10,6 +10,7 @@ use rustls::ClientConfig;
 use rustls::client::Resumption;
 use rustls::pki_types::ServerName;
 
+use super::connection::Protocol;
 use super::target::Target;
 use super::transport::Transport;
 
@@ -18,6 +19,8 @@ use super::transport::Transport;
 pub struct Options {
     /// To whom.
     pub target: Target,
+    /// Which form of HTTP is spoken.
+    pub protocol: Protocol,
     /// At most so many connections for requests at a rate, over all threads; modelled clients have
     /// one each, whatever stands here.
     pub connections: u32,
@@ -44,6 +47,8 @@ pub struct Options {
 pub struct Shared {
     /// How requests are sent.
     pub options: Options,
+    /// Scheme, name and port.
+    pub origin: String,
     /// Header lines that all requests have.
     pub lines: Vec<u8>,
     /// Tells all threads to end.
@@ -74,7 +79,9 @@ impl Shared {
             options.target.authority(),
             env!("CARGO_PKG_VERSION"),
         );
+        let scheme = if options.target.secure { "https" } else { "http" };
         Ok(Self {
+            origin: format!("{scheme}://{}", options.target.authority()),
             options,
             lines: lines.into_bytes(),
             stop,

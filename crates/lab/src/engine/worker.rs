@@ -359,7 +359,12 @@ impl<S: Source> Worker<S> {
         let slot = &mut self.slots[at as usize];
         let Some(connection) = &mut slot.connection else { return };
         let facts = &self.source.steps()[slot.step];
-        let fixed = Fixed { lines: &self.shared.lines, token: &run.token };
+        let fixed = Fixed {
+            origin: &self.shared.origin,
+            prefix: &self.shared.options.target.prefix,
+            lines: &self.shared.lines,
+            token: &run.token,
+        };
         let progress = connection.send(&facts.method, &slot.request, fixed, facts.keeps_body);
         self.take(run, at, progress);
     }
@@ -367,16 +372,15 @@ impl<S: Source> Worker<S> {
     fn connect(&mut self, at: u32) -> Result<(), Outcome> {
         let slot = &mut self.slots[at as usize];
         let transport = self.shared.open().map_err(|_| Outcome::Refused)?;
-        let connection = Connection::new(transport);
         slot.generation = slot.generation.wrapping_add(1);
         let mark = u64::from(slot.generation) << 32 | u64::from(at);
         let flags = epoll::EventFlags::IN
             | epoll::EventFlags::OUT
             | epoll::EventFlags::RDHUP
             | epoll::EventFlags::ET;
-        epoll::add(&self.poll, &connection, epoll::EventData::new_u64(mark), flags)
+        epoll::add(&self.poll, &transport, epoll::EventData::new_u64(mark), flags)
             .map_err(|_| Outcome::Refused)?;
-        slot.connection = Some(connection);
+        slot.connection = Some(Connection::new(transport, self.shared.options.protocol));
         Ok(())
     }
 
@@ -393,8 +397,8 @@ impl<S: Source> Worker<S> {
         }
         let Some(connection) = &mut slot.connection else { return };
         if !run.waiting.contains(at) {
-            // It lies idle: all there is to learn is that the other side has had enough.
-            if hung_up {
+            // It lies idle: all there is to learn is whether the other side has had enough.
+            if !connection.is_alive(hung_up) {
                 slot.connection = None;
             }
             return;

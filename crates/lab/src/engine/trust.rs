@@ -1,0 +1,125 @@
+//! Which servers are trusted with TLS.
+
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+
+use super::Protocol;
+
+/// Whose certificates are believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust<'a> {
+    /// Those whom the system trusts.
+    System,
+    /// Those signed by a certificate of this PEM text.
+    Only(&'a [u8]),
+    /// Anybody's: for a test server whose certificate nobody has signed.
+    Anybody,
+}
+
+/// What is given for trust holds no certificate.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    /// The PEM text has none, or one that cannot be read.
+    #[error("no certificate can be read there: {0}")]
+    Unreadable(String),
+    /// The library refuses.
+    #[error("TLS cannot be used: {0}")]
+    Tls(#[from] Error),
+}
+
+/// How connections with TLS are made.
+///
+/// # Errors
+///
+/// No certificate can be read from what is given.
+pub fn client(trust: Trust<'_>, protocol: Protocol) -> Result<Arc<ClientConfig>, TrustError> {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()?;
+    let mut config = match trust {
+        Trust::Anybody => builder
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(Credulous(provider)))
+            .with_no_client_auth(),
+        Trust::System => {
+            let mut roots = RootCertStore::empty();
+            let found = rustls_native_certs::load_native_certs();
+            roots.add_parsable_certificates(found.certs);
+            builder.with_root_certificates(roots).with_no_client_auth()
+        }
+        Trust::Only(pem) => {
+            let mut roots = RootCertStore::empty();
+            for certificate in CertificateDer::pem_slice_iter(pem) {
+                let certificate =
+                    certificate.map_err(|error| TrustError::Unreadable(error.to_string()))?;
+                roots.add(certificate)?;
+            }
+            if roots.is_empty() {
+                return Err(TrustError::Unreadable("the file names none".into()));
+            }
+            builder.with_root_certificates(roots).with_no_client_auth()
+        }
+    };
+    config.alpn_protocols = match protocol {
+        Protocol::Http1 => vec![b"http/1.1".to_vec()],
+        Protocol::Http2 => vec![b"h2".to_vec()],
+    };
+    Ok(Arc::new(config))
+}
+
+/// Believes every certificate, but not that somebody else speaks in its name.
+#[derive(Debug)]
+struct Credulous(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Credulous {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let known = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signed, known)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let known = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signed, known)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_a_certificate_is_refused() {
+        assert!(client(Trust::Only(b"nothing"), Protocol::Http1).is_err());
+        assert!(client(Trust::Anybody, Protocol::Http2).is_ok());
+    }
+}

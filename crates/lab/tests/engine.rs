@@ -1,0 +1,245 @@
+//! The engine against servers that do what a test wants of them.
+
+#[path = "engine/stand_in.rs"]
+mod stand_in;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use homeroom_lab::engine::{Engine, Observed};
+use homeroom_lab::outcome::Outcomes;
+use homeroom_lab::record::latency;
+use homeroom_lab::run::Requests;
+use homeroom_lab::stage::{Arrivals, Load, Stage};
+use stand_in::{Answering, Asking, StandIn, options};
+
+fn seconds(seconds: f64) -> Duration {
+    Duration::from_secs_f64(seconds)
+}
+
+/// Runs stages against a server with so many connections and threads.
+fn run(server: &StandIn, stages: &[Stage], connections: u32, threads: usize) -> Observed {
+    let mut options = options(server, connections);
+    options.timeout = seconds(5.0);
+    options.drain = seconds(6.0);
+    let sources = (0..threads).map(|_| Asking::default()).collect();
+    let mut engine = Engine::new(options, sources, Arc::default()).unwrap();
+    engine.run(stages, Arrivals::Even, 1, &mut |_| {}).unwrap()
+}
+
+fn requests(observed: &Observed) -> Requests {
+    observed.share.stages[0].counts.requests
+}
+
+fn outcomes(observed: &Observed) -> Outcomes {
+    observed.share.stages[0].counts.outcomes()
+}
+
+fn of(outcomes: &Outcomes, name: &str) -> u64 {
+    outcomes.get(name).copied().unwrap_or(0)
+}
+
+#[test]
+fn exactly_rate_times_duration_requests_are_sent_and_counted() {
+    let server = StandIn::start(Answering::default());
+
+    let observed = run(&server, &[Stage::rate(500.0, seconds(2.0))], 20, 2);
+
+    let found = requests(&observed);
+    assert_eq!((found.total, found.ok, found.failed), (1000, 1000, 0));
+    assert_eq!(server.answered(), 1000);
+    assert_eq!(observed.intervals.iter().map(|second| second.due).sum::<u64>(), 1000);
+    assert_eq!(observed.intervals.iter().map(|second| second.answered).sum::<u64>(), 1000);
+}
+
+#[test]
+fn a_server_that_freezes_is_seen_by_all_who_were_due_meanwhile() {
+    let freeze = seconds(0.8)..seconds(1.8);
+    let server = StandIn::start(Answering { freeze: Some(freeze), ..Answering::default() });
+
+    let observed = run(&server, &[Stage::rate(400.0, seconds(3.0))], 50, 1);
+
+    // A third of the requests are due while it stands still, and wait from 0 to 1 s.
+    let found = requests(&observed);
+    let response = latency(&observed.share.stages[0].response);
+    assert_eq!((found.total, found.ok), (1200, 1200));
+    assert!(found.late > 200, "with 50 connections, most wait in the generator: {found:?}");
+    assert!((800.0..1200.0).contains(&response.p99), "{response:?}");
+    assert!((100.0..300.0).contains(&response.mean), "{response:?}");
+}
+
+#[test]
+fn a_request_without_an_answer_fails_by_what_went_wrong() {
+    let cases = [
+        (Answering { silent: true, ..Answering::default() }, "timeout"),
+        (
+            Answering {
+                text: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\ncut",
+                closes: true,
+                ..Answering::default()
+            },
+            "closed",
+        ),
+        (Answering { text: "what?\r\n\r\n", closes: true, ..Answering::default() }, "garbled"),
+    ];
+    for (answering, asked) in cases {
+        let server = StandIn::start(answering);
+        let mut options = options(&server, 10);
+        options.timeout = seconds(0.3);
+        let mut engine = Engine::new(options, vec![Asking::default()], Arc::default()).unwrap();
+
+        let observed =
+            engine.run(&[Stage::rate(20.0, seconds(0.5))], Arrivals::Even, 1, &mut |_| {}).unwrap();
+
+        let found = outcomes(&observed);
+        assert_eq!(of(&found, asked), 10, "{asked}: {found:?}");
+        assert_eq!(requests(&observed).failed, 10);
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_refuses_and_nothing_hangs() {
+    let server = StandIn::start(Answering::default());
+    let options = options(&server, 10);
+    drop(server);
+    let mut engine = Engine::new(options, vec![Asking::default()], Arc::default()).unwrap();
+
+    let observed =
+        engine.run(&[Stage::rate(50.0, seconds(0.4))], Arrivals::Even, 1, &mut |_| {}).unwrap();
+
+    assert_eq!(of(&outcomes(&observed), "refused"), 20);
+}
+
+#[test]
+fn a_server_may_close_connections_as_it_likes_without_a_failure() {
+    for answering in [
+        Answering {
+            text: "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
+            closes: true,
+            ..Answering::default()
+        },
+        // Without a word, after an answer: it must not have been idle for a request to be lost.
+        Answering { closes: true, ..Answering::default() },
+    ] {
+        let server = StandIn::start(answering);
+
+        let observed = run(&server, &[Stage::rate(100.0, seconds(1.0))], 5, 1);
+
+        assert_eq!(requests(&observed).ok, 100, "{:?}", outcomes(&observed));
+        assert!(server.connections() > 50);
+    }
+}
+
+#[test]
+fn requests_wait_for_a_connection_and_are_counted_as_late() {
+    let server = StandIn::start(Answering { delay: seconds(0.05), ..Answering::default() });
+
+    let observed = run(&server, &[Stage::rate(100.0, seconds(1.0))], 2, 1);
+
+    // Two connections answer 40 a second: the last of 100 waits about 1.5 s.
+    let found = requests(&observed);
+    let response = latency(&observed.share.stages[0].response);
+    let service = latency(&observed.share.stages[0].service);
+    assert_eq!((found.total, found.ok), (100, 100));
+    assert!(found.late > 80, "{found:?}");
+    assert!(response.max > 1000.0 && service.max < 1000.0, "{response:?} {service:?}");
+    assert_eq!(server.connections(), 2);
+}
+
+#[test]
+fn what_cannot_be_sent_before_the_end_is_told_and_not_forgotten() {
+    let server = StandIn::start(Answering { silent: true, ..Answering::default() });
+    let mut options = options(&server, 1);
+    options.timeout = seconds(20.0);
+    options.drain = seconds(0.2);
+    let mut engine = Engine::new(options, vec![Asking::default()], Arc::default()).unwrap();
+
+    let observed =
+        engine.run(&[Stage::rate(100.0, seconds(0.5))], Arrivals::Even, 1, &mut |_| {}).unwrap();
+
+    let found = outcomes(&observed);
+    assert_eq!((of(&found, "timeout"), of(&found, "unsent")), (1, 49), "{found:?}");
+    assert_eq!(requests(&observed).failed, 50);
+}
+
+#[test]
+fn modelled_clients_wait_for_their_answers_and_think() {
+    let server = StandIn::start(Answering { delay: seconds(0.02), ..Answering::default() });
+    let mut engine = Engine::new(
+        options(&server, 1),
+        vec![Asking { pause: seconds(0.08), ..Asking::default() }],
+        Arc::default(),
+    )
+    .unwrap();
+
+    let observed =
+        engine.run(&[Stage::users(10, seconds(1.0))], Arrivals::Even, 1, &mut |_| {}).unwrap();
+
+    // Ten clients with a request each tenth of a second or somewhat more.
+    let found = requests(&observed);
+    assert!((30..=100).contains(&found.total), "{found:?}");
+    assert_eq!((found.ok, server.connections()), (found.total, 10));
+}
+
+#[test]
+fn clients_come_and_leave_and_a_rate_follows() {
+    let server = StandIn::start(Answering::default());
+    let ramp = Stage { load: Load::Users { from: 0, to: 4 }, duration: seconds(0.5) };
+
+    let observed = run(&server, &[ramp, Stage::rate(100.0, seconds(0.5))], 10, 2);
+
+    let stages = &observed.share.stages;
+    assert!(stages[0].counts.requests.ok > 4);
+    assert_eq!(stages[1].counts.requests.total, 50);
+    assert_eq!(stages[0].counts.requests.total + 50, server.answered());
+}
+
+#[test]
+fn a_run_that_is_told_to_end_ends_and_keeps_what_it_has() {
+    let server = StandIn::start(Answering::default());
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut engine =
+        Engine::new(options(&server, 10), vec![Asking::default()], stop.clone()).unwrap();
+    let begun = Instant::now();
+
+    let observed = engine
+        .run(&[Stage::rate(100.0, seconds(600.0))], Arrivals::Poisson, 1, &mut |_| {
+            stop.store(true, Ordering::Relaxed);
+        })
+        .unwrap();
+
+    assert!(begun.elapsed() < seconds(60.0));
+    let found = requests(&observed);
+    assert!(found.total > 0 && found.total < 1000, "{found:?}");
+    assert_eq!(found.total, server.answered());
+}
+
+#[test]
+fn an_engine_keeps_its_connections_from_run_to_run() {
+    let server = StandIn::start(Answering::default());
+    let mut engine =
+        Engine::new(options(&server, 1), vec![Asking::default()], Arc::default()).unwrap();
+    let stage = [Stage::rate(50.0, seconds(0.2))];
+
+    for _ in 0..3 {
+        let observed = engine.run(&stage, Arrivals::Even, 1, &mut |_| {}).unwrap();
+        assert_eq!(requests(&observed).ok, 10);
+    }
+
+    assert_eq!((server.connections(), server.answered()), (1, 30));
+}
+
+#[test]
+fn the_token_goes_with_requests_that_ask_for_it() {
+    let server = StandIn::start(Answering::default());
+    let source = Asking { auth: true, ..Asking::default() };
+    let mut engine = Engine::new(options(&server, 1), vec![source], Arc::default()).unwrap();
+    engine.token().set("abc");
+
+    engine.run(&[Stage::rate(20.0, seconds(0.2))], Arrivals::Even, 1, &mut |_| {}).unwrap();
+
+    let heard = server.last_head();
+    assert!(heard.starts_with("GET /asked HTTP/1.1\r\n"), "{heard}");
+    assert!(heard.contains("\r\nAuthorization: Bearer abc\r\n"), "{heard}");
+}

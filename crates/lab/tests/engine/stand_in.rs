@@ -1,0 +1,190 @@
+//! A server that does what a test wants of it: a thread a connection, no library.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use homeroom_lab::engine::{
+    Answer, Options, Protocol, Request, Source, StepFacts, Target, Verdict,
+};
+use homeroom_lab::outcome::Outcome;
+
+/// How it answers.
+#[derive(Debug, Clone)]
+pub struct Answering {
+    /// The whole answer.
+    pub text: &'static str,
+    /// How long that takes.
+    pub delay: Duration,
+    /// Whether it never answers at all.
+    pub silent: bool,
+    /// Whether it closes after an answer.
+    pub closes: bool,
+    /// When it stands still, since its first connection.
+    pub freeze: Option<Range<Duration>>,
+}
+
+impl Default for Answering {
+    fn default() -> Self {
+        Self {
+            text: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+            delay: Duration::ZERO,
+            silent: false,
+            closes: false,
+            freeze: None,
+        }
+    }
+}
+
+/// The server; it ends when it is dropped.
+pub struct StandIn {
+    /// Where it listens.
+    pub address: SocketAddr,
+    state: Arc<State>,
+}
+
+#[derive(Default)]
+struct State {
+    over: AtomicBool,
+    connections: AtomicU64,
+    answered: AtomicU64,
+    head: Mutex<String>,
+}
+
+impl StandIn {
+    /// Begins to listen.
+    pub fn start(answering: Answering) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let state = Arc::new(State::default());
+        let shared = state.clone();
+        thread::spawn(move || {
+            let mut begun = None;
+            for stream in listener.incoming() {
+                if shared.over.load(Ordering::Relaxed) {
+                    break;
+                }
+                let begun = *begun.get_or_insert_with(Instant::now);
+                let (state, answering) = (shared.clone(), answering.clone());
+                state.connections.fetch_add(1, Ordering::Relaxed);
+                thread::spawn(move || serve(&mut stream.unwrap(), &state, &answering, begun));
+            }
+        });
+        Self { address, state }
+    }
+
+    /// How many requests it has answered.
+    pub fn answered(&self) -> u64 {
+        self.state.answered.load(Ordering::Relaxed)
+    }
+
+    /// How many connections it has had.
+    pub fn connections(&self) -> u64 {
+        self.state.connections.load(Ordering::Relaxed)
+    }
+
+    /// The head of the last request.
+    pub fn last_head(&self) -> String {
+        self.state.head.lock().unwrap().clone()
+    }
+}
+
+impl Drop for StandIn {
+    fn drop(&mut self) {
+        self.state.over.store(true, Ordering::Relaxed);
+        // Wakes the one who listens, and then nobody does.
+        _ = TcpStream::connect(self.address);
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn serve(stream: &mut TcpStream, state: &State, answering: &Answering, begun: Instant) {
+    let mut heard = vec![];
+    let mut room = [0; 4096];
+    loop {
+        while let Some(end) = heard.windows(4).position(|four| four == b"\r\n\r\n") {
+            let head: Vec<u8> = heard.drain(..end + 4).collect();
+            *state.head.lock().unwrap() = String::from_utf8_lossy(&head).into_owned();
+            if let Some(freeze) = &answering.freeze {
+                let now = begun.elapsed();
+                if freeze.contains(&now) {
+                    thread::sleep(freeze.end - now);
+                }
+            }
+            thread::sleep(answering.delay);
+            if answering.silent {
+                continue;
+            }
+            state.answered.fetch_add(1, Ordering::Relaxed);
+            if stream.write_all(answering.text.as_bytes()).is_err() || answering.closes {
+                return;
+            }
+        }
+        match stream.read(&mut room) {
+            Ok(0) | Err(_) => return,
+            Ok(length) => heard.extend_from_slice(&room[..length]),
+        }
+    }
+}
+
+/// How the engine sends to a server.
+pub fn options(server: &StandIn, connections: u32) -> Options {
+    Options {
+        target: Target::parse(&format!("http://{}", server.address)).unwrap(),
+        protocol: Protocol::Http1,
+        connections,
+        timeout: Duration::from_secs(5),
+        drain: Duration::from_secs(6),
+        slack: Duration::ZERO,
+        threads: 1,
+        from: vec![],
+        bins: false,
+        tls: None,
+    }
+}
+
+/// Asks for one path, over and over.
+pub struct Asking {
+    /// Its only step.
+    pub steps: Vec<StepFacts>,
+    /// How long a client thinks.
+    pub pause: Duration,
+    /// Whether the token goes with it.
+    pub auth: bool,
+}
+
+impl Default for Asking {
+    fn default() -> Self {
+        let step = StepFacts {
+            name: "ask".into(),
+            group: String::new(),
+            method: "GET".into(),
+            keeps_body: false,
+        };
+        Self { steps: vec![step], pause: Duration::ZERO, auth: false }
+    }
+}
+
+impl Source for Asking {
+    type Client = ();
+
+    fn steps(&self) -> &[StepFacts] {
+        &self.steps
+    }
+
+    fn client(&mut self, _: u32) {}
+
+    fn next(&mut self, (): &mut (), request: &mut Request) -> usize {
+        request.path.extend_from_slice(b"/asked");
+        request.auth = self.auth;
+        0
+    }
+
+    fn answered(&mut self, (): &mut (), _: usize, answer: &Answer<'_>) -> Verdict {
+        Verdict { ok: answer.outcome == Outcome::Status(200), pause: self.pause }
+    }
+}
