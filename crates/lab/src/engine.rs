@@ -181,7 +181,7 @@ impl<S: Source> Engine<S> {
                 all.merge(&share);
                 all
             })
-            .expect("there is a thread");
+            .unwrap_or_else(|| Share::new(stages.len(), 0, false));
         let cpu = process_cpu().saturating_sub(cpu);
         let wall = share.wall;
         Ok(Observed { share, intervals, cpu, busiest, wall })

@@ -7,14 +7,18 @@ use hdrhistogram::Histogram;
 
 use crate::outcome::{Outcome, Outcomes};
 use crate::run::{Interval, Latency, Requests};
-use crate::trial::Bin;
+use crate::trial::{Bin, WINDOW_SECONDS};
 
-/// Times in microseconds, from 1 to ten minutes, three digits.
+/// Times in microseconds, three digits; it grows with the greatest.
 pub type Times = Histogram<u64>;
 
 /// An empty histogram of times.
 pub fn times() -> Times {
-    let mut times = Times::new_with_bounds(1, 600_000_000, 3).expect("the bounds are right");
+    growing(3)
+}
+
+fn growing(digits: u8) -> Times {
+    let mut times = Times::new(digits).expect("so many digits are possible");
     times.auto(true);
     times
 }
@@ -92,6 +96,10 @@ impl Seen {
 }
 
 /// Adds one histogram to another.
+///
+/// # Panics
+///
+/// Never with those of [`times`]: they grow as they must.
 pub fn merge(into: &mut Times, from: &Times) {
     into.add(from).expect("both grow as they must");
 }
@@ -193,6 +201,8 @@ pub struct Share {
     pub own_lag: Times,
     /// Tenths of a second, if they are wanted.
     pub bins: Option<Bins>,
+    /// Requests that were given up when the run was over.
+    pub abandoned: u64,
     /// Processor time of the thread.
     pub cpu: Duration,
     /// How long it sent and waited.
@@ -204,9 +214,10 @@ impl Share {
     pub fn new(stages: usize, steps: usize, bins: bool) -> Self {
         Self {
             stages: vec![Seen::default(); stages],
-            steps: (0..steps).map(|_| (Counts::default(), coarse_times())).collect(),
+            steps: (0..steps).map(|_| (Counts::default(), growing(2))).collect(),
             own_lag: times(),
             bins: bins.then(Bins::default),
+            abandoned: 0,
             cpu: Duration::ZERO,
             wall: Duration::ZERO,
         }
@@ -218,22 +229,22 @@ impl Share {
         let lag = micros(over.sent - over.due);
         let stage = &mut self.stages[over.stage];
         stage.counts.add(over.outcome, over.ok, over.late);
-        stage.response.saturating_record(response);
-        stage.service.saturating_record(micros(over.done - over.sent));
-        stage.lag.saturating_record(lag);
+        record(&mut stage.response, response);
+        record(&mut stage.service, micros(over.done - over.sent));
+        record(&mut stage.lag, lag);
         if !over.late {
-            self.own_lag.saturating_record(lag);
+            record(&mut self.own_lag, lag);
         }
         if let Some(step) = over.step {
             let (counts, times) = &mut self.steps[step];
             counts.add(over.outcome, over.ok, over.late);
-            times.saturating_record(response);
+            record(times, response);
         }
         if let Some(bins) = &mut self.bins {
             bins.add(over);
         }
         second.counts.add(over.outcome, over.ok, over.late);
-        second.response.saturating_record(response);
+        record(&mut second.response, response);
     }
 
     /// Adds what another thread saw of the same run.
@@ -249,6 +260,7 @@ impl Share {
         if let (Some(into), Some(from)) = (&mut self.bins, &other.bins) {
             into.merge(from);
         }
+        self.abandoned += other.abandoned;
         self.cpu += other.cpu;
         self.wall = self.wall.max(other.wall);
     }
@@ -257,23 +269,48 @@ impl Share {
 /// Requests by the tenth of a second in which they were due.
 #[derive(Debug, Clone, Default)]
 pub struct Bins {
-    bins: Vec<Bin>,
+    tenths: Vec<Bin>,
     /// How many were over in each tenth.
     over: Vec<u64>,
+    /// Response times by the window in which they were due.
+    windows: Vec<Times>,
 }
 
 impl Bins {
     fn add(&mut self, over: &Over) {
-        let bin = place(&mut self.bins, over.due);
+        let bin = place(&mut self.tenths, over.due);
         bin.due += 1;
         bin.not_ok += u64::from(!over.ok);
         bin.sum_ms += (over.done - over.due) as f64 / 1e6;
         *place(&mut self.over, over.done) += 1;
+        let window = self.window(over.due / WINDOW_NANOSECONDS);
+        record(window, micros(over.done - over.due));
+    }
+
+    fn window(&mut self, number: u64) -> &mut Times {
+        let number = usize::try_from(number).unwrap_or(usize::MAX);
+        while self.windows.len() <= number {
+            self.windows.push(times());
+        }
+        &mut self.windows[number]
+    }
+
+    /// 99th percentiles of the response time by window, in milliseconds; the last window takes in
+    /// what is left of a trial of so many seconds.
+    pub fn windows_p99_ms(&self, seconds: f64) -> Vec<f64> {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+        let whole = ((seconds / WINDOW_SECONDS) as usize).max(1);
+        let mut windows = self.windows.clone();
+        while windows.len() > whole {
+            let rest = windows.pop().unwrap_or_else(times);
+            merge(&mut windows[whole - 1], &rest);
+        }
+        windows.iter().map(|window| latency(window).p99).collect()
     }
 
     fn merge(&mut self, other: &Self) {
-        for (at, bin) in other.bins.iter().enumerate() {
-            let into = place(&mut self.bins, at as u64 * BIN_NANOSECONDS);
+        for (at, bin) in other.tenths.iter().enumerate() {
+            let into = place(&mut self.tenths, at as u64 * BIN_NANOSECONDS);
             into.due += bin.due;
             into.not_ok += bin.not_ok;
             into.sum_ms += bin.sum_ms;
@@ -281,22 +318,27 @@ impl Bins {
         for (at, over) in other.over.iter().enumerate() {
             *place(&mut self.over, at as u64 * BIN_NANOSECONDS) += over;
         }
+        for (at, window) in other.windows.iter().enumerate() {
+            merge(self.window(at as u64), window);
+        }
     }
 
     /// The bins in order, each with how many waited at its end.
-    pub fn finish(mut self) -> Vec<Bin> {
+    pub fn finish(&self) -> Vec<Bin> {
         let mut waiting = 0;
-        self.over.resize(self.over.len().max(self.bins.len()), 0);
-        for (bin, over) in self.bins.iter_mut().zip(&self.over) {
+        let mut bins = self.tenths.clone();
+        let over = self.over.iter().chain(std::iter::repeat(&0));
+        for (bin, over) in bins.iter_mut().zip(over) {
             waiting += bin.due;
             waiting = waiting.saturating_sub(*over);
             bin.waiting = waiting;
         }
-        self.bins
+        bins
     }
 }
 
 const BIN_NANOSECONDS: u64 = 100_000_000;
+const WINDOW_NANOSECONDS: u64 = 10_000_000_000;
 
 fn place<T: Default + Clone>(list: &mut Vec<T>, at: u64) -> &mut T {
     let at = usize::try_from(at / BIN_NANOSECONDS).unwrap_or(usize::MAX);
@@ -306,15 +348,13 @@ fn place<T: Default + Clone>(list: &mut Vec<T>, at: u64) -> &mut T {
     &mut list[at]
 }
 
-fn micros(nanoseconds: u64) -> u64 {
-    nanoseconds.div_ceil(1000)
+/// Notes a time; a histogram that grows takes every one.
+fn record(into: &mut Times, micros: u64) {
+    _ = into.record(micros);
 }
 
-/// As [`times`] with two digits, for the many steps that a scenario may have.
-fn coarse_times() -> Times {
-    let mut times = Times::new(2).expect("two digits are right");
-    times.auto(true);
-    times
+fn micros(nanoseconds: u64) -> u64 {
+    nanoseconds.div_ceil(1000)
 }
 
 /// A histogram as figures, in milliseconds.
@@ -388,7 +428,9 @@ mod tests {
         other.add(&over(20 * ms, 150 * ms, true), &mut second);
         share.merge(&other);
 
-        let bins = share.bins.unwrap().finish();
+        let bins = share.bins.as_ref().unwrap();
+        assert_eq!(bins.windows_p99_ms(15.0).len(), 1);
+        let bins = bins.finish();
         let waiting: Vec<u64> = bins.iter().map(|bin| bin.waiting).collect();
         assert_eq!(waiting, [2, 1]);
         assert_eq!((bins[0].due, bins[1].not_ok), (3, 1));

@@ -1,5 +1,8 @@
 //! A trial: a constant load for some seconds, seen closely enough to judge it.
 
+use crate::engine::Observed;
+use crate::record::{Bins, Seen, times};
+
 /// What is asked of a trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ask {
@@ -59,4 +62,44 @@ pub struct Trial {
     /// 99th percentile of the response time in each [`WINDOW_SECONDS`] of the trial, by the moment
     /// a request was due, in milliseconds; a shorter rest belongs to the last one.
     pub windows_p99_ms: Vec<f64>,
+}
+
+/// What the host did during a trial.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Host {
+    /// See [`Trial::steal_share`].
+    pub steal_share: f64,
+    /// See [`Trial::spin_share`].
+    pub spin_share: f64,
+}
+
+impl Trial {
+    /// A trial from what the engine has seen, which keeps bins for it.
+    pub fn new(ask: Ask, observed: &Observed, host: Host) -> Self {
+        let share = &observed.share;
+        let mut all = Seen::default();
+        share.stages.iter().for_each(|stage| all.merge(stage));
+        let total = all.counts.requests.total;
+        let unsent = all.counts.outcomes().get("unsent").copied().unwrap_or(0);
+        let ms = |share: f64| all.response.value_at_quantile(share) as f64 / 1e3;
+        let own_lag = if share.own_lag.is_empty() { &times() } else { &share.own_lag };
+        Self {
+            rate: ask.rate,
+            seconds: ask.seconds,
+            bins: share.bins.as_ref().map(Bins::finish).unwrap_or_default(),
+            lag_p99_ms: own_lag.value_at_quantile(0.99) as f64 / 1e3,
+            sent_share: if total == 0 { 0.0 } else { 1.0 - unsent as f64 / total as f64 },
+            generator_share: observed.busiest,
+            steal_share: host.steal_share,
+            spin_share: host.spin_share,
+            drained: share.abandoned == 0,
+            drain_s: (observed.wall.as_secs_f64() - ask.seconds).max(0.0),
+            percentiles_ms: [ms(0.05), ms(0.5), ms(0.95), ms(0.99)],
+            windows_p99_ms: share
+                .bins
+                .as_ref()
+                .map(|bins| bins.windows_p99_ms(ask.seconds))
+                .unwrap_or_default(),
+        }
+    }
 }

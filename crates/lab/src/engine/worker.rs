@@ -107,6 +107,7 @@ impl Run<'_> {
                 late: true,
             };
             self.share.add(&over, &mut self.second);
+            self.share.abandoned += 1;
         }
     }
 }
@@ -387,7 +388,7 @@ impl<S: Source> Worker<S> {
     /// A socket is ready.
     fn ready(&mut self, run: &mut Run<'_>, event: epoll::Event, now: u64) {
         let mark = event.data.u64();
-        let at = (mark & u64::from(u32::MAX)) as u32;
+        let Ok(at) = u32::try_from(mark & u64::from(u32::MAX)) else { return };
         let flags = event.flags;
         let hung_up = flags
             .intersects(epoll::EventFlags::RDHUP | epoll::EventFlags::HUP | epoll::EventFlags::ERR);
@@ -506,6 +507,7 @@ impl<S: Source> Worker<S> {
     /// What is left when the run is over: nobody waits any longer.
     fn abandon(&mut self, run: &mut Run<'_>) {
         let now = run.now();
+        run.share.abandoned += run.waiting.len() as u64;
         while let Some(slot) = run.waiting.first() {
             self.fail(run, slot, Outcome::TimedOut, now);
         }

@@ -107,12 +107,12 @@ fn serve(stream: &mut TcpStream, state: &State, answering: &Answering, begun: In
     let mut room = [0; 4096];
     loop {
         while let Some(end) = heard.windows(4).position(|four| four == b"\r\n\r\n") {
-            let head: Vec<u8> = heard.drain(..end + 4).collect();
-            *state.head.lock().unwrap() = String::from_utf8_lossy(&head).into_owned();
+            let asked: Vec<u8> = heard.drain(..end + 4).collect();
+            *state.head.lock().unwrap() = String::from_utf8_lossy(&asked).into_owned();
             if let Some(freeze) = &answering.freeze {
                 let now = begun.elapsed();
                 if freeze.contains(&now) {
-                    thread::sleep(freeze.end - now);
+                    thread::sleep(freeze.end.saturating_sub(now));
                 }
             }
             thread::sleep(answering.delay);

@@ -45,7 +45,7 @@ pub struct Streams {
 enum State {
     Connecting(Transport),
     Shaking(Pin<Box<dyn Future<Output = Shaken> + Send>>),
-    Open(SendRequest<Bytes>, Driver<Socket, Bytes>),
+    Open(Box<(SendRequest<Bytes>, Driver<Socket, Bytes>)>),
     Broken,
 }
 
@@ -151,19 +151,17 @@ impl Streams {
         if let Err(outcome) = self.ask() {
             return Progress::Failed(outcome);
         }
-        loop {
-            self.drive();
-            match self.hear() {
-                Ok(true) => {
-                    self.answered += 1;
-                    // What is left to say: that there is room again.
-                    self.drive();
-                    return Progress::Answered;
-                }
-                Ok(false) if self.over => return Progress::Failed(Outcome::Closed),
-                Ok(false) => return Progress::Pending,
-                Err(outcome) => return Progress::Failed(outcome),
+        self.drive();
+        match self.hear() {
+            Ok(true) => {
+                self.answered += 1;
+                // What is left to say: that there is room again.
+                self.drive();
+                Progress::Answered
             }
+            Ok(false) if self.over => Progress::Failed(Outcome::Closed),
+            Ok(false) => Progress::Pending,
+            Err(outcome) => Progress::Failed(outcome),
         }
     }
 
@@ -171,8 +169,8 @@ impl Streams {
         let State::Shaking(shaking) = &mut self.state else { return Ok(()) };
         match shaking.as_mut().poll(&mut nobody()) {
             Poll::Pending => Ok(()),
-            Poll::Ready(Ok((send, driver))) => {
-                self.state = State::Open(send, driver);
+            Poll::Ready(Ok(open)) => {
+                self.state = State::Open(Box::new(open));
                 Ok(())
             }
             Poll::Ready(Err(_)) => {
@@ -184,7 +182,8 @@ impl Streams {
 
     /// Opens the stream, once there may be one.
     fn ask(&mut self) -> Result<(), Outcome> {
-        let State::Open(send, _) = &mut self.state else { return Ok(()) };
+        let State::Open(open) = &mut self.state else { return Ok(()) };
+        let send = &mut open.0;
         if self.to_send.is_none() {
             return Ok(());
         }
@@ -204,8 +203,8 @@ impl Streams {
     }
 
     fn drive(&mut self) {
-        if let State::Open(_, driver) = &mut self.state
-            && Pin::new(driver).poll(&mut nobody()).is_ready()
+        if let State::Open(open) = &mut self.state
+            && Pin::new(&mut open.1).poll(&mut nobody()).is_ready()
         {
             self.over = true;
         }
