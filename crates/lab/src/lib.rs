@@ -6,6 +6,7 @@
 //! people and programs. It knows nothing of the server's insides, and no database.
 
 pub mod duration;
+pub mod echo;
 pub mod engine;
 pub mod host;
 pub mod outcome;

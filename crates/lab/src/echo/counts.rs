@@ -1,0 +1,104 @@
+//! What came, and when.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// How many seconds are counted apart: two days.
+const SECONDS_MAX: usize = 2 * 24 * 3600;
+
+/// How many milliseconds are counted apart: ten minutes.
+const MILLISECONDS_MAX: usize = 10 * 60 * 1000;
+
+/// Counters since the first request.
+#[derive(Debug)]
+pub struct Counts {
+    first: OnceLock<Instant>,
+    arrived: AtomicU64,
+    answered: AtomicU64,
+    shed: AtomicU64,
+    failed: AtomicU64,
+    by_second: Box<[AtomicU32]>,
+    by_millisecond: Box<[AtomicU32]>,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Became {
+    /// It was answered as it should be.
+    Answered,
+    /// The queue was full.
+    Shed,
+    /// It got an error that was asked for.
+    Failed,
+}
+
+impl Counts {
+    /// Nothing came yet.
+    pub fn new(by_millisecond: bool) -> Self {
+        let zeros = |many: usize| (0..many).map(|_| AtomicU32::new(0)).collect();
+        Self {
+            first: OnceLock::new(),
+            arrived: AtomicU64::new(0),
+            answered: AtomicU64::new(0),
+            shed: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            by_second: zeros(SECONDS_MAX),
+            by_millisecond: zeros(if by_millisecond { MILLISECONDS_MAX } else { 0 }),
+        }
+    }
+
+    /// Counts an arrival; how long it is since the first.
+    pub fn arrive(&self) -> Duration {
+        let now = Instant::now();
+        let since = now.saturating_duration_since(*self.first.get_or_init(|| now));
+        self.arrived.fetch_add(1, Ordering::Relaxed);
+        let add = |counts: &[AtomicU32], at: u128| {
+            let counter = usize::try_from(at).ok().and_then(|at| counts.get(at));
+            counter.inspect(|counter| _ = counter.fetch_add(1, Ordering::Relaxed));
+        };
+        add(&self.by_second, u128::from(since.as_secs()));
+        add(&self.by_millisecond, since.as_millis());
+        since
+    }
+
+    /// When the first request came.
+    pub fn first(&self) -> Option<Instant> {
+        self.first.get().copied()
+    }
+
+    /// Counts what became of one.
+    pub fn end(&self, became: Became) {
+        let counter = match became {
+            Became::Answered => &self.answered,
+            Became::Shed => &self.shed,
+            Became::Failed => &self.failed,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// All of it; arrivals by second and millisecond since the first, without zeros at the end.
+    pub fn as_json(&self) -> Value {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let mut all = json!({
+            "arrived": of(&self.arrived),
+            "answered": of(&self.answered),
+            "shed": of(&self.shed),
+            "failed": of(&self.failed),
+            "by_second": list(&self.by_second),
+        });
+        if !self.by_millisecond.is_empty() {
+            all["by_millisecond"] = list(&self.by_millisecond).into();
+        }
+        all
+    }
+}
+
+fn list(counts: &[AtomicU32]) -> Vec<u32> {
+    let mut list: Vec<u32> = counts.iter().map(|count| count.load(Ordering::Relaxed)).collect();
+    let end = list.iter().rposition(|count| *count > 0);
+    list.truncate(end.map_or(0, |at| at + 1));
+    list
+}

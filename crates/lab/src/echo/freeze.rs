@@ -1,0 +1,121 @@
+//! A planted freeze: for a while nothing is read and nothing is written.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Sleep;
+
+use super::Shared;
+
+/// When nothing moves.
+#[derive(Debug, Clone, Copy)]
+pub struct Freezer {
+    at: Duration,
+    until: Duration,
+}
+
+impl Freezer {
+    /// From so long after the first request on, for so long.
+    pub fn new(at: Duration, time: Duration) -> Self {
+        Self { at, until: at + time }
+    }
+
+    /// When it is over, if nothing moves now.
+    pub fn thaw(&self, first: Option<Instant>, now: Instant) -> Option<Instant> {
+        let first = first?;
+        let since = now.saturating_duration_since(first);
+        (self.at <= since && since < self.until).then(|| first + self.until)
+    }
+}
+
+/// A stream that stands still while the echo is frozen.
+pub struct Freezing<S> {
+    stream: S,
+    shared: Arc<Shared>,
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Freezing<S> {
+    /// Over a stream.
+    pub fn new(stream: S, shared: Arc<Shared>) -> Self {
+        Self { stream, shared, sleep: None }
+    }
+
+    fn poll_thaw(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Some(freezer) = &self.shared.freezer else { return Poll::Ready(()) };
+        loop {
+            if let Some(sleep) = &mut self.sleep {
+                ready!(sleep.as_mut().poll(context));
+                self.sleep = None;
+            }
+            match freezer.thaw(self.shared.counts.first(), Instant::now()) {
+                Some(thaw) => self.sleep = Some(Box::pin(tokio::time::sleep_until(thaw.into()))),
+                None => return Poll::Ready(()),
+            }
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Freezing<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        ready!(self.poll_thaw(context));
+        Pin::new(&mut self.stream).poll_read(context, into)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Freezing<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        ready!(self.poll_thaw(context));
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        ready!(self.poll_thaw(context));
+        Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_thaw(context));
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_moves_from_its_moment_on_until_it_is_over() {
+        let freezer = Freezer::new(Duration::from_secs(4), Duration::from_secs(2));
+        let first = Instant::now();
+        let after = |ms: u64| freezer.thaw(Some(first), first + Duration::from_millis(ms));
+
+        assert_eq!((after(3_999), after(6_000)), (None, None));
+        assert_eq!(after(4_000), Some(first + Duration::from_secs(6)));
+        assert_eq!(freezer.thaw(None, first), None);
+    }
+}

@@ -1,0 +1,123 @@
+//! A planted capacity: workers that serve one request at a time, and a queue before them.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+/// How much an echo can do.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Capacity {
+    /// Requests a second that all workers together can serve.
+    pub rate: f64,
+    /// How many are served at a time.
+    pub workers: u32,
+    /// How unequal times of service are: the standard deviation of their logarithm; 0 for equal
+    /// times.
+    pub spread: f64,
+    /// A request that would have to wait longer is shed.
+    pub queue: Duration,
+    /// What times of service follow from.
+    pub seed: u64,
+}
+
+/// Workers and their queue, in time that is counted: it is known at once when a request will be
+/// done, so that no thread has to be busy to be slow.
+#[derive(Debug)]
+pub struct Queue {
+    capacity: Capacity,
+    /// When each worker is free, in nanoseconds.
+    free: BinaryHeap<Reverse<u64>>,
+    random: fastrand::Rng,
+}
+
+impl Queue {
+    /// All workers are free.
+    pub fn new(capacity: Capacity) -> Self {
+        let free = (0..capacity.workers.max(1)).map(|_| Reverse(0)).collect();
+        Self { capacity, free, random: fastrand::Rng::with_seed(capacity.seed) }
+    }
+
+    /// Takes a request in that comes now: when it is done, or, if it is shed, how long the queue is.
+    pub fn arrive(&mut self, now: Duration) -> Result<Duration, Duration> {
+        let now = nanos(now);
+        let Some(mut next) = self.free.peek_mut() else { return Err(Duration::ZERO) };
+        let start = next.0.max(now);
+        let wait = Duration::from_nanos(start - now);
+        if wait > self.capacity.queue {
+            return Err(wait);
+        }
+        let workers = f64::from(self.capacity.workers.max(1));
+        let mean = workers / self.capacity.rate.max(1e-6);
+        let service = mean * unit_log_normal(self.capacity.spread, &mut self.random);
+        next.0 = start.saturating_add(nanos(Duration::from_secs_f64(service.min(3600.0))));
+        Ok(Duration::from_nanos(next.0))
+    }
+}
+
+/// A log-normal number whose mean is 1.
+fn unit_log_normal(spread: f64, random: &mut fastrand::Rng) -> f64 {
+    if spread <= 0.0 {
+        return 1.0;
+    }
+    // Box and Muller, 1958.
+    let (a, b) = (1.0 - random.f64(), random.f64());
+    let normal = (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos();
+    (spread * normal - spread * spread / 2.0).exp()
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn capacity(rate: f64, workers: u32, spread: f64, queue_s: f64) -> Capacity {
+        Capacity { rate, workers, spread, queue: Duration::from_secs_f64(queue_s), seed: 5 }
+    }
+
+    /// Sends so many a second for a minute: how many were served, the longest wait, how many shed.
+    fn minute(capacity: Capacity, rate: u64) -> (u64, Duration, u64) {
+        let mut queue = Queue::new(capacity);
+        let (mut served, mut longest, mut shed) = (0, Duration::ZERO, 0);
+        for number in 0..60 * rate {
+            let now = Duration::from_nanos(number * 1_000_000_000 / rate);
+            match queue.arrive(now) {
+                Ok(done) => {
+                    longest = longest.max(done.saturating_sub(now));
+                    served += u64::from(done < Duration::from_mins(1));
+                }
+                Err(_) => shed += 1,
+            }
+        }
+        (served, longest, shed)
+    }
+
+    #[test]
+    fn below_its_capacity_everything_is_served_at_once() {
+        let (served, longest, shed) = minute(capacity(400.0, 2, 0.0, 2.0), 390);
+
+        assert_eq!(shed, 0);
+        assert!(served > 60 * 390 - 5 && longest <= Duration::from_micros(5_001), "{longest:?}");
+    }
+
+    #[test]
+    fn above_it_the_queue_fills_and_the_rest_is_shed() {
+        for spread in [0.0, 0.5] {
+            let (served, longest, shed) = minute(capacity(400.0, 2, spread, 2.0), 600);
+
+            assert!((23_500..24_500).contains(&served), "{served}");
+            assert!(longest > Duration::from_secs(2) && longest < Duration::from_millis(2_200));
+            assert!((10_500..11_700).contains(&shed), "{shed}");
+        }
+    }
+
+    #[test]
+    fn unequal_times_have_the_same_mean() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let sum: f64 = (0..200_000).map(|_| unit_log_normal(0.7, &mut random)).sum();
+
+        assert!((sum / 200_000.0 - 1.0).abs() < 0.01, "{sum}");
+    }
+}

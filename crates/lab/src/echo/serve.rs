@@ -1,0 +1,146 @@
+//! Connections and requests of an echo.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderValue, Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::{Body as _, Incoming};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+use super::Shared;
+use super::counts::Became;
+use super::freeze::Freezing;
+
+/// The longest body that is read.
+const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// After this a TLS handshake that is not whole is given up.
+const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
+
+/// Takes connections until the echo is over.
+pub async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    let acceptor = shared.options.tls.clone().map(TlsAcceptor::from);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = shared.over.notified() => return,
+        };
+        let Ok((stream, _)) = accepted else {
+            // Too many open files, mostly: some will be closed.
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        _ = stream.set_nodelay(true);
+        let (shared, acceptor) = (shared.clone(), acceptor.clone());
+        tokio::spawn(async move {
+            let stream = Freezing::new(stream, shared.clone());
+            match acceptor {
+                None => connection(stream, shared).await,
+                Some(acceptor) => {
+                    let handshake = tokio::time::timeout(HANDSHAKE_MAX, acceptor.accept(stream));
+                    if let Ok(Ok(stream)) = handshake.await {
+                        connection(stream, shared).await;
+                    }
+                }
+            }
+        });
+    }
+}
+
+async fn connection<S>(stream: S, shared: Arc<Shared>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let service = service_fn(move |request| {
+        let shared = shared.clone();
+        async move { Ok::<_, Infallible>(answer(request, &shared).await) }
+    });
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder.http1().pipeline_flush(true);
+    // A client that goes away is no news.
+    _ = builder.serve_connection(TokioIo::new(stream), service).await;
+}
+
+async fn answer(request: Request<Incoming>, shared: &Shared) -> Response<Full<Bytes>> {
+    if request.uri().path() == "/_lab/counts" {
+        return json(&shared.counts.as_json());
+    }
+    let since = shared.counts.arrive();
+    let media = request.headers().get(CONTENT_TYPE).cloned();
+    let posted = if request.body().is_end_stream() {
+        Bytes::new()
+    } else {
+        match Limited::new(request.into_body(), BODY_BYTES_MAX).collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(_) => return failed(shared, StatusCode::PAYLOAD_TOO_LARGE),
+        }
+    };
+    if let Some(queue) = &shared.queue {
+        let first = shared.counts.first().unwrap_or_else(Instant::now);
+        let place = queue.lock().unwrap_or_else(PoisonError::into_inner).arrive(since);
+        match place {
+            Ok(done) => tokio::time::sleep_until((first + done).into()).await,
+            Err(wait) => return shed(shared, wait),
+        }
+    }
+    if !shared.options.delay.is_zero() {
+        tokio::time::sleep(shared.options.delay).await;
+    }
+    if let Some((share, status)) = shared.options.errors
+        && shared.next_fails(share)
+    {
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        return failed(shared, status);
+    }
+    shared.counts.end(Became::Answered);
+    let is_fixed = shared.options.body_bytes.is_some();
+    let mut response =
+        Response::new(Full::new(if is_fixed { shared.body.clone() } else { posted }));
+    if let (Some(media), false) = (media, is_fixed) {
+        response.headers_mut().insert(CONTENT_TYPE, media);
+    }
+    response
+}
+
+impl Shared {
+    /// Whether the next one fails: evenly among all, so that the share is exact.
+    fn next_fails(&self, share: f64) -> bool {
+        let number = self.failed_at.fetch_add(1, Ordering::Relaxed);
+        let whole = |number: u64| (number as f64 * share).floor();
+        whole(number + 1) > whole(number)
+    }
+}
+
+fn shed(shared: &Shared, wait: Duration) -> Response<Full<Bytes>> {
+    shared.counts.end(Became::Shed);
+    let mut response = Response::new(Full::default());
+    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds.max(1)));
+    response
+}
+
+fn failed(shared: &Shared, status: StatusCode) -> Response<Full<Bytes>> {
+    shared.counts.end(Became::Failed);
+    let mut response = Response::new(Full::default());
+    *response.status_mut() = status;
+    response
+}
+
+fn json(value: &serde_json::Value) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(value.to_string().into()));
+    let media = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, media);
+    response
+}
