@@ -40,6 +40,7 @@ pub struct Streams {
     keep: bool,
     answered: u64,
     over: bool,
+    refused: bool,
 }
 
 enum State {
@@ -63,6 +64,7 @@ impl Streams {
             keep: false,
             answered: 0,
             over: false,
+            refused: false,
         }
     }
 
@@ -152,6 +154,9 @@ impl Streams {
             return Progress::Failed(outcome);
         }
         self.drive();
+        if self.refused {
+            return Progress::Failed(Outcome::Refused);
+        }
         match self.hear() {
             Ok(true) => {
                 self.answered += 1;
@@ -204,9 +209,12 @@ impl Streams {
 
     fn drive(&mut self) {
         if let State::Open(open) = &mut self.state
-            && Pin::new(&mut open.1).poll(&mut nobody()).is_ready()
+            && let Poll::Ready(end) = Pin::new(&mut open.1).poll(&mut nobody())
         {
             self.over = true;
+            // What TLS says of a certificate comes as an error of no kind.
+            let kind = end.as_ref().err().and_then(h2::Error::get_io).map(io::Error::kind);
+            self.refused |= kind == Some(ErrorKind::Other);
         }
     }
 

@@ -1,0 +1,137 @@
+//! HTTP/1.1 and HTTP/2, with and without TLS, against a server that others have written.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use homeroom_lab::echo::{self, Echo};
+use homeroom_lab::engine::{
+    Answer, Engine, Options, Protocol, Request, Source, StepFacts, Target, Trust, Verdict, trust,
+};
+use homeroom_lab::outcome::{Outcome, Outcomes};
+use homeroom_lab::stage::{Arrivals, Stage};
+use rustls::ServerConfig;
+use rustls::pki_types::PrivatePkcs8KeyDer;
+
+/// Posts a body and wants it back.
+struct Posting {
+    steps: Vec<StepFacts>,
+    body: Vec<u8>,
+}
+
+impl Posting {
+    fn new(bytes: usize) -> Self {
+        let step = StepFacts {
+            name: "post".into(),
+            group: String::new(),
+            method: "POST".into(),
+            keeps_body: true,
+        };
+        Self { steps: vec![step], body: (0..bytes).map(|at| b"abcdefg"[at % 7]).collect() }
+    }
+}
+
+impl Source for Posting {
+    type Client = ();
+
+    fn steps(&self) -> &[StepFacts] {
+        &self.steps
+    }
+
+    fn client(&mut self, _: u32) {}
+
+    fn next(&mut self, (): &mut (), request: &mut Request) -> usize {
+        request.path.extend_from_slice(b"/post?it");
+        request.headers.extend_from_slice(b"Content-Type: text/plain\r\n");
+        request.body.extend_from_slice(&self.body);
+        0
+    }
+
+    fn answered(&mut self, (): &mut (), _: usize, answer: &Answer<'_>) -> Verdict {
+        let ok = answer.outcome == Outcome::Status(200)
+            && answer.body == self.body
+            && answer.header("Content-Type") == Some(b"text/plain");
+        Verdict { ok, pause: Duration::ZERO }
+    }
+}
+
+/// A certificate that nobody has signed: for servers, and as text for those who are to believe it.
+fn certificate() -> (Arc<ServerConfig>, String) {
+    let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
+    let made = rcgen::generate_simple_self_signed(names).unwrap();
+    let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+    let mut config = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key.into())
+        .unwrap();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    (Arc::new(config), made.cert.pem())
+}
+
+struct Case<'a> {
+    protocol: Protocol,
+    trust: Option<Trust<'a>>,
+    bytes: usize,
+}
+
+/// Posts for half a second; how many were right, and how all ended.
+fn post(echo: &Echo, case: &Case<'_>) -> (u64, Outcomes) {
+    let options = Options {
+        target: Target::parse(&echo.url()).unwrap(),
+        protocol: case.protocol,
+        connections: 4,
+        timeout: Duration::from_secs(5),
+        drain: Duration::from_secs(5),
+        slack: Duration::ZERO,
+        threads: 1,
+        from: vec![],
+        bins: false,
+        tls: case.trust.map(|how| trust(how, case.protocol).unwrap()),
+    };
+    let mut engine = Engine::new(options, vec![Posting::new(case.bytes)], Arc::default()).unwrap();
+    let stage = Stage::rate(100.0, Duration::from_millis(500));
+    let observed = engine.run(&[stage], Arrivals::Even, 1, &mut |_| {}).unwrap();
+    let counts = &observed.share.stages[0].counts;
+    (counts.requests.ok, counts.outcomes())
+}
+
+#[test]
+fn bodies_go_and_come_whole_over_either_protocol() {
+    let echo = Echo::start(echo::Options::plain()).unwrap();
+    for protocol in [Protocol::Http1, Protocol::Http2] {
+        for bytes in [1, 1_000, 300_000] {
+            let (ok, outcomes) = post(&echo, &Case { protocol, trust: None, bytes });
+
+            assert_eq!(ok, 50, "{protocol:?} {bytes}: {outcomes:?}");
+        }
+    }
+}
+
+#[test]
+fn bodies_go_and_come_whole_with_tls() {
+    let (config, pem) = certificate();
+    let echo = Echo::start(echo::Options { tls: Some(config), ..echo::Options::plain() }).unwrap();
+    for protocol in [Protocol::Http1, Protocol::Http2] {
+        for trust in [Trust::Only(pem.as_bytes()), Trust::Anybody] {
+            let case = Case { protocol, trust: Some(trust), bytes: 100_000 };
+
+            let (ok, outcomes) = post(&echo, &case);
+
+            assert_eq!(ok, 50, "{protocol:?} {trust:?}: {outcomes:?}");
+        }
+    }
+}
+
+#[test]
+fn a_server_whose_certificate_is_not_trusted_gets_no_request() {
+    let (config, _) = certificate();
+    let (_, other) = certificate();
+    let echo = Echo::start(echo::Options { tls: Some(config), ..echo::Options::plain() }).unwrap();
+    for protocol in [Protocol::Http1, Protocol::Http2] {
+        let case = Case { protocol, trust: Some(Trust::Only(other.as_bytes())), bytes: 10 };
+
+        let (ok, outcomes) = post(&echo, &case);
+
+        assert_eq!((ok, outcomes.get("refused")), (0, Some(&50)), "{protocol:?} {outcomes:?}");
+        assert_eq!(echo.counts()["arrived"], 0);
+    }
+}
