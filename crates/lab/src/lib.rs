@@ -5,9 +5,12 @@
 //! that was intended. What it saw is a [`Record`](record::Record); a [`run`] file holds it for
 //! people and programs. It knows nothing of the server's insides, and no database.
 
+pub mod capacity;
+pub mod compare;
 pub mod duration;
 pub mod echo;
 pub mod engine;
+pub mod gate;
 pub mod host;
 pub mod outcome;
 pub mod record;

@@ -14,7 +14,7 @@ mod warm_up;
 
 use serde::{Deserialize, Serialize};
 
-pub use bootstrap::{Resampling, difference, paired_ratio, ratio};
+pub use bootstrap::{Resampling, difference, paired_difference, paired_ratio, ratio};
 pub use distribution::{binomial_cdf, normal_cdf, student_t_cdf, student_t_quantile};
 pub use growth::{Trend, mann_kendall, theil_sen};
 pub use knee::knee;

@@ -43,18 +43,31 @@ pub fn paired_ratio(pairs: &[(f64, f64)], how: Resampling) -> Option<Estimate> {
         return None;
     }
     let logs: Vec<f64> = pairs.iter().map(|(a, b)| (b / a).ln()).collect();
+    let found = of_mean(&logs, how);
+    Some(Estimate { value: found.value.exp(), low: found.low.exp(), high: found.high.exp() })
+}
+
+/// The mean difference of second to first values of pairs that were measured side by side, with
+/// the interval of [`paired_ratio`]. `None` with fewer than two pairs.
+pub fn paired_difference(pairs: &[(f64, f64)], how: Resampling) -> Option<Estimate> {
+    let differences: Vec<f64> = pairs.iter().map(|(a, b)| b - a).collect();
+    (pairs.len() >= 2).then(|| of_mean(&differences, how))
+}
+
+/// The mean of at least two values; no narrower than Student's interval, since means of a few
+/// values drawn again never lie beyond these values.
+fn of_mean(values: &[f64], how: Resampling) -> Estimate {
     let mut rng = fastrand::Rng::with_seed(how.seed);
-    let drawn = (0..how.draws).map(|_| draw(&logs, &mut rng).exp()).collect();
-    let found = interval(mean(&logs).exp(), drawn, logs.len(), how.confidence);
-    // Means of a few values drawn again never lie beyond these values; Student's interval may.
-    let count = logs.len() as f64;
+    let drawn = (0..how.draws).map(|_| draw(values, &mut rng)).collect();
+    let found = interval(mean(values), drawn, values.len(), how.confidence);
+    let count = values.len() as f64;
     let t = student_t_quantile(f64::midpoint(1.0, how.confidence), count - 1.0);
-    let half = t * (variance(&logs) / count).sqrt();
-    Some(Estimate {
-        low: found.low.min((mean(&logs) - half).exp()),
-        high: found.high.max((mean(&logs) + half).exp()),
+    let half = t * (variance(values) / count).sqrt();
+    Estimate {
+        low: found.low.min(found.value - half),
+        high: found.high.max(found.value + half),
         ..found
-    })
+    }
 }
 
 fn two(a: &[f64], b: &[f64], how: Resampling, of: impl Fn(f64, f64) -> f64) -> Option<Estimate> {
@@ -164,6 +177,8 @@ mod tests {
 
         assert_eq!(difference(&a, &b, HOW), difference(&a, &b, HOW));
         assert!((difference(&a, &b, HOW).unwrap().value - 1.0).abs() < 1e-12);
+        let pairs: Vec<(f64, f64)> = a.into_iter().zip(b).collect();
+        assert!((paired_difference(&pairs, HOW).unwrap().value - 1.0).abs() < 1e-12);
     }
 
     #[test]

@@ -1,0 +1,175 @@
+//! Above stable: burst, failure, the profiles of the report, and stable once more.
+
+use super::Driver;
+use super::judge::Verdict;
+use super::result::{Level, Phase};
+use super::search::Search;
+use super::stable::{self, Stable};
+
+/// What was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Above {
+    pub stable: Stable,
+    pub burst: Level,
+    pub failure: Level,
+    /// Whether stable was kept at the end, too; `None` if there was no saying.
+    pub kept: Option<bool>,
+}
+
+/// What the windows have shown so far, between which rates the levels lie.
+struct Between {
+    /// Highest with hardly an error, lowest with more.
+    burst: (f64, Option<f64>),
+    /// Highest that did not break, lowest that did.
+    failure: (f64, Option<f64>),
+}
+
+/// Looks above the stable level, and at it once more.
+pub fn find<D: Driver>(search: &mut Search<'_, D>, found: Stable) -> Result<Above, D::Error> {
+    let window_s = search.constants.window_s;
+    let nothing = Level { window_s, ..Level::default() };
+    let (Stable::Confirmed(rate) | Stable::Unconfirmed(rate)) = found else {
+        return Ok(Above { stable: found, burst: nothing, failure: nothing, kept: None });
+    };
+    let (rate, between) = windows(search, rate)?;
+    let stable = match found {
+        Stable::Unconfirmed(before) if before >= rate => found,
+        _ => Stable::Confirmed(rate),
+    };
+    let (low, high) = between.burst;
+    let burst = Level { rate: low, low, high, found: high.is_some(), window_s };
+    let (low, high) = between.failure;
+    let failure = Level { rate: high.unwrap_or(low), low, high, found: high.is_some(), window_s };
+    profiles(search, rate)?;
+    let kept = check(search, rate)?;
+    Ok(Above { stable, burst, failure, kept })
+}
+
+/// Windows upwards from stable, which is lifted if one keeps its goal.
+fn windows<D: Driver>(
+    search: &mut Search<'_, D>,
+    mut stable: f64,
+) -> Result<(f64, Between), D::Error> {
+    let factor = search.constants.window_factor;
+    let mut between = Between { burst: (stable, None), failure: (stable, None) };
+    let mut rate = stable * factor;
+    let mut step = factor;
+    loop {
+        let end = search.top.min(stable * search.constants.window_reach);
+        rate = rate.min(end);
+        if rate <= between.failure.0 * 1.001 || between.failure.1.is_some() {
+            break;
+        }
+        let Some(passed) = window(search, rate, &mut between)? else { break };
+        // Stable at the very rate that burst should be looked for: it was found too low.
+        let near = rate <= stable * factor * 1.001;
+        if passed && near && stable::holds_too(search, rate)? {
+            stable = rate;
+            search.found(&format!("stable after all at {rate:.0}/s"));
+            rate = stable * factor;
+            step = factor;
+            continue;
+        }
+        if between.burst.1.is_none() {
+            step *= if rate > stable * factor * 1.001 { step } else { 1.0 };
+            rate *= step;
+        } else {
+            rate *= factor;
+        }
+    }
+    refine(search, &mut between)?;
+    Ok((stable, between))
+}
+
+/// Windows between the rates of a level that lie far apart, while there is time.
+fn refine<D: Driver>(search: &mut Search<'_, D>, between: &mut Between) -> Result<(), D::Error> {
+    let near = search.constants.window_factor * 1.01;
+    loop {
+        let wide = [between.burst, between.failure]
+            .into_iter()
+            .filter_map(|(low, high)| Some((high? / low, (low * high?).sqrt())))
+            .filter(|(ratio, _)| *ratio > near)
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((_, rate)) = wide else { return Ok(()) };
+        if window(search, rate, between)?.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// One window; whether it keeps the goal of stable. `None` if there is no time or it is void.
+fn window<D: Driver>(
+    search: &mut Search<'_, D>,
+    rate: f64,
+    between: &mut Between,
+) -> Result<Option<bool>, D::Error> {
+    let by = search.constants;
+    let Some((tried, figures)) = search.valid(Phase::Above, rate, by.window_s)? else {
+        return Ok(None);
+    };
+    if tried.verdict.is_void() {
+        search.learn(rate, tried.verdict, Phase::Above);
+        return Ok(None);
+    }
+    if tried.verdict != Verdict::Undecided {
+        search.learn(rate, tried.verdict, Phase::Above);
+    }
+    let peak = search.trials.iter().map(|tried| tried.goodput).fold(0.0, f64::max);
+    let share = figures.not_ok_share();
+    let goals = &by.goals;
+    let broke = share > goals.failure_not_ok || figures.goodput < goals.failure_goodput * peak;
+    put(&mut between.burst, rate, share <= goals.burst_not_ok && !broke);
+    put(&mut between.failure, rate, !broke);
+    Ok(Some(tried.verdict == Verdict::Passed))
+}
+
+/// Takes in that a rate is below a level or above it; what is lower and bad counts more.
+fn put((low, high): &mut (f64, Option<f64>), rate: f64, below: bool) {
+    if !below {
+        *high = Some(high.map_or(rate, |high| high.min(rate)));
+    } else if high.is_none_or(|high| rate < high) {
+        *low = low.max(rate);
+    }
+}
+
+/// The two runs that the report shows second by second.
+fn profiles<D: Driver>(search: &mut Search<'_, D>, stable: f64) -> Result<(), D::Error> {
+    let by = search.constants;
+    let length = |left: f64| by.profile_s.min(left);
+    // What is left for both is shared evenly.
+    let both = search.left_s(Phase::Unhealthy);
+    let healthy = length(both / 2.0);
+    let mut made = 0;
+    if healthy >= by.profile_s / 3.0 {
+        made += u32::from(search.once(Phase::Healthy, stable * by.healthy, healthy)?.is_some());
+        let unhealthy = length(search.left_s(Phase::Unhealthy));
+        let rate = (stable * by.unhealthy).min(search.top);
+        if unhealthy >= by.profile_s / 3.0 {
+            made += u32::from(search.once(Phase::Unhealthy, rate, unhealthy)?.is_some());
+        }
+    }
+    if made < 2 {
+        search.reasons.push("there was no time for both profiles".into());
+    }
+    Ok(())
+}
+
+/// A step below stable once more: whether it still holds.
+fn check<D: Driver>(search: &mut Search<'_, D>, stable: f64) -> Result<Option<bool>, D::Error> {
+    let by = search.constants;
+    let rate = stable / (1.0 + by.width);
+    let mut kept = None;
+    for _ in 0..2 {
+        let length = by.check_s.min(search.left_s(Phase::Check));
+        if length < by.check_s / 2.0 {
+            break;
+        }
+        let Some((tried, _)) = search.once(Phase::Check, rate, length)? else { break };
+        match tried.verdict {
+            Verdict::Failed => kept = Some(false),
+            Verdict::Passed | Verdict::Undecided => return Ok(Some(true)),
+            Verdict::VoidGenerator | Verdict::VoidHost => {}
+        }
+    }
+    Ok(kept)
+}

@@ -1,0 +1,186 @@
+//! What a search gives: the capacity file.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::constants::Constants;
+use super::judge::Verdict as TrialVerdict;
+use crate::statistics::{Estimate, Forecast};
+
+/// The form that this version writes.
+pub const FORMAT: u32 = 1;
+
+/// How much a server holds, as it stands in the capacity file. Rates are requests a second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Capacity {
+    /// The form: [`FORMAT`].
+    pub format: u32,
+    /// Whether the levels are the server's own.
+    pub verdict: Verdict,
+    /// Why, in plain words; also what else a reader should know.
+    pub reasons: Vec<String>,
+    /// What holds indefinitely.
+    pub stable: Level,
+    /// What holds for a window, though people wait.
+    pub burst: Level,
+    /// Where a window breaks it.
+    pub failure: Level,
+    /// The mean response time that the stable level was confirmed with.
+    pub stable_mean_ms: Estimate,
+    /// What the generator can send at most, as the self-check found.
+    pub generator_ceiling: Option<f64>,
+    /// The knee of goodput over rate, a cross-check of the stable level.
+    pub knee: Option<f64>,
+    /// What more clients at a time would give, by the universal scalability law.
+    pub usl: Option<Forecast>,
+    /// Seconds spent, drains and self-check included.
+    pub seconds: f64,
+    /// Seconds by phase.
+    pub phases: BTreeMap<Phase, f64>,
+    /// All trials, in order.
+    pub trials: Vec<Tried>,
+    /// What the search went by.
+    pub constants: Constants,
+}
+
+/// A level and the interval in which it lies.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Level {
+    /// The level; where it was not found, the nearest rate that is known.
+    pub rate: f64,
+    /// The highest rate known to be below it, or at it.
+    pub low: f64,
+    /// The lowest rate known to be above it, or at it; `None` if no such rate was found.
+    pub high: Option<f64>,
+    /// Whether it was found.
+    pub found: bool,
+    /// The window that it belongs to, in seconds; 0 for none.
+    pub window_s: f64,
+}
+
+/// What the levels are worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Verdict {
+    /// They are the server's own.
+    #[serde(rename = "CLEAN")]
+    Clean,
+    /// The generator was the limit: the server holds at least this.
+    #[serde(rename = "GENERATOR-LIMITED")]
+    GeneratorLimited,
+    /// The host of the generator was too unsteady: the server holds at least this.
+    #[serde(rename = "HOST-NOISY")]
+    HostNoisy,
+    /// The server did not do the same twice: it grew, shrank or had pauses of its own.
+    #[serde(rename = "TARGET-UNSTEADY")]
+    TargetUnsteady,
+    /// No rate was found that keeps the goal.
+    #[serde(rename = "TARGET-FAILING")]
+    TargetFailing,
+    /// The highest rate that was asked for passes: the server holds at least this.
+    #[serde(rename = "LIMIT-OF-SEARCH")]
+    LimitOfSearch,
+    /// The time was over before the interval was narrow.
+    #[serde(rename = "OUT-OF-TIME")]
+    OutOfTime,
+}
+
+impl Verdict {
+    /// As it stands in files and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Clean => "CLEAN",
+            Self::GeneratorLimited => "GENERATOR-LIMITED",
+            Self::HostNoisy => "HOST-NOISY",
+            Self::TargetUnsteady => "TARGET-UNSTEADY",
+            Self::TargetFailing => "TARGET-FAILING",
+            Self::LimitOfSearch => "LIMIT-OF-SEARCH",
+            Self::OutOfTime => "OUT-OF-TIME",
+        }
+    }
+
+    /// Whether the levels are only what the server holds at least.
+    pub fn is_at_least(self) -> bool {
+        matches!(self, Self::GeneratorLimited | Self::HostNoisy | Self::LimitOfSearch)
+    }
+}
+
+/// A part of the search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// What the generator can do; before the search.
+    SelfCheck,
+    /// A rate that passes and one that fails.
+    Bracket,
+    /// Closer together.
+    Narrow,
+    /// Long holds of the stable level.
+    Confirm,
+    /// Next to no load, so that a server that did not drain comes to rest.
+    Rest,
+    /// Windows above it: burst and failure.
+    Above,
+    /// Well below stable, for the report's picture of a healthy server.
+    Healthy,
+    /// Well above stable, for the report's picture of an unhealthy one.
+    Unhealthy,
+    /// The stable level once more, at the end.
+    Check,
+}
+
+impl Phase {
+    /// What is done, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::SelfCheck => "what the generator can do",
+            Self::Bracket => "looking for a rate that fails",
+            Self::Narrow => "narrowing the stable level",
+            Self::Confirm => "confirming the stable level",
+            Self::Rest => "letting the server come to rest",
+            Self::Above => "looking for burst and failure",
+            Self::Healthy => "profile of a healthy server",
+            Self::Unhealthy => "profile of an unhealthy server",
+            Self::Check => "the stable level once more",
+        }
+    }
+}
+
+/// A trial as it stands in the file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
+    /// What it was for.
+    pub phase: Phase,
+    /// Requests a second.
+    pub rate: f64,
+    /// How long it was, without its drain.
+    pub seconds: f64,
+    /// How long the drain was.
+    pub drain_s: f64,
+    /// What it says about the stable goal.
+    pub verdict: TrialVerdict,
+    /// Why, in words.
+    pub why: String,
+    /// Mean response time in milliseconds, after the warm-up.
+    pub mean_ms: Estimate,
+    /// 5th, 50th, 95th, 99th percentile of the response time in milliseconds.
+    pub percentiles_ms: [f64; 4],
+    /// Share that did not end as expected.
+    pub not_ok_share: f64,
+    /// Rise of the response time over the trial in milliseconds; 0 if it may be chance.
+    pub growth_ms: f64,
+    /// Answers as expected, a second, while sending.
+    pub goodput: f64,
+    /// Mean number of requests waiting.
+    pub waiting: f64,
+    /// How far Little's law is from holding, as a share.
+    pub little_gap: f64,
+    /// 99th percentile of the send lag in milliseconds.
+    pub lag_p99_ms: f64,
+    /// Share of the generator's cores that it used.
+    pub generator_share: f64,
+    /// Share of processor time that the host took.
+    pub steal_share: f64,
+    /// Speed of this machine, as a share of that at the start.
+    pub spin_share: f64,
+}

@@ -1,0 +1,277 @@
+//! What all phases share: trials within a budget, void ones repeated, and what is known so far.
+
+use std::collections::BTreeMap;
+
+use super::constants::Constants;
+use super::judge::{Figures, Verdict, figures, judge};
+use super::result::{Phase, Tried};
+use super::{Ceiling, Driver, Event};
+use crate::statistics::binomial_cdf;
+use crate::trial::{Ask, Trial};
+
+/// The time that a drain may need, for planning.
+const DRAIN_S: f64 = 10.0;
+
+/// The budget that the constants of the phases are made for.
+const BUDGET_S: f64 = 600.0;
+
+/// A search under way.
+pub struct Search<'a, D> {
+    pub constants: &'a Constants,
+    driver: &'a mut D,
+    /// No rate above is tried.
+    pub top: f64,
+    /// Whether that is because of the generator.
+    pub top_is_generator: bool,
+    pub ceiling: Option<f64>,
+    pub spent_s: f64,
+    pub phases: BTreeMap<Phase, f64>,
+    pub trials: Vec<Tried>,
+    /// What was settled about rates, in order.
+    pub known: Vec<Known>,
+    pub reasons: Vec<String>,
+}
+
+/// What was settled about a rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Known {
+    pub rate: f64,
+    pub verdict: Verdict,
+    pub phase: Phase,
+}
+
+impl<'a, D: Driver> Search<'a, D> {
+    pub fn new(constants: &'a Constants, ceiling: Ceiling, driver: &'a mut D) -> Self {
+        let by_generator =
+            ceiling.rate.map_or(f64::INFINITY, |rate| rate * constants.generator_share_of_ceiling);
+        let by_request = constants.rate_max.unwrap_or(f64::INFINITY);
+        Self {
+            constants,
+            driver,
+            top: by_generator.min(by_request),
+            top_is_generator: by_generator < by_request,
+            ceiling: ceiling.rate,
+            spent_s: ceiling.seconds,
+            phases: BTreeMap::from([(Phase::SelfCheck, ceiling.seconds)]),
+            trials: vec![],
+            known: vec![],
+            reasons: vec![],
+        }
+    }
+
+    /// Seconds that a phase may still take.
+    pub fn left_s(&self, phase: Phase) -> f64 {
+        let by = self.constants;
+        let profiles = 2.0 * by.profile_s / 3.0 + by.check_s + 2.0 * DRAIN_S;
+        let kept = match phase {
+            Phase::SelfCheck | Phase::Bracket => by.reserve_s + 3.0 * by.hold_s,
+            Phase::Narrow => by.reserve_s + 2.0 * by.hold_s,
+            Phase::Confirm => by.reserve_s,
+            Phase::Above => profiles + DRAIN_S,
+            Phase::Healthy => profiles - by.profile_s / 3.0,
+            Phase::Unhealthy => by.check_s + 2.0 * DRAIN_S,
+            Phase::Check | Phase::Rest => 4.0,
+        };
+        // What is kept for later shrinks with a budget that has no room for it.
+        by.budget_s - kept * (by.budget_s / BUDGET_S).min(1.0) - self.spent_s
+    }
+
+    /// Makes a trial and judges it by the goal of stable; `None` if there is no time left for it.
+    pub fn once(
+        &mut self,
+        phase: Phase,
+        rate: f64,
+        seconds: f64,
+    ) -> Result<Option<(Tried, Figures)>, D::Error> {
+        if seconds > self.left_s(phase) {
+            return Ok(None);
+        }
+        let (tried, figures) = self.make(phase, rate, seconds)?;
+        if tried.drain_s >= self.constants.rest_after_drain_s {
+            self.rest(rate)?;
+        }
+        Ok(Some((tried, figures)))
+    }
+
+    /// Next to no load until the server answers as quickly as one does that has nothing to do.
+    fn rest(&mut self, after: f64) -> Result<(), D::Error> {
+        let by = self.constants;
+        let calm_ms = by.goals.stable.limit_ms() / 4.0;
+        for _ in 0..by.rests {
+            if by.rest_s > self.left_s(Phase::Rest) {
+                break;
+            }
+            let rate = (after * by.rest).max(by.rate_min);
+            let (tried, _) = self.make(Phase::Rest, rate, by.rest_s)?;
+            if tried.percentiles_ms[3] < calm_ms {
+                return Ok(());
+            }
+        }
+        self.reasons.push(format!("after {after:.0}/s the server did not come to rest"));
+        Ok(())
+    }
+
+    fn make(
+        &mut self,
+        phase: Phase,
+        rate: f64,
+        seconds: f64,
+    ) -> Result<(Tried, Figures), D::Error> {
+        let ask = Ask { rate, seconds };
+        self.driver.tell(&Event::Trying { phase, ask, spent_s: self.spent_s });
+        let trial = self.driver.trial(phase, ask)?;
+        let took = trial.seconds + trial.drain_s;
+        self.spent_s += took;
+        *self.phases.entry(phase).or_default() += took;
+        let (figures, settled) = figures(&trial, self.constants);
+        let goal = &self.constants.goals.stable;
+        let (verdict, why) = judge(&trial, goal, self.constants, (&figures, settled));
+        let tried = tried(phase, rate, &trial, &figures, (verdict, why));
+        self.driver.tell(&Event::Tried(&tried));
+        self.trials.push(tried.clone());
+        Ok((tried, figures))
+    }
+
+    /// Makes a trial, again while it is void and tries are left; `None` if there is no time left.
+    pub fn valid(
+        &mut self,
+        phase: Phase,
+        rate: f64,
+        seconds: f64,
+    ) -> Result<Option<(Tried, Figures)>, D::Error> {
+        let mut last = None;
+        for _ in 0..self.constants.voiding.tries.max(1) {
+            let Some(found) = self.once(phase, rate, seconds)? else { break };
+            let void = found.0.verdict.is_void();
+            last = Some(found);
+            if !void {
+                break;
+            }
+        }
+        Ok(last)
+    }
+
+    /// Settles whether a rate keeps the goal: one pass does, a failure is repeated and two of three
+    /// decide. `None` if there was no time for any trial.
+    pub fn settle(
+        &mut self,
+        phase: Phase,
+        rate: f64,
+        seconds: f64,
+    ) -> Result<Option<Verdict>, D::Error> {
+        let mut all: Vec<(Tried, Figures)> = vec![];
+        let count = |all: &[(Tried, Figures)], verdict| {
+            all.iter().filter(|(tried, _)| tried.verdict == verdict).count()
+        };
+        let mut length = seconds;
+        for turn in 0..3 {
+            let Some(found) = self.valid(phase, rate, length)? else { break };
+            let (verdict, hopeless) = (found.0.verdict, self.is_hopeless(&found.1));
+            all.push(found);
+            let decided = verdict.is_void()
+                || (turn == 0 && verdict == Verdict::Passed)
+                || (turn == 0 && verdict == Verdict::Failed && hopeless);
+            if decided {
+                self.learn(rate, verdict, phase);
+                return Ok(Some(verdict));
+            }
+            if count(&all, Verdict::Passed) == 2 || count(&all, Verdict::Failed) == 2 {
+                break;
+            }
+            // A failure is made sure of at the same length; what could not be decided, or went both
+            // ways, is looked at for longer.
+            if turn > 0 || verdict == Verdict::Undecided {
+                length = (length * 2.0).min(self.constants.narrow_s_max.max(seconds));
+            }
+        }
+        if all.is_empty() {
+            return Ok(None);
+        }
+        let verdict = match count(&all, Verdict::Passed).cmp(&count(&all, Verdict::Failed)) {
+            std::cmp::Ordering::Greater => Verdict::Passed,
+            std::cmp::Ordering::Less => Verdict::Failed,
+            std::cmp::Ordering::Equal => self.by_all(&all),
+        };
+        self.learn(rate, verdict, phase);
+        Ok(Some(verdict))
+    }
+
+    pub fn learn(&mut self, rate: f64, verdict: Verdict, phase: Phase) {
+        self.known.push(Known { rate, verdict, phase });
+    }
+
+    pub fn found(&mut self, words: &str) {
+        self.driver.tell(&Event::Found(words));
+    }
+
+    /// The lowest rate above this one that did not pass, as far as nothing later says otherwise.
+    pub fn lowest_not_passed(&self, above: f64) -> Option<f64> {
+        self.lowest(above, |verdict| verdict != Verdict::Passed)
+    }
+
+    /// The lowest rate above this one with such a verdict, where that is the last word on it.
+    pub fn lowest(&self, above: f64, such: impl Fn(Verdict) -> bool) -> Option<f64> {
+        self.known
+            .iter()
+            .enumerate()
+            .filter(|(place, known)| {
+                known.rate > above * 1.000_1
+                    && such(known.verdict)
+                    && !self.known[place + 1..].iter().any(|later| same(later.rate, known.rate))
+            })
+            .map(|(_, known)| known.rate)
+            .min_by(f64::total_cmp)
+    }
+
+    fn is_hopeless(&self, figures: &Figures) -> bool {
+        let by = self.constants;
+        figures.not_ok_share().max(figures.left_share) > by.hopeless_share
+            || figures.not_ok_throughout > by.hopeless_throughout * by.goals.stable.not_ok
+    }
+
+    /// Where votes are equal, all trials together decide: by the mean of their means, and by
+    /// whether more was not ok than chance explains.
+    pub fn by_all(&self, all: &[(Tried, Figures)]) -> Verdict {
+        let goal = &self.constants.goals.stable;
+        let (due, not_ok) =
+            all.iter().fold((0, 0), |(due, not_ok), (_, of)| (due + of.due, not_ok + of.not_ok));
+        let means: Vec<f64> = all.iter().map(|(_, figures)| figures.mean_ms.value).collect();
+        let slow = goal.mean_ms.is_some_and(|limit| crate::statistics::mean(&means) >= limit);
+        let errs = not_ok > 0
+            && 1.0 - binomial_cdf(not_ok - 1, due, goal.not_ok) < self.constants.not_ok_p;
+        if slow || errs { Verdict::Failed } else { Verdict::Passed }
+    }
+}
+
+/// Whether two rates are the same but for rounding.
+pub fn same(a: f64, b: f64) -> bool {
+    (a / b - 1.0).abs() < 1e-4
+}
+
+fn tried(
+    phase: Phase,
+    rate: f64,
+    trial: &Trial,
+    figures: &Figures,
+    (verdict, why): (Verdict, String),
+) -> Tried {
+    Tried {
+        phase,
+        rate,
+        seconds: trial.seconds,
+        drain_s: trial.drain_s,
+        verdict,
+        why,
+        mean_ms: figures.mean_ms,
+        percentiles_ms: trial.percentiles_ms,
+        not_ok_share: figures.not_ok_share(),
+        growth_ms: figures.growth_ms,
+        goodput: figures.goodput,
+        waiting: figures.waiting,
+        little_gap: figures.little_gap,
+        lag_p99_ms: trial.lag_p99_ms,
+        generator_share: trial.generator_share,
+        steal_share: trial.steal_share,
+        spin_share: trial.spin_share,
+    }
+}

@@ -1,0 +1,240 @@
+//! The search against a simulated server, in virtual time.
+//!
+//! What a simulated server holds is fuzzy where it has pauses or errors of its own: the rate at
+//! which 80 of 100 holds of 45 s pass, and the one at which 20 do, were counted once for each such
+//! server, over 60 holds a rate, and stand in the tests as two numbers.
+
+mod simulated;
+
+use simulated::{Full, Simulated, World};
+
+use super::*;
+use crate::statistics::median;
+
+/// How many seeds a test runs; each is about ten minutes of virtual time.
+fn seeds() -> u64 {
+    if std::env::var_os("HOMEROOM_LONG").is_some() { 60 } else { 7 }
+}
+
+fn searched(world: &World, seed: u64, constants: &Constants) -> Capacity {
+    let mut driver = Simulated::new(world.clone(), seed);
+    let ceiling = Ceiling { rate: Some(world.generator), seconds: 15.0 };
+    let Ok(found) = find(constants, ceiling, &mut driver);
+    found
+}
+
+fn all(world: &World) -> Vec<Capacity> {
+    (0..seeds()).map(|seed| searched(world, seed, &Constants::default())).collect()
+}
+
+fn typical(found: &[Capacity], of: impl Fn(&Capacity) -> f64) -> f64 {
+    median(&found.iter().map(of).collect::<Vec<f64>>())
+}
+
+/// Checks that no result that is called clean is more than a tenth beside the truth.
+fn no_silent_error(found: &[Capacity], from: f64, to: f64) {
+    for (seed, one) in found.iter().enumerate() {
+        let near = (from * 0.9..=to * 1.1).contains(&one.stable.rate);
+        assert!(
+            near || one.verdict != Verdict::Clean,
+            "seed {seed}: {:.0} is called clean, the truth is {from:.0} to {to:.0}: {:?}",
+            one.stable.rate,
+            one.trials
+        );
+    }
+}
+
+/// Checks the median of seven and the time.
+fn typically_right(found: &[Capacity], truth: f64) {
+    let (stable, seconds) = (typical(found, |of| of.stable.rate), typical(found, |of| of.seconds));
+    assert!((stable / truth - 1.0).abs() <= 0.05, "{stable:.0} for {truth:.0}");
+    assert!(seconds <= 600.0, "{seconds} s");
+    for one in found {
+        assert!(one.seconds <= 625.0, "{} s", one.seconds);
+    }
+}
+
+#[test]
+fn a_quiet_server_is_found_out_within_a_twentieth_and_called_clean() {
+    let found = all(&World::quiet(400.0));
+
+    typically_right(&found, 400.0);
+    no_silent_error(&found, 400.0, 400.0);
+    assert!(found.iter().all(|one| one.verdict == Verdict::Clean));
+    // Two seconds of work in the queue: 30 s at 1.08 fill it, at 1.17 they overflow by 10 %.
+    assert!((392.0..=440.0).contains(&typical(&found, |one| one.burst.rate)));
+    assert!((430.0..=500.0).contains(&typical(&found, |one| one.failure.rate)));
+    for one in &found {
+        assert!(one.stable.rate <= one.burst.rate && one.burst.rate < one.failure.rate);
+    }
+}
+
+#[test]
+fn rates_from_twenty_to_thousands_a_second_are_found_in_ten_minutes() {
+    typically_right(&all(&World::quiet(20.0)), 19.4);
+    let rates: &[f64] =
+        if std::env::var_os("HOMEROOM_LONG").is_some() { &[4_000.0, 20_000.0] } else { &[4_000.0] };
+    for rate in rates {
+        let found = searched(&World::quiet(*rate), 1, &Constants::default());
+        typically_right(&[found], *rate);
+    }
+}
+
+#[test]
+fn a_noisy_server_is_found_out_within_a_twentieth_in_the_median() {
+    for rate in [400.0, 1_300.0] {
+        let world = World::noisy(rate);
+
+        let found = all(&world);
+
+        typically_right(&found, world.mean_capacity());
+        no_silent_error(&found, world.mean_capacity(), world.mean_capacity());
+    }
+}
+
+#[test]
+fn what_a_server_does_with_more_than_it_can_does_not_mislead() {
+    let quiet = World::quiet(400.0);
+    for (world, from, to) in [
+        (World { full: Full::Queues, ..quiet.clone() }, 395.0, 406.0),
+        (World { full: Full::Queues, collapse: 0.5, ..quiet.clone() }, 372.0, 383.0),
+        (World { full: Full::AtMost(50), workers: 8, ..quiet.clone() }, 380.0, 392.0),
+        (World { full: Full::AtMost(8), workers: 8, ..quiet.clone() }, 186.0, 200.0),
+        (World { poisson: true, ..quiet.clone() }, 395.0, 404.0),
+        (World { errors: 0.000_8, ..quiet }, 395.0, 404.0),
+        (World { full: Full::Queues, ..World::noisy(400.0) }, 360.0, 396.0),
+    ] {
+        let found = all(&world);
+
+        no_silent_error(&found, from, to);
+        typically_right(&found, f64::midpoint(from, to));
+    }
+}
+
+#[test]
+fn a_server_with_pauses_is_right_or_not_called_clean() {
+    let pauses = |every, seconds| World {
+        slow: Some((every, (0.999_99, 0.999_99), (seconds, seconds))),
+        ..World::quiet(400.0)
+    };
+
+    no_silent_error(&all(&pauses(30.0, 1.0)), 364.0, 400.0);
+    // Now and then none of the longer pauses falls into a hold; then the result is what it is
+    // without them.
+    no_silent_error(&all(&pauses(20.0, 2.0)), 220.0, 400.0);
+}
+
+#[test]
+fn a_server_that_shrinks_or_grows_is_called_unsteady() {
+    for (capacity, drift) in [(600.0, -0.000_5), (400.0, 0.000_5)] {
+        let found = all(&World { drift, ..World::quiet(capacity) });
+
+        let clean = found.iter().filter(|one| one.verdict == Verdict::Clean).count();
+        assert!(clean * 20 <= found.len(), "{clean} of {}", found.len());
+        // A third gained or lost in ten minutes: what is found lies in between.
+        no_silent_error(&found, 400.0, 600.0);
+    }
+}
+
+#[test]
+fn a_server_that_answers_errors_always_is_called_failing_at_once() {
+    for one in all(&World { errors: 1.0, ..World::quiet(400.0) }) {
+        assert_eq!(one.verdict, Verdict::TargetFailing);
+        assert!(one.seconds < 60.0 && !one.stable.found);
+        assert!(one.reasons[0].contains("100.00 % not ok"), "{:?}", one.reasons);
+    }
+}
+
+#[test]
+fn a_server_with_a_few_errors_whatever_the_load_is_never_called_clean() {
+    let found = all(&World { errors: 0.01, ..World::quiet(400.0) });
+
+    assert!(found.iter().all(|one| one.verdict != Verdict::Clean));
+    let failing = found.iter().filter(|one| one.verdict == Verdict::TargetFailing).count();
+    assert!(failing * 2 > found.len(), "{failing} of {}", found.len());
+}
+
+#[test]
+fn a_generator_that_can_do_little_more_gives_at_least_half_of_what_it_can() {
+    for one in all(&World { generator: 500.0, ..World::quiet(400.0) }) {
+        assert_eq!(one.verdict, Verdict::GeneratorLimited);
+        assert!((one.stable.rate - 250.0).abs() < 1e-9 && one.stable.high.is_none());
+    }
+}
+
+#[test]
+fn a_generator_that_was_never_checked_voids_the_trials_it_is_late_in() {
+    let world = World { generator: 300.0, ..World::quiet(400.0) };
+    for seed in 0..seeds() {
+        let mut driver = Simulated::new(world.clone(), seed);
+        let ceiling = Ceiling { rate: None, seconds: 0.0 };
+
+        let Ok(found) = find(&Constants::default(), ceiling, &mut driver);
+
+        assert_eq!(found.verdict, Verdict::GeneratorLimited, "{:?}", found.reasons);
+        assert!((200.0..=301.0).contains(&found.stable.rate), "{:?}", found.stable);
+    }
+}
+
+#[test]
+fn a_host_that_takes_time_away_is_named() {
+    let found = all(&World { steal: (0.2, 0.0), ..World::quiet(400.0) });
+
+    for one in &found {
+        assert_eq!(one.verdict, Verdict::HostNoisy, "{:?}", one.reasons);
+        assert!(one.stable.rate <= 320.0 * 1.06);
+    }
+    let later = all(&World { steal: (0.2, 200.0), ..World::quiet(400.0) });
+    no_silent_error(&later, 400.0, 400.0);
+}
+
+#[test]
+fn a_rate_that_was_asked_for_at_most_is_the_limit_of_the_search() {
+    let constants = Constants { rate_max: Some(120.0), ..Constants::default() };
+
+    let found = searched(&World::quiet(400.0), 1, &constants);
+
+    assert_eq!(found.verdict, Verdict::LimitOfSearch);
+    assert!((found.stable.rate - 120.0).abs() < 1e-9 && found.stable.high.is_none());
+    assert!(found.trials.iter().all(|tried| tried.rate <= 120.0));
+}
+
+#[test]
+fn a_short_budget_is_kept_and_says_so_where_it_is_too_short() {
+    let constants = Constants { budget_s: 260.0, ..Constants::default() };
+
+    let found = searched(&World::quiet(400.0), 1, &constants);
+
+    assert!(found.seconds <= 285.0, "{}", found.seconds);
+    assert_eq!(found.verdict, Verdict::OutOfTime);
+    assert!(found.reasons[0].contains("the time was over"), "{:?}", found.reasons);
+}
+
+#[test]
+fn another_goal_finds_another_level() {
+    let mut constants = Constants::default();
+    constants.goals.stable = Goal::p99(60.0);
+
+    let found = searched(&World::quiet(400.0), 1, &constants);
+
+    // At 95 % of its capacity this server's 99th percentile is far above 60 ms.
+    assert!((250.0..=380.0).contains(&found.stable.rate), "{:?}", found.stable);
+    assert_eq!(found.verdict, Verdict::Clean, "{:?}", found.reasons);
+}
+
+#[test]
+fn the_same_trials_give_the_same_file_and_it_can_be_read_back() {
+    let one = searched(&World::noisy(400.0), 3, &Constants::default());
+    let other = searched(&World::noisy(400.0), 3, &Constants::default());
+
+    let text = serde_json::to_string(&one).unwrap();
+
+    assert_eq!(text, serde_json::to_string(&other).unwrap());
+    let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for level in ["stable", "burst", "failure"] {
+        assert!(read[level]["rate"].is_number(), "{level}");
+        assert!(read[level].get("low").is_some() && read[level].get("high").is_some());
+    }
+    assert!(read["phases"]["narrow"].is_number() && read["constants"]["goals"].is_object());
+    serde_json::from_str::<Capacity>(&text).unwrap();
+}

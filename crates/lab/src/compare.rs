@@ -1,0 +1,357 @@
+//! Whether B is better than A: runs in turns, and an interval of the ratio for each figure.
+//!
+//! A machine's speed drifts, so runs done one after the other say little about what was run. Here
+//! they alternate, A B B A and then B A A B, and each block of four gives one pair.
+//!
+//! Source: Hoefler & Belli, Scientific benchmarking of parallel computing systems (SC15).
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::{Estimate, Resampling, mean, paired_difference, paired_ratio};
+
+/// How to compare.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Blocks of four runs; at least two.
+    pub blocks: u32,
+    /// The smallest effect that matters, as a share.
+    pub effect: f64,
+    /// The smallest effect on the share of errors that matters, as a difference.
+    pub error_effect: f64,
+    /// Of the intervals.
+    pub confidence: f64,
+    /// What drawing follows from.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { blocks: 5, effect: 0.03, error_effect: 0.001, confidence: 0.95, seed: 1 }
+    }
+}
+
+/// Draws for each interval.
+const DRAWS: u32 = 2_000;
+
+/// Which one a run is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// What B is held against.
+    A,
+    /// What is judged.
+    B,
+}
+
+/// The figures of one run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Answers as expected, a second.
+    pub goodput: f64,
+    /// Mean response time in milliseconds.
+    pub mean_ms: f64,
+    /// Median response time in milliseconds.
+    pub p50_ms: f64,
+    /// 99th percentile of the response time in milliseconds.
+    pub p99_ms: f64,
+    /// Share that did not end as expected.
+    pub error_share: f64,
+}
+
+/// What a comparison gives.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Names of both.
+    pub names: [String; 2],
+    /// How it was done.
+    pub settings: Settings,
+    /// The runs of A, in order.
+    pub a: Vec<Seen>,
+    /// The runs of B, in order.
+    pub b: Vec<Seen>,
+    /// A row a figure.
+    pub rows: Vec<Row>,
+    /// Worse if any figure is; better if any is and none is worse; same if all are.
+    pub verdict: Verdict,
+}
+
+/// One figure of both.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// Mean of A's runs.
+    pub a: f64,
+    /// Mean of B's runs.
+    pub b: f64,
+    /// B over A; for errors B less A. `None` where there is nothing to divide.
+    pub change: Option<Estimate>,
+    /// What follows.
+    pub verdict: Verdict,
+}
+
+/// How B is, against A.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Surely, and by an effect that matters.
+    Better,
+    /// Surely, and by an effect that matters.
+    Worse,
+    /// No effect that matters.
+    Same,
+    /// The runs do not say; more of them would.
+    Unclear,
+}
+
+impl Verdict {
+    /// In a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Same => "same",
+            Self::Unclear => "unclear",
+        }
+    }
+}
+
+/// A figure, and what is good about it.
+struct Figure {
+    name: &'static str,
+    of: fn(&Seen) -> f64,
+    more_is_better: bool,
+    /// Compared by its difference, as it may be nothing at all.
+    is_share: bool,
+}
+
+const FIGURES: &[Figure] = &[
+    Figure { name: "goodput /s", of: |seen| seen.goodput, more_is_better: true, is_share: false },
+    Figure { name: "mean ms", of: |seen| seen.mean_ms, more_is_better: false, is_share: false },
+    Figure { name: "p50 ms", of: |seen| seen.p50_ms, more_is_better: false, is_share: false },
+    Figure { name: "p99 ms", of: |seen| seen.p99_ms, more_is_better: false, is_share: false },
+    Figure { name: "errors", of: |seen| seen.error_share, more_is_better: false, is_share: true },
+];
+
+/// Runs both in turns and compares them.
+///
+/// # Errors
+///
+/// The closure's, if a run could not be made.
+pub fn compare<E>(
+    names: [String; 2],
+    settings: Settings,
+    mut run: impl FnMut(Side) -> Result<Seen, E>,
+) -> Result<Comparison, E> {
+    let (mut a, mut b) = (vec![], vec![]);
+    for side in order(settings.blocks) {
+        let seen = run(side)?;
+        match side {
+            Side::A => a.push(seen),
+            Side::B => b.push(seen),
+        }
+    }
+    Ok(judge(names, settings, a, b))
+}
+
+/// Compares runs that were made in the order of [`order`].
+pub fn judge(names: [String; 2], settings: Settings, a: Vec<Seen>, b: Vec<Seen>) -> Comparison {
+    let rows: Vec<Row> = FIGURES.iter().map(|figure| row(figure, settings, &a, &b)).collect();
+    let any = |verdict| rows.iter().any(|row| row.verdict == verdict);
+    let verdict = if any(Verdict::Worse) {
+        Verdict::Worse
+    } else if any(Verdict::Better) {
+        Verdict::Better
+    } else if any(Verdict::Unclear) {
+        Verdict::Unclear
+    } else {
+        Verdict::Same
+    };
+    Comparison { names, settings, a, b, rows, verdict }
+}
+
+/// The order of runs: A B B A, B A A B, and so on; at least two blocks.
+pub fn order(blocks: u32) -> Vec<Side> {
+    use Side::{A, B};
+    (0..blocks.max(2))
+        .flat_map(|block| if block % 2 == 0 { [A, B, B, A] } else { [B, A, A, B] })
+        .collect()
+}
+
+/// The table of a comparison, for people.
+pub fn table(comparison: &Comparison) -> String {
+    let [a, b] = &comparison.names;
+    let mut text = format!("A  {a}\nB  {b}\n\n");
+    let line = |name: &str, a: &str, b: &str, change: &str, interval: &str, is: &str| {
+        format!("{name:<12}{a:>12}{b:>12}{change:>10}  {interval:<20}{is}\n")
+    };
+    text.push_str(&line("figure", "A", "B", "change", "interval", "B is"));
+    for row in &comparison.rows {
+        let share = row.name == "errors";
+        let shown = |value: f64| {
+            if share { format!("{:.3} %", value * 100.0) } else { figures(value) }
+        };
+        let percent = |value: f64| {
+            if share {
+                format!("{:+.3}", value * 100.0)
+            } else {
+                format!("{:+.1} %", (value - 1.0) * 100.0)
+            }
+        };
+        let (change, interval) = row.change.map_or_else(
+            || ("-".to_owned(), "-".to_owned()),
+            |of| (percent(of.value), format!("{} to {}", percent(of.low), percent(of.high))),
+        );
+        let (a, b, is) = (shown(row.a), shown(row.b), row.verdict.word());
+        text.push_str(&line(&row.name, &a, &b, &change, &interval, is));
+    }
+    let _ = writeln!(
+        text,
+        "\nB is {}: {} runs each in turns, {:.0} % intervals, effects below {:.0} % do not matter",
+        comparison.verdict.word(),
+        comparison.a.len(),
+        comparison.settings.confidence * 100.0,
+        comparison.settings.effect * 100.0,
+    );
+    text
+}
+
+fn figures(value: f64) -> String {
+    match value {
+        value if value >= 1_000.0 => format!("{value:.0}"),
+        value if value >= 10.0 => format!("{value:.1}"),
+        value => format!("{value:.3}"),
+    }
+}
+
+fn row(figure: &Figure, settings: Settings, a: &[Seen], b: &[Seen]) -> Row {
+    let values = |seen: &[Seen]| seen.iter().map(figure.of).collect::<Vec<f64>>();
+    let (a, b) = (values(a), values(b));
+    // Two runs of each make a block.
+    let pairs: Vec<(f64, f64)> =
+        a.chunks(2).zip(b.chunks(2)).map(|(a, b)| (mean(a), mean(b))).collect();
+    let how = Resampling { draws: DRAWS, confidence: settings.confidence, seed: settings.seed };
+    let (change, none, effect) = if figure.is_share {
+        (paired_difference(&pairs, how), 0.0, settings.error_effect)
+    } else {
+        (paired_ratio(&pairs, how), 1.0, settings.effect)
+    };
+    let verdict = change
+        .map_or(Verdict::Unclear, |change| verdict(change, none, effect, figure.more_is_better));
+    Row { name: figure.name.into(), a: mean(&a), b: mean(&b), change, verdict }
+}
+
+fn verdict(change: Estimate, none: f64, effect: f64, more_is_better: bool) -> Verdict {
+    let sure = change.low > none || change.high < none;
+    let matters = (change.value - none).abs() >= effect;
+    let small = change.low > none - effect && change.high < none + effect;
+    match (sure, matters) {
+        (true, true) if (change.value > none) == more_is_better => Verdict::Better,
+        (true, true) => Verdict::Worse,
+        (true, false) => Verdict::Same,
+        (false, _) if small => Verdict::Same,
+        (false, _) => Verdict::Unclear,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs on a machine that drifts by a third and has 2 % of noise; B's times are A's times this.
+    fn on_a_drifting_machine(times: f64, noise: f64, seed: u64) -> Comparison {
+        let mut rng = fastrand::Rng::with_seed(seed * 7_919);
+        let mut moment = 0.0;
+        let names = ["old".to_owned(), "new".to_owned()];
+        let found = compare::<()>(names, Settings::default(), |side| {
+            moment += 1.0;
+            let drift = 1.0 + 0.33 * (moment / 7.0f64).sin();
+            let shaken = 1.0 + noise * ((0..12).map(|_| rng.f64()).sum::<f64>() - 6.0);
+            let by = drift * shaken * if side == Side::B { times } else { 1.0 };
+            Ok(Seen {
+                goodput: 5_000.0 / by,
+                mean_ms: 4.0 * by,
+                p50_ms: 3.0 * by,
+                p99_ms: 20.0 * by,
+                error_share: 0.0,
+            })
+        });
+        found.unwrap()
+    }
+
+    #[test]
+    fn a_tenth_more_time_is_worse_and_less_is_better() {
+        for seed in 0..20 {
+            assert_eq!(on_a_drifting_machine(1.1, 0.01, seed).verdict, Verdict::Worse, "{seed}");
+            assert_eq!(on_a_drifting_machine(0.9, 0.01, seed).verdict, Verdict::Better, "{seed}");
+        }
+    }
+
+    #[test]
+    fn equal_sides_are_hardly_ever_said_to_differ() {
+        let differ = (0..100)
+            .filter(|seed| {
+                let verdict = on_a_drifting_machine(1.0, 0.02, *seed).verdict;
+                matches!(verdict, Verdict::Better | Verdict::Worse)
+            })
+            .count();
+
+        assert!(differ <= 5, "{differ} of 100");
+    }
+
+    #[test]
+    fn a_sure_but_small_effect_is_the_same_and_noise_is_unclear() {
+        assert_eq!(on_a_drifting_machine(1.01, 0.001, 1).rows[0].verdict, Verdict::Same);
+        assert_eq!(on_a_drifting_machine(1.0, 0.3, 1).rows[0].verdict, Verdict::Unclear);
+    }
+
+    #[test]
+    fn errors_are_compared_by_their_difference() {
+        let names = || ["a".to_owned(), "b".to_owned()];
+        let seen = |error_share| Seen {
+            goodput: 100.0,
+            mean_ms: 1.0,
+            p50_ms: 1.0,
+            p99_ms: 1.0,
+            error_share,
+        };
+
+        let more = judge(names(), Settings::default(), vec![seen(0.0); 10], vec![seen(0.02); 10]);
+        let none = judge(names(), Settings::default(), vec![seen(0.0); 10], vec![seen(0.0); 10]);
+
+        assert_eq!((more.rows[4].verdict, more.verdict), (Verdict::Worse, Verdict::Worse));
+        assert_eq!(none.verdict, Verdict::Same);
+    }
+
+    #[test]
+    fn the_order_lets_a_steady_drift_fall_out() {
+        let order = order(2);
+
+        let places = |of: Side| -> usize { (0..8).filter(|place| order[*place] == of).sum() };
+        assert_eq!(order[..4], [Side::A, Side::B, Side::B, Side::A]);
+        assert_eq!(places(Side::A), places(Side::B));
+    }
+
+    #[test]
+    fn a_run_that_cannot_be_made_ends_it() {
+        let mut runs = 0;
+
+        let found = compare(["a".into(), "b".into()], Settings::default(), |_| {
+            runs += 1;
+            if runs == 3 { Err("no connection") } else { Ok(Seen::default()) }
+        });
+
+        assert_eq!((found.unwrap_err(), runs), ("no connection", 3));
+    }
+
+    #[test]
+    fn the_table_says_what_is_what() {
+        let text = table(&on_a_drifting_machine(1.1, 0.0, 1));
+
+        let mean = text.lines().find(|line| line.starts_with("mean ms")).unwrap();
+        assert!(mean.contains("+10.0 %") && mean.ends_with("worse"), "{text}");
+        assert!(text.contains("B is worse: 10 runs each in turns"), "{text}");
+    }
+}

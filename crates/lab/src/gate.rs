@@ -1,0 +1,177 @@
+//! Goals on the command line: whether a run or a capacity file keeps them.
+//!
+//! A goal is written as what must not be: `p99 > 100ms`, `failed > 0.1%`, `goodput < 5000/s`,
+//! `stable < 8000/s`, `outage > 0`. Both files are read by their members' names, so files of other
+//! versions, and of other programs that keep to these names, can be held against goals too.
+
+mod expression;
+mod figures;
+mod junit;
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+pub use expression::{Goal, Operator, ParseError, parse};
+pub use figures::{KINDS, Kind, Units, known};
+pub use junit::junit;
+
+/// What a file says of one goal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The goal.
+    pub goal: Goal,
+    /// What was measured, in the unit of its kind; a share is out of 1.
+    pub measured: f64,
+    /// Whether what must not be is.
+    pub failed: bool,
+}
+
+/// Why a file cannot be held against a goal.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The text is no JSON object.
+    #[error("this is no run file and no capacity file: {0}")]
+    NotAFile(String),
+    /// The figure is not in this file.
+    #[error("`{goal}`: the file has no `{figure}`; it has: {known}")]
+    NotThere {
+        /// The goal, as written.
+        goal: String,
+        /// The figure's name.
+        figure: String,
+        /// The names of what the file has.
+        known: String,
+    },
+}
+
+/// Holds a file against goals, in their order.
+///
+/// # Errors
+///
+/// [`Error`]; a goal about what is not there is no goal that was kept.
+pub fn evaluate(file: &str, goals: &[Goal]) -> Result<Vec<Row>, Error> {
+    let file: Value =
+        serde_json::from_str(file).map_err(|error| Error::NotAFile(error.to_string()))?;
+    if !file.is_object() {
+        return Err(Error::NotAFile("it is no JSON object".into()));
+    }
+    goals
+        .iter()
+        .map(|goal| {
+            let measured = figures::measure(&file, goal.figure).ok_or_else(|| Error::NotThere {
+                goal: goal.text.clone(),
+                figure: goal.figure.into(),
+                known: figures::present(&file).join(", "),
+            })?;
+            let failed = goal.operator.holds(measured, goal.limit);
+            Ok(Row { goal: goal.clone(), measured, failed })
+        })
+        .collect()
+}
+
+/// The rows as a table, for people.
+pub fn table(rows: &[Row]) -> String {
+    let mut text = String::new();
+    let wide = rows.iter().map(|row| row.goal.text.len()).max().unwrap_or(0);
+    for row in rows {
+        let word = if row.failed { "FAILED" } else { "kept" };
+        let _ = writeln!(text, "{word:<8}{:<wide$}  measured {}", row.goal.text, row.shown());
+    }
+    let failed = rows.iter().filter(|row| row.failed).count();
+    let _ = writeln!(text, "{failed} of {} goals failed", rows.len());
+    text
+}
+
+impl Row {
+    /// What was measured, with its unit.
+    pub fn shown(&self) -> String {
+        self.goal.kind.shown(self.measured)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RUN: &str = r#"{
+        "requests": {"total": 10000, "ok": 9980, "failed": 20, "late": 150},
+        "response_ms": {"mean": 12.5, "p50": 9.0, "p99": 104.2, "p99_9": 300.0, "max": 900.0},
+        "service_ms": {"mean": 11.0, "p99": 99.0},
+        "send_lag_ms": {"p99": 0.04},
+        "outcomes": {"200": 9980, "409": 8, "503": 7, "timeout": 5},
+        "stages": [{"seconds": 1.5}, {"seconds": 0.5}]
+    }"#;
+    const CAPACITY: &str = r#"{
+        "stable": {"rate": 8123.0, "low": 8000.0, "high": null},
+        "burst": {"rate": 9000.0}, "failure": {"rate": 9900.0}
+    }"#;
+
+    fn failed(file: &str, goal: &str) -> bool {
+        evaluate(file, &[parse(goal).unwrap()]).unwrap()[0].failed
+    }
+
+    #[test]
+    fn a_run_is_held_against_each_kind_of_goal() {
+        for (goal, expected) in [
+            ("p99 > 100ms", true),
+            ("p99>0.2s", false),
+            ("mean >= 12.5ms", true),
+            ("mean > 12.5ms", false),
+            ("p99.9 > 250ms", true),
+            ("service.p99 > 100ms", false),
+            ("send_lag.p99 > 50us", false),
+            ("failed > 0.1%", true),
+            ("failed > 0.2%", false),
+            ("late > 1%", true),
+            ("outage > 0", true),
+            ("outage > 0.12%", false),
+            ("goodput < 5000/s", true),
+            ("goodput < 4990/s", false),
+        ] {
+            assert_eq!(failed(RUN, goal), expected, "{goal}");
+        }
+    }
+
+    #[test]
+    fn a_capacity_file_is_held_against_its_levels() {
+        assert!(!failed(CAPACITY, "stable < 8000/s"));
+        assert!(failed(CAPACITY, "stable.low <= 8000"));
+        assert!(failed(CAPACITY, "failure < 10000/s"));
+    }
+
+    #[test]
+    fn a_figure_that_the_file_has_not_is_no_goal_that_was_kept() {
+        let goal = parse("stable < 8000/s").unwrap();
+
+        let error = evaluate(RUN, &[goal]).unwrap_err().to_string();
+
+        assert!(error.contains("the file has no `stable`; it has: "), "{error}");
+        assert!(error.contains("p99") && error.contains("goodput"), "{error}");
+        assert!(evaluate(CAPACITY, &[parse("stable.high < 1/s").unwrap()]).is_err());
+        assert!(matches!(evaluate("[1]", &[]), Err(Error::NotAFile(_))));
+        assert!(matches!(evaluate("{", &[]), Err(Error::NotAFile(_))));
+    }
+
+    #[test]
+    fn a_run_without_requests_has_no_shares() {
+        let empty =
+            r#"{"requests": {"total": 0, "ok": 0, "failed": 0, "late": 0}, "outcomes": {}}"#;
+
+        assert!(evaluate(empty, &[parse("failed > 0.1%").unwrap()]).is_err());
+    }
+
+    #[test]
+    fn the_table_names_what_was_measured() {
+        let goals = [parse("p99 > 100ms").unwrap(), parse("failed > 1%").unwrap()];
+
+        let text = table(&evaluate(RUN, &goals).unwrap());
+
+        assert_eq!(
+            text,
+            "FAILED  p99 > 100ms  measured 104.2 ms\n\
+             kept    failed > 1%  measured 0.200 %\n\
+             1 of 2 goals failed\n"
+        );
+    }
+}

@@ -1,0 +1,188 @@
+//! A goal as it is written: a figure, how it must not be, and a limit.
+
+use super::figures::{Kind, find, known};
+
+/// What must not be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Goal {
+    /// As written, blanks at its ends aside.
+    pub text: String,
+    /// The figure's name.
+    pub figure: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// How it must not be to the limit.
+    pub operator: Operator,
+    /// The limit in the unit of the kind; a share is out of 1.
+    pub limit: f64,
+}
+
+/// How two values are to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operator {
+    /// `>`
+    Above,
+    /// `>=`
+    AtLeast,
+    /// `<`
+    Below,
+    /// `<=`
+    AtMost,
+}
+
+/// The longer ones first, as the shorter begin them.
+const OPERATORS: &[(&str, Operator)] = &[
+    (">=", Operator::AtLeast),
+    ("<=", Operator::AtMost),
+    (">", Operator::Above),
+    ("<", Operator::Below),
+];
+
+impl Operator {
+    /// Whether a value is so to a limit.
+    pub fn holds(self, value: f64, limit: f64) -> bool {
+        match self {
+            Self::Above => value > limit,
+            Self::AtLeast => value >= limit,
+            Self::Below => value < limit,
+            Self::AtMost => value <= limit,
+        }
+    }
+}
+
+/// What is wrong with a goal, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}`, at character {place}: {what}")]
+pub struct ParseError {
+    /// As written.
+    pub text: String,
+    /// The character at which it goes wrong, from 1.
+    pub place: usize,
+    /// What is wrong, and what would be right.
+    pub what: String,
+}
+
+/// Reads a goal.
+///
+/// # Errors
+///
+/// [`ParseError`] with what is known at that place.
+pub fn parse(text: &str) -> Result<Goal, ParseError> {
+    let text = text.trim();
+    let wrong = |rest: &str, what: String| ParseError {
+        text: text.to_owned(),
+        place: text[..text.len() - rest.len()].chars().count() + 1,
+        what,
+    };
+    let end = text.find(|c: char| !is_of_name(c)).unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    let Some((figure, kind)) = find(name) else {
+        let what = if name.is_empty() {
+            "here should be a figure".into()
+        } else {
+            format!("`{name}` is no figure that is known")
+        };
+        return Err(wrong(text, format!("{what}; known are: {}", known().join(", "))));
+    };
+    let rest = rest.trim_start();
+    let found = OPERATORS.iter().find(|(sign, _)| rest.starts_with(sign));
+    let Some((sign, operator)) = found else {
+        return Err(wrong(rest, "here should be one of > >= < <=".into()));
+    };
+    let rest = rest[sign.len()..].trim_start();
+    let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(rest.len());
+    let (number, unit) = rest.split_at(end);
+    let Ok(number) = number.parse::<f64>() else {
+        return Err(wrong(
+            rest,
+            format!("here should be a number, as in {}", example(figure, kind)),
+        ));
+    };
+    let limit = number
+        * factor(kind, number, unit.trim()).ok_or_else(|| {
+            let units: Vec<&str> = kind.units().iter().map(|(unit, _)| *unit).collect();
+            let words = kind.words();
+            wrong(
+                unit.trim_start(),
+                format!(
+                    "{figure} is {words}, its unit is one of {}, as in {}",
+                    units.join(" "),
+                    example(figure, kind)
+                ),
+            )
+        })?;
+    Ok(Goal { text: text.to_owned(), figure, kind, operator: *operator, limit })
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '.' || c == '_'
+}
+
+/// What a number with this unit is to be multiplied with. Only a rate goes without a unit, and
+/// nothing at all: nobody knows which unit somebody meant.
+fn factor(kind: Kind, number: f64, unit: &str) -> Option<f64> {
+    if unit.is_empty() {
+        return (number == 0.0 || kind == Kind::Rate).then_some(1.0);
+    }
+    kind.units().iter().find(|(known, _)| *known == unit).map(|(_, factor)| *factor)
+}
+
+fn example(figure: &str, kind: Kind) -> String {
+    match kind {
+        Kind::Time => format!("`{figure} > 100ms`"),
+        Kind::Share => format!("`{figure} > 0.1%`"),
+        Kind::Rate => format!("`{figure} < 5000/s`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        parse(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn blanks_and_units_are_free() {
+        let limit = |text: &str| parse(text).unwrap().limit;
+
+        assert!((limit(" p99>1.5s ") - 1_500.0).abs() < 1e-9);
+        assert!((limit("p99  >=  250 ms") - 250.0).abs() < 1e-9);
+        assert!((limit("failed > 0.1%") - 0.001).abs() < 1e-12);
+        assert!((limit("stable < 8000") - 8_000.0).abs() < 1e-9);
+        assert!((limit("goodput < 600/min") - 10.0).abs() < 1e-9);
+        assert!(limit("outage > 0").abs() < 1e-12);
+        assert_eq!(parse("mean<=1s").unwrap().operator, Operator::AtMost);
+    }
+
+    #[test]
+    fn an_error_says_what_is_wrong_where_and_what_is_known() {
+        assert!(error("p97 > 1ms").starts_with("`p97 > 1ms`, at character 1: `p97` is no figure"));
+        assert!(error("p97 > 1ms").contains("known are: mean, p50"));
+        assert_eq!(
+            error("p99 = 1ms"),
+            "`p99 = 1ms`, at character 5: here should be one of > >= < <="
+        );
+        assert_eq!(
+            error("p99 > fast"),
+            "`p99 > fast`, at character 7: here should be a number, as in `p99 > 100ms`"
+        );
+        assert_eq!(
+            error("failed > 5ms"),
+            "`failed > 5ms`, at character 11: failed is a share, its unit is one of %, as in \
+             `failed > 0.1%`"
+        );
+        assert!(error("p99 > 100").contains("at character 10: p99 is a time"));
+        assert!(error("").contains("here should be a figure"));
+        assert!(error("p99 > 1.2.3ms").contains("here should be a number"));
+        assert!(error("grün > 1").contains("at character 1"));
+    }
+
+    #[test]
+    fn every_figure_that_is_named_can_be_asked_for() {
+        for name in known() {
+            assert!(parse(&format!("{name} > 0")).is_ok(), "{name}");
+        }
+    }
+}

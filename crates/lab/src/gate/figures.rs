@@ -1,0 +1,128 @@
+//! The figures that goals are about, and where they stand in the files.
+
+use serde_json::Value;
+
+use crate::outcome::{Outcomes, outages};
+
+/// What a figure is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Milliseconds.
+    Time,
+    /// A share of the requests, out of 1.
+    Share,
+    /// Requests a second.
+    Rate,
+}
+
+/// Units and what they are in a kind's own.
+pub type Units = &'static [(&'static str, f64)];
+
+/// What a kind is called, and its units; the first is its own.
+pub const KINDS: &[(Kind, &str, Units)] = &[
+    (Kind::Time, "a time", &[("ms", 1.0), ("s", 1e3), ("us", 1e-3), ("µs", 1e-3), ("min", 6e4)]),
+    (Kind::Share, "a share", &[("%", 0.01)]),
+    (Kind::Rate, "a rate", &[("/s", 1.0), ("/min", 1.0 / 60.0)]),
+];
+
+impl Kind {
+    /// What it is called.
+    pub fn words(self) -> &'static str {
+        KINDS.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, words, _)| words)
+    }
+
+    /// Its units.
+    pub fn units(self) -> Units {
+        KINDS.iter().find(|(kind, ..)| *kind == self).map_or(&[], |(.., units)| units)
+    }
+
+    /// A value with its unit.
+    pub fn shown(self, value: f64) -> String {
+        match self {
+            Self::Time => format!("{value:.1} ms"),
+            Self::Share => format!("{:.3} %", value * 100.0),
+            Self::Rate => format!("{value:.1}/s"),
+        }
+    }
+}
+
+/// Where a figure stands.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// There, by JSON pointer.
+    At(&'static str),
+    /// There, as a share of all requests.
+    OfAll(&'static str),
+    /// Outcomes without service, as a share of all requests.
+    Outage,
+    /// Requests as expected by the seconds of the stages.
+    Goodput,
+}
+
+use Kind::{Rate, Share, Time};
+use Place::{At, Goodput, OfAll, Outage};
+
+const FIGURES: &[(&str, Kind, Place)] = &[
+    ("mean", Time, At("/response_ms/mean")),
+    ("p50", Time, At("/response_ms/p50")),
+    ("p75", Time, At("/response_ms/p75")),
+    ("p90", Time, At("/response_ms/p90")),
+    ("p95", Time, At("/response_ms/p95")),
+    ("p98", Time, At("/response_ms/p98")),
+    ("p99", Time, At("/response_ms/p99")),
+    ("p99.9", Time, At("/response_ms/p99_9")),
+    ("max", Time, At("/response_ms/max")),
+    ("service.mean", Time, At("/service_ms/mean")),
+    ("service.p50", Time, At("/service_ms/p50")),
+    ("service.p95", Time, At("/service_ms/p95")),
+    ("service.p99", Time, At("/service_ms/p99")),
+    ("service.max", Time, At("/service_ms/max")),
+    ("send_lag.p99", Time, At("/send_lag_ms/p99")),
+    ("send_lag.max", Time, At("/send_lag_ms/max")),
+    ("failed", Share, OfAll("/requests/failed")),
+    ("late", Share, OfAll("/requests/late")),
+    ("outage", Share, Outage),
+    ("goodput", Rate, Goodput),
+    ("stable", Rate, At("/stable/rate")),
+    ("stable.low", Rate, At("/stable/low")),
+    ("stable.high", Rate, At("/stable/high")),
+    ("burst", Rate, At("/burst/rate")),
+    ("failure", Rate, At("/failure/rate")),
+];
+
+/// The names of all figures, of runs first.
+pub fn known() -> Vec<&'static str> {
+    FIGURES.iter().map(|(name, ..)| *name).collect()
+}
+
+/// The figure of this name as the table has it, and its kind.
+pub fn find(name: &str) -> Option<(&'static str, Kind)> {
+    FIGURES.iter().find(|(known, ..)| *known == name).map(|(known, kind, _)| (*known, *kind))
+}
+
+/// The names of the figures that a file has.
+pub fn present(file: &Value) -> Vec<&'static str> {
+    known().into_iter().filter(|name| measure(file, name).is_some()).collect()
+}
+
+/// A figure of a file, in the unit of its kind.
+pub fn measure(file: &Value, name: &str) -> Option<f64> {
+    let number = |pointer: &str| file.pointer(pointer).and_then(Value::as_f64);
+    let all = || number("/requests/total").filter(|total| *total > 0.0);
+    let (.., place) = FIGURES.iter().find(|(known, ..)| *known == name)?;
+    match place {
+        At(pointer) => number(pointer),
+        OfAll(pointer) => Some(number(pointer)? / all()?),
+        Outage => {
+            let outcomes: Outcomes =
+                serde_json::from_value(file.pointer("/outcomes")?.clone()).ok()?;
+            Some(outages(&outcomes) as f64 / all()?)
+        }
+        Goodput => {
+            let stages = file.pointer("/stages")?.as_array()?;
+            let seconds: f64 =
+                stages.iter().filter_map(|stage| stage.get("seconds")?.as_f64()).sum();
+            (seconds > 0.0).then_some(number("/requests/ok")? / seconds)
+        }
+    }
+}
