@@ -8,6 +8,7 @@ pub mod demo;
 pub mod export;
 pub mod generate;
 pub mod keys;
+pub mod lab;
 pub mod load;
 pub mod model;
 pub mod operations;

@@ -41,6 +41,9 @@ enum Command {
     /// Make, check and show the model files that say what the API serves
     #[command(subcommand)]
     Model(command::model::ModelCommand),
+    /// Put load on a server and see how much it can hold
+    #[command(subcommand)]
+    Lab(command::lab::LabCommand),
     Backup(command::operations::BackupArgs),
     Restore(command::operations::RestoreArgs),
     Doctor(command::operations::DoctorArgs),
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Command::Export(args) => command::export::run(args),
         Command::Views(args) => command::views::run(args),
         Command::Model(command) => command::model::run(command),
+        Command::Lab(command) => command::lab::run(command),
         Command::Backup(args) => command::operations::backup(args),
         Command::Restore(args) => command::operations::restore(args),
         Command::Doctor(args) => command::operations::doctor(args),

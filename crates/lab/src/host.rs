@@ -4,7 +4,6 @@
 //! `/proc` and the exporters are read here and nowhere else; what was read becomes figures in pure
 //! functions.
 
-mod exporter;
 mod metrics;
 mod proc;
 mod process;

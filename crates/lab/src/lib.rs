@@ -6,6 +6,7 @@
 //! people and programs. It knows nothing of the server's insides, and no database.
 
 pub mod capacity;
+pub mod client;
 pub mod compare;
 pub mod duration;
 pub mod echo;
@@ -18,4 +19,5 @@ pub mod run;
 pub mod scenario;
 pub mod stage;
 pub mod statistics;
+pub mod token;
 pub mod trial;

@@ -54,6 +54,16 @@ fn the_help_of_every_command_says_what_it_does_and_shows_an_example() {
     }
 }
 
+/// The words of a command line; what stands in double quotes is one.
+fn words(call: &str) -> Vec<&str> {
+    let parts = call.split('"').enumerate();
+    let words = parts.map(|(at, part)| match at % 2 {
+        0 => part.split_whitespace().collect(),
+        _ => vec![part],
+    });
+    words.flatten().collect::<Vec<&str>>()
+}
+
 #[test]
 fn an_example_in_the_help_is_one_that_the_program_takes() {
     let place = Place::new();
@@ -67,7 +77,8 @@ fn an_example_in_the_help_is_one_that_the_program_takes() {
             }
             // `--help` behind it: the arguments are read, and nothing is done.
             let call = call.split(['#', '|', '>']).next().unwrap();
-            let words: Vec<&str> = call.split_whitespace().chain(["--help"]).collect();
+            let mut words = words(call);
+            words.push("--help");
             place.done(&words);
         }
     }

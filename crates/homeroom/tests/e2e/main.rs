@@ -7,6 +7,7 @@ mod configuration;
 mod disk;
 mod durability;
 mod help;
+mod lab;
 mod lifecycle;
 mod log_file;
 mod logs;

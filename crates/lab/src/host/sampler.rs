@@ -7,10 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::metrics;
 use super::process::{Table, Usage};
 use super::system::Counts;
 use super::watch::{Watch, What};
-use super::{exporter, metrics};
+use crate::client::{Caller, words};
+use crate::engine::Target;
 use crate::run::{RunFile, Series, Watched};
 
 /// What this machine is called among what was watched.
@@ -21,6 +23,9 @@ pub const GENERATOR: &str = "generator";
 
 /// How often is looked.
 const EVERY: Duration = Duration::from_secs(1);
+
+/// The longest that an exporter is waited for.
+const EXPORTER_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// Looks once a second, until it is stopped: one thread for all that is on this machine, and one
 /// for each exporter, so that one that does not answer holds up nobody.
@@ -53,11 +58,11 @@ impl Sampler {
         let mut exporters = vec![];
         let mut local = vec![];
         for watch in watches {
-            let What::Exporter { authority, path, metrics } = watch.what.clone() else {
+            let What::Exporter { target, path, metrics } = watch.what.clone() else {
                 local.push(watch.clone());
                 continue;
             };
-            let mut looking = Exporter::new(&watch.name, authority, path, metrics);
+            let mut looking = Exporter::new(&watch.name, target, path, metrics);
             let stop = stop.clone();
             exporters.push(thread::Builder::new().name("lab-exporter".into()).spawn(
                 move || {
@@ -265,7 +270,7 @@ impl Local {
 
 /// One exporter.
 struct Exporter {
-    authority: String,
+    caller: Caller,
     path: String,
     metrics: Vec<String>,
     gathered: Gathered,
@@ -273,20 +278,26 @@ struct Exporter {
 }
 
 impl Exporter {
-    fn new(name: &str, authority: String, path: String, metrics: Vec<String>) -> Self {
-        Self { authority, path, metrics, gathered: Gathered::new(name), before: None }
+    fn new(name: &str, target: Target, path: String, metrics: Vec<String>) -> Self {
+        let caller = Caller { target, tls: None, timeout: EXPORTER_TIME_MAX };
+        Self { caller, path, metrics, gathered: Gathered::new(name), before: None }
     }
 
     fn look(&mut self, at_s: f64) {
         self.gathered.looks += 1;
-        let text = match exporter::get(&self.authority, &self.path) {
-            Ok(text) => text,
-            Err(why) => {
-                self.before = None;
-                return self.gathered.miss(why);
+        let why = match self.caller.send("GET", &self.path, "Accept: text/plain\r\n", b"") {
+            Ok(reply) if reply.status == 200 => {
+                return self.read(at_s, &String::from_utf8_lossy(&reply.body));
             }
+            Ok(reply) => format!("it answers {}", reply.status),
+            Err(error) => words(&error),
         };
-        let reading = metrics::read(&text, &self.metrics);
+        self.before = None;
+        self.gathered.miss(why);
+    }
+
+    fn read(&mut self, at_s: f64, text: &str) {
+        let reading = metrics::read(text, &self.metrics);
         if reading.is_empty() {
             return self.gathered.miss("it tells nothing that is known or was asked for");
         }

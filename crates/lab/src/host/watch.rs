@@ -1,5 +1,7 @@
 //! What is to be watched, as the command line says it.
 
+use crate::engine::Target;
+
 /// Something that is watched during a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watch {
@@ -19,8 +21,8 @@ pub enum What {
     Named(String),
     /// An exporter of metrics in the text form of Prometheus.
     Exporter {
-        /// Host and port.
-        authority: String,
+        /// Where it is.
+        target: Target,
         /// Path and query.
         path: String,
         /// Metrics that are wanted besides those that are known.
@@ -51,7 +53,7 @@ impl Watch {
             url if url.starts_with("https://") => {
                 return Err("exporters are read over http://, not https://".into());
             }
-            url if url.starts_with("http://") => exporter(&url["http://".len()..])?,
+            url if url.starts_with("http://") => exporter(url)?,
             number if number.bytes().all(|byte| byte.is_ascii_digit()) => {
                 What::Process(number.parse().map_err(|_| format!("`{number}` is no process"))?)
             }
@@ -61,22 +63,20 @@ impl Watch {
     }
 }
 
-fn exporter(rest: &str) -> Result<What, String> {
-    let (address, metrics) = rest.split_once('#').unwrap_or((rest, ""));
-    let (authority, path) = match address.find(['/', '?']) {
+fn exporter(url: &str) -> Result<What, String> {
+    let (address, metrics) = url.split_once('#').unwrap_or((url, ""));
+    let origin_end = address["http://".len()..].find(['/', '?']).map(|at| at + "http://".len());
+    let (origin, path) = match origin_end {
         Some(at) if address[at..].starts_with('/') => address.split_at(at),
         None => (address, "/metrics"),
-        Some(_) => return Err(format!("`http://{address}` has no path before its `?`")),
+        Some(_) => return Err(format!("`{address}` has no path before its `?`")),
     };
-    let is_odd = |c: char| c.is_control() || c.is_whitespace() || c == '@';
-    if authority.is_empty() || address.contains(is_odd) {
-        return Err(format!("`http://{address}` is no address of an exporter"));
+    if !path.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(format!("`{path}` is no path"));
     }
-    // Without a port, 80; the colons of an IPv6 address stand in brackets.
-    let has_port = authority.rsplit(']').next().is_some_and(|rest| rest.contains(':'));
-    let authority = if has_port { authority.into() } else { format!("{authority}:80") };
+    let target = Target::parse(origin).map_err(|error| error.to_string())?;
     let metrics = metrics.split(',').map(str::trim).filter(|name| !name.is_empty());
-    Ok(What::Exporter { authority, path: path.into(), metrics: metrics.map(Into::into).collect() })
+    Ok(What::Exporter { target, path: path.into(), metrics: metrics.map(Into::into).collect() })
 }
 
 /// Whether a command line begins with a pattern, in which `*` stands for anything.
@@ -97,9 +97,10 @@ pub fn fits(command_line: &str, pattern: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn exporter(authority: &str, path: &str, metrics: &[&str]) -> What {
+    fn exporter(origin: &str, path: &str, metrics: &[&str]) -> What {
         let metrics = metrics.iter().map(|name| (*name).to_owned()).collect();
-        What::Exporter { authority: authority.into(), path: path.into(), metrics }
+        let target = Target::parse(&format!("http://{origin}")).unwrap();
+        What::Exporter { target, path: path.into(), metrics }
     }
 
     #[test]
@@ -129,8 +130,9 @@ mod tests {
             ("web=", "says nothing"),
             ("web=99999999999", "is no process"),
             ("web=https://h", "not https"),
-            ("web=http://", "no address"),
-            ("web=http://h /x", "no address"),
+            ("web=http://", "is no URL"),
+            ("web=http://h i", "is no URL"),
+            ("web=http://h/ x", "is no path"),
             ("web=http://h?x", "no path"),
             ("machine=1", "watched anyway"),
         ] {

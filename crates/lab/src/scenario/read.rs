@@ -37,7 +37,7 @@ impl Program {
     /// # Errors
     ///
     /// As [`ScenarioFile::read`] and [`Program::compile`]; with the line where it can be told.
-    pub fn read(text: &str, setup: &Setup<'_>) -> Result<Self, Error> {
+    pub fn read(text: &str, setup: &Setup) -> Result<Self, Error> {
         let file = ScenarioFile::read(text)?;
         Self::compile(&file, setup)
             .map_err(|error| Error { line: find_line(text, &error), ..error })

@@ -113,12 +113,12 @@ impl Template {
         })
     }
 
-    /// The text, if it is always the same.
-    pub fn fixed(&self) -> Option<&str> {
-        match &*self.parts {
-            [] => Some(""),
-            [Part::Text(text)] => Some(text),
-            _ => None,
+    /// Whether it begins as a path does: with a slash, or with a value that is a path of its own.
+    pub fn is_path(&self) -> bool {
+        match self.parts.first() {
+            Some(Part::Text(text)) => text.starts_with('/'),
+            Some(Part::Variable(..)) => true,
+            _ => false,
         }
     }
 

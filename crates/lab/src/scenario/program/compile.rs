@@ -26,11 +26,9 @@ const NOT_FOR_SCENARIOS: &[&str] =
 
 /// What a scenario is compiled for.
 #[derive(Debug, Clone, Default)]
-pub struct Setup<'a> {
+pub struct Setup {
     /// Variables of the command line; they come before the file's.
     pub set: BTreeMap<String, String>,
-    /// The path of the target's address, which all paths are below; empty for none.
-    pub base: &'a str,
 }
 
 impl Program {
@@ -39,7 +37,7 @@ impl Program {
     /// # Errors
     ///
     /// Names the step, its member, what is wrong and what to do.
-    pub fn compile(file: &ScenarioFile, setup: &Setup<'_>) -> Result<Self, Error> {
+    pub fn compile(file: &ScenarioFile, setup: &Setup) -> Result<Self, Error> {
         refuse_odd_files(file)?;
         let names = Names::of(file, setup)?;
         let weights = weights(file)?;
@@ -94,7 +92,7 @@ fn refuse_odd_files(file: &ScenarioFile) -> Result<(), Error> {
     }
 }
 
-fn refuse_unused_settings(file: &ScenarioFile, setup: &Setup<'_>) -> Result<(), Error> {
+fn refuse_unused_settings(file: &ScenarioFile, setup: &Setup) -> Result<(), Error> {
     let uses = |name: &str| {
         let written = format!("${{{name}}}");
         file.steps.iter().any(|step| texts(step).any(|text| text.contains(&written)))
@@ -203,17 +201,10 @@ impl Names<'_> {
     }
 
     fn path(&self, text: &str) -> Result<Template, String> {
-        let own = self.text(text, Place::Path)?;
-        let begins_itself = own.literals().next().is_none_or(|first| !first.starts_with('/'));
-        if begins_itself && own.fixed().is_some() {
+        let path = self.text(text, Place::Path)?;
+        if !path.is_path() {
             return Err(format!("`{text}` does not begin with `/`"));
         }
-        // A value at the beginning may be an address that the server gave: it is whole.
-        let path = if begins_itself || self.base.is_empty() {
-            own
-        } else {
-            self.text(&format!("{}{text}", self.base.replace("${", "$${")), Place::Path)?
-        };
         let odd = path.literals().flat_map(str::chars).find(|c| !c.is_ascii_graphic() || *c == '#');
         match odd {
             Some(odd) => Err(format!("{odd:?} may not stand in a path; percent-encode it")),

@@ -273,6 +273,8 @@ fn what_cannot_work_is_refused_before_the_run() {
         ("", "steps: there are none"),
         ("[[steps]]\nname = ''\npath = '/'", "step 1, name: it is empty"),
         ("[[steps]]\nname = 'a'\npath = 'x'", "does not begin with `/`"),
+        ("[[steps]]\nname = 'a'\npath = 'x${serial}'", "does not begin with `/`"),
+        ("[[steps]]\nname = 'a'\npath = '${serial}'", "does not begin with `/`"),
         ("[[steps]]\nname = 'a'\npath = '/a b'", "' ' may not stand in a path"),
         ("[[steps]]\nname = 'a'\npath = '/é'", "may not stand in a path"),
         ("[[steps]]\nname = 'a'\npath = '/${x}'", "unknown variable `x`; known are none"),
@@ -319,7 +321,7 @@ fn the_command_line_sets_variables_that_the_scenario_has() {
     .unwrap();
     let set = |pairs: &[(&str, &str)]| {
         let set = pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        Program::compile(&file, &Setup { set, base: "/api/" })
+        Program::compile(&file, &Setup { set })
     };
 
     let mut source =
@@ -327,7 +329,7 @@ fn the_command_line_sets_variables_that_the_scenario_has() {
     let error = set(&[("b", "3"), ("c", "4")]).unwrap_err().to_string();
 
     let mut client = source.client(0);
-    assert_eq!(path(&next(&mut source, &mut client).1), "/api/2/3");
+    assert_eq!(path(&next(&mut source, &mut client).1), "/2/3");
     assert_eq!(error, "variables: the scenario has no `c` to set; it has: a");
 }
 

@@ -22,11 +22,10 @@ pub(super) struct Names<'a> {
     pub(super) slots: BTreeMap<&'a str, u16>,
     /// Pools that some step takes from, and what an entry gives.
     pub(super) pools: BTreeMap<&'a str, (usize, Vec<&'a str>)>,
-    pub(super) base: &'a str,
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn of(file: &'a ScenarioFile, setup: &'a Setup<'_>) -> Result<Self, Error> {
+    pub(super) fn of(file: &'a ScenarioFile, setup: &'a Setup) -> Result<Self, Error> {
         let mut fixed: BTreeMap<&str, &str> = BTreeMap::new();
         for (name, value) in file.variables.iter().chain(&setup.set) {
             check_name(name).map_err(|why| Error::of_file("variables", why))?;
@@ -49,7 +48,7 @@ impl<'a> Names<'a> {
         let (with, without): (Vec<&str>, Vec<&str>) =
             given.into_iter().partition(|name| fixed.contains_key(name));
         let slots = with.into_iter().chain(without).zip(0..).collect();
-        Ok(Self { fixed, slots, pools, base: setup.base.trim_end_matches('/') })
+        Ok(Self { fixed, slots, pools })
     }
 
     pub(super) fn meaning(&self, name: &str) -> Option<Meaning<'a>> {

@@ -1,0 +1,164 @@
+//! `homeroom lab echo`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+use homeroom_lab::echo::{Capacity, Echo, Options, tls};
+
+use crate::config::HumanDuration;
+use crate::exit::{Exit, Failure};
+use crate::serve::told_to_stop;
+
+/// The longest fixed body: 64 MiB.
+const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Answers what was posted, as the back end of a test, with trouble planted where wanted.
+#[derive(Debug, Args)]
+#[command(after_help = "GET /_lab/counts tells what came, by second, and what became of it.
+
+Examples:
+  homeroom lab echo --listen 127.0.0.1:9000
+  homeroom lab echo --listen 127.0.0.1:9000 --body 1KiB --delay 5ms
+  homeroom lab echo --listen 127.0.0.1:9000 --capacity 400 --workers 2 --spread 0.5 --queue 2s
+  homeroom lab echo --listen 127.0.0.1:9000 --freeze-at 4s --freeze-for 2s --error-share 1%")]
+pub struct EchoArgs {
+    /// Where it listens
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9000")]
+    listen: SocketAddr,
+    /// How long each answer is held back
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    delay: HumanDuration,
+    /// Each answer has a body of this size: 1KiB, 100B, 1MiB
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    body: Option<usize>,
+    /// Each answer has the body that was posted, which is so unless --body is given
+    #[arg(long, conflicts_with = "body")]
+    echo: bool,
+    /// Serves at most so many requests a second
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    capacity: Option<f64>,
+    /// How many requests are served at a time, with --capacity
+    #[arg(long, value_name = "N", default_value = "2", requires = "capacity",
+        value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    workers: u32,
+    /// How unequal times of service are, with --capacity: the standard deviation of their logarithm
+    #[arg(long, value_name = "SIGMA", default_value = "0", requires = "capacity", value_parser = spread)]
+    spread: f64,
+    /// With --capacity: a request that would wait longer than this is answered 503, with Retry-After
+    #[arg(long, value_name = "TIME", default_value = "2s", requires = "capacity")]
+    queue: HumanDuration,
+    /// How long after the first request nothing is read or written
+    #[arg(long, value_name = "TIME", default_value = "0s", requires = "freeze_for")]
+    freeze_at: HumanDuration,
+    /// For how long
+    #[arg(long, value_name = "TIME")]
+    freeze_for: Option<HumanDuration>,
+    /// This share of requests gets an error: 1% or 0.01
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    error_share: Option<f64>,
+    /// The status of these errors
+    #[arg(long, value_name = "STATUS", default_value = "503", requires = "error_share",
+        value_parser = clap::value_parser!(u16).range(200..=599))]
+    status: u16,
+    /// What random times follow from
+    #[arg(long, value_name = "NUMBER", default_value = "1")]
+    seed: u64,
+    /// Counts arrivals by millisecond, too, for the first ten minutes
+    #[arg(long)]
+    by_millisecond: bool,
+    /// Certificate for TLS (PEM); HTTP/2 is offered, too
+    #[arg(long, value_name = "FILE", requires = "private_key")]
+    certificate: Option<PathBuf>,
+    /// Its private key (PEM)
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    private_key: Option<PathBuf>,
+}
+
+/// Runs the command until it is told to stop.
+pub fn run(args: EchoArgs) -> Result<Exit, Failure> {
+    let tls = match (&args.certificate, &args.private_key) {
+        (Some(certificate), Some(key)) => Some(tls(certificate, key).map_err(Failure::Usage)?),
+        _ => None,
+    };
+    let capacity = args.capacity.map(|rate| Capacity {
+        rate,
+        workers: args.workers,
+        spread: args.spread,
+        queue: args.queue.0,
+        seed: args.seed,
+    });
+    let options = Options {
+        listen: args.listen,
+        delay: args.delay.0,
+        body_bytes: args.body,
+        capacity,
+        freeze: args.freeze_for.map(|time| (args.freeze_at.0, time.0)),
+        errors: args.error_share.map(|share| (share, args.status)),
+        tls,
+        by_millisecond: args.by_millisecond,
+    };
+    let failed = |error| Failure::because(&format!("listening on {}", args.listen), error);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(failed)?;
+    let told = {
+        let _entered = runtime.enter();
+        told_to_stop()
+    };
+    let echo = Echo::start(options).map_err(failed)?;
+    crate::exit::say!("listening on {}", echo.url());
+    runtime.block_on(told);
+    let counts = echo.counts();
+    eprintln!("{} requests came", counts["arrived"]);
+    Ok(Exit::Done)
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    let at = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let unit = match &text[at..] {
+        "" | "B" => 1,
+        "KiB" => 1024,
+        "MiB" => 1024 * 1024,
+        "kB" => 1000,
+        "MB" => 1_000_000,
+        _ => return Err("write 100B, 1KiB or 1MiB".into()),
+    };
+    let size = text[..at].parse::<usize>().ok().and_then(|number| number.checked_mul(unit));
+    size.filter(|size| *size <= BODY_BYTES_MAX).ok_or_else(|| "it is no size up to 64MiB".into())
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse::<f64>().ok().filter(|rate| (0.001..=1e7).contains(rate));
+    rate.ok_or_else(|| "it is no rate from 0.001 to 10000000 a second".into())
+}
+
+fn spread(text: &str) -> Result<f64, String> {
+    let spread = text.parse::<f64>().ok().filter(|spread| (0.0..=3.0).contains(spread));
+    spread.ok_or_else(|| "it is no number from 0 to 3".into())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let (number, of) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    let share = number.trim().parse::<f64>().ok().map(|share| share / of);
+    let share = share.filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "it is no share from 0% to 100%".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_shares_are_read_with_their_units() {
+        for (text, bytes) in [("100", 100), ("1KiB", 1024), ("2MiB", 2_097_152), ("3kB", 3000)] {
+            assert_eq!(size(text), Ok(bytes));
+        }
+        for (text, part) in [("1%", 0.01), ("0.5", 0.5), ("100 %", 1.0)] {
+            assert!((share(text).unwrap() - part).abs() < 1e-9);
+        }
+        for text in ["", "KiB", "1GiB", "999999999999999999999", "65MiB"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+        assert!(share("101%").is_err() && share("x").is_err());
+    }
+}

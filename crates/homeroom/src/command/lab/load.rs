@@ -1,0 +1,234 @@
+//! What commands of the lab are told about the target, the scenario and how to send.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use homeroom_lab::engine::{Options, Protocol, Target, Trust, trust};
+use homeroom_lab::host::Watch;
+use homeroom_lab::run::Settings;
+use homeroom_lab::stage::Arrivals;
+use homeroom_lab::token::Key;
+
+use crate::config::HumanDuration;
+use crate::exit::Failure;
+
+/// The variable that a secret may stand in, so that no list of processes shows it.
+const SECRET_VARIABLE: &str = "HOMEROOM_LAB_SECRET";
+
+/// Whom requests go to, and what they are.
+#[derive(Debug, Args)]
+pub struct TargetArgs {
+    /// Where the server is; of an Ed-Fi API, where its discovery document is
+    #[arg(long, value_name = "URL")]
+    pub target: String,
+    /// What is sent: a file, or the name of a scenario that is built in
+    #[arg(long, value_name = "FILE|NAME", default_value = "get")]
+    pub scenario: String,
+    /// Sets a variable of the scenario; may be given again
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    /// Key for a token of the target's
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+    /// Its secret; better in the environment, as `HOMEROOM_LAB_SECRET`
+    #[arg(long, value_name = "SECRET", requires = "key")]
+    secret: Option<String>,
+    /// Trusts any certificate of the target
+    #[arg(long, conflicts_with = "ca")]
+    insecure: bool,
+    /// Trusts only certificates signed by one in this file (PEM)
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+}
+
+/// How requests are sent.
+#[derive(Debug, Args)]
+pub struct SendArgs {
+    /// How the moments of a rate lie
+    #[arg(long, value_enum, default_value = "even")]
+    arrivals: ArrivalsArg,
+    /// At most so many connections for requests at a rate
+    #[arg(long, value_name = "N", default_value = "1000",
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    connections: u32,
+    /// After this, a request has failed
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    timeout: HumanDuration,
+    /// Threads that send; half the cores unless given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    threads: Option<u32>,
+    /// Sends requests together that are due within this time, which saves processor time
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    slack: HumanDuration,
+    /// Speaks HTTP/2
+    #[arg(long)]
+    http2: bool,
+    /// What random choices follow from; another one each time unless given
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+    /// Watches processes on this machine, with their children, or an exporter of Prometheus; `web`
+    /// and `database` have columns of their own in reports
+    #[arg(long, value_name = "NAME=PID|PROGRAM|URL")]
+    watch: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ArrivalsArg {
+    /// Each at its place
+    Even,
+    /// Independent of each other, as many people are
+    Poisson,
+}
+
+impl TargetArgs {
+    /// The target. The path of a plain GET belongs to the request, not to the target.
+    pub fn target(&self) -> Result<(Target, Option<String>), Failure> {
+        let usage = |error: homeroom_lab::engine::TargetError| Failure::Usage(error.to_string());
+        if self.scenario != "get" {
+            return Ok((Target::parse(&self.target).map_err(usage)?, None));
+        }
+        let url = self.target.split('#').next().unwrap_or_default();
+        let origin_end = url.find("://").map_or(0, |at| at + 3);
+        let path_at = url[origin_end..].find(['/', '?']).map(|at| at + origin_end);
+        let (origin, path) = url.split_at(path_at.unwrap_or(url.len()));
+        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+        Ok((Target::parse(origin).map_err(usage)?, Some(path)))
+    }
+
+    /// The variables that are set.
+    pub fn settings(&self) -> Result<Vec<(String, String)>, Failure> {
+        let pair = |text: &String| match text.split_once('=') {
+            Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+            None => Err(Failure::Usage(format!("--set {text}: write --set NAME=VALUE"))),
+        };
+        self.set.iter().map(pair).collect()
+    }
+
+    /// The key, if requests go with a token.
+    pub fn key(&self) -> Result<Option<Key>, Failure> {
+        let Some(id) = self.key.clone() else { return Ok(None) };
+        let secret = self.secret.clone().or_else(|| std::env::var(SECRET_VARIABLE).ok());
+        let missing = || Failure::Usage(format!("--key needs --secret or {SECRET_VARIABLE}"));
+        Ok(Some(Key { id, secret: secret.ok_or_else(missing)? }))
+    }
+}
+
+impl SendArgs {
+    /// What random choices follow from. It stays small, so that any program reads it exactly.
+    pub fn seed(&self) -> u64 {
+        let drawn = || {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+            now.map_or(1, |now| u64::from(now.subsec_nanos()) ^ now.as_secs()) % 1_000_000_000
+        };
+        self.seed.unwrap_or_else(drawn)
+    }
+
+    /// Whether the seed was given.
+    pub fn has_seed(&self) -> bool {
+        self.seed.is_some()
+    }
+
+    /// How arrivals lie.
+    pub fn arrivals(&self) -> Arrivals {
+        match self.arrivals {
+            ArrivalsArg::Even => Arrivals::Even,
+            ArrivalsArg::Poisson => Arrivals::Poisson,
+        }
+    }
+
+    /// What is watched.
+    pub fn watches(&self) -> Result<Vec<Watch>, Failure> {
+        let read = |text: &String| {
+            Watch::parse(text).map_err(|why| Failure::Usage(format!("--watch {text}: {why}")))
+        };
+        let watches: Vec<Watch> = self.watch.iter().map(read).collect::<Result<_, _>>()?;
+        for (at, watch) in watches.iter().enumerate() {
+            if watches[..at].iter().any(|other| other.name == watch.name) {
+                return Err(Failure::Usage(format!(
+                    "--watch: there are two called {}",
+                    watch.name
+                )));
+            }
+        }
+        Ok(watches)
+    }
+
+    /// How the engine sends to a target.
+    pub fn options(&self, to: &TargetArgs, target: &Target) -> Result<Options, Failure> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = self.threads.map_or((cores / 2).clamp(1, 8), |threads| threads as usize);
+        let protocol = if self.http2 { Protocol::Http2 } else { Protocol::Http1 };
+        let pem = match &to.ca {
+            None => None,
+            Some(path) => {
+                let name = path.display();
+                let read = std::fs::read(path);
+                Some(read.map_err(|error| Failure::Usage(format!("--ca {name}: {error}")))?)
+            }
+        };
+        let trusted = match &pem {
+            Some(pem) => Trust::Only(pem),
+            None if to.insecure => Trust::Anybody,
+            None => Trust::System,
+        };
+        let failed = |error| Failure::Usage(format!("TLS: {error}"));
+        let tls = target.secure.then(|| trust(trusted, protocol)).transpose().map_err(failed)?;
+        Ok(Options {
+            target: target.clone(),
+            protocol,
+            connections: self.connections,
+            timeout: self.timeout.0,
+            drain: self.timeout.0,
+            slack: self.slack.0,
+            threads,
+            from: vec![],
+            bins: false,
+            tls,
+        })
+    }
+
+    /// The same for the run's file.
+    pub fn recorded(&self, options: &Options) -> Settings {
+        let whole = |number: u128| u64::try_from(number).unwrap_or(u64::MAX);
+        Settings {
+            arrivals: self.arrivals(),
+            connections: options.connections,
+            timeout_ms: whole(options.timeout.as_millis()),
+            slack_us: whole(options.slack.as_micros()),
+            threads: u32::try_from(options.threads).unwrap_or(u32::MAX),
+            protocol: if self.http2 { "HTTP/2" } else { "HTTP/1.1" }.into(),
+        }
+    }
+}
+
+/// This command line as it may be shown: without secrets.
+pub fn shown_command(words: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut shown = vec![];
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        if word == "--secret" {
+            words.next();
+        } else if !word.starts_with("--secret=") {
+            shown.push(word);
+        }
+    }
+    // Where the program stands says something about a machine, and nothing about the run.
+    if let Some(program) = shown.first_mut() {
+        *program = "homeroom".into();
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_is_shown_without_secrets() {
+        let words = ["/opt/homeroom", "lab", "--secret", "a", "--key", "k", "--secret=b", "--rate"];
+
+        let shown = shown_command(words.map(str::to_owned));
+
+        assert_eq!(shown, ["homeroom", "lab", "--key", "k", "--rate"]);
+    }
+}

@@ -1,0 +1,282 @@
+//! `homeroom lab run`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use clap::{ArgGroup, Args};
+use homeroom_lab::duration;
+use homeroom_lab::engine::{Engine, EngineError, Observed, Options};
+use homeroom_lab::host::{Sampler, Seen, machine};
+use homeroom_lab::run::{Facts, Interval, RunFile};
+use homeroom_lab::scenario::{Program, ScenarioSource, Share, write_moment};
+use homeroom_lab::stage::{Load, Stage};
+
+use super::load::{SendArgs, TargetArgs, shown_command};
+use super::output::OutputArgs;
+use super::{scenario, session};
+use crate::command::terminal::{ProgressLine, grouped};
+use crate::config::HumanDuration;
+use crate::exit::{Exit, Failure};
+
+/// Rates of the published tests, requests a second.
+const PUBLISHED_RATES: &[f64] = &[50.0, 100.0, 200.0, 300.0, 400.0, 500.0];
+
+/// How long each of them is held.
+const PUBLISHED_TIME: Duration = Duration::from_mins(5);
+
+/// Sends load on a schedule, whether or not answers come, and says how the target did.
+#[derive(Debug, Args)]
+#[command(
+    group(ArgGroup::new("load").required(true).args(["rate", "users", "stages", "published"])),
+    after_help = "Response times are counted from the moment at which a request was due, so that a \
+server that stalls
+cannot hide it. Nothing is left out of the figures unless --warm-up says so.
+
+Stages:
+  50/s 5m               50 requests a second for 5 minutes
+  100..500/s 2m         a ramp
+  20 users 1m           20 modelled clients, each waiting for its answers
+  0..200 users 30s      more of them, evenly
+
+Exit codes: 0 done, 5 nothing answers there, 130 interrupted (the files are written all the same)
+
+Examples:
+  homeroom lab run --target http://127.0.0.1:8080/readyz --rate 1000 --duration 10s
+  homeroom lab run --target https://ods.example.org/v7.3 --scenario day.toml --key K \\
+      --published --watch database=http://db:9100/metrics --json run.json
+  homeroom lab run --target http://127.0.0.1:8080 --scenario day.toml --seed 7 \\
+      --stages \"50/s 1m, 50..400/s 5m, 50/s 1m\" --watch web=homeroom --watch database=postgres"
+)]
+pub struct RunArgs {
+    #[command(flatten)]
+    to: TargetArgs,
+    /// Requests a second
+    #[arg(long, value_name = "RATE")]
+    rate: Option<f64>,
+    /// Modelled clients, each waiting for its answers and thinking as the scenario says
+    #[arg(long, value_name = "N")]
+    users: Option<u32>,
+    /// How long --rate or --users lasts
+    #[arg(long, value_name = "TIME", default_value = "10s", conflicts_with_all = ["stages", "published"])]
+    duration: HumanDuration,
+    /// Several loads one after the other
+    #[arg(long, value_name = "STAGES")]
+    stages: Option<String>,
+    /// The stages of the published tests: 50, 100, 200, 300, 400, 500 a second, 5 minutes each
+    #[arg(long)]
+    published: bool,
+    /// Sends as much as at the start for this long beforehand, which is not counted
+    #[arg(long, value_name = "TIME")]
+    warm_up: Option<HumanDuration>,
+    #[command(flatten)]
+    send: SendArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Runs the command.
+pub fn run(args: RunArgs) -> Result<Exit, Failure> {
+    let stages = stages(&args)?;
+    let watches = args.send.watches()?;
+    let (target, path) = args.to.target()?;
+    let program = scenario::read(&args.to, path)?;
+    let options = args.send.options(&args.to, &target)?;
+    let seed = args.send.seed();
+    let key = args.to.key()?;
+    let facts = Facts {
+        generator_version: env!("CARGO_PKG_VERSION").into(),
+        scenario: program.name.clone(),
+        target: target.url(),
+        command: repeatable(shown_command(std::env::args()), &args, seed),
+        started: now(),
+        seed,
+        settings: args.send.recorded(&options),
+        machine: machine(),
+    };
+    let stop = session::stop_when_told()?;
+    let caller = session::caller(&options);
+    let mut engine = engine(&options, &program, seed, stop.clone())?;
+    let renewal = match key {
+        None => {
+            session::reach(&caller)?;
+            None
+        }
+        Some(key) => {
+            let path = homeroom_lab::token::path(&caller);
+            let token = session::first_token(&caller, &path, &key)?;
+            let setter = engine.token();
+            setter.set(&token.text);
+            Some(session::Renewal::start(caller, path, key, &token, setter)?)
+        }
+    };
+    if let Some(HumanDuration(time)) = args.warm_up {
+        let load = at_its_start(stages[0].load);
+        let warm_up = [Stage { load, duration: time }];
+        send(&mut engine, &warm_up, &args, seed.wrapping_add(1), "warming up, ")?;
+    }
+    let sampler = Sampler::start(&watches, Instant::now())
+        .map_err(|error| Failure::because("watching this machine", error))?;
+    let observed = send(&mut engine, &stages, &args, seed, "");
+    let meanwhile = sampler.stop();
+    drop(renewal);
+    let run = file(facts, &stages, &program, &observed?, meanwhile);
+    let was_interrupted = stop.load(Ordering::Relaxed);
+    args.output.write(&run, &summary(&run, &program))?;
+    if was_interrupted {
+        return Err(Failure::Interrupted(
+            "interrupted: the figures are of the part until then".into(),
+        ));
+    }
+    let has_answers = run.outcomes.keys().any(|name| name.bytes().all(|b| b.is_ascii_digit()));
+    if run.requests.total > 0 && !has_answers {
+        return Err(Failure::Unreachable(format!("{} gave no answer at all", run.target)));
+    }
+    Ok(Exit::Done)
+}
+
+fn stages(args: &RunArgs) -> Result<Vec<Stage>, Failure> {
+    let duration = args.duration.0;
+    match (args.rate, args.users, &args.stages) {
+        (Some(rate), _, _) => {
+            let text = format!("{rate}/s {}", duration::show(duration));
+            Stage::parse_list(&text).map_err(|why| Failure::Usage(format!("--rate {rate}: {why}")))
+        }
+        (_, Some(users), _) => {
+            let text = format!("{users} users {}", duration::show(duration));
+            Stage::parse_list(&text)
+                .map_err(|why| Failure::Usage(format!("--users {users}: {why}")))
+        }
+        (_, _, Some(text)) => {
+            Stage::parse_list(text).map_err(|why| Failure::Usage(format!("--stages: {why}")))
+        }
+        (None, None, None) => {
+            let held = |rate: &f64| Stage::rate(*rate, PUBLISHED_TIME);
+            Ok(PUBLISHED_RATES.iter().map(held).collect())
+        }
+    }
+}
+
+/// The command line that gives the same again: with the seed that was drawn.
+fn repeatable(mut command: Vec<String>, args: &RunArgs, seed: u64) -> Vec<String> {
+    if !args.send.has_seed() {
+        command.extend(["--seed".into(), seed.to_string()]);
+    }
+    command
+}
+
+fn now() -> String {
+    let mut text = vec![];
+    write_moment(&mut text, SystemTime::now());
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// An engine for a scenario. Serial numbers begin where the seed says, so that a second run makes
+/// no document that the first has made, unless it is to repeat it.
+fn engine(
+    options: &Options,
+    program: &Arc<Program>,
+    seed: u64,
+    stop: Arc<AtomicBool>,
+) -> Result<Engine<ScenarioSource>, Failure> {
+    let threads = u32::try_from(options.threads).unwrap_or(u32::MAX);
+    let first_serial = 1 + seed % 1_000_000 * 1_000;
+    let source =
+        |thread| ScenarioSource::new(program, Share { thread, threads, seed, first_serial });
+    let sources = (0..threads).map(source).collect();
+    Engine::new(options.clone(), sources, stop).map_err(|error| engine_failure(&error))
+}
+
+fn engine_failure(error: &EngineError) -> Failure {
+    match error {
+        EngineError::Target(_) => Failure::Unreachable(error.to_string()),
+        EngineError::Name | EngineError::Files { .. } | EngineError::System(_) => {
+            Failure::Failed(error.to_string())
+        }
+    }
+}
+
+fn at_its_start(load: Load) -> Load {
+    match load {
+        Load::Rate { from, .. } => Load::Rate { from, to: from },
+        Load::Users { from, .. } => Load::Users { from, to: from },
+    }
+}
+
+fn send(
+    engine: &mut Engine<ScenarioSource>,
+    stages: &[Stage],
+    args: &RunArgs,
+    seed: u64,
+    doing: &str,
+) -> Result<Observed, Failure> {
+    let all: Duration = stages.iter().map(|stage| stage.duration).sum();
+    let mut line = ProgressLine::new();
+    let done = engine.run(stages, args.send.arrivals(), seed, &mut |second| {
+        line.show(|| format!("{doing}{}", progress(second, all)));
+    });
+    line.end();
+    done.map_err(|error| engine_failure(&error))
+}
+
+fn progress(second: &Interval, all: Duration) -> String {
+    format!(
+        "{:.0} of {:.0} s, {}/s due, {}/s right, p99 {:.1} ms, {} in flight",
+        second.at_s + 1.0,
+        all.as_secs_f64(),
+        grouped(second.due),
+        grouped(second.ok),
+        second.p99_ms,
+        grouped(second.in_flight),
+    )
+}
+
+fn file(
+    facts: Facts,
+    stages: &[Stage],
+    program: &Program,
+    observed: &Observed,
+    meanwhile: Seen,
+) -> RunFile {
+    let mut run = RunFile::new(facts, stages, program.facts(), observed);
+    meanwhile.put_into(&mut run);
+    run
+}
+
+/// The run in a few lines.
+fn summary(run: &RunFile, program: &Program) -> String {
+    let of = &run.requests;
+    let error_percent = 100.0 * of.failed as f64 / of.total.max(1) as f64;
+    let outcomes: Vec<String> =
+        run.outcomes.iter().map(|(name, count)| format!("{name} {}", grouped(*count))).collect();
+    let mut lines = vec![
+        format!(
+            "{} requests of {}, {} right, {} not ({error_percent:.2} %), {} sent late",
+            grouped(of.total),
+            run.scenario,
+            grouped(of.ok),
+            grouped(of.failed),
+            grouped(of.late),
+        ),
+        format!("answers: {}", outcomes.join(", ")),
+    ];
+    for (name, of) in [("response", &run.response_ms), ("service", &run.service_ms)] {
+        lines.push(format!(
+            "{name:8} ms: mean {:.2}, p50 {:.2}, p95 {:.2}, p99 {:.2}, p99.9 {:.2}, max {:.2}",
+            of.mean, of.p50, of.p95, of.p99, of.p99_9, of.max
+        ));
+    }
+    for trouble in program.trouble() {
+        lines.push(format!(
+            "step {}: skipped {} times as a value was missing; {} right answers lacked what was to \
+             be taken",
+            trouble.step,
+            grouped(trouble.skipped),
+            grouped(trouble.untaken),
+        ));
+    }
+    for watched in run.server.iter().filter(|watched| !watched.trouble.is_empty()) {
+        lines.push(format!("{}: {}", watched.name, watched.trouble));
+    }
+    lines.join("\n") + "\n"
+}

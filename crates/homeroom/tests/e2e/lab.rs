@@ -1,0 +1,222 @@
+//! The lab's commands, against its own echo and against a real server.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::support::{Client, Place, Ran, Server, eventually};
+
+/// A running `homeroom lab echo`; it is killed when the value goes.
+struct Echo {
+    child: Child,
+    url: String,
+}
+
+impl Echo {
+    fn start(place: &Place, arguments: &[&str]) -> Self {
+        let arguments = [&["lab", "echo", "--listen", "127.0.0.1:0"], arguments].concat();
+        let mut child = place.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.trim().strip_prefix("listening on ").unwrap().to_owned();
+        Self { child, url }
+    }
+
+    fn counts(&self) -> Value {
+        let address = self.url.strip_prefix("http://").unwrap().parse().unwrap();
+        Client::new(address).get("/_lab/counts").json()
+    }
+}
+
+impl Drop for Echo {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+fn read_json(place: &Place, name: &str) -> Value {
+    serde_json::from_slice(&std::fs::read(place.path(name)).unwrap()).unwrap()
+}
+
+#[test]
+fn a_run_sends_rate_times_duration_and_the_target_counts_the_same() {
+    let place = Place::new();
+    let echo = Echo::start(&place, &["--body", "1KiB"]);
+    let target = format!("{}/some/path?x=y", echo.url);
+
+    let summary = place.done(&[
+        "lab",
+        "run",
+        "--target",
+        &target,
+        "--rate",
+        "500",
+        "--duration",
+        "2s",
+        "--json",
+        "run.json",
+        "--watch",
+        &format!("web={}", echo.child.id()),
+    ]);
+
+    let run = read_json(&place, "run.json");
+    assert_eq!(run["requests"]["total"], 1000, "{run}");
+    assert_eq!(echo.counts()["arrived"], 1000, "{summary}");
+    assert!(run["response_ms"]["p99"].as_f64().unwrap() > 0.0);
+    assert!(summary.contains("1,000"), "{summary}");
+    let watched: Vec<&str> =
+        run["server"].as_array().unwrap().iter().map(|of| of["name"].as_str().unwrap()).collect();
+    assert_eq!(watched, ["web", "machine", "generator"]);
+    let seed = run["seed"].to_string();
+    let command = run["command"].as_array().unwrap();
+    assert_eq!(command[command.len() - 2..], ["--seed", &*seed]);
+}
+
+#[test]
+fn a_scenario_carries_values_and_its_errors_are_told_with_their_line() {
+    let place = Place::new();
+    let echo = Echo::start(&place, &[]);
+    let text = "name = 'two steps'
+[variables]
+word = 'none'
+[[steps]]
+name = 'create'
+method = 'POST'
+path = '/things'
+body = '{\"id\": \"${serial}\", \"word\": \"${word}\"}'
+check = ['json:/word == five']
+take = { id = 'json:/id' }
+[[steps]]
+name = 'replace'
+method = 'PUT'
+path = '/things/${id}'
+body = '{\"id\": \"${id}\"}'
+check = ['json:/id == ${id}']
+";
+    place.write("two.toml", text);
+    place.write("wrong.toml", text.replace("'/things/${id}'", "'/things/${it}'"));
+    let run = |scenario: &str| {
+        place.run(&[
+            "lab",
+            "run",
+            "--target",
+            &echo.url,
+            "--scenario",
+            scenario,
+            "--set",
+            "word=five",
+            "--users",
+            "2",
+            "--duration",
+            "1s",
+            "--json",
+        ])
+    };
+
+    let (right, wrong) = (run("two.toml"), run("wrong.toml"));
+
+    let file: Value = serde_json::from_str(&right.stdout).unwrap();
+    let of = |step: usize, name: &str| file["steps"][step]["requests"][name].as_u64().unwrap();
+    assert_eq!((right.code, of(0, "failed"), of(1, "failed")), (Some(0), 0, 0), "{right:?}");
+    assert!(of(0, "ok") > 0 && of(0, "ok").abs_diff(of(1, "ok")) <= 2, "{}", file["steps"]);
+    assert_eq!(wrong.code, Some(2), "{wrong:?}");
+    assert!(wrong.stderr.contains("line 14: step 2 (`replace`), path: unknown variable `it`"));
+}
+
+#[test]
+fn a_token_is_had_with_the_key_and_the_secret_is_written_nowhere() {
+    let place = Place::new();
+    let (key, secret) = place.key("SISVendor");
+    let server = Server::start(&place);
+    let target = format!("http://{}", server.api);
+    place.write(
+        "read.toml",
+        "name = 'read'\n[[steps]]\nname = 'list'\npath = '/data/v3/ed-fi/schools'\nexpect = 200\n",
+    );
+    let arguments = [
+        "lab",
+        "run",
+        "--target",
+        &target,
+        "--scenario",
+        "read.toml",
+        "--rate",
+        "50",
+        "--duration",
+        "1s",
+        "--json",
+        "run.json",
+        "--key",
+        &key,
+    ];
+
+    let with_flag = place.run(&[&arguments[..], &["--secret", &secret]].concat());
+    let file = std::fs::read_to_string(place.path("run.json")).unwrap();
+    let mut command = place.command(&arguments);
+    let with_variable = Ran::of(command.env("HOMEROOM_LAB_SECRET", &secret));
+    let with_wrong = place.run(&[&arguments[..], &["--secret", "wrong"]].concat());
+    let without = place.run(&arguments);
+
+    assert_eq!((with_flag.code, with_variable.code), (Some(0), Some(0)), "{with_flag:?}");
+    let run: Value = serde_json::from_str(&file).unwrap();
+    assert_eq!(run["requests"]["ok"], 50, "{run}");
+    for text in [&file, &with_flag.stdout, &with_flag.stderr, &with_variable.stdout] {
+        assert!(!text.contains(&secret), "{text}");
+    }
+    assert_eq!((with_wrong.code, without.code), (Some(1), Some(2)), "{with_wrong:?} {without:?}");
+    assert!(with_wrong.stderr.contains("gives no token"), "{with_wrong:?}");
+}
+
+#[test]
+fn where_nothing_listens_the_exit_code_is_5() {
+    let place = Place::new();
+    let url = Echo::start(&place, &[]).url.clone();
+
+    let ran = place.run(&["lab", "run", "--target", &url, "--rate", "1"]);
+
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+    assert!(ran.stderr.contains("nothing listens there"), "{ran:?}");
+}
+
+#[test]
+fn an_interrupted_run_writes_its_file_all_the_same() {
+    let place = Place::new();
+    let echo = Echo::start(&place, &[]);
+    let arguments =
+        ["lab", "run", "--target", &echo.url, "--rate", "100", "--duration", "10m", "--json", "r"];
+    let mut child =
+        place.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    eventually("requests come", || echo.counts()["arrived"].as_u64().unwrap() > 20);
+
+    let id = child.id().to_string();
+    Command::new("kill").args(["-INT", &id]).status().unwrap();
+    let status = child.wait().unwrap();
+
+    let run = read_json(&place, "r");
+    assert_eq!(status.code(), Some(130));
+    assert!(run["requests"]["ok"].as_u64().unwrap() > 20, "{}", run["requests"]);
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_and_mended_by_what_is_told() {
+    let place = Place::new();
+    let target = ["lab", "run", "--target", "http://127.0.0.1:1"];
+    for (arguments, told) in [
+        (&["--stages", "50/s"][..], "write `50/s 5m`"),
+        (&["--rate", "1", "--scenario", "none"], "built in are: get"),
+        (&["--rate", "1", "--set", "x=1"], "no `x` to set; it has: path"),
+        (&["--rate", "1", "--set", "x"], "--set NAME=VALUE"),
+        (&["--rate", "1", "--watch", "postgres"], "has no name"),
+        (&["--rate", "1", "--key", "k"], "HOMEROOM_LAB_SECRET"),
+        (&["--rate", "1", "--users", "1"], "cannot be used with"),
+        (&["--rate", "-1"], "rate"),
+        (&[], "--rate"),
+    ] {
+        let ran = place.run(&[&target[..], arguments].concat());
+
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {ran:?}");
+        assert!(ran.stderr.contains(told), "{arguments:?}: {ran:?}");
+    }
+}

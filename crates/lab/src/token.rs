@@ -1,0 +1,193 @@
+//! A token for the run: OAuth 2.0 client credentials (RFC 6749 §4.4), as Ed-Fi's APIs give them.
+
+use std::fmt;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use crate::client::{Caller, words};
+
+/// Where a token is had if the target does not tell.
+const USUAL_PATH: &str = "/oauth/token";
+
+/// A lifetime that is taken for granted if none is told.
+const USUAL_LIFETIME: Duration = Duration::from_mins(30);
+
+/// Who asks. Neither part is ever shown.
+#[derive(Clone)]
+pub struct Key {
+    /// The key.
+    pub id: String,
+    /// Its secret.
+    pub secret: String,
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key")
+    }
+}
+
+/// A token, which is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token {
+    /// What goes into `Authorization: Bearer`.
+    pub text: String,
+    /// How long it is good from when it was asked for.
+    pub lifetime: Duration,
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Token").field("lifetime", &self.lifetime).finish_non_exhaustive()
+    }
+}
+
+impl Token {
+    /// When it should be renewed: while there is a third of its life left, so that a target which
+    /// is slow under load has time to give another.
+    pub fn renew_after(&self) -> Duration {
+        self.lifetime.mul_f64(2.0 / 3.0).max(Duration::from_secs(1))
+    }
+}
+
+/// Why there is no token.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TokenError {
+    /// The target does not answer at all.
+    #[error("{url} gives no token: {why}")]
+    Unreachable {
+        /// Where it was asked for.
+        url: String,
+        /// Why.
+        why: String,
+    },
+    /// It answers something else.
+    #[error("{url} gives no token: {why}; check --key and --secret")]
+    Refused {
+        /// Where it was asked for.
+        url: String,
+        /// What it said.
+        why: String,
+    },
+}
+
+/// Where the target gives tokens: its discovery document's `urls.oauth`, or the usual place.
+pub fn path(caller: &Caller) -> String {
+    let prefix = &caller.target.prefix;
+    let root = if prefix.is_empty() { "/" } else { prefix };
+    let told = caller.send("GET", root, "Accept: application/json\r\n", b"").ok();
+    told.filter(|reply| reply.status == 200)
+        .and_then(|reply| discovered(&reply.body))
+        .unwrap_or_else(|| format!("{prefix}{USUAL_PATH}"))
+}
+
+/// The path of `urls.oauth`; a proxy may have another origin than the target knows of.
+fn discovered(body: &[u8]) -> Option<String> {
+    let document: Value = serde_json::from_slice(body).ok()?;
+    let url = document["urls"]["oauth"].as_str()?;
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let path = &rest[rest.find('/')?..];
+    path.bytes().all(|byte| byte.is_ascii_graphic()).then(|| path.to_owned())
+}
+
+/// Gets a token.
+///
+/// # Errors
+///
+/// The target does not answer, or gives none.
+pub fn get(caller: &Caller, path: &str, key: &Key) -> Result<Token, TokenError> {
+    let url = || {
+        let origin = caller.target.url();
+        format!("{}{path}", origin.trim_end_matches(&caller.target.prefix))
+    };
+    let pair = STANDARD.encode(format!("{}:{}", key.id, key.secret));
+    let head = format!(
+        "Authorization: Basic {pair}\r\nAccept: application/json\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\n"
+    );
+    let reply = caller
+        .send("POST", path, &head, b"grant_type=client_credentials")
+        .map_err(|error| TokenError::Unreachable { url: url(), why: words(&error) })?;
+    if !(200..300).contains(&reply.status) {
+        let why = format!("it answers {}{}", reply.status, said(&reply.body));
+        return Err(TokenError::Refused { url: url(), why });
+    }
+    read(&reply.body)
+        .ok_or_else(|| TokenError::Refused { url: url(), why: "its answer has none".into() })
+}
+
+fn read(body: &[u8]) -> Option<Token> {
+    let answer: Value = serde_json::from_slice(body).ok()?;
+    let text = answer["access_token"].as_str()?;
+    let seconds = answer["expires_in"].as_f64().filter(|seconds| (1.0..1e9).contains(seconds));
+    let is_token = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
+    is_token.then(|| Token {
+        text: text.into(),
+        lifetime: seconds.map_or(USUAL_LIFETIME, Duration::from_secs_f64),
+    })
+}
+
+/// The error that an answer names, if it does.
+fn said(body: &[u8]) -> String {
+    const SHOWN_MAX: usize = 200;
+    let answer: Value = serde_json::from_slice(body).unwrap_or_default();
+    let names = ["error_description", "error", "detail", "message"];
+    let text = names.iter().find_map(|name| answer[*name].as_str()).unwrap_or_default();
+    let text: String = text.chars().filter(|c| !c.is_control()).take(SHOWN_MAX).collect();
+    if text.is_empty() { text } else { format!(" ({text})") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_with_a_token_tells_how_long_it_is_good() {
+        let token = read(br#"{"access_token": "abc", "expires_in": 1800.0}"#).unwrap();
+        let unlimited = read(br#"{"access_token": "abc"}"#).unwrap();
+
+        assert_eq!((token.text.as_str(), token.lifetime.as_secs()), ("abc", 1800));
+        assert_eq!((token.renew_after().as_secs(), unlimited.lifetime), (1200, USUAL_LIFETIME));
+    }
+
+    #[test]
+    fn what_is_no_token_is_none() {
+        for body in ["", "{}", "abc", r#"{"access_token": ""}"#, r#"{"access_token": "a\r\nb: c"}"#]
+        {
+            assert_eq!(read(body.as_bytes()), None, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_discovery_document_tells_where_tokens_are() {
+        for (body, path) in [
+            (r#"{"urls": {"oauth": "https://h/WebApi/oauth/token"}}"#, Some("/WebApi/oauth/token")),
+            (r#"{"urls": {"oauth": "/oauth/token"}}"#, Some("/oauth/token")),
+            (r#"{"urls": {"oauth": "https://h"}}"#, None),
+            (r#"{"urls": {"oauth": "/a b"}}"#, None),
+            (r#"{"urls": {}}"#, None),
+            ("<html>", None),
+        ] {
+            assert_eq!(discovered(body.as_bytes()).as_deref(), path, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_told_in_the_targets_words() {
+        assert_eq!(said(br#"{"error": "invalid_client"}"#), " (invalid_client)");
+        assert_eq!(said(b"<html>"), "");
+    }
+
+    #[test]
+    fn neither_secret_nor_token_is_shown() {
+        let key = Key { id: "the-key".into(), secret: "the-secret".into() };
+        let token = Token { text: "the-token".into(), lifetime: USUAL_LIFETIME };
+
+        let shown = format!("{key:?} {token:?}");
+
+        assert!(!shown.contains("the-"), "{shown}");
+    }
+}
