@@ -14,5 +14,5 @@ mod watch;
 
 pub use sampler::{GENERATOR, MACHINE, Sampler, Seen};
 pub use spin::{reference, spin};
-pub use system::machine;
+pub use system::{Counts, machine};
 pub use watch::{Watch, What};

@@ -25,7 +25,7 @@ pub fn machine() -> Machine {
 /// Counts of the whole machine at one moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counts {
-    pub cpu: Cpu,
+    pub(super) cpu: Cpu,
     network: Network,
     load: Option<f64>,
     used_kb: Option<u64>,

@@ -1,0 +1,232 @@
+//! The search's hands: makes trials with an engine, and finds out what the engine can do.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use crate::capacity::{Ceiling, Driver, Event, Phase};
+use crate::engine::{
+    Answer, Engine, EngineError, Observed, Options, Protocol, Request, Source, StepFacts, Target,
+    Verdict,
+};
+use crate::host;
+use crate::null::Null;
+use crate::outcome::Outcome;
+use crate::record::Share;
+use crate::run::Interval;
+use crate::stage::{Arrivals, Stage};
+use crate::trial::{Ask, Host, Trial};
+
+/// Modelled clients of the self-check: enough to keep the generator busy.
+const CHECKING: u32 = 32;
+/// How long the self-check pulls as hard as it can, and how long it keeps to a schedule.
+const PULL: Duration = Duration::from_secs(4);
+const KEEP: Duration = Duration::from_secs(3);
+/// The rate that it keeps to, requests a second, if the generator can do four times as many.
+const KEPT_RATE: f64 = 5_000.0;
+
+/// What the self-check found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SelfCheck {
+    /// Requests a second against a server that does nothing.
+    pub ceiling: f64,
+    /// 99th percentile of the send lag at a rate that is easy to keep, in milliseconds.
+    pub lag_p99_ms: f64,
+    /// Score of the fixed piece of work, undisturbed.
+    pub spin_reference: f64,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+impl SelfCheck {
+    /// As the search wants it.
+    pub fn ceiling(&self) -> Ceiling {
+        Ceiling { rate: Some(self.ceiling), seconds: self.seconds }
+    }
+}
+
+/// Drives a server of our own that does nothing with as many threads as will be used.
+///
+/// # Errors
+///
+/// There is no port, or no room for an engine.
+pub fn check_self(threads: usize) -> Result<SelfCheck, EngineError> {
+    let begun = Instant::now();
+    let spin_reference = host::reference();
+    let null = Null::start().map_err(EngineError::System)?;
+    let options = Options {
+        target: Target::parse(&null.url())?,
+        protocol: Protocol::Http1,
+        connections: CHECKING,
+        timeout: Duration::from_secs(5),
+        drain: Duration::from_secs(5),
+        slack: Duration::ZERO,
+        threads,
+        from: vec![],
+        bins: false,
+        tls: None,
+    };
+    let sources = (0..threads).map(|_| Plain::new()).collect();
+    let mut engine = Engine::new(options, sources, Arc::new(AtomicBool::new(false)))?;
+    let pulled = engine.run(&[Stage::users(CHECKING, PULL)], Arrivals::Even, 0, &mut |_| {})?;
+    let ceiling = total(&pulled) as f64 / PULL.as_secs_f64();
+    let rate = KEPT_RATE.min(ceiling / 4.0).max(1.0);
+    let kept = engine.run(&[Stage::rate(rate, KEEP)], Arrivals::Even, 0, &mut |_| {})?;
+    let lag_p99_ms = kept.share.own_lag.value_at_quantile(0.99) as f64 / 1e3;
+    Ok(SelfCheck { ceiling, lag_p99_ms, spin_reference, seconds: begun.elapsed().as_secs_f64() })
+}
+
+fn total(observed: &Observed) -> u64 {
+    observed.share.stages.iter().map(|stage| stage.counts.requests.ok).sum()
+}
+
+/// Why trials end.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// The engine cannot go on.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// It was told to stop.
+    #[error("it was told to stop")]
+    Stopped,
+}
+
+/// Makes a search's trials, one after the other, over the same connections.
+pub struct Probe<'a, S: Source> {
+    engine: Engine<S>,
+    arrivals: Arrivals,
+    seed: u64,
+    spin_reference: f64,
+    stop: Arc<AtomicBool>,
+    tell: &'a mut dyn FnMut(&Event<'_>),
+    trials: u64,
+    plan: Vec<(Phase, Stage)>,
+    whole: Option<Observed>,
+}
+
+impl<'a, S: Source> Probe<'a, S> {
+    /// Trials with an engine that keeps bins. `stop` ends them, and the engine's runs.
+    pub fn new(
+        engine: Engine<S>,
+        arrivals: Arrivals,
+        seed: u64,
+        check: &SelfCheck,
+        stop: Arc<AtomicBool>,
+        tell: &'a mut dyn FnMut(&Event<'_>),
+    ) -> Self {
+        let spin_reference = check.spin_reference;
+        let (trials, plan, whole) = (0, vec![], None);
+        Self { engine, arrivals, seed, spin_reference, stop, tell, trials, plan, whole }
+    }
+
+    /// All trials as one run: a stage each, what they were for, and what was seen. Seconds between
+    /// trials are left out.
+    pub fn into_run(self) -> (Vec<(Phase, Stage)>, Option<Observed>) {
+        (self.plan, self.whole)
+    }
+
+    fn keep(&mut self, phase: Phase, stage: Stage, observed: Observed) {
+        self.plan.push((phase, stage));
+        match &mut self.whole {
+            None => self.whole = Some(observed),
+            Some(whole) => append(whole, observed),
+        }
+    }
+}
+
+impl<S: Source> Driver for Probe<'_, S> {
+    type Error = ProbeError;
+
+    fn trial(&mut self, phase: Phase, ask: Ask) -> Result<Trial, ProbeError> {
+        use std::sync::atomic::Ordering::Relaxed;
+
+        let begun = Instant::now();
+        let stage = Stage::rate(ask.rate, Duration::from_secs_f64(ask.seconds));
+        let before = host::spin();
+        let counts = host::Counts::read();
+        self.trials += 1;
+        let seed = self.seed.wrapping_add(self.trials);
+        let mut observed = self.engine.run(&[stage], self.arrivals, seed, &mut |_| {})?;
+        if self.stop.load(Relaxed) {
+            return Err(ProbeError::Stopped);
+        }
+        let steal_share = match (host::Counts::read(), counts) {
+            (Some(now), Some(then)) => now.steal_share(&then),
+            _ => 0.0,
+        };
+        let after = host::spin();
+        let spin_share = before.min(after) / self.spin_reference;
+        let mut trial = Trial::new(ask, &observed, Host { steal_share, spin_share });
+        trial.drain_s = (begun.elapsed().as_secs_f64() - ask.seconds).max(0.0);
+        if let Some(bins) = &mut observed.share.bins {
+            *bins = crate::record::Bins::default();
+        }
+        self.keep(phase, stage, observed);
+        Ok(trial)
+    }
+
+    fn tell(&mut self, event: &Event<'_>) {
+        (self.tell)(event);
+    }
+}
+
+/// Puts a run behind another, as if they were one.
+fn append(whole: &mut Observed, next: Observed) {
+    let start = whole.intervals.last().map_or(0.0, |last| last.at_s + 1.0);
+    let later = |interval: Interval| Interval { at_s: interval.at_s + start, ..interval };
+    whole.intervals.extend(next.intervals.into_iter().map(later));
+    let Share { stages, .. } = &next.share;
+    whole.share.stages.extend(stages.iter().cloned());
+    let rest = Share { stages: vec![], ..next.share };
+    whole.share.merge(&rest);
+    whole.cpu += next.cpu;
+    whole.busiest = whole.busiest.max(next.busiest);
+    whole.wall += next.wall;
+}
+
+/// Asks for one path.
+struct Plain(Vec<StepFacts>);
+
+impl Plain {
+    fn new() -> Self {
+        Self(vec![StepFacts {
+            name: "nothing".into(),
+            group: String::new(),
+            method: "GET".into(),
+            keeps_body: false,
+        }])
+    }
+}
+
+impl Source for Plain {
+    type Client = ();
+
+    fn steps(&self) -> &[StepFacts] {
+        &self.0
+    }
+
+    fn client(&mut self, _: u32) {}
+
+    fn next(&mut self, (): &mut (), request: &mut Request) -> usize {
+        request.path.push(b'/');
+        0
+    }
+
+    fn answered(&mut self, (): &mut (), _: usize, answer: &Answer<'_>) -> Verdict {
+        let ok = matches!(answer.outcome, Outcome::Status(200));
+        Verdict { ok, pause: Duration::ZERO }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_self_check_finds_what_this_generator_can_do() {
+        let found = check_self(1).unwrap();
+
+        assert!(found.ceiling > 1000.0, "{found:?}");
+        assert!(found.spin_reference > 0.0);
+    }
+}

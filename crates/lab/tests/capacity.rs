@@ -1,0 +1,91 @@
+//! The search against a real server whose capacity is planted: short trials, so a coarse level.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use homeroom_lab::capacity::{self, Constants, Phase, Verdict};
+use homeroom_lab::echo::{Capacity, Echo, Options as EchoOptions};
+use homeroom_lab::engine::{
+    Answer, Engine, Options, Protocol, Request, Source, StepFacts, Target, Verdict as Judged,
+};
+use homeroom_lab::outcome::Outcome;
+use homeroom_lab::probe::{Probe, check_self};
+use homeroom_lab::stage::Arrivals;
+
+struct Asking(Vec<StepFacts>);
+
+impl Source for Asking {
+    type Client = ();
+
+    fn steps(&self) -> &[StepFacts] {
+        &self.0
+    }
+
+    fn client(&mut self, _: u32) {}
+
+    fn next(&mut self, (): &mut (), request: &mut Request) -> usize {
+        request.path.push(b'/');
+        0
+    }
+
+    fn answered(&mut self, (): &mut (), _: usize, answer: &Answer<'_>) -> Judged {
+        Judged { ok: answer.outcome == Outcome::Status(200), pause: Duration::ZERO }
+    }
+}
+
+#[test]
+fn a_planted_capacity_is_found_or_the_verdict_says_why_not() {
+    let planted = 300.0;
+    let capacity =
+        Capacity { rate: planted, workers: 2, spread: 0.5, queue: Duration::from_secs(2), seed: 1 };
+    let echo =
+        Echo::start(EchoOptions { capacity: Some(capacity), ..EchoOptions::plain() }).unwrap();
+    let options = Options {
+        target: Target::parse(&echo.url()).unwrap(),
+        protocol: Protocol::Http1,
+        connections: 1000,
+        timeout: Duration::from_secs(10),
+        drain: Duration::from_secs(10),
+        slack: Duration::ZERO,
+        threads: 1,
+        from: vec![],
+        bins: true,
+        tls: None,
+    };
+    let asking = StepFacts {
+        name: "ask".into(),
+        group: String::new(),
+        method: "GET".into(),
+        keeps_body: false,
+    };
+    let stop = Arc::default();
+    let engine = Engine::new(options, vec![Asking(vec![asking])], Arc::clone(&stop)).unwrap();
+    let check = check_self(1).unwrap();
+    let constants = Constants {
+        budget_s: 45.0,
+        start_rate: 100.0,
+        bracket_s: 2.0,
+        narrow_s: 3.0,
+        narrow_s_max: 6.0,
+        hold_s: 4.0,
+        window_s: 3.0,
+        width: 0.1,
+        ..Constants::default()
+    };
+    let mut told = vec![];
+    let mut tell = |event: &capacity::Event<'_>| told.push(format!("{event:?}"));
+
+    let mut probe = Probe::new(engine, Arrivals::Poisson, 1, &check, stop, &mut tell);
+    let found = capacity::find(&constants, check.ceiling(), &mut probe).unwrap();
+    let (plan, whole) = probe.into_run();
+
+    let off = (found.stable.rate / planted - 1.0).abs();
+    assert!(off < 0.25 || found.verdict != Verdict::Clean, "{found:?}");
+    assert!(!told.is_empty());
+    let whole = whole.unwrap();
+    assert_eq!(whole.share.stages.len(), plan.len());
+    assert!(plan.iter().any(|(phase, _)| *phase == Phase::Bracket));
+    let due: u64 = whole.intervals.iter().map(|second| second.due).sum();
+    let seen: u64 = whole.share.stages.iter().map(|stage| stage.counts.requests.total).sum();
+    assert_eq!(due, seen, "every request that was due is counted");
+}
