@@ -17,6 +17,7 @@ mod null;
 pub mod outcome;
 pub mod probe;
 pub mod record;
+pub mod report;
 pub mod run;
 pub mod scenario;
 pub mod stage;

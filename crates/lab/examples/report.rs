@@ -1,0 +1,40 @@
+//! Writes reports of made-up runs into a folder, for people and browsers to look at:
+//! `cargo run -p homeroom-lab --example report -- FOLDER`.
+
+#[path = "../tests/made_up/mod.rs"]
+mod made_up;
+
+use std::path::Path;
+
+use homeroom_lab::report::{Paint, Report, html, samples, summary, transactional};
+
+fn main() -> std::io::Result<()> {
+    let folder = std::env::args().nth(1).unwrap_or_else(|| "target/reports".into());
+    let folder = Path::new(&folder);
+    std::fs::create_dir_all(folder)?;
+    let search = made_up::search();
+    let (held, stages) = (made_up::held(), made_up::stages());
+    let profiles =
+        [("healthy, at 70 % of stable", &held), ("unhealthy, at 130 % of stable", &stages)];
+    let runs = [
+        ("few", made_up::few()),
+        ("stages", stages.clone()),
+        ("long", made_up::long()),
+        ("hostile", made_up::hostile()),
+    ];
+    for (name, run) in &runs {
+        write(folder, name, &Report::of(run))?;
+    }
+    let capacity = Report { search: Some(&search), profiles: &profiles, ..Report::of(&stages) };
+    write(folder, "capacity", &capacity)
+}
+
+fn write(folder: &Path, name: &str, report: &Report) -> std::io::Result<()> {
+    std::fs::write(folder.join(format!("{name}.html")), html(report))?;
+    for table in [samples(report.run), transactional(report.run)] {
+        std::fs::write(folder.join(format!("{name}-{}.md", table.id)), table.markdown())?;
+        std::fs::write(folder.join(format!("{name}-{}.csv", table.id)), table.csv())?;
+    }
+    println!("{name}\n{}", summary(report, Paint::Plain));
+    Ok(())
+}

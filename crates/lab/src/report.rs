@@ -1,0 +1,45 @@
+//! Reports: what a run or a search gave, as text, as tables and as one page that needs no network.
+//!
+//! All of it is made of values and is a value; callers write files. Whatever comes from outside
+//! (names of scenarios, steps and servers, addresses, the command line) is text in each form.
+
+mod chart;
+mod markup;
+mod page;
+mod published;
+mod search;
+mod server;
+mod summary;
+mod table;
+mod thin;
+mod verdict;
+mod words;
+
+pub use page::html;
+pub use published::{SAMPLES_COLUMNS, samples, transactional};
+pub use search::{Level, Levels, Search, Tried, TriedAs};
+pub use summary::{Paint, summary};
+pub use table::{Cell, Part, Table};
+pub use verdict::{Finding, Judgement, StageVerdict, Verdict, judge};
+
+use crate::run::RunFile;
+
+/// What a report is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Report<'a> {
+    /// The run; of a search, all its trials.
+    pub run: &'a RunFile,
+    /// What a search for the capacity found.
+    pub search: Option<&'a Search>,
+    /// Further runs, with what they show: below capacity, above it.
+    pub profiles: &'a [(&'a str, &'a RunFile)],
+    /// Further tables, for instance of a comparison or of a gate.
+    pub tables: &'a [Table],
+}
+
+impl<'a> Report<'a> {
+    /// The report of a run alone.
+    pub fn of(run: &'a RunFile) -> Self {
+        Self { run, search: None, profiles: &[], tables: &[] }
+    }
+}

@@ -1,0 +1,158 @@
+//! One value against another: a dot each.
+
+use super::super::markup::Markup;
+use super::super::table::{Cell, Part, Table};
+use super::super::words;
+use super::{Frame, Key, Plot, Sample, number};
+
+/// A chart of dots.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scatter {
+    /// What is around.
+    pub frame: Frame,
+    /// The dots, the last ones above the others.
+    pub dots: Vec<Dots>,
+    /// Headings of the data: the dot's name, x and y.
+    pub headings: [String; 3],
+}
+
+/// Dots that look alike.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dots {
+    /// What they are.
+    pub name: String,
+    /// How they look.
+    pub shape: Shape,
+    /// Whether a line leads from one to the next.
+    pub joined: bool,
+    /// The dots.
+    pub each: Vec<Dot>,
+}
+
+/// One dot.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dot {
+    /// What it is.
+    pub name: String,
+    /// What is beside it in the drawing; empty for nothing.
+    pub label: String,
+    /// Its place.
+    pub x: f64,
+    /// See `x`.
+    pub y: f64,
+}
+
+/// How a dot looks: shapes, so that they are told apart without colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// A filled circle.
+    Circle,
+    /// A small, faint circle, for many.
+    Speck,
+    /// A hollow triangle.
+    Triangle,
+    /// A cross: it failed.
+    Cross,
+    /// A hollow diamond: it does not count.
+    Diamond,
+}
+
+impl Shape {
+    fn look(self) -> &'static str {
+        match self {
+            Self::Circle => "dot circle",
+            Self::Speck => "dot speck",
+            Self::Triangle => "dot triangle",
+            Self::Cross => "dot cross",
+            Self::Diamond => "dot diamond",
+        }
+    }
+
+    /// Its outline around a place.
+    fn path(self, x: f64, y: f64) -> String {
+        let (x, y) = (number(x), number(y));
+        match self {
+            Self::Circle => format!("M{x} {y}m-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0"),
+            Self::Speck => format!("M{x} {y}m-2 0a2 2 0 1 0 4 0a2 2 0 1 0 -4 0"),
+            Self::Triangle => format!("M{x} {y}m0 -6l6 10h-12z"),
+            Self::Cross => format!("M{x} {y}m-5 -5l10 10m0 -10l-10 10"),
+            Self::Diamond => format!("M{x} {y}m0 -6l6 6l-6 6l-6 -6z"),
+        }
+    }
+}
+
+impl Scatter {
+    /// Writes the figure.
+    pub fn figure(&self, page: &mut Markup) {
+        let seen = self.dots.iter().filter(|dots| !dots.each.is_empty());
+        let keys: Vec<Key> = seen.map(key).collect();
+        self.frame.figure(page, &keys, &self.data(), |m, plot| self.draw(m, plot));
+    }
+
+    fn draw(&self, page: &mut Markup, plot: &Plot) {
+        for dots in self.dots.iter().filter(|dots| dots.joined) {
+            let places = dots.each.iter().enumerate().map(|(nth, dot)| {
+                let step = if nth == 0 { 'M' } else { 'L' };
+                format!("{step}{} {}", number(plot.x(dot.x)), number(plot.y(dot.y)))
+            });
+            let path: String = places.collect();
+            let class = format!("join {}", dots.shape.look());
+            page.void("path", &[("class", &class), ("d", &path)]);
+        }
+        for dots in &self.dots {
+            for dot in &dots.each {
+                let path = dots.shape.path(plot.x(dot.x), plot.y(dot.y));
+                page.element("path", &[("class", dots.shape.look()), ("d", &path)], |m| {
+                    m.leaf("title", &[], &self.says(dots, dot));
+                });
+            }
+        }
+        self.labels(page, plot);
+    }
+
+    /// Names beside dots; one that would cover another is left to the data.
+    fn labels(&self, page: &mut Markup, plot: &Plot) {
+        let mut taken: Vec<(f64, f64, f64)> = vec![];
+        for dot in self.dots.iter().flat_map(|dots| &dots.each).filter(|dot| !dot.label.is_empty())
+        {
+            let wide = dot.label.chars().count() as f64 * super::LETTER;
+            let (x, y) = (plot.x(dot.x) - wide / 2.0, plot.y(dot.y) - 10.0);
+            let covers = |other: &(f64, f64, f64)| {
+                (other.1 - y).abs() < 14.0 && x < other.0 + other.2 && other.0 < x + wide
+            };
+            if !taken.iter().any(covers) {
+                taken.push((x, y, wide));
+                super::label(page, "start", (x, y), &dot.label);
+            }
+        }
+    }
+
+    fn says(&self, dots: &Dots, dot: &Dot) -> String {
+        let [_, x, y] = &self.headings;
+        let (at_x, at_y) = (words::figure(dot.x), words::figure(dot.y));
+        format!("{}: {}\n{x}: {at_x}\n{y}: {at_y}", dots.name, words::name(&dot.name))
+    }
+
+    fn data(&self) -> Table {
+        let parts = self.dots.iter().map(|dots| Part {
+            heading: dots.name.clone(),
+            rows: (dots.each.iter())
+                .map(|dot| {
+                    vec![Cell::Text(dot.name.clone()), Cell::Figure(dot.x), Cell::Figure(dot.y)]
+                })
+                .collect(),
+        });
+        Table {
+            id: format!("{}-data", self.frame.id),
+            caption: format!("{}: each dot", self.frame.title),
+            columns: self.headings.to_vec(),
+            parts: parts.filter(|part| !part.rows.is_empty()).collect(),
+            notes: vec![],
+        }
+    }
+}
+
+fn key(dots: &Dots) -> Key {
+    let sample = Sample::Path(dots.shape.path(14.0, 6.0));
+    Key { name: dots.name.clone(), look: dots.shape.look().into(), sample }
+}

@@ -1,0 +1,253 @@
+//! The first screen: the answer, its figures, and whether it can be relied on.
+
+use super::super::markup::Markup;
+use super::super::search::{Level, Search, TriedAs};
+use super::super::verdict::{self, Finding, Judgement, StageVerdict, Verdict};
+use super::super::{Report, published, words};
+use crate::run::RunFile;
+
+/// Most stages that are shown one by one on the first screen.
+const STAGES_SHOWN_MAX: usize = 12;
+
+const CHECK: &str = "M5 13l5 5L20 7";
+const CROSS: &str = "M6 6l12 12M18 6L6 18";
+const PARTLY: &str = "M5 12h14";
+const QUESTION: &str = "M8 9a4 4 0 1 1 5.5 3.7c-1 .5-1.5 1.1-1.5 2.3M12 19v.5";
+
+/// Writes the banner.
+pub fn write(page: &mut Markup, report: &Report, verdict: &Verdict, headline: &str) {
+    let run = report.run;
+    let (look, sign, word) = match report.search {
+        Some(search) => searched(search),
+        None => judged(verdict.judgement),
+    };
+    page.element("header", &[("class", &format!("hero {look}"))], |m| {
+        m.element("p", &[("class", "kicker")], |m| {
+            m.outside(&words::name(&run.scenario));
+            m.text(" against ");
+            m.outside(&words::name(&run.target));
+            m.text(", ");
+            m.outside(&words::name(&run.started));
+        });
+        m.element("h1", &[], |m| {
+            icon(m, sign, word);
+            m.text(" ");
+            m.leaf("span", &[], headline);
+        });
+        if let Some(search) = report.search {
+            m.leaf("p", &[("class", "lead")], &search_lead(search));
+            levels(m, search);
+        } else {
+            m.leaf("p", &[("class", "lead")], &lead(run, verdict));
+            stages(m, run, &verdict.stages);
+            tiles(m, run);
+        }
+        m.element("ul", &[("class", "findings"), ("aria-label", "Whether to rely on it")], |m| {
+            finding(m, "Generator", &verdict.generator);
+            finding(m, "Host", &verdict.host);
+            finding(m, "Connections", &verdict.connections);
+            finding(m, "Requests", &verdict.samples);
+        });
+        contents(m, report);
+    });
+    page.line();
+}
+
+fn judged(judgement: Judgement) -> (&'static str, &'static str, &'static str) {
+    match judgement {
+        Judgement::Held => ("held", CHECK, "Held:"),
+        Judgement::Partly => ("partly", PARTLY, "Partly held:"),
+        Judgement::NotHeld => ("not-held", CROSS, "Not held:"),
+        Judgement::NotJudged => ("not-judged", QUESTION, "Not judged:"),
+    }
+}
+
+fn searched(search: &Search) -> (&'static str, &'static str, &'static str) {
+    match (search.spoilt.is_empty(), search.levels.stable) {
+        (true, Some(_)) => judged(Judgement::Held),
+        (true, None) => judged(Judgement::NotHeld),
+        (false, _) => judged(Judgement::NotJudged),
+    }
+}
+
+fn lead(run: &RunFile, verdict: &Verdict) -> String {
+    if run.requests.total == 0 {
+        return "No request was due; there is nothing to judge.".into();
+    }
+    let why: Vec<String> = (verdict.stages.iter().filter(|stage| !stage.held()))
+        .take(2)
+        .map(|stage| format!("At {}: {}.", stage.load, stage.why_not.join(", ")))
+        .collect();
+    if why.is_empty() {
+        let times = &run.response_ms;
+        format!(
+            "Mean response {}; 99 % of {} were answered within {}.",
+            words::time_ms(times.mean),
+            words::some(run.requests.total, "request"),
+            words::time_ms(times.p99)
+        )
+    } else {
+        why.join(" ")
+    }
+}
+
+fn search_lead(search: &Search) -> String {
+    let void = search.tried.iter().filter(|tried| tried.ended == TriedAs::Void).count();
+    let trials = words::some(u64::try_from(search.tried.len()).unwrap_or(u64::MAX), "trial");
+    match search.levels.stable {
+        Some(Level { low, high, .. }) => format!(
+            "The true value lies between {} and {}. From {trials}, {void} of them void.",
+            words::figure(low),
+            words::figure(high)
+        ),
+        None => format!("No rate passed. From {trials}, {void} of them void."),
+    }
+}
+
+fn tiles(page: &mut Markup, run: &RunFile) {
+    let seconds: f64 = run.stages.iter().map(|stage| stage.seconds).sum();
+    let rate = published::answers(&run.outcomes) as f64 / seconds.max(1e-9);
+    let failed = words::share(run.requests.failed, run.requests.total);
+    let times = &run.response_ms;
+    let shown = [
+        ("Requests", words::count(run.requests.total), words::duration(seconds.round())),
+        ("Responses", format!("{}/s", words::figure(rate)), "mean of the run".into()),
+        ("Failed", words::percent(failed), words::some(run.requests.failed, "request")),
+        ("Mean", words::time_ms(times.mean), format!("median {}", words::time_ms(times.p50))),
+        ("p99", words::time_ms(times.p99), format!("p95 {}", words::time_ms(times.p95))),
+        ("Greatest", words::time_ms(times.max), format!("p99.9 {}", words::time_ms(times.p99_9))),
+    ];
+    page.element("dl", &[("class", "tiles")], |m| {
+        for (name, value, more) in shown {
+            m.element("div", &[], |m| {
+                m.leaf("dt", &[], name);
+                m.leaf("dd", &[("class", "big")], &value);
+                m.leaf("dd", &[], &more);
+            });
+        }
+    });
+}
+
+fn stages(page: &mut Markup, run: &RunFile, verdicts: &[StageVerdict]) {
+    if verdicts.len() < 2 {
+        return;
+    }
+    if verdicts.len() > STAGES_SHOWN_MAX {
+        let held = verdicts.iter().filter(|verdict| verdict.held()).count();
+        let says = format!("{held} of {} stages were held; each has a row below.", verdicts.len());
+        page.leaf("p", &[("class", "lead")], &says);
+        return;
+    }
+    page.element("ol", &[("class", "stages"), ("aria-label", "Stages")], |m| {
+        for (stage, verdict) in run.stages.iter().zip(verdicts) {
+            let (look, sign, word) =
+                judged(if verdict.held() { Judgement::Held } else { Judgement::NotHeld });
+            m.element("li", &[("class", look)], |m| {
+                m.element("span", &[("class", "load")], |m| {
+                    icon(m, sign, word);
+                    m.text(" ");
+                    m.text(&verdict::short_load(&stage.stage.load));
+                });
+                let mean = words::time_ms(stage.response_ms.mean);
+                let says = if verdict.held() {
+                    format!("mean {mean}")
+                } else {
+                    verdict.why_not.join(", ")
+                };
+                m.leaf("span", &[], &says);
+            });
+        }
+    });
+}
+
+fn levels(page: &mut Markup, search: &Search) {
+    let top = search.levels.named().into_iter().filter_map(|(_, _, level)| level);
+    let top = top.map(|level| level.high.max(level.rate)).fold(0.0, f64::max);
+    page.element("dl", &[("class", "levels")], |m| {
+        for (name, meaning, level) in search.levels.named() {
+            m.element("div", &[("class", &name.to_lowercase())], |m| {
+                m.leaf("dt", &[], name);
+                let Some(level) = level else {
+                    m.leaf("dd", &[("class", "big")], "not found");
+                    m.leaf("dd", &[], meaning);
+                    return;
+                };
+                m.leaf("dd", &[("class", "big")], &format!("{}/s", words::figure(level.rate)));
+                m.element("dd", &[("class", "interval")], |m| {
+                    m.text(&format!(
+                        "{} to {}",
+                        words::figure(level.low),
+                        words::figure(level.high)
+                    ));
+                    gauge(m, level, top);
+                });
+                m.leaf("dd", &[], meaning);
+            });
+        }
+    });
+}
+
+/// A bar from zero to the rate, with its interval, on the scale of all levels.
+fn gauge(page: &mut Markup, level: Level, top: f64) {
+    let place = |rate: f64| 300.0 * (rate / top.max(1e-9)).clamp(0.0, 1.0);
+    let text = |value: f64| format!("{value:.1}");
+    let svg = [("viewBox", "0 0 300 14"), ("aria-hidden", "true"), ("class", "gauge")];
+    page.element("svg", &svg, |m| {
+        let whole = [("class", "rail"), ("y", "5"), ("width", "300"), ("height", "4")];
+        m.void("rect", &whole);
+        let width = text(place(level.rate));
+        m.void("rect", &[("class", "bar"), ("y", "3"), ("width", &width), ("height", "8")]);
+        let (low, high) = (place(level.low), place(level.high));
+        let (x, width) = (text(low), text((high - low).max(2.0)));
+        let range = [("class", "range"), ("x", x.as_str()), ("y", "0"), ("width", &width)];
+        m.element("rect", &[&range[..], &[("height", "14")]].concat(), |_| {});
+    });
+}
+
+fn finding(page: &mut Markup, name: &str, finding: &Finding) {
+    let look = if finding.good { "good" } else { "bad" };
+    page.element("li", &[("class", look)], |m| {
+        let (sign, word) = if finding.good { (CHECK, "Good:") } else { (CROSS, "Attention:") };
+        icon(m, sign, word);
+        m.element("span", &[], |m| {
+            m.leaf("strong", &[], &format!("{name}: {}", finding.says));
+            m.leaf("span", &[("class", "because")], &finding.because);
+        });
+    });
+}
+
+fn contents(page: &mut Markup, report: &Report) {
+    let mut parts: Vec<(String, String)> =
+        [("load", "Throughput"), ("time", "Over time"), ("outcomes", "Outcomes")]
+            .map(|(id, name)| (id.into(), name.into()))
+            .to_vec();
+    let profiles = report.profiles.iter().enumerate();
+    parts.extend(
+        profiles.map(|(nth, (name, _))| (format!("profile-{}", nth + 1), words::name(name))),
+    );
+    parts.push(("tables".into(), "Tables".into()));
+    let tables = report.tables.iter();
+    parts
+        .extend(tables.map(|table| (format!("{}-section", table.id), words::name(&table.caption))));
+    if !report.run.steps.is_empty() {
+        parts.push(("resources".into(), "Resources".into()));
+    }
+    parts.extend(
+        [("server", "Server"), ("facts", "How it was made")]
+            .map(|(id, name)| (id.to_owned(), name.to_owned())),
+    );
+    page.element("nav", &[("aria-label", "Contents")], |m| {
+        m.element("ul", &[], |m| {
+            for (id, name) in &parts {
+                m.element("li", &[], |m| m.leaf("a", &[("href", &format!("#{id}"))], name));
+            }
+        });
+    });
+}
+
+/// A sign, and a word for those who do not see it.
+fn icon(page: &mut Markup, path: &str, word: &str) {
+    let svg = [("viewBox", "0 0 24 24"), ("class", "icon"), ("aria-hidden", "true")];
+    page.element("svg", &svg, |m| m.void("path", &[("d", path)]));
+    page.leaf("span", &[("class", "unseen")], word);
+}

@@ -1,0 +1,158 @@
+//! Throughput against response time, with the levels that a search found.
+
+use super::super::chart::{Across, Axis, Dot, Dots, Frame, Mark, Scatter, Shape};
+use super::super::markup::Markup;
+use super::super::search::{Search, TriedAs};
+use super::super::table::{Cell, Part, Table};
+use super::super::{Report, published, thin, verdict, words};
+use crate::run::RunFile;
+
+/// Of more stages than these the dots have no names beside them.
+const STAGES_NAMED_MAX: usize = 16;
+
+/// Writes the chart and, for a search, its trials.
+pub fn write(page: &mut Markup, report: &Report) {
+    let dots = match report.search {
+        Some(search) => trials(search),
+        None => stages(report.run),
+    };
+    let places = || dots.iter().flat_map(|dots| &dots.each);
+    let greatest_x = places().map(|dot| dot.x).fold(0.0, f64::max);
+    let levels = report.search.map(|search| search.levels.named()).unwrap_or_default();
+    let greatest_x = levels
+        .iter()
+        .filter_map(|(_, _, level)| *level)
+        .fold(greatest_x, |most, level| most.max(level.rate));
+    let times = || places().map(|dot| dot.y).filter(|y| y.is_finite() && *y > 0.0);
+    let (least, greatest) =
+        (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max).max(1e-3));
+    let mut marks: Vec<Mark> = levels
+        .iter()
+        .filter_map(|(name, _, level)| {
+            let level = (*level)?;
+            let look = match *name {
+                "Stable" => "stable",
+                "Burst" => "burst",
+                _ => "failure",
+            };
+            let name = format!("{name} {}", words::figure(level.rate));
+            Some(Mark { at: Across::X(level.rate), name, look })
+        })
+        .collect();
+    let y = Axis::times("response time", least, greatest);
+    if y.high() >= verdict::MEAN_MS_MAX {
+        marks.push(Mark {
+            at: Across::Y(verdict::MEAN_MS_MAX),
+            name: "limit 1 s".into(),
+            look: "limit",
+        });
+    }
+    let says = match report.search {
+        Some(_) => {
+            "Each dot is a trial: where the dots rise steeply, the server is at its end. \
+             The vertical lines are the three levels."
+        }
+        None => {
+            "A joined dot is a stage, a speck a second of the run: where they rise steeply, the \
+             server is at its end."
+        }
+    };
+    let frame = Frame {
+        id: "load-chart".into(),
+        title: "Response time by throughput".into(),
+        says: says.into(),
+        x: Axis::from_zero("answers a second", greatest_x),
+        y,
+        marks,
+        small: false,
+    };
+    let headings = ["What", "Answers/s", "Response time ms"].map(String::from);
+    Scatter { frame, dots, headings }.figure(page);
+    if let Some(search) = report.search {
+        table(search).html(page);
+        for remark in &search.remarks {
+            page.element("p", &[], |m| m.outside(&words::cut(remark, 600)));
+        }
+    }
+}
+
+fn stages(run: &RunFile) -> Vec<Dots> {
+    let slices = thin::slices(run.intervals.len(), thin::SLICES_MAX);
+    let seconds = slices.into_iter().filter_map(|slice| {
+        let first = run.intervals.get(slice.start)?;
+        let part = &run.intervals[slice];
+        let answered: u64 = part.iter().map(|interval| interval.answered).sum();
+        let mean = thin::slice(part.iter().map(|of| (of.mean_ms, of.answered as f64)))?;
+        let (x, name) = (answered as f64 / part.len() as f64, words::clock(first.at_s));
+        Some(Dot { name: format!("from {name}"), label: String::new(), x, y: mean.mean })
+    });
+    let stage = |at: usize, y: f64, label: bool| {
+        let stage = &run.stages[at];
+        let load = verdict::load(&stage.stage.load);
+        let x = published::answers(&stage.outcomes) as f64 / stage.seconds.max(1e-9);
+        let label = if label { verdict::short_load(&stage.stage.load) } else { String::new() };
+        Dot { name: load, label, x, y }
+    };
+    let sent = || {
+        let all = run.stages.iter().take(published::STAGES_MAX).enumerate();
+        all.filter(|(_, stage)| stage.requests.total > 0)
+    };
+    let named = run.stages.len() <= STAGES_NAMED_MAX;
+    let p99 = sent().map(|(at, of)| stage(at, of.response_ms.p99, false)).collect();
+    let mean = sent().map(|(at, of)| stage(at, of.response_ms.mean, named)).collect();
+    let dots =
+        |name: &str, shape, joined, dots| Dots { name: name.into(), shape, joined, each: dots };
+    vec![
+        dots("a second (mean)", Shape::Speck, false, seconds.collect()),
+        dots("stage, p99", Shape::Triangle, true, p99),
+        dots("stage, mean", Shape::Circle, true, mean),
+    ]
+}
+
+fn trials(search: &Search) -> Vec<Dots> {
+    let of = |ended: TriedAs, shape| {
+        let dots = search.tried.iter().filter(|tried| tried.ended == ended);
+        let dots = dots.map(|tried| Dot {
+            name: format!("{} at {}/s", tried.phase, words::figure(tried.rate)),
+            label: String::new(),
+            x: tried.goodput,
+            y: tried.mean_ms,
+        });
+        Dots {
+            name: format!("trial, {}", ended.word()),
+            shape,
+            joined: false,
+            each: dots.collect(),
+        }
+    };
+    vec![
+        of(TriedAs::Void, Shape::Diamond),
+        of(TriedAs::Failed, Shape::Cross),
+        of(TriedAs::Held, Shape::Circle),
+    ]
+}
+
+fn table(search: &Search) -> Table {
+    let rows = search.tried.iter().enumerate().map(|(at, tried)| {
+        vec![
+            Cell::Text((at + 1).to_string()),
+            Cell::Text(tried.phase.clone()),
+            Cell::Figure(tried.rate),
+            Cell::Figure(tried.goodput),
+            Cell::Figure(tried.mean_ms),
+            Cell::Figure(tried.p95_ms),
+            Cell::Percent(tried.failed_share),
+            Cell::Text(tried.ended.word().into()),
+            Cell::Text(tried.why.clone()),
+        ]
+    });
+    let columns =
+        ["Trial", "Phase", "Asked/s", "Good/s", "Mean ms", "p95 ms", "Not ok %", "Result", "Why"];
+    Table {
+        id: "trials".into(),
+        caption: "Trials".into(),
+        columns: columns.map(String::from).to_vec(),
+        parts: vec![Part { heading: String::new(), rows: rows.collect() }],
+        notes: vec![],
+    }
+}

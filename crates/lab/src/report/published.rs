@@ -1,0 +1,203 @@
+//! The tables in the published form: columns as others print them, so that figures stand side by
+//! side.
+
+use crate::outcome::{self, Outcomes};
+use crate::run::{Latency, Requests, RunFile, StageResult};
+
+use super::server::{self, Place};
+use super::table::{Cell, Part, Table};
+use super::verdict;
+use super::words::{self, share};
+
+/// The columns of [`samples`] after the label, in their order.
+pub const SAMPLES_COLUMNS: [&str; 11] = [
+    "Samples",
+    "Error %",
+    "Throughput",
+    "Average",
+    "Std dev",
+    "p75",
+    "p90",
+    "p95",
+    "p98",
+    "p99",
+    "p99.9",
+];
+
+/// Most stages that get a row.
+pub const STAGES_MAX: usize = 500;
+/// Most steps that get a row.
+pub const STEPS_MAX: usize = 2_500;
+
+/// The table with the columns of [`SAMPLES_COLUMNS`]: the run, each stage, each step.
+pub fn samples(run: &RunFile) -> Table {
+    let seconds: f64 = run.stages.iter().map(|stage| stage.seconds).sum();
+    let row = |label: String, of: Requests, outcomes: &Outcomes, seconds, response: &Latency| {
+        samples_row(label, of, outcomes, seconds, response)
+    };
+    let total = vec![row("Total".into(), run.requests, &run.outcomes, seconds, &run.response_ms)];
+    let stages = run.stages.iter().take(STAGES_MAX).enumerate().map(|(at, stage)| {
+        let label = format!("{}: {}", at + 1, verdict::short_load(&stage.stage.load));
+        row(label, stage.requests, &stage.outcomes, stage.seconds, &stage.response_ms)
+    });
+    let steps = run.steps.iter().take(STEPS_MAX).map(|step| {
+        let label = if step.group.is_empty() || step.name.contains(&step.group) {
+            step.name.clone()
+        } else {
+            format!("{}: {}", step.group, step.name)
+        };
+        row(label, step.requests, &step.outcomes, seconds, &step.response_ms)
+    });
+    let mut parts = vec![Part { heading: "The run".into(), rows: total }];
+    parts.push(Part { heading: "Stages".into(), rows: stages.collect() });
+    parts.push(Part { heading: "Steps".into(), rows: steps.collect() });
+    parts.retain(|part| !part.rows.is_empty());
+    let mut columns = vec![String::new()];
+    columns.extend(SAMPLES_COLUMNS.map(String::from));
+    Table {
+        id: "samples".into(),
+        caption: "Samples, errors, throughput and response times".into(),
+        columns,
+        parts,
+        notes: samples_notes(run),
+    }
+}
+
+fn samples_row(
+    label: String,
+    of: Requests,
+    outcomes: &Outcomes,
+    seconds: f64,
+    response: &Latency,
+) -> Vec<Cell> {
+    let mut row = vec![
+        Cell::Text(label),
+        Cell::Count(of.total),
+        Cell::Percent(share(of.failed, of.total)),
+        per_second(answers(outcomes), seconds),
+    ];
+    let Latency { mean, sd, p75, p90, p95, p98, p99, p99_9, .. } = *response;
+    row.extend([mean, sd, p75, p90, p95, p98, p99, p99_9].map(Cell::Figure));
+    row
+}
+
+fn samples_notes(run: &RunFile) -> Vec<(&'static str, String)> {
+    let mut notes = vec![
+        ("Samples", "requests that were due; none is left out".into()),
+        ("Error %", FAILED.into()),
+        ("Throughput", "answers of any status a second, over the time in which was sent".into()),
+        (
+            "Average, Std dev, p75 to p99.9",
+            "response time in milliseconds, from the moment that was intended to the end of the \
+             answer; a request without an answer counts with the time after which it was given up"
+                .into(),
+        ),
+    ];
+    let left_out =
+        run.stages.len().saturating_sub(STAGES_MAX) + run.steps.len().saturating_sub(STEPS_MAX);
+    if left_out > 0 {
+        notes.push(("Left out", format!("{left_out} rows; the run file has them all")));
+    }
+    notes
+}
+
+/// The transactional table: a row a stage, how its requests ended, and what the server used.
+pub fn transactional(run: &RunFile) -> Table {
+    let mut columns = vec![
+        "Stage",
+        "Load",
+        "Duration",
+        "Requests/s",
+        "Responses/s",
+        "Mean ms",
+        "95 % ms",
+        "Max ms",
+    ];
+    columns.extend(outcome::CLASSES.iter().map(|(class, _)| *class));
+    columns.extend(["Outage %", "Error %"]);
+    columns.extend(server::COLUMNS.iter().map(|(heading, _, _)| *heading));
+    let rows = run.stages.iter().take(STAGES_MAX).enumerate();
+    let rows = rows.map(|(at, stage)| transactional_row(run, at + 1, stage)).collect();
+    Table {
+        id: "transactional".into(),
+        caption: "Stages: load, response, outcome, server".into(),
+        columns: columns.into_iter().map(String::from).collect(),
+        parts: vec![Part { heading: String::new(), rows }],
+        notes: transactional_notes(run),
+    }
+}
+
+fn transactional_row(run: &RunFile, number: usize, stage: &StageResult) -> Vec<Cell> {
+    let total = stage.requests.total;
+    let mut row = vec![
+        Cell::Text(number.to_string()),
+        Cell::Text(verdict::load(&stage.stage.load)),
+        Cell::Text(words::duration(stage.stage.duration.as_secs_f64())),
+        per_second(total, stage.seconds),
+        per_second(answers(&stage.outcomes), stage.seconds),
+        Cell::Figure(stage.response_ms.mean),
+        Cell::Figure(stage.response_ms.p95),
+        Cell::Figure(stage.response_ms.max),
+    ];
+    row.extend(outcome::by_class(&stage.outcomes).into_iter().map(|(_, count)| Cell::Count(count)));
+    row.push(Cell::Percent(share(outcome::outages(&stage.outcomes), total)));
+    row.push(Cell::Percent(share(stage.requests.failed, total)));
+    row.extend(
+        server::COLUMNS.iter().map(|(_, place, series)| server_cell(run, stage, *place, series)),
+    );
+    row
+}
+
+fn server_cell(run: &RunFile, stage: &StageResult, place: Place, series: &str) -> Cell {
+    match (server::at(run, place), place) {
+        (Some(watched), _) => {
+            server::mean(watched, series, stage).map_or(Cell::Nothing, Cell::Figure)
+        }
+        (None, Place::Database) if server::at(run, Place::Web).is_some() => {
+            Cell::Text("in process".into())
+        }
+        (None, _) => Cell::Nothing,
+    }
+}
+
+fn transactional_notes(run: &RunFile) -> Vec<(&'static str, String)> {
+    let mut notes = vec![
+        ("Requests/s", "requests that were due, a second".into()),
+        ("Responses/s", "answers of any status, a second".into()),
+        (
+            "Mean, 95 %, Max ms",
+            "response time in milliseconds, from the moment that was intended".into(),
+        ),
+        (
+            "2xx to Refused",
+            "how many requests ended so; Refused counts closed, garbled and never sent".into(),
+        ),
+        ("Outage %", "requests without any service (503, 504, time-out, refused), of all".into()),
+        ("Error %", FAILED.into()),
+    ];
+    if server::at(run, Place::Web).is_some() {
+        notes.push((
+            "Web, Database",
+            "means over the stage; CPU in per cent of one core, memory resident in MB; in process: \
+             there is no second server"
+                .into(),
+        ));
+    } else {
+        notes.push(("Web, Database", "no process of the server was watched".into()));
+    }
+    notes
+}
+
+/// What an error is, in both tables.
+const FAILED: &str =
+    "requests that did not end as their step expects (status, checks, no answer), of all";
+
+/// Requests that got an answer, whatever it said.
+pub fn answers(outcomes: &Outcomes) -> u64 {
+    let is_status = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
+    outcomes.iter().filter(|(name, _)| is_status(name)).map(|(_, count)| count).sum()
+}
+
+fn per_second(count: u64, seconds: f64) -> Cell {
+    if seconds > 0.0 { Cell::Figure(count as f64 / seconds) } else { Cell::Nothing }
+}

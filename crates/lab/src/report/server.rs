@@ -1,0 +1,73 @@
+//! What was watched of the server, by its place and by stage.
+
+use crate::host::{GENERATOR, MACHINE};
+use crate::run::{RunFile, StageResult, Watched};
+
+/// Where a watched process or host stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// It answers requests.
+    Web,
+    /// It keeps the data, for one that answers.
+    Database,
+}
+
+/// The server's columns of the published table: heading, place, series.
+pub const COLUMNS: [(&str, Place, &str); 4] = [
+    ("Web CPU %", Place::Web, "cpu_percent"),
+    ("Web memory MB", Place::Web, "memory_mb"),
+    ("Database CPU %", Place::Database, "cpu_percent"),
+    ("Database memory MB", Place::Database, "memory_mb"),
+];
+
+/// What stands for the database in the published tables, by name.
+const DATABASE: &str = "database";
+
+/// The first that was watched at this place: `web` and `database` by name; whatever else is watched
+/// of the server stands for the web where nothing is called so.
+pub fn at(run: &RunFile, place: Place) -> Option<&Watched> {
+    let called = |name: &str| run.server.iter().find(|watched| watched.name == name);
+    let not_server = [DATABASE, GENERATOR, MACHINE];
+    let other = || run.server.iter().find(|watched| !not_server.contains(&watched.name.as_str()));
+    match place {
+        Place::Web => called("web").or_else(other),
+        Place::Database => called(DATABASE),
+    }
+}
+
+/// The mean of a series while a stage was sent; none where nothing was read then.
+pub fn mean(watched: &Watched, series: &str, stage: &StageResult) -> Option<f64> {
+    let series = watched.series.iter().find(|of| of.name == series)?;
+    let end = stage.start_s + stage.seconds;
+    let inside = series.points.iter().filter(|(at, _)| (stage.start_s..=end).contains(at));
+    let (count, sum) = inside.fold((0_u32, 0.0), |(count, sum), (_, v)| (count + 1, sum + v));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+/// What a series is, in words, and its unit: `cpu_percent` is CPU in % of one core.
+pub fn wording(series: &str) -> (String, &'static str) {
+    const UNITS: [(&str, &str); 9] = [
+        ("_mb_s", "MB/s"),
+        ("_kb_s", "kB/s"),
+        ("_percent", "%"),
+        ("_mb", "MB"),
+        ("_kb", "kB"),
+        ("_ms", "ms"),
+        ("_seconds", "s"),
+        ("_per_s", "1/s"),
+        ("_s", "1/s"),
+    ];
+    let unit = UNITS.iter().find(|(ending, _)| series.ends_with(ending));
+    let (bare, unit) =
+        unit.map_or((series, ""), |(ending, unit)| (&series[..series.len() - ending.len()], *unit));
+    let words = bare.replace('_', " ");
+    match words.as_str() {
+        "cpu" => ("CPU".into(), "% of one core"),
+        "" => (series.to_owned(), unit),
+        _ => {
+            let mut letters = words.chars();
+            let first = letters.next().map(|letter| letter.to_uppercase().to_string());
+            (first.unwrap_or_default() + letters.as_str(), unit)
+        }
+    }
+}

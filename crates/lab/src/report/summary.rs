@@ -1,0 +1,132 @@
+//! The summary for a terminal: a dozen lines.
+
+use std::fmt::Write;
+
+use super::search::Search;
+use super::verdict::{self, Finding, Judgement, Verdict};
+use super::{Report, published, words};
+use crate::outcome;
+use crate::run::RunFile;
+
+/// Whether a terminal is to show colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Paint {
+    /// Text alone.
+    Plain,
+    /// Colours and bold, by ANSI sequences.
+    Colour,
+}
+
+/// Most stages that get a line.
+const STAGES_MAX: usize = 8;
+/// Most kinds of outcome that are named.
+const OUTCOMES_MAX: usize = 6;
+
+/// The report in a few lines, the answer first.
+pub fn summary(report: &Report, paint: Paint) -> String {
+    let run = report.run;
+    let verdict = verdict::judge(run);
+    let (headline, good) = match report.search {
+        Some(search) => {
+            (search.headline(), search.spoilt.is_empty() && search.levels.stable.is_some())
+        }
+        None => (verdict.headline.clone(), verdict.judgement == Judgement::Held),
+    };
+    let mut out = format!("{}\n", coloured(&headline, if good { "1;32" } else { "1;31" }, paint));
+    let mut row = |name: &str, value: &str| {
+        let _ = writeln!(out, "  {name:<12} {value}");
+    };
+    row(
+        "scenario",
+        &format!("{} against {}", words::name(&run.scenario), words::name(&run.target)),
+    );
+    if let Some(search) = report.search {
+        levels(&mut row, search);
+    }
+    figures(&mut row, run);
+    if report.search.is_none() {
+        stages(&mut row, run, &verdict);
+    }
+    for (name, finding) in [
+        ("generator", &verdict.generator),
+        ("host", &verdict.host),
+        ("connections", &verdict.connections),
+    ] {
+        row(name, &said(finding, paint));
+    }
+    if !verdict.samples.good {
+        row("samples", &said(&verdict.samples, paint));
+    }
+    row("seed", &run.seed.to_string());
+    out
+}
+
+fn levels(row: &mut impl FnMut(&str, &str), search: &Search) {
+    for (name, _, level) in search.levels.named() {
+        let says = level.map_or("not found".into(), |level| {
+            let [rate, low, high] = [level.rate, level.low, level.high].map(words::figure);
+            format!("{rate}/s ({low} to {high})")
+        });
+        row(&name.to_lowercase(), &says);
+    }
+}
+
+fn figures(row: &mut impl FnMut(&str, &str), run: &RunFile) {
+    let seconds: f64 = run.stages.iter().map(|stage| stage.seconds).sum();
+    let rate = published::answers(&run.outcomes) as f64 / seconds.max(1e-9);
+    let failed = words::share(run.requests.failed, run.requests.total);
+    row(
+        "requests",
+        &format!(
+            "{} in {}, {} responses/s, {} failed ({})",
+            words::count(run.requests.total),
+            words::duration(seconds.round()),
+            words::figure(rate),
+            words::count(run.requests.failed),
+            words::percent(failed)
+        ),
+    );
+    for (name, times) in [("response", &run.response_ms), ("service", &run.service_ms)] {
+        let [mean, p50, p95, p99, max] =
+            [times.mean, times.p50, times.p95, times.p99, times.max].map(words::time_ms);
+        row(name, &format!("mean {mean}, p50 {p50}, p95 {p95}, p99 {p99}, max {max}"));
+    }
+    let seen = outcome::by_class(&run.outcomes).into_iter().filter(|(_, count)| *count > 0);
+    let mut seen: Vec<(&str, u64)> = seen.collect();
+    seen.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let shown = seen.iter().take(OUTCOMES_MAX);
+    let shown: Vec<String> =
+        shown.map(|(class, count)| format!("{class} {}", words::count(*count))).collect();
+    row("outcomes", &if shown.is_empty() { words::NOTHING.into() } else { shown.join(", ") });
+}
+
+fn stages(row: &mut impl FnMut(&str, &str), run: &RunFile, verdict: &Verdict) {
+    if run.stages.len() < 2 {
+        return;
+    }
+    for (at, stage) in verdict.stages.iter().take(STAGES_MAX).enumerate() {
+        let mean = words::time_ms(run.stages[at].response_ms.mean);
+        let says = if stage.held() {
+            format!("held, mean {mean}")
+        } else {
+            format!("not held: {}", stage.why_not.join(", "))
+        };
+        row(&format!("stage {}", at + 1), &format!("{}: {says}", stage.load));
+    }
+    if let Some(rest) = run.stages.len().checked_sub(STAGES_MAX).filter(|rest| *rest > 0) {
+        row("", &format!("{rest} more stages are in the report"));
+    }
+}
+
+fn said(finding: &Finding, paint: Paint) -> String {
+    let says = finding.says.to_lowercase();
+    let says = if finding.good { says } else { coloured(&says, "33", paint) };
+    format!("{says}: {}", finding.because)
+}
+
+fn coloured(text: &str, code: &str, paint: Paint) -> String {
+    match paint {
+        Paint::Plain => text.to_owned(),
+        Paint::Colour => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+    }
+}

@@ -1,0 +1,275 @@
+//! A table as a value, and the three forms in which it is written.
+
+use std::fmt::Write;
+
+use super::markup::Markup;
+use super::words;
+
+/// A table: the first cell of a row says what the row is about.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Table {
+    /// What it is called in the page: letters and hyphens.
+    pub id: String,
+    /// What it shows.
+    pub caption: String,
+    /// Headings; that of the first column may be empty in a page, never in a file.
+    pub columns: Vec<String>,
+    /// Rows, in parts that may have a heading.
+    pub parts: Vec<Part>,
+    /// What the headings mean: heading and definition.
+    pub notes: Vec<(&'static str, String)>,
+}
+
+/// Rows that belong together.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Part {
+    /// What they are; empty for no heading.
+    pub heading: String,
+    /// The rows, each as long as the table has columns.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+/// One value of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// A text, which may come from outside.
+    Text(String),
+    /// A whole number.
+    Count(u64),
+    /// A figure in the heading's unit.
+    Figure(f64),
+    /// A share, shown as a figure of per cent.
+    Percent(f64),
+    /// No value.
+    Nothing,
+}
+
+/// What stands for the first heading in a file when it has none in the page.
+const LABEL: &str = "Label";
+
+impl Cell {
+    /// As people read it.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Text(text) => words::name(text),
+            Self::Count(count) => words::count(*count),
+            Self::Figure(figure) => words::figure(*figure),
+            Self::Percent(share) => {
+                words::percent(*share).trim_end_matches(" %").replace("< ", "<").replace("> ", ">")
+            }
+            Self::Nothing => words::NOTHING.into(),
+        }
+    }
+
+    /// As a program reads it.
+    fn plain(&self) -> String {
+        match self {
+            Self::Text(text) => words::name(text),
+            Self::Count(count) => count.to_string(),
+            Self::Figure(figure) => words::plain(*figure),
+            Self::Percent(share) => words::plain(share * 100.0),
+            Self::Nothing => String::new(),
+        }
+    }
+
+    fn is_text(&self) -> bool {
+        matches!(self, Self::Text(_))
+    }
+}
+
+impl Table {
+    /// All rows, whatever part they are in.
+    pub fn rows(&self) -> impl Iterator<Item = &Vec<Cell>> {
+        self.parts.iter().flat_map(|part| &part.rows)
+    }
+
+    /// As Markdown, the definitions below.
+    pub fn markdown(&self) -> String {
+        let mut out = format!("**{}**\n\n", markdown_text(&self.caption));
+        let line = |cells: &mut dyn Iterator<Item = String>| {
+            let cells: Vec<String> = cells.collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        out += &line(&mut self.columns.iter().map(|column| markdown_text(column)));
+        out += &line(&mut self.columns.iter().enumerate().map(|(at, _)| {
+            let text = self.rows().next().is_some_and(|row| row[at].is_text());
+            if at == 0 || text { "---".into() } else { "---:".into() }
+        }));
+        for row in self.rows() {
+            out += &line(&mut row.iter().map(|cell| markdown_text(&cell.shown())));
+        }
+        if !self.notes.is_empty() {
+            out.push('\n');
+        }
+        for (heading, definition) in &self.notes {
+            let (heading, definition) = (markdown_text(heading), markdown_text(definition));
+            let _ = writeln!(out, "- *{heading}*: {definition}");
+        }
+        out
+    }
+
+    /// As CSV (RFC 4180), with a line of headings.
+    pub fn csv(&self) -> String {
+        let headings = self
+            .columns
+            .iter()
+            .map(|column| csv_field(if column.is_empty() { LABEL } else { column }));
+        let mut out = headings.collect::<Vec<_>>().join(",") + "\r\n";
+        for row in self.rows() {
+            let fields = row.iter().map(|cell| match cell {
+                Cell::Text(_) => csv_field(&no_formula(cell.plain())),
+                _ => cell.plain(),
+            });
+            out += &(fields.collect::<Vec<_>>().join(",") + "\r\n");
+        }
+        out
+    }
+
+    /// As HTML, in an area that scrolls and that the keyboard reaches, the definitions below.
+    pub fn html(&self, page: &mut Markup) {
+        let caption = format!("{}-caption", self.id);
+        let area = [
+            ("class", "scroll"),
+            ("role", "region"),
+            ("tabindex", "0"),
+            ("aria-labelledby", caption.as_str()),
+        ];
+        page.element("div", &area, |m| {
+            m.element("table", &[("id", &self.id)], |m| {
+                m.leaf("caption", &[("id", &caption)], &self.caption);
+                m.element("thead", &[], |m| m.element("tr", &[], |m| self.headings(m)));
+                for part in &self.parts {
+                    self.part(m, part);
+                }
+            });
+        });
+        page.line();
+        if !self.notes.is_empty() {
+            page.element("dl", &[("class", "notes")], |m| {
+                for (heading, definition) in &self.notes {
+                    m.element("div", &[], |m| {
+                        m.leaf("dt", &[], heading);
+                        m.leaf("dd", &[], definition);
+                    });
+                }
+            });
+            page.line();
+        }
+    }
+
+    fn headings(&self, page: &mut Markup) {
+        for (at, column) in self.columns.iter().enumerate() {
+            let text = at == 0 || self.rows().next().is_some_and(|row| row[at].is_text());
+            match (column.is_empty(), text) {
+                (true, _) => page.leaf("td", &[], ""),
+                (false, true) => page.leaf("th", &[("scope", "col"), ("class", "text")], column),
+                (false, false) => page.leaf("th", &[("scope", "col")], &words::name(column)),
+            }
+        }
+    }
+
+    fn part(&self, page: &mut Markup, part: &Part) {
+        page.element("tbody", &[], |m| {
+            if !part.heading.is_empty() {
+                let wide = self.columns.len().to_string();
+                let heading =
+                    [("scope", "rowgroup"), ("colspan", wide.as_str()), ("class", "part")];
+                m.element("tr", &[], |m| m.leaf("th", &heading, &part.heading));
+            }
+            for row in &part.rows {
+                m.line();
+                m.element("tr", &[], |m| {
+                    for (at, cell) in row.iter().enumerate() {
+                        match (at, cell) {
+                            (0, _) => {
+                                m.element("th", &[("scope", "row")], |m| m.outside(&cell.shown()));
+                            }
+                            (_, Cell::Text(_)) => {
+                                m.element("td", &[("class", "text")], |m| m.outside(&cell.shown()));
+                            }
+                            _ => m.leaf("td", &[], &cell.shown()),
+                        }
+                    }
+                });
+            }
+        });
+    }
+}
+
+/// Text inside a row of a Markdown table.
+fn markdown_text(text: &str) -> String {
+    let mut out = String::new();
+    for character in text.chars() {
+        match character {
+            '<' => out.push_str("&lt;"),
+            '&' => out.push_str("&amp;"),
+            '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '~' => out.extend(['\\', character]),
+            _ => out.push(character),
+        }
+    }
+    out
+}
+
+fn csv_field(text: &str) -> String {
+    if text.contains([',', '"', '\r', '\n']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+/// A text that a spreadsheet would take for a formula gets an apostrophe, which spreadsheets hide.
+fn no_formula(text: String) -> String {
+    if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hostile() -> Table {
+        let row = vec![
+            Cell::Text("=cmd|\"x\", <b>*".into()),
+            Cell::Count(1_234),
+            Cell::Figure(1_234.56),
+            Cell::Percent(0.000_01),
+            Cell::Nothing,
+        ];
+        let part = Part { heading: "Part".into(), rows: vec![row] };
+        let columns = ["", "Samples", "Mean", "Error %", "Rest"].map(String::from).to_vec();
+        Table { id: "t".into(), caption: "C".into(), columns, parts: vec![part], notes: vec![] }
+    }
+
+    #[test]
+    fn a_hostile_name_stays_text_in_markdown() {
+        let table = hostile();
+
+        let written = table.markdown();
+
+        let row = written.lines().last().unwrap();
+        assert_eq!(row, r#"| =cmd\|"x", &lt;b>\* | 1,234 | 1,235 | &lt;0.01 | – |"#);
+    }
+
+    #[test]
+    fn a_hostile_name_stays_text_in_a_spreadsheet() {
+        let table = hostile();
+
+        let written = table.csv();
+
+        let (headings, row) = written.trim_end().split_once("\r\n").unwrap();
+        assert_eq!(headings, "Label,Samples,Mean,Error %,Rest");
+        assert_eq!(row, r#""'=cmd|""x"", <b>*",1234,1234.56,0.001,"#);
+    }
+
+    #[test]
+    fn a_table_says_which_cells_are_headings() {
+        let mut page = Markup::default();
+
+        hostile().html(&mut page);
+
+        let html = page.finish();
+        assert!(html.contains("<tr><td></td><th scope=\"col\">Samples</th>"), "{html}");
+        assert!(html.contains("<th scope=\"row\"><bdi>=cmd|&quot;x&quot;, &lt;b&gt;*"), "{html}");
+        assert!(html.contains("tabindex=\"0\" aria-labelledby=\"t-caption\""), "{html}");
+    }
+}

@@ -1,0 +1,260 @@
+//! What a run says: what was held, whether the generator was the limit, whether the host was quiet.
+
+use crate::outcome::Outcomes;
+use crate::run::{RunFile, StageResult};
+use crate::stage::Load;
+
+use super::words::{self, share};
+
+/// The mean response time that a load is held below, in milliseconds.
+pub const MEAN_MS_MAX: f64 = 1_000.0;
+/// The share of requests that may fail while a load is held.
+pub const FAILED_SHARE_MAX: f64 = 0.001;
+/// How much longer requests may wait at a stage's end than at its beginning, in seconds.
+pub const GROWTH_S_MAX: f64 = 0.25;
+/// The generator's own lateness, 99th percentile, in milliseconds, above which it is the limit.
+pub const LAG_MS_MAX: f64 = 5.0;
+/// The share of a core that a sending thread may use before the generator is the limit.
+pub const GENERATOR_SHARE_MAX: f64 = 0.8;
+/// The share of processor time taken by the host above which nothing is said of the server.
+pub const STEAL_SHARE_MAX: f64 = 0.05;
+/// The share of requests that waited for a connection from which on connections bound the load.
+pub const LATE_SHARE_NOTED: f64 = 0.01;
+
+/// Of fewer requests the 99.9th percentile says little.
+pub const SAMPLES_MIN: u64 = 5_000;
+
+/// What a run says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// In short: held, partly, not, or not judged.
+    pub judgement: Judgement,
+    /// The answer in one sentence without a full stop.
+    pub headline: String,
+    /// Whether each stage was held, and why not.
+    pub stages: Vec<StageVerdict>,
+    /// Whether the generator was the limit.
+    pub generator: Finding,
+    /// Whether the host was quiet.
+    pub host: Finding,
+    /// Whether there were connections enough.
+    pub connections: Finding,
+    /// Whether there were requests enough to speak of percentiles.
+    pub samples: Finding,
+}
+
+/// The verdict in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judgement {
+    /// Every stage was held.
+    Held,
+    /// Lower loads were held, higher ones not.
+    Partly,
+    /// Not even the lowest load was held.
+    NotHeld,
+    /// Generator or host spoilt it, or nothing was sent.
+    NotJudged,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Whether it is as it should be.
+    pub good: bool,
+    /// In a few words.
+    pub says: String,
+    /// The figures behind it.
+    pub because: String,
+}
+
+/// What a stage gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StageVerdict {
+    /// Its load in words: `200 requests/s`.
+    pub load: String,
+    /// Why it was not held; empty if it was.
+    pub why_not: Vec<String>,
+}
+
+impl StageVerdict {
+    /// Whether it was held.
+    pub fn held(&self) -> bool {
+        self.why_not.is_empty()
+    }
+}
+
+/// Judges a run.
+pub fn judge(run: &RunFile) -> Verdict {
+    let stages: Vec<StageVerdict> =
+        run.stages.iter().map(|stage| judge_stage(run, stage)).collect();
+    let (generator, host) = (judge_generator(run), judge_host(run));
+    let (mut judgement, mut headline) = said(run, &stages);
+    if run.requests.total > 0 && judgement != Judgement::Held {
+        let spoilt = match (generator.good, host.good) {
+            (true, true) => None,
+            (false, _) => Some("the generator was the limit"),
+            (true, false) => Some("the host was noisy"),
+        };
+        if let Some(why) = spoilt {
+            let at_least = if judgement == Judgement::Partly {
+                best(run, &stages).map(|stage| format!("At least {}", load(&stage.stage.load)))
+            } else {
+                None
+            };
+            headline = format!("{}: {why}", at_least.unwrap_or_else(|| "Not judged".into()));
+            judgement = Judgement::NotJudged;
+        }
+    }
+    let (connections, samples) = (judge_connections(run), judge_samples(run));
+    Verdict { judgement, headline, stages, generator, host, connections, samples }
+}
+
+/// A load in words.
+pub fn load(load: &Load) -> String {
+    match *load {
+        Load::Rate { from, to } if same(from, to) => format!("{} requests/s", words::figure(from)),
+        Load::Rate { from, to } => {
+            format!("{} to {} requests/s", words::figure(from), words::figure(to))
+        }
+        Load::Users { from, to } if from == to => words::some(u64::from(from), "client"),
+        Load::Users { from, to } => {
+            format!("{} to {}", words::count(from.into()), words::some(to.into(), "client"))
+        }
+    }
+}
+
+/// The same as short as can be: `200/s`.
+pub fn short_load(of: &Load) -> String {
+    load(of).replace(" requests/s", "/s")
+}
+
+fn said(run: &RunFile, stages: &[StageVerdict]) -> (Judgement, String) {
+    if run.requests.total == 0 || stages.is_empty() {
+        return (Judgement::NotJudged, "Nothing was sent".into());
+    }
+    let best = best(run, stages).map(|stage| load(&stage.stage.load));
+    let worst = run.stages.iter().zip(stages).filter(|(_, verdict)| !verdict.held());
+    let worst = worst.min_by(|(a, _), (b, _)| size(a).total_cmp(&size(b)));
+    match (best, worst) {
+        (Some(best), None) => (Judgement::Held, format!("Held {best}")),
+        (Some(best), Some((_, not))) => {
+            let not = not.load.trim_end_matches(" requests/s").trim_end_matches(" clients");
+            (Judgement::Partly, format!("Held {best}, not {not}"))
+        }
+        (None, not) => {
+            let not = not.map_or_else(String::new, |(_, verdict)| verdict.load.clone());
+            (Judgement::NotHeld, format!("Did not hold {not}"))
+        }
+    }
+}
+
+/// The stage with the greatest load that was held, all lower ones held, too.
+fn best<'a>(run: &'a RunFile, stages: &[StageVerdict]) -> Option<&'a StageResult> {
+    let mut by_load: Vec<(&StageResult, bool)> =
+        run.stages.iter().zip(stages.iter().map(StageVerdict::held)).collect();
+    // Of equal loads the one that failed comes first: it was not held then.
+    by_load.sort_by(|a, b| size(a.0).total_cmp(&size(b.0)).then(a.1.cmp(&b.1)));
+    by_load.into_iter().take_while(|(_, held)| *held).last().map(|(stage, _)| stage)
+}
+
+fn size(stage: &StageResult) -> f64 {
+    match stage.stage.load {
+        Load::Rate { from, to } => from.max(to),
+        Load::Users { from, to } => from.max(to).into(),
+    }
+}
+
+fn judge_stage(run: &RunFile, stage: &StageResult) -> StageVerdict {
+    let mut why_not = vec![];
+    let failed = share(stage.requests.failed, stage.requests.total);
+    if stage.requests.total == 0 {
+        why_not.push("nothing was sent".into());
+    }
+    if failed > FAILED_SHARE_MAX {
+        why_not.push(format!("{} failed", words::percent(failed)));
+    }
+    if stage.response_ms.mean >= MEAN_MS_MAX {
+        why_not.push(format!("mean response {}", words::time_ms(stage.response_ms.mean)));
+    }
+    if unsent(&stage.outcomes) > 0 {
+        why_not.push(format!("{} never sent", words::some(unsent(&stage.outcomes), "request")));
+    }
+    if let Some(growth) = growth_s(run, stage).filter(|growth| *growth > GROWTH_S_MAX) {
+        why_not.push(format!("the wait grew by {}", words::time_ms(growth * 1e3)));
+    }
+    StageVerdict { load: load(&stage.stage.load), why_not }
+}
+
+/// How much longer a request waits at the end of a constant stage than at its beginning, in seconds:
+/// what is under way, divided by the rate (Little's law), last third against first.
+fn growth_s(run: &RunFile, stage: &StageResult) -> Option<f64> {
+    let Load::Rate { from, to } = stage.stage.load else { return None };
+    let end = stage.start_s + stage.seconds;
+    let inside: Vec<f64> = run
+        .intervals
+        .iter()
+        .filter(|interval| interval.at_s >= stage.start_s && interval.at_s + 1.0 <= end + 0.01)
+        .map(|interval| interval.in_flight as f64)
+        .collect();
+    let third = inside.len() / 3;
+    if third < 2 || !same(from, to) || from <= 0.0 {
+        return None;
+    }
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+    Some((mean(&inside[inside.len() - third..]) - mean(&inside[..third])) / from)
+}
+
+fn judge_generator(run: &RunFile) -> Finding {
+    let busy = run.generator.cpu_share_max;
+    // Lag while every connection waits is the server's doing, or that of too few connections.
+    let lag = run.own_lag_ms.p99;
+    let good = lag <= LAG_MS_MAX && busy <= GENERATOR_SHARE_MAX;
+    let says = if good { "Not the limit" } else { "The generator was the limit" };
+    let because = format!(
+        "its own lag p99 {}, busiest thread {} of a core",
+        words::time_ms(lag),
+        words::percent(busy)
+    );
+    Finding { good, says: says.into(), because }
+}
+
+fn judge_host(run: &RunFile) -> Finding {
+    let steal = run.generator.steal_share;
+    let good = steal <= STEAL_SHARE_MAX;
+    let says = if good { "Quiet" } else { "Noisy" };
+    let because = format!("{} of the processor time was taken by others", words::percent(steal));
+    Finding { good, says: says.into(), because }
+}
+
+fn judge_connections(run: &RunFile) -> Finding {
+    let late = share(run.requests.late, run.requests.total);
+    let connections = words::some(run.settings.connections.into(), "connection");
+    let good = late < LATE_SHARE_NOTED;
+    let says = if good { "Enough" } else { "All were waiting at times" };
+    let because = if run.requests.late == 0 {
+        format!("no request waited for one of {connections}")
+    } else {
+        format!("{} of the requests waited for one of {connections}", words::percent(late))
+    };
+    Finding { good, says: says.into(), because }
+}
+
+fn judge_samples(run: &RunFile) -> Finding {
+    let good = run.requests.total >= SAMPLES_MIN;
+    let says = if good { "Enough" } else { "Few" };
+    let requests = words::some(run.requests.total, "request");
+    let because = match run.requests.total {
+        total if total >= SAMPLES_MIN => format!("{requests}, enough for p99.9"),
+        total if total >= 500 => format!("{requests}: p99.9 says little"),
+        _ => format!("{requests}: high percentiles say little"),
+    };
+    Finding { good, says: says.into(), because }
+}
+
+fn unsent(outcomes: &Outcomes) -> u64 {
+    outcomes.get("unsent").copied().unwrap_or(0)
+}
+
+fn same(a: f64, b: f64) -> bool {
+    (a - b).abs() < f64::EPSILON * a.abs().max(1.0)
+}

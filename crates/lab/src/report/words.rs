@@ -1,0 +1,201 @@
+//! Figures and names as people read them.
+
+/// Longest name that is shown; the rest is cut off.
+pub const NAME_CHARS_MAX: usize = 120;
+
+/// Stands where there is no figure.
+pub const NOTHING: &str = "–";
+
+/// A whole number: `12,345`.
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A figure with three digits that count: `0.123`, `1.23`, `12.3`, `123`, `12,345`.
+pub fn figure(value: f64) -> String {
+    if !value.is_finite() {
+        return NOTHING.into();
+    }
+    let size = value.abs();
+    if size < 0.000_5 {
+        return "0".into();
+    }
+    if size >= 99.95 {
+        let sign = if value < 0.0 { "-" } else { "" };
+        return format!("{sign}{}", count(whole(size)));
+    }
+    let digits = if size < 0.999_5 { 3 } else { usize::from(size < 9.995) + 1 };
+    let text = format!("{value:.digits$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A share as per cent: `0.05 %`; never `0 %` of what is not nothing, nor `100 %` of what is not all.
+pub fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    if !value.is_finite() {
+        return NOTHING.into();
+    }
+    match value {
+        v if v > 0.0 && v < 0.01 => "< 0.01 %".into(),
+        v if v > 99.99 && v < 100.0 => "> 99.99 %".into(),
+        v if v > 99.0 && v < 100.0 => format!("{:.2} %", (v * 100.0).floor() / 100.0),
+        v => format!("{} %", figure(v)),
+    }
+}
+
+/// A time given in milliseconds, with its unit: `0.12 ms`, `340 ms`, `1.9 s`, `12 min`.
+pub fn time_ms(ms: f64) -> String {
+    match ms {
+        v if !v.is_finite() => NOTHING.into(),
+        v if v < 999.5 => format!("{} ms", figure(v)),
+        v if v < 120_000.0 => format!("{} s", figure(v / 1e3)),
+        v => format!("{} min", figure(v / 6e4)),
+    }
+}
+
+/// A duration in words: `30 s`, `5 min`, `1 h 30 min`, `48 h`.
+pub fn duration(seconds: f64) -> String {
+    if !seconds.is_finite() || seconds < 0.0 {
+        return NOTHING.into();
+    }
+    if seconds < 60.0 {
+        return format!("{} s", figure(seconds));
+    }
+    let all = whole(seconds);
+    let parts = [(all / 3600, "h"), (all / 60 % 60, "min"), (all % 60, "s")];
+    let shown: Vec<String> =
+        parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| format!("{n} {unit}")).collect();
+    shown.join(" ")
+}
+
+/// A moment of a run: `0:05`, `12:30`, `1:00:00`.
+pub fn clock(seconds: f64) -> String {
+    let all = whole(seconds.max(0.0));
+    let (hours, minutes, rest) = (all / 3600, all / 60 % 60, all % 60);
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{rest:02}")
+    } else {
+        format!("{minutes}:{rest:02}")
+    }
+}
+
+/// A name from outside, in one line and not too long, without characters that steer a terminal or
+/// turn text around.
+pub fn name(text: &str) -> String {
+    cut(text, NAME_CHARS_MAX)
+}
+
+/// The same, with a length of its own.
+pub fn cut(text: &str, chars_max: usize) -> String {
+    let mut shown: String = text.chars().take(chars_max).map(harmless).collect();
+    if text.chars().nth(chars_max).is_some() {
+        shown.pop();
+        shown.push('…');
+    }
+    shown
+}
+
+/// A figure as a program reads it: no thousands, no unit, at most six decimals.
+pub fn plain(value: f64) -> String {
+    if !value.is_finite() {
+        return String::new();
+    }
+    let text = format!("{value:.6}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".into() } else { text.to_owned() }
+}
+
+/// One of these: a word with its number, `1 request`, `2 requests`.
+pub fn some(number: u64, word: &str) -> String {
+    format!("{} {word}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
+/// A part of a whole, 0 of nothing.
+pub fn share(part: u64, of: u64) -> f64 {
+    if of == 0 { 0.0 } else { part as f64 / of as f64 }
+}
+
+fn harmless(character: char) -> char {
+    match character {
+        '\n' | '\r' | '\t' => ' ',
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' => '\u{fffd}',
+        _ if character.is_control() => '\u{fffd}',
+        _ => character,
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cast saturates")]
+fn whole(value: f64) -> u64 {
+    value.round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_has_three_digits_that_count() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.1234, "0.123"),
+            (0.5, "0.5"),
+            (1.234, "1.23"),
+            (9.996, "10"),
+            (12.34, "12.3"),
+            (99.96, "100"),
+            (1_234.5, "1,235"),
+            (-1_234_567.0, "-1,234,567"),
+            (f64::NAN, NOTHING),
+        ] {
+            assert_eq!(figure(value), text, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_share_is_none_or_all_only_when_it_is() {
+        for (value, text) in [
+            (0.0, "0 %"),
+            (0.000_001, "< 0.01 %"),
+            (0.001, "0.1 %"),
+            (0.5, "50 %"),
+            (0.999_5, "99.95 %"),
+            (0.999_999, "> 99.99 %"),
+            (1.0, "100 %"),
+        ] {
+            assert_eq!(percent(value), text, "{value}");
+        }
+    }
+
+    #[test]
+    fn times_have_the_unit_that_fits() {
+        assert_eq!(time_ms(0.1234), "0.123 ms");
+        assert_eq!(time_ms(999.6), "1 s");
+        assert_eq!(time_ms(1_906.0), "1.91 s");
+        assert_eq!(duration(300.0), "5 min");
+        assert_eq!(duration(5_430.0), "1 h 30 min 30 s");
+        assert_eq!(duration(172_800.0), "48 h");
+        assert_eq!(clock(3_725.0), "1:02:05");
+    }
+
+    #[test]
+    fn a_name_from_outside_steers_nothing() {
+        assert_eq!(name("a\u{1b}[2Jb\nc\u{202e}d"), "a\u{fffd}[2Jb c\u{fffd}d");
+        assert_eq!(name(&"x".repeat(500)).chars().count(), NAME_CHARS_MAX);
+    }
+
+    #[test]
+    fn a_program_reads_plain_figures() {
+        assert_eq!(plain(1_234.5), "1234.5");
+        assert_eq!(plain(0.1 + 0.2), "0.3");
+        assert_eq!(plain(-0.000_000_1), "0");
+        assert_eq!(plain(f64::INFINITY), "");
+    }
+}

@@ -1,0 +1,368 @@
+//! Made-up runs, for reports: few data, a real-looking run, and one that is long and hostile.
+
+#![allow(dead_code, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use homeroom_lab::outcome::Outcomes;
+use homeroom_lab::report::{Level, Levels, Search, Tried, TriedAs};
+use homeroom_lab::run::{
+    FORMAT, Generator, Interval, Latency, Machine, Requests, RunFile, Series, Settings,
+    StageResult, StepResult, Watched,
+};
+use homeroom_lab::stage::{Arrivals, Stage};
+
+/// Texts that break what does not escape them.
+pub const HOSTILE: [&str; 8] = [
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)>",
+    "</title></style></bdi>]]>",
+    "=HYPERLINK(\"http://x\")",
+    "a|b\\|c `d` *e* [f](javascript:g)",
+    "\u{1b}[2J\u{7}\0\u{202e}gnp.exe",
+    "line\r\nbreak,\"quoted\"",
+    "naïve – 学校 🏫",
+];
+
+/// Requests a second that the made-up server can answer.
+const CAPACITY: f64 = 400.0;
+
+/// One stage of three seconds in which almost nothing happened.
+pub fn few() -> RunFile {
+    run("probe", &[Stage::rate(2.0, Duration::from_secs(3))], &[("get", "", "GET")])
+}
+
+/// Six stages, of which the last two are too much.
+pub fn stages() -> RunFile {
+    let rates = [50.0, 100.0, 200.0, 300.0, 420.0, 600.0];
+    let stages: Vec<Stage> =
+        rates.iter().map(|rate| Stage::rate(*rate, Duration::from_mins(1))).collect();
+    let resources = ["students", "schools", "sections", "grades", "sessions"];
+    let methods = ["POST", "GET", "PUT", "DELETE"];
+    let names: Vec<(String, &str, &str)> = resources
+        .iter()
+        .flat_map(|of| methods.map(|method| (format!("{method} {of}"), *of, method)))
+        .collect();
+    let steps: Vec<(&str, &str, &str)> =
+        names.iter().map(|(name, group, method)| (name.as_str(), *group, *method)).collect();
+    let mut run = run("edfi-day-to-day", &stages, &steps);
+    run.server = vec![watched("web", 4.0), watched("database", 7.0)];
+    run
+}
+
+/// One stage that was held.
+pub fn held() -> RunFile {
+    let mut run = run(
+        "edfi-enrollment",
+        &[Stage::rate(300.0, Duration::from_mins(5))],
+        &[("create", "students", "POST"), ("read", "students", "GET")],
+    );
+    run.server = vec![watched("web", 4.0)];
+    run
+}
+
+/// 48 hours, and 350 resources with four steps each.
+pub fn long() -> RunFile {
+    let methods = ["POST", "GET", "PUT", "DELETE"];
+    let names: Vec<(String, String, &str)> = (0..1_400)
+        .map(|at| {
+            let resource = format!("studentEducationOrganizationAssociations{}", at / 4);
+            (format!("{} {resource}", methods[at % 4]), resource, methods[at % 4])
+        })
+        .collect();
+    let steps: Vec<(&str, &str, &str)> = names
+        .iter()
+        .map(|(name, group, method)| (name.as_str(), group.as_str(), *method))
+        .collect();
+    let stages: Vec<Stage> = (0..48)
+        .map(|hour| Stage::rate(f64::from(20 + hour * 9), Duration::from_hours(1)))
+        .collect();
+    let mut run = run("edfi-day-to-day", &stages, &steps);
+    run.server = vec![watched("web", 4.0), watched("database", 7.0)];
+    run
+}
+
+/// Hostile texts wherever a text can stand, and figures that are none.
+pub fn hostile() -> RunFile {
+    let stages =
+        [Stage::rate(20.0, Duration::from_secs(90)), Stage::users(9, Duration::from_secs(90))];
+    let names: Vec<(String, String)> = (0..32)
+        .map(|at| (format!("{} {at}", HOSTILE[at % 8]), format!("{} {}", HOSTILE[at / 4], at / 4)))
+        .collect();
+    let steps: Vec<(&str, &str, &str)> =
+        names.iter().map(|(name, group)| (name.as_str(), group.as_str(), HOSTILE[0])).collect();
+    let mut run = run(HOSTILE[0], &stages, &steps);
+    run.target = HOSTILE[1].into();
+    run.generator_version = HOSTILE[2].into();
+    run.started = HOSTILE[5].into();
+    run.command = HOSTILE.map(String::from).to_vec();
+    run.settings.protocol = HOSTILE[2].into();
+    run.machine.cpu = HOSTILE[3].into();
+    run.machine.system = HOSTILE[6].into();
+    run.outcomes.insert(HOSTILE[0].into(), 3);
+    run.server = HOSTILE.map(|name| watched(name, 4.0)).to_vec();
+    for watched in &mut run.server {
+        watched.trouble = HOSTILE[1].into();
+        watched.series.extend(HOSTILE.map(|name| Series {
+            name: name.into(),
+            points: vec![(0.0, 1.0), (f64::NAN, f64::INFINITY), (1e300, -1e300)],
+        }));
+    }
+    run.intervals[100].mean_ms = f64::NAN;
+    run.intervals[101].max_ms = f64::INFINITY;
+    run
+}
+
+/// What a search for the capacity of the made-up server may find.
+pub fn search() -> Search {
+    let level = |rate: f64, width: f64| {
+        Some(Level { rate, low: rate * (1.0 - width), high: rate * (1.0 + width / 2.0) })
+    };
+    let rates = [
+        ("bracket", 50.0),
+        ("bracket", 80.0),
+        ("bracket", 128.0),
+        ("bracket", 205.0),
+        ("bracket", 328.0),
+        ("bracket", 524.0),
+        ("narrow", 414.0),
+        ("narrow", 368.0),
+        ("narrow", 391.0),
+        ("narrow", 402.0),
+        ("confirm", 391.0),
+        ("confirm", 391.0),
+        ("burst", 430.0),
+        ("burst", 464.0),
+    ];
+    let tried = rates.iter().enumerate().map(|(at, (phase, rate))| {
+        let (mean_ms, failed_share) = response(*rate, 8.0);
+        let ended = match at {
+            7 => TriedAs::Void,
+            _ if mean_ms < 1_000.0 && failed_share < 0.001 => TriedAs::Held,
+            _ => TriedAs::Failed,
+        };
+        let why = match ended {
+            TriedAs::Held => "",
+            TriedAs::Failed => "mean response at or above 1 s",
+            TriedAs::Void => "the host took 9 % of the processor time",
+        };
+        Tried {
+            phase: (*phase).into(),
+            rate: *rate,
+            goodput: rate.min(CAPACITY) * (1.0 - failed_share),
+            mean_ms,
+            p95_ms: mean_ms * 2.2,
+            failed_share,
+            ended,
+            why: why.into(),
+        }
+    });
+    Search {
+        levels: Levels {
+            stable: level(391.0, 0.03),
+            burst: level(430.0, 0.02),
+            failure: level(464.0, 0.02),
+        },
+        spoilt: String::new(),
+        tried: tried.collect(),
+        remarks: vec!["Forecast (USL): the peak lies near 402 requests/s (388 to 421).".into()],
+    }
+}
+
+/// Mean response time and share of failures, some seconds into a load.
+fn response(rate: f64, seconds: f64) -> (f64, f64) {
+    let used = rate / CAPACITY;
+    if used < 0.99 {
+        return (12.0 + 4.0 / (1.0 - used), 0.0);
+    }
+    let wait = (rate - CAPACITY).max(1.0) / CAPACITY * seconds * 1e3;
+    (400.0 + wait.min(9_000.0), ((wait - 2_000.0) / 20_000.0).clamp(0.0, 0.3))
+}
+
+fn run(scenario: &str, plan: &[Stage], steps: &[(&str, &str, &str)]) -> RunFile {
+    let mut rng = fastrand::Rng::with_seed(7);
+    let (mut intervals, mut stages): (Vec<Interval>, Vec<StageResult>) = (vec![], vec![]);
+    for stage in plan {
+        let start = intervals.len();
+        let rate = match stage.load {
+            homeroom_lab::stage::Load::Rate { from, .. } => from,
+            homeroom_lab::stage::Load::Users { from, .. } => f64::from(from),
+        };
+        for second in 0..stage.duration.as_secs() {
+            intervals.push(interval(&mut rng, intervals.len(), rate, second as f64));
+        }
+        stages.push(stage_result(*stage, start, &intervals[start..]));
+    }
+    let outcomes = sum(stages.iter().map(|stage| &stage.outcomes));
+    let requests = total(stages.iter().map(|stage| stage.requests));
+    let response_ms = latency(stages.iter().map(|s| s.response_ms.mean).fold(0.0, f64::max) / 2.0);
+    let count = steps.len() as u64;
+    let of_step = |value: u64| value / count.max(1);
+    RunFile {
+        format: FORMAT,
+        generator_version: "0.1.0 (df90622)".into(),
+        scenario: scenario.into(),
+        target: "https://ods.example.org".into(),
+        command: ["homeroom", "lab", "run", "--scenario", scenario, "--stages", "50/s 60s"]
+            .map(String::from)
+            .to_vec(),
+        started: "2026-11-22T09:30:00Z".into(),
+        seed: 42,
+        settings: Settings {
+            arrivals: Arrivals::Poisson,
+            connections: 500,
+            timeout_ms: 10_000,
+            threads: 1,
+            slack_us: 100,
+            protocol: "HTTP/1.1".into(),
+        },
+        machine: Machine {
+            cpu: "AMD EPYC 7B13".into(),
+            cores: 2,
+            memory_mb: 24_576,
+            system: "Linux 6.18".into(),
+        },
+        plan: plan.to_vec(),
+        requests,
+        response_ms,
+        service_ms: latency(response_ms.mean * 0.8),
+        send_lag_ms: latency(0.02),
+        own_lag_ms: latency(0.02),
+        steps: (steps.iter().enumerate())
+            .map(|(at, (name, group, method))| StepResult {
+                name: (*name).into(),
+                group: (*group).into(),
+                method: (*method).into(),
+                requests: Requests {
+                    total: of_step(requests.total),
+                    ok: of_step(requests.ok),
+                    failed: of_step(requests.failed),
+                    late: 0,
+                },
+                outcomes: outcomes.iter().map(|(k, v)| (k.clone(), of_step(*v))).collect(),
+                response_ms: latency(response_ms.mean * (0.6 + 0.8 * (at as f64) / count as f64)),
+            })
+            .collect(),
+        outcomes,
+        stages,
+        intervals,
+        server: vec![],
+        generator: Generator {
+            cpu_s: 3.1,
+            requests_per_cpu_s: 54_000.0,
+            cpu_share_max: 0.12,
+            steal_share: 0.004,
+            memory_mb: 31.0,
+        },
+        histograms: BTreeMap::new(),
+    }
+}
+
+fn interval(rng: &mut fastrand::Rng, at: usize, rate: f64, second: f64) -> Interval {
+    let due = (rate * (0.9 + 0.2 * rng.f64())).round();
+    let answered = due.min(CAPACITY * (0.95 + 0.1 * rng.f64())).round();
+    let (mean_ms, failed) = response(rate, second);
+    let mean_ms = mean_ms * (0.9 + 0.2 * rng.f64());
+    let not_ok = (answered * failed).round() as u64;
+    let ok = answered as u64 - not_ok;
+    let mut outcomes = Outcomes::new();
+    for (name, count) in [
+        ("200", ok * 2 / 3),
+        ("201", ok - ok * 2 / 3),
+        ("503", not_ok / 2),
+        ("timeout", not_ok / 4),
+        ("500", not_ok - not_ok / 2 - not_ok / 4),
+    ] {
+        if count > 0 {
+            outcomes.insert(name.into(), count);
+        }
+    }
+    Interval {
+        at_s: at as f64,
+        due: due as u64,
+        answered: answered as u64,
+        ok,
+        outcomes,
+        mean_ms,
+        p50_ms: mean_ms * 0.7,
+        p99_ms: mean_ms * 4.0,
+        max_ms: mean_ms * (5.0 + 6.0 * rng.f64()),
+        in_flight: (mean_ms / 1e3 * answered).round() as u64,
+    }
+}
+
+fn stage_result(stage: Stage, start: usize, intervals: &[Interval]) -> StageResult {
+    let count = |of: fn(&Interval) -> u64| intervals.iter().map(of).sum::<u64>();
+    let due = count(|of| of.due);
+    let mut outcomes = sum(intervals.iter().map(|of| &of.outcomes));
+    let missing = due - count(|of| of.answered);
+    if missing > 0 {
+        *outcomes.entry("timeout".into()).or_default() += missing;
+    }
+    let seconds = intervals.len() as f64;
+    let mean = intervals.iter().map(|of| of.mean_ms).sum::<f64>() / seconds;
+    let ok = count(|of| of.ok);
+    StageResult {
+        stage,
+        start_s: start as f64,
+        seconds,
+        requests: Requests { total: due, ok, failed: due - ok, late: 0 },
+        outcomes,
+        goodput: ok as f64 / seconds,
+        response_ms: latency(mean),
+        service_ms: latency(mean * 0.8),
+        send_lag_ms: latency(0.02),
+        server: BTreeMap::new(),
+    }
+}
+
+fn latency(mean: f64) -> Latency {
+    Latency {
+        mean,
+        sd: mean * 0.9,
+        min: mean * 0.2,
+        p50: mean * 0.7,
+        p75: mean * 1.2,
+        p90: mean * 1.9,
+        p95: mean * 2.4,
+        p98: mean * 3.2,
+        p99: mean * 4.0,
+        p99_9: mean * 6.5,
+        max: mean * 9.0,
+    }
+}
+
+fn watched(name: &str, period: f64) -> Watched {
+    let series = |of: &str, base: f64, swing: f64| Series {
+        name: of.into(),
+        points: (0..360)
+            .map(f64::from)
+            .map(|at| (at, base + swing * (at / 60.0).floor() + (at / period).sin() * swing / 6.0))
+            .collect(),
+    };
+    let series = [
+        series("cpu_percent", 12.0, 30.0),
+        series("memory_mb", 210.0, 14.0),
+        series("threads", 14.0, 1.0),
+        series("disk_write_mb_s", 2.0, 3.0),
+    ];
+    Watched { name: name.into(), series: series.to_vec(), trouble: String::new() }
+}
+
+fn sum<'a>(all: impl Iterator<Item = &'a Outcomes>) -> Outcomes {
+    let mut sum = Outcomes::new();
+    for (name, count) in all.flatten() {
+        *sum.entry(name.clone()).or_default() += count;
+    }
+    sum
+}
+
+fn total(all: impl Iterator<Item = Requests>) -> Requests {
+    all.fold(Requests::default(), |sum, of| Requests {
+        total: sum.total + of.total,
+        ok: sum.ok + of.ok,
+        failed: sum.failed + of.failed,
+        late: sum.late + of.late,
+    })
+}

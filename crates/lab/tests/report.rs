@@ -1,0 +1,183 @@
+//! Reports of made-up runs: what people and programs read, and that nothing breaks out of it.
+
+mod made_up;
+
+use std::collections::HashSet;
+
+use homeroom_lab::report::{Paint, Report, SAMPLES_COLUMNS, html, samples, summary, transactional};
+use homeroom_lab::run::RunFile;
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+/// A page of a run of 48 hours over 350 resources stays below.
+const PAGE_BYTES_MAX: usize = 2_000_000;
+
+/// Names, attributes and texts of all elements, in order. Fails where the page is not well-formed.
+struct Page {
+    elements: Vec<(String, Vec<(String, String)>)>,
+    text: String,
+}
+
+impl Page {
+    fn read(html: &str) -> Self {
+        let mut reader = Reader::from_str(html);
+        let mut page = Self { elements: vec![], text: String::new() };
+        loop {
+            match reader.read_event().expect("the page is well-formed") {
+                Event::Start(of) | Event::Empty(of) => page.elements.push(element(&of)),
+                Event::Text(text) => page.text += &text,
+                Event::GeneralRef(of) => {
+                    page.text += match &*of {
+                        "amp" => "&",
+                        "lt" => "<",
+                        "gt" => ">",
+                        "quot" => "\"",
+                        "#39" => "'",
+                        other => panic!("an entity that XML does not know: {other}"),
+                    };
+                }
+                Event::Eof => return page,
+                _ => {}
+            }
+        }
+    }
+
+    fn all<'a>(&'a self, attribute: &'a str) -> impl Iterator<Item = &'a str> {
+        let attributes = self.elements.iter().flat_map(|(_, attributes)| attributes);
+        attributes.filter(move |(name, _)| name == attribute).map(|(_, value)| value.as_str())
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.elements.iter().any(|(of, _)| of == name)
+    }
+}
+
+fn element(of: &BytesStart) -> (String, Vec<(String, String)>) {
+    let name = of.name().as_ref().to_owned();
+    let attributes = of.attributes().map(|attribute| {
+        let attribute = attribute.expect("attributes are quoted and unique");
+        let key = attribute.key.as_ref().to_owned();
+        (key, quick_xml::escape::unescape(&attribute.value).unwrap().into_owned())
+    });
+    (name, attributes.collect())
+}
+
+fn made_up() -> Vec<RunFile> {
+    vec![made_up::few(), made_up::held(), made_up::stages(), made_up::hostile()]
+}
+
+#[test]
+fn a_page_is_well_formed_and_every_reference_in_it_leads_somewhere() {
+    for run in made_up() {
+        let page = Page::read(&html(&Report::of(&run)));
+
+        let ids: Vec<&str> = page.all("id").collect();
+        let known: HashSet<&str> = ids.iter().copied().collect();
+        assert_eq!(known.len(), ids.len(), "an id stands twice");
+        let named = page.all("aria-labelledby").flat_map(str::split_whitespace);
+        let linked = page.all("href").map(|href| href.strip_prefix('#').unwrap());
+        for id in named.chain(linked) {
+            assert!(known.contains(id), "nothing is called {id}");
+        }
+    }
+}
+
+#[test]
+fn a_page_has_no_script_and_asks_for_nothing() {
+    for run in made_up() {
+        let page = Page::read(&html(&Report::of(&run)));
+
+        for name in ["script", "img", "link", "iframe", "object", "use", "foreignObject", "b"] {
+            assert!(!page.has(name), "{name}");
+        }
+        for (_, attributes) in &page.elements {
+            for (name, _) in attributes {
+                assert!(!name.starts_with("on") && name != "src" && name != "style", "{name}");
+            }
+        }
+        let policy = "default-src 'none'; style-src 'unsafe-inline'";
+        assert!(page.all("content").any(|content| content == policy));
+    }
+}
+
+#[test]
+fn headings_go_down_one_step_at_a_time() {
+    for run in made_up() {
+        let page = Page::read(&html(&Report::of(&run)));
+
+        let levels: Vec<u32> = (page.elements.iter())
+            .filter_map(|(name, _)| name.strip_prefix('h')?.parse().ok())
+            .collect();
+        assert_eq!(levels.iter().filter(|level| **level == 1).count(), 1);
+        assert_eq!(levels[0], 1);
+        assert!(levels.windows(2).all(|pair| pair[1] <= pair[0] + 1), "{levels:?}");
+    }
+}
+
+#[test]
+fn hostile_names_are_shown_as_they_are() {
+    let run = made_up::hostile();
+
+    let page = Page::read(&html(&Report::of(&run)));
+
+    for text in [made_up::HOSTILE[0], made_up::HOSTILE[1], made_up::HOSTILE[2], "学校 🏫"] {
+        assert!(page.text.contains(text), "{text}");
+    }
+    assert!(!page.text.contains(['\u{1b}', '\u{202e}', '\0']));
+}
+
+#[test]
+fn a_run_of_two_days_over_350_resources_gives_a_page_that_browsers_like() {
+    let run = made_up::long();
+
+    let html = html(&Report::of(&run));
+
+    assert_eq!((run.intervals.len(), run.steps.len()), (172_800, 1_400));
+    assert!(html.len() < PAGE_BYTES_MAX, "{} bytes", html.len());
+    assert!(html.contains("studentEducationOrganizationAssociations349"));
+}
+
+#[test]
+fn a_spreadsheet_and_a_terminal_take_hostile_names_for_text() {
+    let run = made_up::hostile();
+
+    let csv = samples(&run).csv();
+    let terminal = summary(&Report::of(&run), Paint::Plain);
+
+    assert!(!csv.split(['\n', ',']).any(|field| field.starts_with(['=', '@'])), "{csv}");
+    assert!(!(csv + &terminal).contains(['\u{1b}', '\u{7}', '\u{202e}']));
+}
+
+#[test]
+fn the_table_of_samples_has_exactly_the_published_columns() {
+    let table = samples(&made_up::stages());
+
+    let published =
+        "Samples, Error %, Throughput, Average, Std dev, p75, p90, p95, p98, p99, p99.9";
+    assert_eq!(SAMPLES_COLUMNS.join(", "), published);
+    assert_eq!(table.columns[1..].join(", "), published);
+    assert!(table.rows().all(|row| row.len() == table.columns.len()));
+}
+
+#[test]
+fn tables_are_written_as_markdown_and_csv() {
+    let run = made_up::stages();
+
+    let (samples, transactional) = (samples(&run), transactional(&run));
+
+    insta::assert_snapshot!("samples_markdown", samples.markdown());
+    insta::assert_snapshot!("samples_csv", samples.csv().replace("\r\n", "\n"));
+    insta::assert_snapshot!("transactional_markdown", transactional.markdown());
+    insta::assert_snapshot!("transactional_csv", transactional.csv().replace("\r\n", "\n"));
+}
+
+#[test]
+fn a_terminal_sees_a_dozen_lines_with_the_answer_first() {
+    let run = made_up::stages();
+
+    let plain = summary(&Report::of(&run), Paint::Plain);
+
+    insta::assert_snapshot!("summary", plain);
+    let colour = summary(&Report::of(&run), Paint::Colour);
+    assert!(colour.starts_with("\u{1b}[1;31mHeld 300 requests/s, not 420\u{1b}[0m\n"), "{colour}");
+}
