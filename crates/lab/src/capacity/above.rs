@@ -141,7 +141,13 @@ fn profiles<D: Driver>(search: &mut Search<'_, D>, stable: f64) -> Result<(), D:
     let healthy = length(both / 2.0);
     let mut made = 0;
     if healthy >= by.profile_s / 3.0 {
-        made += u32::from(search.once(Phase::Healthy, stable * by.healthy, healthy)?.is_some());
+        let rate = stable * by.healthy;
+        if let Some((tried, _)) = search.once(Phase::Healthy, rate, healthy)? {
+            made += 1;
+            if tried.verdict == Verdict::Passed {
+                search.learn(rate, Verdict::Passed, Phase::Healthy);
+            }
+        }
         let unhealthy = length(search.left_s(Phase::Unhealthy));
         let rate = (stable * by.unhealthy).min(search.top);
         if unhealthy >= by.profile_s / 3.0 {
@@ -167,7 +173,11 @@ fn check<D: Driver>(search: &mut Search<'_, D>, stable: f64) -> Result<Option<bo
         let Some((tried, _)) = search.once(Phase::Check, rate, length)? else { break };
         match tried.verdict {
             Verdict::Failed => kept = Some(false),
-            Verdict::Passed | Verdict::Undecided => return Ok(Some(true)),
+            Verdict::Passed => {
+                search.learn(rate, Verdict::Passed, Phase::Check);
+                return Ok(Some(true));
+            }
+            Verdict::Undecided => return Ok(Some(true)),
             Verdict::VoidGenerator | Verdict::VoidHost => {}
         }
     }

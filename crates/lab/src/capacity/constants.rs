@@ -54,8 +54,10 @@ pub struct Constants {
     pub rests: u32,
     /// Rest: rate, as a share of the one before.
     pub rest: f64,
-    /// Kept for windows, profiles and check while the stable level is looked for.
+    /// Kept for windows, profiles and check while the stable level is looked for …
     pub reserve_s: f64,
+    /// … and while no rate is confirmed yet.
+    pub reserve_least_s: f64,
     /// A failed trial with more not-ok answers, or more requests left waiting, than this share of
     /// those due is not repeated to be sure …
     pub hopeless_share: f64,
@@ -159,6 +161,7 @@ impl Default for Constants {
             rests: 4,
             rest: 0.02,
             reserve_s: 210.0,
+            reserve_least_s: 140.0,
             hopeless_share: 0.25,
             hopeless_throughout: 3.0,
             confidence: 0.95,

@@ -30,6 +30,8 @@ pub struct Search<'a, D> {
     /// What was settled about rates, in order.
     pub known: Vec<Known>,
     pub reasons: Vec<String>,
+    /// Whether holds of some rate have passed.
+    pub is_confirmed: bool,
 }
 
 /// What was settled about a rate.
@@ -56,6 +58,7 @@ impl<'a, D: Driver> Search<'a, D> {
             trials: vec![],
             known: vec![],
             reasons: vec![],
+            is_confirmed: false,
         }
     }
 
@@ -66,7 +69,8 @@ impl<'a, D: Driver> Search<'a, D> {
         let kept = match phase {
             Phase::SelfCheck | Phase::Bracket => by.reserve_s + 3.0 * by.hold_s,
             Phase::Narrow => by.reserve_s + 2.0 * by.hold_s,
-            Phase::Confirm => by.reserve_s,
+            Phase::Confirm if self.is_confirmed => by.reserve_s,
+            Phase::Confirm => by.reserve_least_s,
             Phase::Above => profiles + DRAIN_S,
             Phase::Healthy => profiles - by.profile_s / 3.0,
             Phase::Unhealthy => by.check_s + 2.0 * DRAIN_S,

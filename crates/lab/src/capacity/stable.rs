@@ -140,6 +140,7 @@ fn hold<D: Driver>(
         let together = search.by_all(&all) == Verdict::Passed;
         if passes >= 2 || (passes == 1 && fails == 0 && all.len() > 1 && together) {
             search.learn(rate, Verdict::Passed, phase);
+            search.is_confirmed = true;
             return Ok(Held::Yes);
         }
         if passes == 0 && !together {

@@ -27,6 +27,11 @@ fn all(world: &World) -> Vec<Capacity> {
     (0..seeds()).map(|seed| searched(world, seed, &Constants::default())).collect()
 }
 
+/// Half as many, where no median is asked for.
+fn some(world: &World) -> Vec<Capacity> {
+    (0..seeds().div_ceil(2)).map(|seed| searched(world, seed, &Constants::default())).collect()
+}
+
 fn typical(found: &[Capacity], of: impl Fn(&Capacity) -> f64) -> f64 {
     median(&found.iter().map(of).collect::<Vec<f64>>())
 }
@@ -73,7 +78,7 @@ fn a_quiet_server_is_found_out_within_a_twentieth_and_called_clean() {
 fn rates_from_twenty_to_thousands_a_second_are_found_in_ten_minutes() {
     typically_right(&all(&World::quiet(20.0)), 19.4);
     let rates: &[f64] =
-        if std::env::var_os("HOMEROOM_LONG").is_some() { &[4_000.0, 20_000.0] } else { &[4_000.0] };
+        if std::env::var_os("HOMEROOM_LONG").is_some() { &[2_000.0, 20_000.0] } else { &[2_000.0] };
     for rate in rates {
         let found = searched(&World::quiet(*rate), 1, &Constants::default());
         typically_right(&[found], *rate);
@@ -104,7 +109,7 @@ fn what_a_server_does_with_more_than_it_can_does_not_mislead() {
         (World { errors: 0.000_8, ..quiet }, 395.0, 404.0),
         (World { full: Full::Queues, ..World::noisy(400.0) }, 360.0, 396.0),
     ] {
-        let found = all(&world);
+        let found = some(&world);
 
         no_silent_error(&found, from, to);
         typically_right(&found, f64::midpoint(from, to));
@@ -118,16 +123,16 @@ fn a_server_with_pauses_is_right_or_not_called_clean() {
         ..World::quiet(400.0)
     };
 
-    no_silent_error(&all(&pauses(30.0, 1.0)), 364.0, 400.0);
+    no_silent_error(&some(&pauses(30.0, 1.0)), 364.0, 400.0);
     // Now and then none of the longer pauses falls into a hold; then the result is what it is
     // without them.
-    no_silent_error(&all(&pauses(20.0, 2.0)), 220.0, 400.0);
+    no_silent_error(&some(&pauses(20.0, 2.0)), 220.0, 400.0);
 }
 
 #[test]
 fn a_server_that_shrinks_or_grows_is_called_unsteady() {
     for (capacity, drift) in [(600.0, -0.000_5), (400.0, 0.000_5)] {
-        let found = all(&World { drift, ..World::quiet(capacity) });
+        let found = some(&World { drift, ..World::quiet(capacity) });
 
         let clean = found.iter().filter(|one| one.verdict == Verdict::Clean).count();
         assert!(clean * 20 <= found.len(), "{clean} of {}", found.len());
@@ -138,7 +143,7 @@ fn a_server_that_shrinks_or_grows_is_called_unsteady() {
 
 #[test]
 fn a_server_that_answers_errors_always_is_called_failing_at_once() {
-    for one in all(&World { errors: 1.0, ..World::quiet(400.0) }) {
+    for one in some(&World { errors: 1.0, ..World::quiet(400.0) }) {
         assert_eq!(one.verdict, Verdict::TargetFailing);
         assert!(one.seconds < 60.0 && !one.stable.found);
         assert!(one.reasons[0].contains("100.00 % not ok"), "{:?}", one.reasons);
@@ -147,7 +152,7 @@ fn a_server_that_answers_errors_always_is_called_failing_at_once() {
 
 #[test]
 fn a_server_with_a_few_errors_whatever_the_load_is_never_called_clean() {
-    let found = all(&World { errors: 0.01, ..World::quiet(400.0) });
+    let found = some(&World { errors: 0.01, ..World::quiet(400.0) });
 
     assert!(found.iter().all(|one| one.verdict != Verdict::Clean));
     let failing = found.iter().filter(|one| one.verdict == Verdict::TargetFailing).count();
@@ -156,7 +161,7 @@ fn a_server_with_a_few_errors_whatever_the_load_is_never_called_clean() {
 
 #[test]
 fn a_generator_that_can_do_little_more_gives_at_least_half_of_what_it_can() {
-    for one in all(&World { generator: 500.0, ..World::quiet(400.0) }) {
+    for one in some(&World { generator: 500.0, ..World::quiet(400.0) }) {
         assert_eq!(one.verdict, Verdict::GeneratorLimited);
         assert!((one.stable.rate - 250.0).abs() < 1e-9 && one.stable.high.is_none());
     }
@@ -178,13 +183,13 @@ fn a_generator_that_was_never_checked_voids_the_trials_it_is_late_in() {
 
 #[test]
 fn a_host_that_takes_time_away_is_named() {
-    let found = all(&World { steal: (0.2, 0.0), ..World::quiet(400.0) });
+    let found = some(&World { steal: (0.2, 0.0), ..World::quiet(400.0) });
 
     for one in &found {
         assert_eq!(one.verdict, Verdict::HostNoisy, "{:?}", one.reasons);
         assert!(one.stable.rate <= 320.0 * 1.06);
     }
-    let later = all(&World { steal: (0.2, 200.0), ..World::quiet(400.0) });
+    let later = some(&World { steal: (0.2, 200.0), ..World::quiet(400.0) });
     no_silent_error(&later, 400.0, 400.0);
 }
 
