@@ -10,6 +10,7 @@ pub mod client;
 pub mod compare;
 pub mod duration;
 pub mod echo;
+pub mod edfi;
 pub mod engine;
 pub mod gate;
 pub mod host;

@@ -1,0 +1,99 @@
+//! Documents with places that are filled in later: by the set-up itself, or, as texts of a scenario,
+//! by the run.
+
+use serde_json::Value;
+
+/// The place of the request's serial number.
+pub const SERIAL: &str = "serial";
+/// The place of the same as a date.
+pub const SERIAL_DATE: &str = "serial:date";
+/// The place of what an update changes.
+pub const CHANGED: &str = "changed";
+
+/// Stands around a place's name, within a text. No document holds it: servers refuse it.
+const MARK: char = '\u{1}';
+/// Stands around a text that is to be a number.
+const NUMBER: char = '\u{2}';
+
+/// A place with this name, within a text.
+pub fn place(name: &str) -> String {
+    format!("{MARK}{name}{MARK}")
+}
+
+/// A text, maybe with places, that is to be written as a number.
+pub fn number(text: &str) -> String {
+    format!("{NUMBER}{text}{NUMBER}")
+}
+
+/// A place for a value such as this one: a number, or within quotes.
+pub fn place_like(like: &Value, name: &str) -> Value {
+    if like.is_number() { number(&place(name)).into() } else { place(name).into() }
+}
+
+/// The names of a document's places, in order.
+pub fn places(document: &Value) -> Vec<String> {
+    let mut names = vec![];
+    let written = written(document);
+    names.extend(written.split(MARK_WRITTEN).skip(1).step_by(2).map(str::to_owned));
+    names
+}
+
+/// A document's text with its places filled in. What is filled in goes as it is.
+pub fn filled(document: &Value, fill: impl Fn(&str) -> String) -> String {
+    parts(document, &fill, str::to_owned)
+}
+
+/// A document as a text of a scenario: what looks like the name of a value there is escaped.
+pub fn scenario_text(document: &Value, fill: impl Fn(&str) -> String) -> String {
+    parts(document, &fill, |literal| literal.replace("${", "$${"))
+}
+
+/// How JSON writes [`MARK`] and [`NUMBER`] within strings.
+const MARK_WRITTEN: &str = r"\u0001";
+const NUMBER_WRITTEN: &str = r"\u0002";
+
+fn written(document: &Value) -> String {
+    let text = document.to_string();
+    let quote = |text: String, quoted: &str| text.replace(quoted, "");
+    quote(quote(text, &format!("\"{NUMBER_WRITTEN}")), &format!("{NUMBER_WRITTEN}\""))
+}
+
+fn parts(
+    document: &Value,
+    fill: &dyn Fn(&str) -> String,
+    literal: impl Fn(&str) -> String,
+) -> String {
+    let written = written(document);
+    let parts = written.split(MARK_WRITTEN).enumerate();
+    parts.map(|(at, part)| if at % 2 == 0 { literal(part) } else { fill(part) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn places_in_texts_and_numbers_are_filled_in() {
+        let document = json!({
+            "id": number(&format!("1{}", place(SERIAL))),
+            "name": format!("a-{}", place(SERIAL)),
+            "date": place(SERIAL_DATE),
+        });
+
+        let text = filled(&document, |name| if name == SERIAL { "42".into() } else { "d".into() });
+
+        assert_eq!(text, r#"{"id":142,"name":"a-42","date":"d"}"#);
+        assert_eq!(places(&document), [SERIAL, SERIAL, SERIAL_DATE]);
+    }
+
+    #[test]
+    fn what_looks_like_a_value_of_a_scenario_is_escaped() {
+        let document = json!({"name": format!("${{x}} {}", place(SERIAL))});
+
+        let text = scenario_text(&document, |name| format!("${{{name}}}"));
+
+        assert_eq!(text, r#"{"name":"$${x} ${serial}"}"#);
+    }
+}

@@ -1,0 +1,234 @@
+//! Makes the smallest document that a resource's description allows, with references to documents
+//! that exist.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::shape::{Form, Kind, Property, Reference, Shapes, is_flat_name};
+use super::links::singular;
+use super::values::Values;
+
+/// A document that exists on the target.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Made {
+    /// Its id.
+    pub id: String,
+    /// What it holds: as it was sent, or as it was read.
+    pub body: Value,
+}
+
+/// Where referred documents are found.
+pub trait Anchors {
+    /// The document that stands for a resource.
+    fn anchor(&self, kind: usize) -> Option<&Made>;
+
+    /// Which of the resources that a reference can mean it is to mean: one with an anchor.
+    ///
+    /// # Errors
+    ///
+    /// Names the resource that is missing.
+    fn target(&self, reference: &Reference) -> Result<usize, Missing>;
+}
+
+/// What a document needs and is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// What it is called.
+    pub what: String,
+}
+
+/// How a document is to differ from the smallest one.
+#[derive(Debug, Default)]
+pub struct Wish<'w> {
+    /// Values of members of the document itself.
+    pub values: HashMap<String, Value>,
+    /// Documents that references of the document itself are to mean, by property.
+    pub targets: HashMap<String, (usize, &'w Made)>,
+    /// Members that are to be there although they need not.
+    pub with: Vec<String>,
+}
+
+/// Makes a document.
+///
+/// # Errors
+///
+/// Says which document that it refers to is missing.
+pub fn compose(
+    shapes: &Shapes,
+    kind: &Kind,
+    anchors: &dyn Anchors,
+    values: &mut Values,
+    wish: &Wish<'_>,
+) -> Result<Value, Missing> {
+    Composing { shapes, kind, anchors, values, wish }.object(&kind.properties, true)
+}
+
+struct Composing<'c> {
+    shapes: &'c Shapes,
+    kind: &'c Kind,
+    anchors: &'c dyn Anchors,
+    values: &'c mut Values,
+    wish: &'c Wish<'c>,
+}
+
+impl Composing<'_> {
+    fn object(&mut self, properties: &[Property], is_root: bool) -> Result<Value, Missing> {
+        let wish = self.wish;
+        let wanted = |property: &&Property| {
+            property.is_required
+                || property.is_identity
+                || (is_root
+                    && (wish.with.contains(&property.name)
+                        || wish.values.contains_key(&property.name)
+                        || wish.targets.contains_key(&property.name)))
+        };
+        let (references, others): (Vec<_>, Vec<_>) = properties
+            .iter()
+            .filter(wanted)
+            .partition(|property| matches!(property.form, Form::Reference(_)));
+        let mut members = Map::new();
+        for property in references.into_iter().chain(others) {
+            let given = if is_root { wish.values.get(&property.name) } else { None };
+            let value = match given.or(self.unified(&property.name, properties, &members)) {
+                Some(given) => given.clone(),
+                None => self.value(property, is_root)?,
+            };
+            members.insert(property.name.clone(), value);
+        }
+        Ok(Value::Object(members))
+    }
+
+    /// The value of a member that must be that of a reference's member of the same name.
+    fn unified<'m>(
+        &self,
+        name: &str,
+        properties: &[Property],
+        members: &'m Map<String, Value>,
+    ) -> Option<&'m Value> {
+        properties.iter().find_map(|property| {
+            let Form::Reference(reference) = &property.form else { return None };
+            let (member, _) = reference.members.iter().find(|(member, _)| {
+                self.kind.flat_name(&property.name, member) == name
+            })?;
+            members.get(&property.name)?.get(member)
+        })
+    }
+
+    fn value(&mut self, property: &Property, is_root: bool) -> Result<Value, Missing> {
+        let name = &property.name;
+        match &property.form {
+            Form::Scalar(scalar) if is_root && property.is_identity => {
+                Ok(self.values.new_one(singular(&self.kind.schema), name, scalar))
+            }
+            Form::Scalar(scalar) => {
+                Ok(self.values.any(singular(&self.kind.schema), name, scalar))
+            }
+            Form::Descriptor(kind) => {
+                let made = kind.and_then(|kind| self.anchors.anchor(kind));
+                let missing = || Missing { what: format!("a descriptor for {name}") };
+                made.and_then(|made| descriptor_value(&made.body)).ok_or_else(missing)
+            }
+            Form::Reference(reference) => {
+                let (kind, made) = match self.wish.targets.get(name).filter(|_| is_root) {
+                    Some((kind, made)) => (*kind, *made),
+                    None => {
+                        let kind = self.anchors.target(reference)?;
+                        let missing = || Missing { what: self.shapes.kinds[kind].name.clone() };
+                        (kind, self.anchors.anchor(kind).ok_or_else(missing)?)
+                    }
+                };
+                let members = members_of(reference, &self.shapes.kinds[kind], &made.body);
+                members.map(Value::Object).ok_or_else(|| Missing {
+                    what: format!("the members of {name} in {}", self.shapes.kinds[kind].name),
+                })
+            }
+            Form::Object(inner) => self.object(inner, false),
+            Form::List(inner) if inner.iter().any(|inner| inner.is_required) => {
+                Ok(vec![self.object(inner, false)?].into())
+            }
+            // An item without any member says nothing; the first that can be filled in does.
+            Form::List(inner) => {
+                let item = inner.iter().find_map(|property| {
+                    let value = self.value(property, false).ok()?;
+                    Some(Map::from_iter([(property.name.clone(), value)]))
+                });
+                Ok(vec![Value::Object(item.unwrap_or_default())].into())
+            }
+        }
+    }
+}
+
+/// What refers to a descriptor: its namespace, `#` and its code value.
+pub fn descriptor_value(body: &Value) -> Option<Value> {
+    let (namespace, code) = (body["namespace"].as_str()?, body["codeValue"].as_str()?);
+    Some(format!("{namespace}#{code}").into())
+}
+
+/// A value of a document's identity and where it stands.
+struct Leaf<'l> {
+    property: &'l str,
+    /// Of a reference, the name of its member.
+    member: Option<&'l str>,
+    value: &'l Value,
+}
+
+/// The members of a reference to a document: each found in it by its name, by its name after a
+/// role, or as the only value of its identity. None if one is not there.
+pub fn members_of(reference: &Reference, kind: &Kind, body: &Value) -> Option<Map<String, Value>> {
+    let leaves = leaves(kind, body);
+    let mut found: Vec<Option<usize>> = vec![None; reference.members.len()];
+    let mut choose = |fits: &dyn Fn(&str, &Leaf<'_>) -> bool, fresh_only: bool| {
+        for at in 0..found.len() {
+            if found[at].is_some() {
+                continue;
+            }
+            let name = &reference.members[at].0;
+            let free = |leaf: &usize| !fresh_only || !found.contains(&Some(*leaf));
+            let candidates = (0..leaves.len()).filter(|leaf| fits(name, &leaves[*leaf]));
+            found[at] = candidates.clone().find(free);
+        }
+    };
+    choose(&|name, leaf| leaf.member.is_none() && leaf.property == name, false);
+    // A name with a role takes its value before one without can.
+    choose(
+        &|name, leaf| {
+            leaf.member.is_some_and(|member| {
+                member.len() < name.len() && is_flat_name(name, leaf.property, member)
+            })
+        },
+        false,
+    );
+    choose(&|name, leaf| leaf.member == Some(name), true);
+    choose(&|name, leaf| leaf.member == Some(name), false);
+    choose(&|_, _| leaves.len() == 1, false);
+    choose(&|name, leaf| ends_alike(name, leaf.member.unwrap_or(leaf.property)), true);
+    let members = reference.members.iter().zip(&found);
+    members.map(|((name, _), leaf)| Some((name.clone(), leaves[(*leaf)?].value.clone()))).collect()
+}
+
+fn ends_alike(one: &str, other: &str) -> bool {
+    let (one, other) = (one.to_lowercase(), other.to_lowercase());
+    one.ends_with(&other) || other.ends_with(&one)
+}
+
+fn leaves<'l>(kind: &'l Kind, body: &'l Value) -> Vec<Leaf<'l>> {
+    let mut leaves = vec![];
+    for property in &kind.properties {
+        let Some(value) = body.get(&property.name) else { continue };
+        match &property.form {
+            Form::Reference(reference) if kind.identifies(property, reference) => {
+                for (member, _) in &reference.members {
+                    if let Some(value) = value.get(member) {
+                        leaves.push(Leaf { property: &property.name, member: Some(member), value });
+                    }
+                }
+            }
+            Form::Scalar(_) | Form::Descriptor(_) if property.is_identity => {
+                leaves.push(Leaf { property: &property.name, member: None, value });
+            }
+            _ => {}
+        }
+    }
+    leaves
+}

@@ -1,0 +1,243 @@
+//! How documents of a resource can be new without end, or by many combinations.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::api::ApiError;
+use super::blank;
+use super::document::{Anchors, Wish, compose, descriptor_value, members_of};
+use super::setup::SetUp;
+use super::shape::{Form, Kind, Property, Reference};
+use super::values::Fresh;
+use super::variants::{is_person, varied};
+
+/// How many combinations of referred documents there are to be.
+const COMBINATIONS: usize = 2_500;
+/// How many documents of one resource are made for that at most.
+const VARIANTS_MAX: usize = 400;
+/// Fewer are of no use.
+const VARIANTS_MIN: usize = 10;
+
+/// A document with places for what makes it new.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Draft {
+    /// It.
+    pub body: Value,
+    /// The values of its places but the serial ones, each combination once.
+    pub each: BTreeMap<String, Vec<Value>>,
+}
+
+impl SetUp<'_, '_> {
+    /// The ways in which documents of a resource can be new, the best first.
+    ///
+    /// # Errors
+    ///
+    /// If the target cannot be asked.
+    pub fn drafts(&mut self, at: usize) -> Result<Vec<Draft>, ApiError> {
+        let kind = &self.world.shapes.kinds[at];
+        let Some(body) = self.body_of(at) else { return Ok(vec![]) };
+        // A member that shares its name with one of a reference is mostly bound to that.
+        let (alone, bound): (Vec<&Property>, Vec<&Property>) = kind
+            .properties
+            .iter()
+            .filter(|property| property.is_identity)
+            .partition(|property| !is_bound(kind, &body, property));
+        let mut drafts = self.own_drafts(&body, &alone);
+        if drafts.is_empty() {
+            drafts.extend(self.by_references(kind, &body)?);
+            drafts.extend(self.own_drafts(&body, &bound));
+        }
+        Ok(drafts)
+    }
+
+    /// The smallest document of a resource.
+    pub fn body_of(&mut self, at: usize) -> Option<Value> {
+        let shapes = self.world.shapes;
+        let wish = Wish { with: self.parents(at), ..Wish::default() };
+        compose(shapes, &shapes.kinds[at], &self.world, &mut self.values, &wish).ok()
+    }
+
+    /// Drafts in which a member of the resource's own is new.
+    fn own_drafts(&self, body: &Value, own: &[&Property]) -> Vec<Draft> {
+        let mut drafts = vec![];
+        for property in own {
+            let Form::Scalar(scalar) = &property.form else { continue };
+            for fresh in self.values.fresh(&property.name, scalar) {
+                let mut draft = Draft { body: body.clone(), each: BTreeMap::new() };
+                match fresh {
+                    Fresh::Serial(value) => draft.body[&property.name] = value,
+                    Fresh::OneOf(values) => {
+                        let place = Place { property: property.name.clone(), member: None };
+                        place.set(&mut draft.body, "k0");
+                        draft.each.insert("k0".into(), values);
+                    }
+                }
+                drafts.push(draft);
+            }
+        }
+        drafts.sort_by_key(|draft| {
+            let is_date = blank::places(&draft.body).iter().any(|place| place == blank::SERIAL_DATE);
+            (!draft.each.is_empty(), is_date)
+        });
+        drafts
+    }
+
+    /// A draft in which referred documents and descriptors differ.
+    fn by_references(&mut self, kind: &Kind, body: &Value) -> Result<Option<Draft>, ApiError> {
+        let mut ways = self.ways(kind, body);
+        ways.sort_by_key(|way| way.cost);
+        let mut draft = Draft { body: body.clone(), each: BTreeMap::new() };
+        let count = if ways.len() == 1 { VARIANTS_MAX } else { COMBINATIONS.isqrt() };
+        let mut combinations = 1;
+        for way in ways {
+            if combinations >= COMBINATIONS {
+                break;
+            }
+            let wanted = if draft.each.is_empty() { count } else { COMBINATIONS.div_ceil(combinations) };
+            if self.more(way.target, wanted.min(VARIANTS_MAX))? < VARIANTS_MIN {
+                continue;
+            }
+            let Some((place, values)) = self.values_of(&way, body) else { continue };
+            let name = format!("k{}", draft.each.len());
+            combinations *= values.len();
+            place.set(&mut draft.body, &name);
+            draft.each.insert(name, values);
+        }
+        Ok((!draft.each.is_empty()).then_some(draft))
+    }
+
+    /// The parts of an identity that can differ alone.
+    fn ways<'k>(&self, kind: &'k Kind, body: &Value) -> Vec<Way<'k>> {
+        let mut ways = vec![];
+        for property in &kind.properties {
+            let way = match &property.form {
+                Form::Descriptor(Some(target)) if property.is_identity => {
+                    Way { property, reference: None, target: *target, cost: 1 }
+                }
+                Form::Reference(reference) if kind.identifies(property, reference) => {
+                    let Ok(target) = self.world.target(reference) else { continue };
+                    let cost = self.cost(target);
+                    Way { property, reference: Some(reference), target, cost }
+                }
+                _ => continue,
+            };
+            let is_bound = self.organizations.contains(&way.target)
+                && !self.target.education_organizations.is_empty();
+            if !is_bound && way.is_alone(kind, &self.world.shapes.kinds[way.target], body) {
+                ways.push(way);
+            }
+        }
+        ways
+    }
+
+    /// How many documents more of a resource are for each.
+    fn cost(&self, target: usize) -> usize {
+        let kind = &self.world.shapes.kinds[target];
+        if self.organizations.contains(&target) { 3 } else { 1 + usize::from(is_person(kind)) }
+    }
+
+    /// The place that differs in a document, and its values.
+    fn values_of(&self, way: &Way<'_>, body: &Value) -> Option<(Place, Vec<Value>)> {
+        let kind = &self.world.shapes.kinds[way.target];
+        let more = self.world.more.get(&way.target)?;
+        let name = &way.property.name;
+        let Some(reference) = way.reference else {
+            let values = more.iter().filter_map(|made| descriptor_value(&made.body)).collect();
+            return Some((Place { property: name.clone(), member: None }, values));
+        };
+        let before = body[name].as_object()?;
+        let mut found: Option<&str> = None;
+        let mut values = vec![];
+        for made in more {
+            let members = members_of(reference, kind, &made.body)?;
+            let differing = differing(before, &members);
+            let [only] = differing[..] else { continue };
+            let known = before.get_key_value(only).map(|(name, _)| name.as_str())?;
+            if *found.get_or_insert(known) == known {
+                values.push(members[only].clone());
+            }
+        }
+        let place = Place { property: name.clone(), member: Some(found?.to_owned()) };
+        Some((place, values))
+    }
+}
+
+/// A part of an identity that can differ: a descriptor, or a reference to a resource with a member
+/// of its own that can.
+struct Way<'k> {
+    property: &'k Property,
+    reference: Option<&'k Reference>,
+    target: usize,
+    cost: usize,
+}
+
+impl Way<'_> {
+    /// Whether nothing else in a document must change with it.
+    fn is_alone(&self, kind: &Kind, target: &Kind, body: &Value) -> bool {
+        let Some(varied) = varied(target) else { return false };
+        let Some(reference) = self.reference else { return true };
+        let members = reference.members.iter();
+        // The member is called as in the target, or, alone in its reference, anything.
+        let member = members.clone().find(|(name, _)| *name == varied.name);
+        let Some((member, _)) = member.or_else(|| members.clone().next().filter(|_| members.len() == 1))
+        else {
+            return false;
+        };
+        let flat = kind.flat_name(&self.property.name, member);
+        kind.properties.iter().filter(|other| other.name != self.property.name).all(|other| {
+            match (&other.form, body.get(&other.name)) {
+                (_, None) => true,
+                (Form::Reference(reference), Some(_)) => {
+                    let mut members = reference.members.iter();
+                    members.all(|(member, _)| kind.flat_name(&other.name, member) != flat)
+                }
+                (Form::Object(_) | Form::List(_), Some(inner)) => !holds(inner, member),
+                (Form::Scalar(_) | Form::Descriptor(_), Some(_)) => other.name != flat,
+            }
+        })
+    }
+}
+
+/// Whether an object has such a member, however deep.
+fn holds(value: &Value, member: &str) -> bool {
+    match value {
+        Value::Object(members) => {
+            members.iter().any(|(name, value)| name == member || holds(value, member))
+        }
+        Value::Array(items) => items.iter().any(|item| holds(item, member)),
+        _ => false,
+    }
+}
+
+fn differing<'m>(one: &Map<String, Value>, other: &'m Map<String, Value>) -> Vec<&'m str> {
+    let members = other.iter().filter(|(name, value)| one.get(*name) != Some(value));
+    members.map(|(name, _)| name.as_str()).collect()
+}
+
+/// Where a value stands in a document.
+struct Place {
+    property: String,
+    member: Option<String>,
+}
+
+impl Place {
+    fn set(&self, body: &mut Value, name: &str) {
+        let value = match &self.member {
+            Some(member) => &mut body[&self.property][member],
+            None => &mut body[&self.property],
+        };
+        *value = blank::place_like(value, name);
+    }
+}
+
+/// Whether a member of a resource's own has the name of a reference's member in a document.
+fn is_bound(kind: &Kind, body: &Value, own: &Property) -> bool {
+    kind.properties.iter().any(|property| match &property.form {
+        Form::Reference(reference) if body.get(&property.name).is_some() => {
+            let mut members = reference.members.iter();
+            members.any(|(member, _)| kind.flat_name(&property.name, member) == own.name)
+        }
+        _ => false,
+    })
+}

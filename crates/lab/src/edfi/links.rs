@@ -1,0 +1,226 @@
+//! Finds what references and descriptors' values mean: a description names the one by schema, the
+//! other by the end of a property's name.
+
+use std::collections::HashMap;
+
+use super::shape::{
+    Form, Kind, Property, Reference, Scalar, Shapes, Takes, strip_suffix_any_case,
+};
+
+/// Fills in targets, roles, and the resources of descriptors' values.
+pub fn join(shapes: &mut Shapes) {
+    add_undescribed(&mut shapes.kinds);
+    let index = Index::of(&shapes.kinds);
+    for kind in &mut shapes.kinds {
+        let project = project(&kind.schema).to_owned();
+        each(&mut kind.properties, &mut |property| match &mut property.form {
+            Form::Reference(reference) => index.link(&property.name, reference, &project),
+            Form::Descriptor(found) => *found = index.descriptor(&property.name, &project),
+            _ => {}
+        });
+    }
+}
+
+/// Adds what is referred to and described nowhere, nor stands for anything described: some
+/// descriptions leave school years out. It can be read, if at all.
+fn add_undescribed(kinds: &mut Vec<Kind>) {
+    let index = Index::of(kinds);
+    let mut wanted: Vec<(String, Vec<(String, Form)>)> = index
+        .abstracts
+        .iter()
+        .filter(|(_, fitting)| fitting.is_empty())
+        .map(|(name, _)| (name.clone(), members(kinds, name)))
+        .collect();
+    wanted.sort_by(|(one, _), (other, _)| one.cmp(other));
+    for (schema, members) in wanted {
+        let folder = kinds.iter().find(|kind| project(&kind.schema) == project(&schema));
+        let folder = folder.and_then(|kind| kind.path.rsplit_once('/'));
+        let Some((folder, _)) = folder else { continue };
+        let name = format!("{}s", singular(&schema));
+        let identity: Vec<String> = members.iter().map(|(name, _)| name.clone()).collect();
+        let property = |(name, form)| Property { name, is_required: true, is_identity: true, form };
+        kinds.push(Kind {
+            path: format!("{folder}/{name}"),
+            name,
+            schema,
+            properties: members.into_iter().map(property).collect(),
+            query: identity.clone(),
+            identity,
+            takes: Takes::default(),
+        });
+    }
+}
+
+fn members(kinds: &[Kind], name: &str) -> Vec<(String, Form)> {
+    let mut wanted = HashMap::new();
+    for kind in kinds {
+        count(&kind.properties, &HashMap::new(), &mut [], &mut wanted);
+    }
+    wanted.remove(name).unwrap_or_default()
+}
+
+/// The part of a schema's name that says whose it is: `edFi` of `edFi_school`.
+fn project(schema: &str) -> &str {
+    schema.split_once('_').map_or("", |(project, _)| project)
+}
+
+/// A schema's name without that part.
+pub fn singular(schema: &str) -> &str {
+    schema.split_once('_').map_or(schema, |(_, name)| name)
+}
+
+fn each(properties: &mut [Property], visit: &mut dyn FnMut(&mut Property)) {
+    for property in properties {
+        visit(property);
+        if let Form::Object(inner) | Form::List(inner) = &mut property.form {
+            each(inner, visit);
+        }
+    }
+}
+
+/// What is needed to find targets.
+struct Index {
+    /// Resources by the name of their schema, in small letters.
+    by_schema: HashMap<String, usize>,
+    /// Descriptors' schemas as their project and name in small letters.
+    descriptors: Vec<(String, String, usize)>,
+    /// The resources that can stand for an abstract kind, by its name; the likeliest first.
+    abstracts: HashMap<String, Vec<usize>>,
+}
+
+impl Index {
+    fn of(kinds: &[Kind]) -> Self {
+        let schemas = kinds.iter().enumerate();
+        let by_schema: HashMap<String, usize> =
+            schemas.clone().map(|(at, kind)| (kind.schema.to_lowercase(), at)).collect();
+        let descriptors = schemas
+            .filter(|(_, kind)| kind.is_descriptor())
+            .map(|(at, kind)| {
+                let (project, name) = (project(&kind.schema), singular(&kind.schema));
+                (project.to_lowercase(), name.to_lowercase(), at)
+            })
+            .collect();
+        Self { abstracts: abstracts(kinds, &by_schema), by_schema, descriptors }
+    }
+
+    fn link(&self, property: &str, reference: &mut Reference, project: &str) {
+        let name = format!("{}Reference", singular(&reference.to));
+        reference.role = strip_suffix_any_case(property, &name).unwrap_or_default().to_owned();
+        reference.targets = match self.by_schema.get(&reference.to.to_lowercase()) {
+            Some(at) => vec![*at],
+            None => self.abstracts.get(&reference.to).cloned().unwrap_or_default(),
+        };
+        for (name, form) in &mut reference.members {
+            if let Form::Descriptor(found) = form {
+                *found = self.descriptor(name, project);
+            }
+        }
+    }
+
+    /// The resource of a descriptor's value: that whose name is the longest end of the property's,
+    /// rather of the same project, rather of the standard.
+    fn descriptor(&self, property: &str, of: &str) -> Option<usize> {
+        let (property, of) = (property.to_lowercase(), of.to_lowercase());
+        let fits = self.descriptors.iter().filter(|(_, name, _)| property.ends_with(name.as_str()));
+        let best = fits.max_by_key(|(project, name, at)| {
+            (name.len(), *project == of, project == "edfi", std::cmp::Reverse(*at))
+        });
+        best.map(|(_, _, at)| *at)
+    }
+}
+
+/// For each reference to something that has no path of its own: the resources with that identity.
+fn abstracts(kinds: &[Kind], by_schema: &HashMap<String, usize>) -> HashMap<String, Vec<usize>> {
+    let mut uses = vec![0_usize; kinds.len()];
+    let mut wanted: HashMap<String, Vec<(String, Form)>> = HashMap::new();
+    for kind in kinds {
+        count(&kind.properties, by_schema, &mut uses, &mut wanted);
+    }
+    let fits = |members: &[(String, Form)]| {
+        let mut found: Vec<usize> = (0..kinds.len())
+            .filter(|at| !kinds[*at].is_descriptor() && has_identity(&kinds[*at], members))
+            .collect();
+        found.sort_by_key(|at| (std::cmp::Reverse(uses[*at]), required(&kinds[*at]), *at));
+        found
+    };
+    wanted.into_iter().map(|(name, members)| (name, fits(&members))).collect()
+}
+
+fn count(
+    properties: &[Property],
+    by_schema: &HashMap<String, usize>,
+    uses: &mut [usize],
+    wanted: &mut HashMap<String, Vec<(String, Form)>>,
+) {
+    for property in properties {
+        match &property.form {
+            Form::Reference(reference) => match by_schema.get(&reference.to.to_lowercase()) {
+                Some(at) => uses[*at] += 1,
+                None => {
+                    wanted.entry(reference.to.clone()).or_insert_with(|| reference.members.clone());
+                }
+            },
+            Form::Object(inner) | Form::List(inner) => count(inner, by_schema, uses, wanted),
+            Form::Scalar(_) | Form::Descriptor(_) => {}
+        }
+    }
+}
+
+fn required(kind: &Kind) -> usize {
+    kind.properties.iter().filter(|property| property.is_required).count()
+}
+
+/// Whether a resource's identity is that of an abstract kind: the same names, or, of a single
+/// number that is an id, a name of its own.
+fn has_identity(kind: &Kind, members: &[(String, Form)]) -> bool {
+    let is_number = |form: &Form| matches!(form, Form::Scalar(Scalar::Integer { .. }));
+    if let [(name, form)] = members {
+        let own = kind.properties.iter().filter(|property| property.is_identity);
+        let mut own = own.filter(|property| kind.identity.len() <= 1 || property.name == *name);
+        let only = match (own.next(), own.next()) {
+            (Some(only), None) => only,
+            _ => return false,
+        };
+        let alone = kind.identity.len() <= 1
+            && !kind.properties.iter().any(|property| {
+                matches!(&property.form, Form::Reference(to) if kind.identifies(property, to))
+            });
+        let is_id = |name: &str| name.ends_with("Id");
+        return alone
+            && is_number(form)
+            && is_number(&only.form)
+            && is_id(name) == is_id(&only.name)
+            && is_id(name);
+    }
+    let told: Vec<String> =
+        if kind.identity.is_empty() { marked(kind) } else { kind.identity.clone() };
+    told.len() == members.len()
+        && members.iter().all(|(name, _)| told.iter().any(|flat| flat == name))
+}
+
+/// A resource's identity where only marks tell it: own members, and those of references.
+fn marked(kind: &Kind) -> Vec<String> {
+    let mut names: Vec<String> = vec![];
+    for property in kind.properties.iter().filter(|property| property.is_identity) {
+        match &property.form {
+            Form::Reference(reference) => {
+                let members = reference.members.iter().map(|(member, _)| member);
+                let with_role = |member: &String| match names.contains(member) {
+                    true => format!("{}{}", reference.role_or(&property.name), capital(member)),
+                    false => member.clone(),
+                };
+                let flat: Vec<String> = members.map(with_role).collect();
+                names.extend(flat);
+            }
+            _ => names.push(property.name.clone()),
+        }
+    }
+    names
+}
+
+fn capital(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().collect::<String>() + letters.as_str()
+    })
+}

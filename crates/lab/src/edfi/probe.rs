@@ -1,0 +1,314 @@
+//! Does once with each resource what the run will do over and over, so that the run holds nothing
+//! that this key cannot do here.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::api::ApiError;
+use super::blank::{self, CHANGED, SERIAL, SERIAL_DATE};
+use super::document::{Anchors, Made};
+use super::fresh::Draft;
+use super::report::{LeftOut, Operation};
+use super::setup::SetUp;
+use super::shape::{Form, Kind, Property, Scalar};
+use super::values::is_namespace;
+
+/// How many new documents are made of each resource: one is deleted again, the others are there to
+/// be read from the first second on.
+const ROWS: usize = 4;
+/// How many ways to be new are tried.
+const DRAFTS_MAX: usize = 3;
+/// How many documents are looked for where none can be made.
+const FOUND_MAX: usize = 25;
+
+/// Values of a document that the run needs to know, by variable.
+pub type Row = BTreeMap<String, String>;
+
+/// What can be done with a resource.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// Its number.
+    pub kind: usize,
+    /// How new documents look, if they can be made.
+    pub draft: Option<Draft>,
+    /// Documents to be read.
+    pub readable: Vec<Row>,
+    /// Whether what is created can be read: otherwise only the documents above can.
+    pub reads_new: bool,
+    /// How a document is changed.
+    pub update: Option<Update>,
+    /// Whether new documents can be deleted.
+    pub deletes: bool,
+    /// Whether the list can be read.
+    pub lists: bool,
+    /// What cannot be done, and why.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// How a document is changed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Update {
+    /// By PUT to any of those that were created: the body, with its places.
+    New(Value),
+    /// By POST of the same again.
+    Again(Value),
+    /// By PUT to one document, which the set-up made: its id and body.
+    One(String, Value),
+}
+
+impl SetUp<'_, '_> {
+    /// Tries out a resource.
+    ///
+    /// # Errors
+    ///
+    /// If the target cannot be asked.
+    pub fn probe(&mut self, at: usize) -> Result<Known, ApiError> {
+        let mut known = Known { kind: at, ..Known::default() };
+        let mut rows = self.try_create(&mut known)?;
+        self.try_update(&mut known, &rows)?;
+        self.try_delete(&mut known, &mut rows)?;
+        self.try_read(&mut known, rows)?;
+        self.try_list(&mut known)?;
+        Ok(known)
+    }
+
+    fn kind(&self, at: usize) -> &'_ Kind {
+        &self.world.shapes.kinds[at]
+    }
+
+    fn try_create(&mut self, known: &mut Known) -> Result<Vec<Row>, ApiError> {
+        let mut why = String::new();
+        for draft in self.drafts(known.kind)?.into_iter().take(DRAFTS_MAX) {
+            match self.rows(known.kind, &draft)? {
+                Ok((rows, draft)) => {
+                    known.draft = Some(draft);
+                    return Ok(rows);
+                }
+                Err(refused) if why.is_empty() => why = refused,
+                Err(_) => {}
+            }
+        }
+        if why.is_empty() {
+            why = match &self.world.states[known.kind] {
+                super::world::State::Waiting(why) | super::world::State::Refused(why) => why.clone(),
+                _ => "nothing in its identity can be new".into(),
+            };
+        }
+        known.left_out(self.kind(known.kind), Operation::Create, why);
+        Ok(vec![])
+    }
+
+    /// Makes the first documents of a draft, and takes their combinations out of it.
+    fn rows(&mut self, at: usize, draft: &Draft) -> Result<Result<(Vec<Row>, Draft), String>, ApiError> {
+        let shapes = self.world.shapes;
+        let (each, draft) = apart(draft);
+        let mut rows: Vec<Row> = vec![];
+        for mut row in each {
+            for place in blank::places(&draft.body) {
+                match place.as_str() {
+                    SERIAL => drop(row.insert("n".into(), self.values.serial())),
+                    SERIAL_DATE => drop(row.insert("n".into(), self.values.serial_date())),
+                    _ => {}
+                }
+            }
+            let body = blank::filled(&draft.body, |place| in_json(value(&row, place)));
+            let id = match self.create_text(&shapes.kinds[at], &body)? {
+                Ok((id, _)) => id,
+                Err(refused) => return Ok(Err(refused)),
+            };
+            if rows.iter().any(|row| row["id"] == id) {
+                return Ok(Err("another identity is the same document".into()));
+            }
+            row.insert("id".into(), id);
+            rows.push(row);
+        }
+        Ok(Ok((rows, draft)))
+    }
+
+    fn try_update(&mut self, known: &mut Known, rows: &[Row]) -> Result<(), ApiError> {
+        let shapes = self.world.shapes;
+        let kind = &shapes.kinds[known.kind];
+        let change = changed(kind);
+        let mut why = String::new();
+        if let (Some(draft), Some(row)) = (&known.draft, rows.first()) {
+            let mut body = draft.body.clone();
+            let can_put = kind.takes.put && change.is_some();
+            if let Some((name, value)) = &change {
+                body[name] = value.clone();
+            }
+            let text = blank::filled(&body, |place| in_json(value(row, place)));
+            let (method, path) = if can_put {
+                ("PUT", format!("{}/{}", self.target.path(&kind.path), row["id"]))
+            } else {
+                ("POST", self.target.path(&kind.path))
+            };
+            let reply = self.session.send(method, &path, &text)?;
+            if reply.is_ok() {
+                known.update = Some(if can_put { Update::New(body) } else { Update::Again(body) });
+                return Ok(());
+            }
+            why = reply.complaint();
+        }
+        let anchor = self.world.anchor(known.kind).filter(|_| self.world.is_own(known.kind)).cloned();
+        if let (Some(Made { id, mut body }), Some((name, changed))) = (anchor, change)
+            && kind.takes.put
+        {
+            body[&name] = changed;
+            let text = blank::filled(&body, |place| in_json(value(&Row::new(), place)));
+            let path = format!("{}/{id}", self.target.path(&kind.path));
+            let reply = self.session.send("PUT", &path, &text)?;
+            if reply.is_ok() {
+                known.update = Some(Update::One(id, body));
+                return Ok(());
+            }
+            why = reply.complaint();
+        }
+        if why.is_empty() {
+            why = "there is no document of ours to change".into();
+        }
+        known.left_out(kind, Operation::Update, why);
+        Ok(())
+    }
+
+    fn try_delete(&mut self, known: &mut Known, rows: &mut Vec<Row>) -> Result<(), ApiError> {
+        let shapes = self.world.shapes;
+        let kind = &shapes.kinds[known.kind];
+        let Some(row) = rows.last() else {
+            known.left_out(kind, Operation::Delete, "there is no document of ours that nothing refers to".into());
+            return Ok(());
+        };
+        let path = format!("{}/{}", self.target.path(&kind.path), row["id"]);
+        let reply = self.session.send("DELETE", &path, "")?;
+        if reply.is_ok() {
+            known.deletes = true;
+            rows.pop();
+        } else {
+            known.left_out(kind, Operation::Delete, reply.complaint());
+        }
+        Ok(())
+    }
+
+    fn try_read(&mut self, known: &mut Known, rows: Vec<Row>) -> Result<(), ApiError> {
+        let shapes = self.world.shapes;
+        let kind = &shapes.kinds[known.kind];
+        let mut why = "there is no document to read".to_owned();
+        let by_id = |id: &str| Row::from([("id".to_owned(), id.to_owned())]);
+        let anchors = self.world.anchor(known.kind).into_iter();
+        let more = self.world.more.get(&known.kind).into_iter().flatten();
+        let anchors: Vec<Row> = anchors.chain(more).map(|made| by_id(&made.id)).collect();
+        let mut candidates = vec![(rows, true), (anchors, false)];
+        for round in 0..=candidates.len() {
+            if round == candidates.len() {
+                let found = self.list(kind, "", FOUND_MAX)?;
+                candidates.push((found.iter().map(|made| by_id(&made.id)).collect(), false));
+            }
+            let (rows, are_new) = &candidates[round];
+            let Some(first) = rows.first() else { continue };
+            let path = format!("{}/{}", self.target.path(&kind.path), first["id"]);
+            let reply = self.session.send("GET", &path, "")?;
+            if reply.is_ok() {
+                known.reads_new = *are_new;
+                known.readable.clone_from(rows);
+                return Ok(());
+            }
+            why = reply.complaint();
+        }
+        known.left_out(kind, Operation::Read, why);
+        Ok(())
+    }
+
+    fn try_list(&mut self, known: &mut Known) -> Result<(), ApiError> {
+        let shapes = self.world.shapes;
+        let kind = &shapes.kinds[known.kind];
+        let path = format!("{}?limit=1", self.target.path(&kind.path));
+        let reply = self.session.send("GET", &path, "")?;
+        known.lists = reply.is_ok();
+        if !known.lists {
+            known.left_out(kind, Operation::List, reply.complaint());
+        }
+        Ok(())
+    }
+}
+
+impl Known {
+    fn left_out(&mut self, kind: &Kind, operation: Operation, why: String) {
+        self.left_out.push(LeftOut { resource: kind.name.clone(), operation, why });
+    }
+}
+
+/// The combinations of the first documents, and the draft without these.
+fn apart(draft: &Draft) -> (Vec<Row>, Draft) {
+    let mut left = draft.clone();
+    let mut rows = vec![Row::new(); ROWS];
+    let many = left.each.len();
+    for (at, (name, values)) in left.each.iter_mut().enumerate() {
+        let is_first = at == 0;
+        for (number, row) in rows.iter_mut().enumerate() {
+            // Of several, the first has one value that the run does not see; the others differ.
+            let number = if is_first && many > 1 { 0 } else { number };
+            row.insert(name.clone(), text(&values[number.min(values.len() - 1)]));
+        }
+        if is_first {
+            let taken = if many > 1 { 1 } else { ROWS };
+            values.drain(..taken.min(values.len()));
+        }
+    }
+    (rows, left)
+}
+
+/// A value as a scenario holds it.
+pub fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The value of a place, of the document in this row.
+fn value<'r>(row: &'r Row, place: &str) -> &'r str {
+    let name = match place {
+        SERIAL | SERIAL_DATE => "n",
+        CHANGED => return "1",
+        of_combination => of_combination,
+    };
+    row.get(name).map_or("", String::as_str)
+}
+
+/// A text within the quotes of JSON.
+fn in_json(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+/// A member that an update can change, and its value: none of the identity, and none by which
+/// rights are told.
+fn changed(kind: &Kind) -> Option<(String, Value)> {
+    let place = blank::place(CHANGED);
+    let value = |property: &Property| {
+        let Form::Scalar(scalar) = &property.form else { return None };
+        Some(match scalar {
+            Scalar::Text { max, only: None, min } if *max >= 24 && *min <= 12 => {
+                (0, format!("Lab change {place}").into())
+            }
+            Scalar::Text { max, only: None, min } if *max >= 10 && *min <= 1 => {
+                (1, place.clone().into())
+            }
+            Scalar::Number { min, max } if *min <= 1.0 && *max >= 9.0 => {
+                (2, blank::number(&format!("1.{place}")).into())
+            }
+            Scalar::Boolean => (4, true.into()),
+            Scalar::Date => (3, "2026-01-05".into()),
+            _ => return None,
+        })
+    };
+    let own = kind.properties.iter().filter(|property| {
+        !property.is_identity
+            && !is_namespace(&property.name)
+            && !kind.identity.contains(&property.name)
+            && !property.name.ends_with("Id")
+            && !property.name.to_lowercase().ends_with("uri")
+    });
+    let found = own.filter_map(|property| {
+        let (rank, value) = value(property)?;
+        Some((rank, property.name.clone(), value))
+    });
+    found.min_by_key(|(rank, ..)| *rank).map(|(_, name, value): (i32, String, Value)| (name, value))
+}

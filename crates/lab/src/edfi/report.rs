@@ -1,0 +1,112 @@
+//! What the set-up reached, and what it left out.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What can be done with a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operation {
+    /// POST of a new document.
+    Create,
+    /// GET by id.
+    Read,
+    /// PUT, or POST of the same again.
+    Update,
+    /// DELETE.
+    Delete,
+    /// GET of many.
+    List,
+}
+
+/// All of them.
+pub const OPERATIONS: [Operation; 5] = [
+    Operation::Create,
+    Operation::Read,
+    Operation::Update,
+    Operation::Delete,
+    Operation::List,
+];
+
+impl Operation {
+    /// Its name, as scenarios have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Read => "read",
+            Self::Update => "update",
+            Self::Delete => "delete",
+            Self::List => "list",
+        }
+    }
+}
+
+/// Something that a run will not do, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Of which resource.
+    pub resource: String,
+    /// What.
+    pub operation: Operation,
+    /// Why: what the target said, for the most part.
+    pub why: String,
+}
+
+/// What the set-up reached.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// How many resources the scenario names.
+    pub resources: usize,
+    /// With how many of them an operation is done.
+    pub done: BTreeMap<&'static str, usize>,
+    /// What is left out; all of it.
+    pub left_out: Vec<LeftOut>,
+    /// How many requests the set-up sent.
+    pub requests: u64,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "of {} resources:", self.resources)?;
+        for (at, operation) in OPERATIONS.iter().enumerate() {
+            let count = self.done.get(operation.name()).copied().unwrap_or_default();
+            write!(f, "{} {count} {}", if at == 0 { "" } else { "," }, operation.name())?;
+        }
+        writeln!(f, "; {} requests to set it up", self.requests)?;
+        // One reason is told once, with all that it keeps away.
+        let mut reasons: BTreeMap<(Operation, String), Vec<&str>> = BTreeMap::new();
+        for LeftOut { resource, operation, why } in &self.left_out {
+            let why = why.replace(resource.as_str(), "…");
+            reasons.entry((*operation, why)).or_default().push(resource);
+        }
+        for ((operation, why), resources) in reasons {
+            writeln!(f, "left out: {} of {}: {why}", operation.name(), resources.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_names_all_that_is_left_out_and_a_reason_once() {
+        let out = |resource: &str| LeftOut {
+            resource: resource.into(),
+            operation: Operation::Create,
+            why: format!("403 no {resource}"),
+        };
+        let report = Report {
+            resources: 3,
+            done: BTreeMap::from([("create", 1), ("read", 3)]),
+            left_out: vec![out("schools"), out("staffs")],
+            requests: 9,
+        };
+
+        assert_eq!(
+            report.to_string(),
+            "of 3 resources: 1 create, 3 read, 0 update, 0 delete, 0 list; 9 requests to set it up\n\
+             left out: create of schools, staffs: 403 no …\n"
+        );
+    }
+}

@@ -1,0 +1,304 @@
+//! Makes a document of each resource, or finds one: what others refer to.
+
+use serde_json::Value;
+
+use super::api::{ApiError, Session, encoded};
+use super::document::{Made, Wish, compose};
+use super::shape::{Form, Kind, Property, Reference, Shapes, is_flat_name};
+use super::target::Target;
+use super::values::Values;
+use super::world::{State, World};
+
+/// How often the set-up goes over all resources: each time, more of what others wait for is there.
+const ROUNDS_MAX: usize = 60;
+/// How many documents are looked through for one that fits.
+const FOUND_MAX: usize = 100;
+/// How many of a key's organizations are looked at.
+const ORGANIZATIONS_MAX: usize = 10;
+
+/// The set-up in the middle of its work.
+pub struct SetUp<'a, 's> {
+    /// The way to the target.
+    pub session: Session<'a>,
+    /// What it said of itself.
+    pub target: &'s Target,
+    /// What is there.
+    pub world: World<'s>,
+    /// What makes values.
+    pub values: Values,
+    /// Education organizations, the likeliest first.
+    pub organizations: Vec<usize>,
+    /// Values that anchors are to have, by resource.
+    fixed: Vec<Option<(String, Value)>>,
+}
+
+impl<'a, 's> SetUp<'a, 's> {
+    /// A set-up that has not begun.
+    pub fn new(session: Session<'a>, target: &'s Target, wanted: &[bool], seed: u64) -> Self {
+        let prefix = target.namespace_prefixes.first().map(String::as_str);
+        Self {
+            session,
+            target,
+            world: World::new(&target.shapes, wanted),
+            values: Values::new(seed, prefix),
+            organizations: organizations(&target.shapes),
+            fixed: vec![None; target.shapes.kinds.len()],
+        }
+    }
+
+    /// Makes or finds a document of each wanted resource, as far as the key may.
+    ///
+    /// # Errors
+    ///
+    /// If the target cannot be asked.
+    pub fn anchors(&mut self) -> Result<(), ApiError> {
+        self.find_home()?;
+        let mut order: Vec<usize> = (0..self.world.states.len()).collect();
+        order.sort_by_key(|kind| self.target.order[*kind]);
+        for _ in 0..ROUNDS_MAX {
+            if self.round(&order)? {
+                continue;
+            }
+            if !self.world.takes_any {
+                self.world.takes_any = true;
+                continue;
+            }
+            if !self.adopt_some(&order)? {
+                break;
+            }
+            self.world.takes_any = false;
+        }
+        Ok(())
+    }
+
+    /// Tries each resource that is not there; whether one came to be.
+    fn round(&mut self, order: &[usize]) -> Result<bool, ApiError> {
+        let mut is_further = false;
+        for kind in order {
+            if matches!(self.world.states[*kind], State::Unwanted | State::There { .. }) {
+                continue;
+            }
+            let state = self.make(*kind)?;
+            is_further |= matches!(state, State::There { .. });
+            self.world.states[*kind] = state;
+        }
+        Ok(is_further)
+    }
+
+    /// Makes a document of a resource, or, of one that refers to nothing, finds one.
+    fn make(&mut self, at: usize) -> Result<State, ApiError> {
+        let kind = &self.target.shapes.kinds[at];
+        let mut wish = Wish::default();
+        if let Some((name, value)) = self.fixed[at].clone() {
+            wish.values.insert(name, value);
+        }
+        wish.with = self.parents(at);
+        let composed = compose(&self.target.shapes, kind, &self.world, &mut self.values, &wish);
+        let body = match composed {
+            Ok(body) => body,
+            Err(missing) => return Ok(State::Waiting(format!("needs {}", missing.what))),
+        };
+        let refused = match self.create(kind, &body)? {
+            Ok(made) => return Ok(State::There { made, is_own: true }),
+            Err(refused) => refused,
+        };
+        let stands_alone = !kind.properties.iter().any(|property| {
+            property.is_required && matches!(property.form, Form::Reference(_) | Form::List(_))
+        });
+        if stands_alone && let Some(made) = self.adopt(kind, None)? {
+            return Ok(State::There { made, is_own: false });
+        }
+        Ok(State::Refused(refused))
+    }
+
+    /// Sends a new document; the target's complaint if it is none.
+    pub fn create(&mut self, kind: &Kind, body: &Value) -> Result<Result<Made, String>, ApiError> {
+        Ok(self.create_text(kind, &body.to_string())?.map(|(id, _)| Made { id, body: body.clone() }))
+    }
+
+    /// Sends a new document's text; its id and whether it is new, or the target's complaint.
+    pub fn create_text(
+        &mut self,
+        kind: &Kind,
+        body: &str,
+    ) -> Result<Result<(String, bool), String>, ApiError> {
+        if !kind.takes.post {
+            return Ok(Err("cannot be created here".into()));
+        }
+        let reply = self.session.send("POST", &self.target.path(&kind.path), body)?;
+        Ok(match reply.id().filter(|_| reply.is_ok()) {
+            Some(id) => Ok((id, reply.status == 201)),
+            None => Err(reply.complaint()),
+        })
+    }
+
+    /// Finds documents for what was refused, or else for what still waits; whether one was found.
+    fn adopt_some(&mut self, order: &[usize]) -> Result<bool, ApiError> {
+        let is_refused = |state: &State| matches!(state, State::Refused(_));
+        let is_waiting = |state: &State| matches!(state, State::Waiting(_));
+        for is_open in [is_refused, is_waiting] {
+            let mut is_further = false;
+            for at in order.iter().filter(|at| is_open(&self.world.states[**at])).collect::<Vec<_>>() {
+                let kind = &self.target.shapes.kinds[*at];
+                let (shapes, wish) = (&self.target.shapes, Wish::default());
+                let like = compose(shapes, kind, &self.world, &mut self.values, &wish).ok();
+                if let Some(made) = self.adopt(kind, like.as_ref())? {
+                    self.world.states[*at] = State::There { made, is_own: false };
+                    is_further = true;
+                }
+            }
+            if is_further {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Finds a document of a resource, one whose references mean the same as another's.
+    fn adopt(&mut self, kind: &Kind, like: Option<&Value>) -> Result<Option<Made>, ApiError> {
+        let filter = like.map(|like| filter(kind, like)).unwrap_or_default();
+        let found = self.list(kind, &filter, FOUND_MAX)?;
+        let same = |made: &Made| like.is_none_or(|like| refers_alike(kind, &made.body, like));
+        Ok(found.into_iter().find(same))
+    }
+
+    /// Lists documents; none if the target refuses.
+    ///
+    /// # Errors
+    ///
+    /// If the target cannot be asked.
+    pub fn list(&mut self, kind: &Kind, filter: &str, limit: usize) -> Result<Vec<Made>, ApiError> {
+        let path = format!("{}?limit={limit}{filter}", self.target.path(&kind.path));
+        let reply = self.session.send("GET", &path, "")?;
+        let Value::Array(items) = reply.json() else { return Ok(vec![]) };
+        let made = |body: Value| Some(Made { id: body["id"].as_str()?.to_owned(), body });
+        Ok(items.into_iter().filter_map(made).collect())
+    }
+
+    /// Of a key that is bound to education organizations, finds one of the likeliest kind that it
+    /// may work with, or chooses the id of a new one.
+    fn find_home(&mut self) -> Result<(), ApiError> {
+        let ids: Vec<i64> =
+            self.target.education_organizations.iter().copied().take(ORGANIZATIONS_MAX).collect();
+        let kinds = &self.target.shapes.kinds;
+        let Some(likeliest) = self.organizations.first().copied() else { return Ok(()) };
+        let by_parent = kinds[likeliest].properties.iter().filter_map(|property| match &property.form {
+            Form::Reference(reference) if self.is_of_organizations(reference) => {
+                Some((likeliest, reference.members[0].0.clone()))
+            }
+            _ => None,
+        });
+        // Its own id, or that of what it belongs to; else what it belongs to, for a new one.
+        let of_key = |at: usize| own_id(&kinds[at]).map(|property| (at, property.name.clone()));
+        let others = self.organizations[1..].iter().filter_map(|at| of_key(*at));
+        let ways: Vec<(usize, String)> =
+            of_key(likeliest).into_iter().chain(by_parent).chain(others).collect();
+        for (at, name) in ways {
+            if !kinds[at].query.contains(&name) {
+                continue;
+            }
+            for id in &ids {
+                let found = self.list(&kinds[at], &format!("&{name}={id}"), 1)?;
+                if let Some(made) = found.into_iter().next() {
+                    self.world.states[at] = State::There { made, is_own: false };
+                    return Ok(());
+                }
+            }
+        }
+        if let (Some(id), Some((_, name))) = (ids.first(), of_key(likeliest)) {
+            self.fixed[likeliest] = Some((name, (*id).into()));
+        }
+        Ok(())
+    }
+
+    fn is_of_organizations(&self, reference: &Reference) -> bool {
+        reference.role.is_empty()
+            && reference.members.len() == 1
+            && reference.targets.iter().any(|target| self.organizations.contains(target))
+    }
+
+    /// Of an organization that is to be made, the references to organizations of the key's that
+    /// were found: by them it becomes the key's, too.
+    pub fn parents(&self, at: usize) -> Vec<String> {
+        if self.target.education_organizations.is_empty() || !self.organizations.contains(&at) {
+            return vec![];
+        }
+        let properties = self.target.shapes.kinds[at].properties.iter();
+        let is_parent = |property: &&Property| match &property.form {
+            Form::Reference(reference) => {
+                self.is_of_organizations(reference)
+                    && reference.targets.iter().any(|target| {
+                        matches!(self.world.states[*target], State::There { is_own: false, .. })
+                    })
+            }
+            _ => false,
+        };
+        properties.filter(is_parent).map(|property| property.name.clone()).collect()
+    }
+}
+
+/// The resources that share one number as their identity: education organizations, the kind that
+/// most refer to first.
+fn organizations(shapes: &Shapes) -> Vec<usize> {
+    let mut found: &[usize] = &[];
+    for property in shapes.kinds.iter().flat_map(|kind| &kind.properties) {
+        if let Form::Reference(reference) = &property.form
+            && reference.members.len() == 1
+            && reference.targets.len() > found.len().max(1)
+        {
+            found = &reference.targets;
+        }
+    }
+    found.to_vec()
+}
+
+/// The number that is the whole identity of a resource.
+fn own_id(kind: &Kind) -> Option<&Property> {
+    kind.properties.iter().find(|property| property.is_identity)
+}
+
+/// The references of a document's identity, as a query has them.
+fn filter(kind: &Kind, like: &Value) -> String {
+    let mut text = String::new();
+    let mut seen: Vec<&str> = vec![];
+    for (property, member, value) in identity_members(kind, like) {
+        let names = kind.identity.iter().filter(|flat| is_flat_name(flat, property, member));
+        let Some(name) = names.max_by_key(|flat| flat.len()) else { continue };
+        let written = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        if kind.query.contains(name) && !seen.contains(&name.as_str()) {
+            seen.push(name);
+            text.push_str(&format!("&{name}={}", encoded(&written)));
+        }
+    }
+    text
+}
+
+/// Whether the references of two documents' identities mean the same.
+pub fn refers_alike(kind: &Kind, one: &Value, other: &Value) -> bool {
+    identity_members(kind, other).all(|(property, member, value)| same(&one[property][member], value))
+}
+
+/// Whether two values are one to the target: descriptors' in any case.
+fn same(one: &Value, other: &Value) -> bool {
+    match (one.as_str(), other.as_str()) {
+        (Some(one), Some(other)) => one.eq_ignore_ascii_case(other),
+        _ => one == other,
+    }
+}
+
+fn identity_members<'k>(
+    kind: &'k Kind,
+    body: &'k Value,
+) -> impl Iterator<Item = (&'k str, &'k str, &'k Value)> {
+    kind.properties.iter().flat_map(move |property| {
+        let members = match &property.form {
+            Form::Reference(reference) if kind.identifies(property, reference) => {
+                &reference.members[..]
+            }
+            _ => &[],
+        };
+        let name = property.name.as_str();
+        let value = move |member: &'k str| Some((name, member, body.get(name)?.get(member)?));
+        members.iter().filter_map(move |(member, _)| value(member))
+    })
+}

@@ -1,0 +1,186 @@
+//! Steps of a scenario, of what can be done with a resource.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::blank::{self, CHANGED, SERIAL, SERIAL_DATE};
+use super::probe::{Known, Row, Update, text};
+use super::report::Operation;
+use super::shape::Kind;
+use crate::scenario::{EdfiFile, Expect, Keep, Pick, StepFile};
+
+/// How many documents a list has.
+const LIST_LIMIT: usize = 25;
+/// The least share of new documents that is kept to be read, however many are deleted.
+const KEPT_MIN: f64 = 0.2;
+
+/// The steps of a resource, and what stands in its pool beforehand.
+pub fn of(file: &EdfiFile, kind: &Kind, path: &str, known: &Known) -> (Vec<StepFile>, Vec<Row>) {
+    let made = Making { file, kind, path, known };
+    let steps = [made.creates(), made.read(), made.update(), made.delete(), made.list()];
+    (steps.into_iter().flatten().collect(), known.readable.clone())
+}
+
+/// The pool of a resource's documents that may be read and changed.
+pub fn pool(kind: &Kind) -> String {
+    kind.name.clone()
+}
+
+struct Making<'m> {
+    file: &'m EdfiFile,
+    kind: &'m Kind,
+    path: &'m str,
+    known: &'m Known,
+}
+
+impl Making<'_> {
+    fn step(&self, operation: Operation, method: &str, path: String, share: f64) -> Option<StepFile> {
+        let weight = share * self.file.weights.get(&self.kind.name).copied().unwrap_or(1.0);
+        (weight > 0.0).then(|| StepFile {
+            name: format!("{} {}", operation.name(), self.kind.name),
+            group: self.kind.name.clone(),
+            method: method.to_owned(),
+            path,
+            auth: true,
+            weight: Some(weight),
+            ..StepFile::default()
+        })
+    }
+
+    /// New documents: those that will be read, and those that will be deleted. They are kept apart,
+    /// or one would be read while it is being deleted.
+    fn creates(&self) -> Vec<StepFile> {
+        let Some(draft) = &self.known.draft else { return vec![] };
+        let share = self.file.create;
+        let doomed = if self.known.deletes { self.file.delete.min(share * (1.0 - KEPT_MIN)) } else { 0.0 };
+        let mut keep = BTreeMap::from([("id".to_owned(), "${id}".to_owned())]);
+        for place in blank::places(&draft.body) {
+            keep.insert(variable(&place), given(&place));
+        }
+        let create = |share: f64, pool: String, number: usize| {
+            let mut step = self.step(Operation::Create, "POST", self.path.to_owned(), share)?;
+            step.body = Some(blank::scenario_text(&draft.body, given));
+            step.expect = Some(statuses(&[201, 200]));
+            step.take = BTreeMap::from([("id".to_owned(), "header:location".to_owned())]);
+            step.keep = Some(Keep { pool, values: keep.clone() });
+            step.each = self.combinations(&draft.each, number, doomed > 0.0);
+            if number > 0 {
+                step.name.push_str(" to delete");
+            }
+            Some(step)
+        };
+        let kept = create(share - doomed, pool(self.kind), 0);
+        let doomed = create(doomed, self.doomed_pool(), 1);
+        kept.into_iter().chain(doomed).collect()
+    }
+
+    /// Combinations of one of the two steps that create: each has every other value of the first
+    /// variable, so that none makes a document of the other's.
+    fn combinations(
+        &self,
+        each: &BTreeMap<String, Vec<Value>>,
+        number: usize,
+        is_shared: bool,
+    ) -> BTreeMap<String, Vec<String>> {
+        let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (at, (name, values)) in each.iter().enumerate() {
+            let step = if at == 0 && is_shared { 2 } else { 1 };
+            let skipped = if at == 0 { number } else { 0 };
+            let values = values.iter().skip(skipped).step_by(step);
+            texts.insert(name.clone(), values.map(text).collect());
+        }
+        texts
+    }
+
+    fn read(&self) -> Vec<StepFile> {
+        if self.known.readable.is_empty() {
+            return vec![];
+        }
+        let step = self.step(Operation::Read, "GET", self.by_id(), self.file.read);
+        let read = |mut step: StepFile| {
+            step.from = Some(self.from(false));
+            step.expect = Some(statuses(&[200]));
+            step
+        };
+        step.map(read).into_iter().collect()
+    }
+
+    fn update(&self) -> Vec<StepFile> {
+        let Some(update) = &self.known.update else { return vec![] };
+        let (method, path, body) = match update {
+            Update::New(body) => ("PUT", self.by_id(), body),
+            Update::Again(body) => ("POST", self.path.to_owned(), body),
+            Update::One(id, body) => ("PUT", format!("{}/{id}", self.path), body),
+        };
+        let Some(mut step) = self.step(Operation::Update, method, path, self.file.update) else {
+            return vec![];
+        };
+        step.body = Some(blank::scenario_text(body, |place| match place {
+            CHANGED => "${serial}".into(),
+            place => format!("${{{}}}", variable(place)),
+        }));
+        step.expect = Some(statuses(&[204, 200]));
+        step.from = (!matches!(update, Update::One(..))).then(|| self.from(false));
+        vec![step]
+    }
+
+    fn delete(&self) -> Vec<StepFile> {
+        if !self.known.deletes {
+            return vec![];
+        }
+        let step = self.step(Operation::Delete, "DELETE", self.by_id(), self.file.delete);
+        let delete = |mut step: StepFile| {
+            step.from = Some(self.from(true));
+            step.expect = Some(statuses(&[204]));
+            step
+        };
+        step.map(delete).into_iter().collect()
+    }
+
+    fn list(&self) -> Vec<StepFile> {
+        if !self.known.lists {
+            return vec![];
+        }
+        let path = format!("{}?limit={LIST_LIMIT}", self.path);
+        let step = self.step(Operation::List, "GET", path, self.file.list);
+        let list = |mut step: StepFile| {
+            step.expect = Some(statuses(&[200]));
+            step
+        };
+        step.map(list).into_iter().collect()
+    }
+
+    fn by_id(&self) -> String {
+        format!("{}/${{id}}", self.path)
+    }
+
+    fn doomed_pool(&self) -> String {
+        format!("{} to delete", self.kind.name)
+    }
+
+    fn from(&self, is_doomed: bool) -> Pick {
+        let pool = if is_doomed { self.doomed_pool() } else { pool(self.kind) };
+        Pick { pool, remove: is_doomed }
+    }
+}
+
+/// The variable in which a place's value is kept.
+fn variable(place: &str) -> String {
+    match place {
+        SERIAL | SERIAL_DATE => "n".into(),
+        other => other.into(),
+    }
+}
+
+/// The value of a place when a document is created.
+fn given(place: &str) -> String {
+    format!("${{{place}}}")
+}
+
+fn statuses(right: &[u16]) -> Expect {
+    match right {
+        [only] => Expect::Status(*only),
+        any => Expect::Any(any.iter().map(|status| Expect::Status(*status)).collect()),
+    }
+}

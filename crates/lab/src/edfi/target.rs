@@ -1,0 +1,173 @@
+//! What a target says of itself: where things are, what there is, and what the key may do.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::api::{ApiError, Session};
+use super::openapi;
+use super::shape::Shapes;
+
+/// Parts of the API whose descriptions are of no use here.
+const OTHER_PARTS: &[&str] = &["composites", "other", "profiles"];
+/// How many descriptions are read at most.
+const DESCRIPTIONS_MAX: usize = 50;
+
+/// A target that was read.
+#[derive(Debug)]
+pub struct Target {
+    /// The path of tokens.
+    pub token_path: String,
+    /// The path before those of resources, without a last `/`, such as `/data/v3`.
+    pub data_path: String,
+    /// Its resources.
+    pub shapes: Shapes,
+    /// The place of each resource in the order of dependencies; those not named come last.
+    pub order: Vec<u64>,
+    /// Ids of the education organizations that are the key's.
+    pub education_organizations: Vec<i64>,
+    /// Beginnings of the namespaces that are the key's.
+    pub namespace_prefixes: Vec<String>,
+}
+
+/// Reads a target and gets a token.
+///
+/// # Errors
+///
+/// If the target cannot be asked, does not take the key, or describes no resource.
+pub fn read(session: &mut Session<'_>) -> Result<Target, ApiError> {
+    let root = session.access().root.clone();
+    let front = format!("{root}/");
+    let discovery = session.read(&front)?;
+    let urls = &discovery["urls"];
+    let path = |names: &[&str], otherwise: &str| {
+        let found = names.iter().find_map(|name| urls[*name].as_str());
+        found.map_or_else(|| format!("{root}{otherwise}"), path_of)
+    };
+    let token_path = path(&["oauth"], "/oauth/token");
+    let info_path = path(&["oauthTokenIntrospection"], "/oauth/token_info");
+    let data_path = path(&["dataManagementApi"], "/data/v3").trim_end_matches('/').to_owned();
+    let metadata_path = path(&["openApiMetadata"], "/metadata/");
+    let dependencies_path = path(&["dependencies"], "/metadata/data/v3/dependencies");
+    session.log_in(&token_path)?;
+    let info = session.token_info(&info_path)?;
+    let listing = session.read(&metadata_path)?;
+    let mut descriptions = vec![];
+    for path in descriptions_of(&listing).into_iter().take(DESCRIPTIONS_MAX) {
+        descriptions.push(session.read(&path)?);
+    }
+    let shapes = openapi::read(&descriptions);
+    if shapes.kinds.is_empty() {
+        let why = "lists no description of resources".into();
+        return Err(ApiError::Strange { path: metadata_path, why });
+    }
+    // Without it, the set-up finds the order by trying.
+    let dependencies = session.send("GET", &dependencies_path, "")?.json();
+    Ok(Target {
+        order: order(&shapes, &dependencies),
+        token_path,
+        data_path,
+        shapes,
+        education_organizations: education_organizations(&info),
+        namespace_prefixes: texts(&info["namespace_prefixes"]),
+    })
+}
+
+impl Target {
+    /// A path of the data management API.
+    pub fn path(&self, rest: &str) -> String {
+        format!("{}{rest}", self.data_path)
+    }
+}
+
+/// The path and query of an address; what a target calls its origin is how it sees itself.
+fn path_of(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let path = rest.find('/').map_or("/", |at| &rest[at..]);
+    path.to_owned()
+}
+
+/// The descriptions of resources and descriptors, of extensions too, as the list names them.
+fn descriptions_of(listing: &Value) -> Vec<String> {
+    let entries = listing.as_array().into_iter().flatten();
+    let of_resources = entries.filter(|entry| {
+        let prefix = entry["prefix"].as_str().unwrap_or_default().to_lowercase();
+        !OTHER_PARTS.contains(&prefix.as_str())
+    });
+    let mut paths: Vec<(bool, String)> = of_resources
+        .filter_map(|entry| Some((entry["name"] != "Resources", path_of(entry["endpointUri"].as_str()?))))
+        .collect();
+    // Resources name more than descriptors do; what stands in both is taken from the first.
+    paths.sort();
+    paths.into_iter().map(|(_, path)| path).collect()
+}
+
+fn order(shapes: &Shapes, dependencies: &Value) -> Vec<u64> {
+    let mut places: HashMap<&str, u64> = HashMap::new();
+    for entry in dependencies.as_array().into_iter().flatten() {
+        let (Some(resource), Some(order)) = (entry["resource"].as_str(), entry["order"].as_u64())
+        else {
+            continue;
+        };
+        // Persons stand twice: first to be created, later to be updated.
+        let place = places.entry(resource).or_insert(order);
+        *place = order.min(*place);
+    }
+    let kinds = shapes.kinds.iter();
+    kinds.map(|kind| places.get(kind.path.as_str()).copied().unwrap_or(u64::MAX)).collect()
+}
+
+fn education_organizations(info: &Value) -> Vec<i64> {
+    let entries = info["education_organizations"].as_array().into_iter().flatten();
+    let ids = entries.filter_map(|entry| {
+        entry["education_organization_id"].as_i64().or_else(|| entry.as_i64())
+    });
+    ids.collect()
+}
+
+fn texts(list: &Value) -> Vec<String> {
+    let texts = list.as_array().into_iter().flatten().filter_map(Value::as_str);
+    texts.map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_targets_own_origin_does_not_matter() {
+        let urls = ["http://localhost:5449/v7/metadata/?a=b", "/v7/metadata/?a=b", "https://x"];
+
+        assert_eq!(urls.map(path_of), ["/v7/metadata/?a=b", "/v7/metadata/?a=b", "/"]);
+    }
+
+    #[test]
+    fn descriptions_of_resources_are_read_and_others_not() {
+        let entry = |name: &str, prefix: &str| {
+            json!({"name": name, "endpointUri": format!("http://x/{name}"), "prefix": prefix})
+        };
+        let listing = json!([
+            entry("Enrollment", "Composites"),
+            entry("Identity", "Other"),
+            entry("Descriptors", ""),
+            entry("Resources", ""),
+            entry("TPDM", "Extensions"),
+        ]);
+
+        assert_eq!(descriptions_of(&listing), ["/Resources", "/Descriptors", "/TPDM"]);
+    }
+
+    #[test]
+    fn a_key_tells_its_organizations_and_namespaces() {
+        let info = json!({
+            "education_organizations": [{"education_organization_id": 255901}, 255902],
+            "namespace_prefixes": ["uri://acme.org"],
+        });
+
+        assert_eq!(education_organizations(&info), [255901, 255902]);
+        assert_eq!(texts(&info["namespace_prefixes"]), ["uri://acme.org"]);
+        assert_eq!(education_organizations(&Value::Null), [0_i64; 0]);
+    }
+}

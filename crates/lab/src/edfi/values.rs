@@ -1,0 +1,242 @@
+//! Values for members: those that no other document has, and those that any may have.
+
+use serde_json::Value;
+
+use super::blank;
+use super::shape::Scalar;
+
+/// Fewest characters of a text that can be new without end.
+const TEXT_MIN: usize = 14;
+/// Anchors' dates go back from here, a day each; dates of a run go forward.
+const ANCHOR_DAY: i64 = -1;
+/// Anchors' numbers begin here; those of a run have ten digits from 1,000,000,000 on.
+const ANCHOR_NUMBER: i64 = 2_000_000_000;
+/// How many of a small domain's values are used.
+const DOMAIN_MAX: i64 = 2_500;
+/// From here on, numbers of four digits are new that may be those of years.
+const SHORT_NUMBER: i64 = 3_001;
+/// How anchors' namespaces begin where the key has no prefix of its own.
+const NAMESPACE: &str = "uri://homeroom.lab";
+
+/// Makes values; those that it calls new are so within a run, and mostly between runs.
+#[derive(Debug)]
+pub struct Values {
+    tag: String,
+    number: i64,
+    count: i64,
+    namespace: String,
+}
+
+/// How a member can be new in every document.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fresh {
+    /// By the run's serial number: the value, with a place for it.
+    Serial(Value),
+    /// By one of these values, each once.
+    OneOf(Vec<Value>),
+}
+
+impl Values {
+    /// Values of different seeds are different; namespaces begin with the key's prefix, if it has
+    /// one.
+    pub fn new(seed: u64, prefix: Option<&str>) -> Self {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let letters = std::iter::repeat_with(|| random.lowercase()).take(5);
+        Self {
+            tag: letters.collect(),
+            number: i64::from(random.u32(0..100)),
+            count: 0,
+            namespace: prefix.unwrap_or(NAMESPACE).trim_end_matches('/').to_owned(),
+        }
+    }
+
+    /// A value that nothing else has, as far as the type has room for that.
+    pub fn new_one(&mut self, kind: &str, name: &str, scalar: &Scalar) -> Value {
+        self.count += 1;
+        match scalar {
+            _ if is_namespace(name) => self.any(kind, name, scalar),
+            Scalar::Text { min, max, .. } if *max >= TEXT_MIN => {
+                padded(format!("{}a{}", self.tag, self.count), *min, *max)
+            }
+            Scalar::Text { min, max, .. } => padded(short(self.count, *max), *min, *max),
+            Scalar::Date => day(ANCHOR_DAY - self.count).into(),
+            Scalar::Moment => format!("{}T12:00:00Z", day(ANCHOR_DAY - self.count)).into(),
+            Scalar::Time => time(self.count).into(),
+            Scalar::Integer { min, max } => {
+                let wanted = ANCHOR_NUMBER + self.number * 1_000_000 + self.count;
+                if *max >= wanted { wanted } else { (*min).max(1) + self.count % domain(*min, *max) }.into()
+            }
+            Scalar::Number { min, .. } => (min.max(0.0) + self.count as f64).into(),
+            Scalar::Boolean => true.into(),
+        }
+    }
+
+    /// A value that many may have.
+    pub fn any(&self, kind: &str, name: &str, scalar: &Scalar) -> Value {
+        match scalar {
+            Scalar::Text { only: Some(only), .. } => only.clone().into(),
+            Scalar::Text { min, max, .. } if is_namespace(name) => {
+                let mut letters = kind.chars();
+                let first = letters.next().map(|first| first.to_ascii_uppercase());
+                let kind: String = first.into_iter().chain(letters).collect();
+                padded(format!("{}/{kind}", self.namespace), *min, *max)
+            }
+            Scalar::Text { min, max, .. } => padded(format!("Lab {name}"), *min, *max),
+            Scalar::Date if name.starts_with("end") => "2026-06-30".into(),
+            Scalar::Date if name.starts_with("birth") => "2010-05-17".into(),
+            Scalar::Date => "2025-08-18".into(),
+            Scalar::Moment => "2025-08-18T12:00:00Z".into(),
+            Scalar::Time if name.starts_with("end") => "09:15:00".into(),
+            Scalar::Time => "08:30:00".into(),
+            Scalar::Integer { min, max } => (1_i64).clamp(*min, *max).into(),
+            Scalar::Number { min, max } => (1.0_f64).clamp(*min, *max).into(),
+            Scalar::Boolean => true.into(),
+        }
+    }
+
+    /// How a member can be new in every document of a run, the best way first; none if its type has
+    /// no room.
+    pub fn fresh(&self, name: &str, scalar: &Scalar) -> Vec<Fresh> {
+        let serial = blank::place(blank::SERIAL);
+        let date = blank::place(blank::SERIAL_DATE);
+        let numbers = |from: i64, to: i64| Fresh::OneOf((from..=to).map(Value::from).collect());
+        match scalar {
+            _ if is_namespace(name) => vec![],
+            Scalar::Text { only: Some(_), .. } | Scalar::Boolean | Scalar::Number { .. } => vec![],
+            Scalar::Text { min, max, .. } if *max >= TEXT_MIN && *min <= TEXT_MIN => {
+                vec![Fresh::Serial(format!("{}-{serial}", self.tag).into())]
+            }
+            Scalar::Text { min, max, .. } => {
+                let last = if *max >= 4 { DOMAIN_MAX } else { 10_i64.pow(*max as u32) - 1 };
+                let values = (1..=last).rev().map(|at| padded(at.to_string(), *min, *max));
+                vec![Fresh::OneOf(values.collect())]
+            }
+            Scalar::Date => vec![Fresh::Serial(date.into())],
+            Scalar::Moment => vec![Fresh::Serial(format!("{date}T12:00:00Z").into())],
+            Scalar::Time => {
+                vec![Fresh::OneOf((1..=DOMAIN_MAX).map(|at| time(-at).into()).collect())]
+            }
+            Scalar::Integer { max, .. } if *max >= i64::from(i32::MAX) => {
+                let long = blank::number(&format!("1{:02}{serial}", self.number));
+                // Some numbers are narrower than their description says.
+                vec![Fresh::Serial(long.into()), numbers(SHORT_NUMBER, SHORT_NUMBER + DOMAIN_MAX)]
+            }
+            Scalar::Integer { min, max } => {
+                let first = (*min).max(1);
+                vec![numbers(first, (*max).min(first + DOMAIN_MAX))]
+            }
+        }
+    }
+
+    /// What stands in the place of a serial number in documents before the run: no run comes so far.
+    pub fn serial(&mut self) -> String {
+        self.count += 1;
+        (9_000_000 + self.count).to_string()
+    }
+
+    /// What stands in the place of a serial date in documents before the run.
+    pub fn serial_date(&mut self) -> String {
+        self.count += 1;
+        day(ANCHOR_DAY - self.count)
+    }
+}
+
+/// Whether a member holds a namespace, by its name; who may write it depends on that.
+pub fn is_namespace(name: &str) -> bool {
+    name == "namespace" || name.ends_with("Namespace")
+}
+
+fn domain(min: i64, max: i64) -> i64 {
+    (max - min.max(1)).max(1)
+}
+
+fn short(count: i64, max: usize) -> String {
+    let digits = count.to_string();
+    digits[digits.len().saturating_sub(max)..].to_owned()
+}
+
+/// A text that has at least and at most so many characters.
+fn padded(mut text: String, min: usize, max: usize) -> Value {
+    while text.len() < min {
+        text.push('0');
+    }
+    text.truncate(max);
+    text.trim_end().into()
+}
+
+/// A time of day, a second after the other from midnight on, or backwards from it.
+fn time(count: i64) -> String {
+    let second = count.rem_euclid(86_400);
+    format!("{:02}:{:02}:{:02}", second / 3_600, second / 60 % 60, second % 60)
+}
+
+/// A date by its days since 1900-01-01.
+///
+/// Source: the civil calendar from days, as H. Hinnant gives it ("chrono-compatible low-level date
+/// algorithms").
+fn day(since_1900: i64) -> String {
+    let shifted = since_1900 + 719_468 - 25_567;
+    let era = shifted.div_euclid(146_097);
+    let of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = era * 400 + year_of_era + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: Scalar = Scalar::Text { min: 0, max: 32, only: None };
+    const NUMBER: Scalar = Scalar::Integer { min: 0, max: i32::MAX as i64 };
+
+    #[test]
+    fn days_are_dates() {
+        let found = [-1, 0, 58, 59, 36_524, 46_256].map(day);
+
+        let wanted =
+            ["1899-12-31", "1900-01-01", "1900-02-28", "1900-03-01", "2000-01-01", "2026-08-24"];
+        assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn values_that_are_called_new_are_all_different() {
+        let mut values = Values::new(7, None);
+
+        for scalar in [TEXT, NUMBER, Scalar::Date, Scalar::Moment, Scalar::Time] {
+            let one = values.new_one("school", "key", &scalar);
+            let other = values.new_one("school", "key", &scalar);
+
+            assert_ne!(one, other, "{scalar:?}");
+        }
+    }
+
+    #[test]
+    fn a_value_keeps_to_its_bounds() {
+        let mut values = Values::new(7, None);
+        let narrow = Scalar::Text { min: 3, max: 4, only: None };
+        let year = Scalar::Integer { min: 1900, max: 2100 };
+
+        let text = values.new_one("school", "code", &narrow);
+        let number = values.new_one("school", "year", &year).as_i64().unwrap();
+        let fresh = values.fresh("year", &year);
+
+        assert!((3..=4).contains(&text.as_str().unwrap().len()), "{text}");
+        assert!((1900..=2100).contains(&number), "{number}");
+        let [Fresh::OneOf(years)] = &fresh[..] else { panic!("{fresh:?}") };
+        assert_eq!(years.len(), 201);
+    }
+
+    #[test]
+    fn a_namespace_begins_as_the_key_may_write() {
+        let values = Values::new(7, Some("uri://acme.org/"));
+
+        let namespace = values.any("termDescriptor", "namespace", &TEXT);
+
+        assert_eq!(namespace, "uri://acme.org/TermDescriptor");
+    }
+}

@@ -1,0 +1,119 @@
+//! More documents of a resource: those by which a key made of references alone can be new.
+
+use super::api::ApiError;
+use super::document::{Anchors, Made, Wish, compose};
+use super::links::singular;
+use super::setup::{SetUp, refers_alike};
+use super::shape::{Form, Kind, Property, Scalar, Shapes};
+use super::values::is_namespace;
+use super::world::State;
+
+/// By what a person becomes known to a key that is bound to education organizations: resources by
+/// name, and what ties their documents to an organization, directly or through another person.
+///
+/// Source: the standard's authorization by relationships.
+const TIES: &[(&str, &[&str])] = &[
+    ("student", &["studentSchoolAssociation", "studentEducationOrganizationResponsibilityAssociation"]),
+    ("staff", &["staffEducationOrganizationAssignmentAssociation", "staffEducationOrganizationEmploymentAssociation"]),
+    ("contact", &["studentContactAssociation"]),
+    ("parent", &["studentParentAssociation"]),
+];
+
+impl SetUp<'_, '_> {
+    /// Sees to it that there are so many more documents of a resource besides its first, as far as
+    /// the target lets it; how many there are.
+    ///
+    /// # Errors
+    ///
+    /// If the target cannot be asked.
+    pub fn more(&mut self, at: usize, wanted: usize) -> Result<usize, ApiError> {
+        let shapes = self.world.shapes;
+        let kind = &shapes.kinds[at];
+        let there = self.world.more.get(&at).map_or(0, Vec::len);
+        let Some(first) = self.world.anchor(at).cloned() else { return Ok(0) };
+        let Some(property) = varied(kind) else { return Ok(there) };
+        if !self.world.is_own(at) {
+            return self.find_more(at, &first, wanted);
+        }
+        for _ in there..wanted {
+            let mut body = first.body.clone();
+            body[&property.name] = match &property.form {
+                Form::Scalar(scalar) => {
+                    self.values.new_one(singular(&kind.schema), &property.name, scalar)
+                }
+                _ => break,
+            };
+            match self.create(kind, &body)? {
+                Ok(made) => {
+                    self.tie(at, &made)?;
+                    self.world.more.entry(at).or_default().push(made);
+                }
+                Err(_) => break,
+            }
+        }
+        Ok(self.world.more.get(&at).map_or(0, Vec::len))
+    }
+
+    /// Of a resource whose documents are found, not made: those whose references are its first's.
+    fn find_more(&mut self, at: usize, first: &Made, wanted: usize) -> Result<usize, ApiError> {
+        if self.world.more.get(&at).is_some_and(|found| found.len() >= wanted) {
+            return Ok(wanted);
+        }
+        let kind = &self.world.shapes.kinds[at];
+        let mut found = self.list(kind, "", wanted + 1)?;
+        found.retain(|made| made.id != first.id && refers_alike(kind, &made.body, &first.body));
+        let count = found.len();
+        self.world.more.insert(at, found);
+        Ok(count)
+    }
+
+    /// Ties a new person to the organization that everything stands in.
+    fn tie(&mut self, person: usize, made: &Made) -> Result<(), ApiError> {
+        let shapes = self.world.shapes;
+        let is_there = |tie: &usize| matches!(self.world.states[*tie], State::There { .. });
+        let Some(tie) = ties(shapes, person).into_iter().find(is_there) else { return Ok(()) };
+        let kind = &shapes.kinds[tie];
+        let refers = |property: &&Property| match &property.form {
+            Form::Reference(reference) => reference.targets.contains(&person),
+            _ => false,
+        };
+        let Some(property) = kind.properties.iter().find(refers) else { return Ok(()) };
+        let mut wish = Wish::default();
+        wish.targets.insert(property.name.clone(), (person, made));
+        let body = compose(shapes, kind, &self.world, &mut self.values, &wish);
+        if let Ok(body) = body {
+            // A refusal shows where the person is used.
+            _ = self.create(kind, &body)?;
+        }
+        Ok(())
+    }
+}
+
+/// What ties documents of a resource to an organization, if they are persons.
+pub fn ties(shapes: &Shapes, at: usize) -> Vec<usize> {
+    let name = singular(&shapes.kinds[at].schema);
+    let ties = TIES.iter().find(|(of, _)| *of == name).map_or(&[][..], |(_, ties)| *ties);
+    let kinds = shapes.kinds.iter().enumerate();
+    let is_tie = |kind: &Kind| ties.contains(&singular(&kind.schema));
+    kinds.filter(|(_, kind)| is_tie(kind)).map(|(at, _)| at).collect()
+}
+
+/// Whether documents of a resource are persons, who need a tie.
+pub fn is_person(kind: &Kind) -> bool {
+    TIES.iter().any(|(name, _)| *name == singular(&kind.schema))
+}
+
+/// The member of a resource's own that differs between its documents.
+pub fn varied(kind: &Kind) -> Option<&Property> {
+    let rank = |property: &&Property| match &property.form {
+        _ if !property.is_identity || is_namespace(&property.name) => None,
+        Form::Scalar(Scalar::Text { max, .. }) if *max >= 8 => Some(0),
+        Form::Scalar(Scalar::Integer { .. }) => Some(1),
+        Form::Scalar(Scalar::Date) => Some(2),
+        Form::Scalar(Scalar::Moment) => Some(3),
+        Form::Scalar(Scalar::Time) => Some(4),
+        _ => None,
+    };
+    let ranked = kind.properties.iter().filter_map(|property| Some((rank(&property)?, property)));
+    ranked.min_by_key(|(rank, _)| *rank).map(|(_, property)| property)
+}
