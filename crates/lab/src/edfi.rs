@@ -94,12 +94,9 @@ pub fn prepare(api: &mut dyn Api, file: &EdfiFile, seed: u64) -> Result<Prepared
     for at in (0..selected.len()).filter(|at| selected[*at]) {
         let known = setup.probe(at)?;
         let kind = &target.shapes.kinds[at];
-        let (steps, rows) = steps::of(file, kind, &target.path(&kind.path), &known);
         count(&mut prepared.report, &known);
-        prepared.steps.extend(steps);
-        if !rows.is_empty() {
-            prepared.pools.insert(steps::pool(kind), rows);
-        }
+        prepared.steps.extend(steps::of(file, kind, &target.path(&kind.path), &known));
+        prepared.pools.extend(steps::pools(kind, &known));
         prepared.report.left_out.extend(known.left_out);
     }
     prepared.report.requests = setup.session.requests;
@@ -112,7 +109,7 @@ pub fn prepare(api: &mut dyn Api, file: &EdfiFile, seed: u64) -> Result<Prepared
 fn count(report: &mut Report, known: &probe::Known) {
     let done = [
         (Operation::Create, known.draft.is_some()),
-        (Operation::Read, !known.readable.is_empty()),
+        (Operation::Read, known.reads_created || !known.readable.is_empty()),
         (Operation::Update, known.update.is_some()),
         (Operation::Delete, known.deletes),
         (Operation::List, known.lists),

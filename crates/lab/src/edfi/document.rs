@@ -38,6 +38,12 @@ pub struct Missing {
     pub what: String,
 }
 
+impl std::fmt::Display for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "needs {}", self.what)
+    }
+}
+
 /// How a document is to differ from the smallest one.
 #[derive(Debug, Default)]
 pub struct Wish<'w> {

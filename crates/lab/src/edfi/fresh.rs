@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::api::ApiError;
 use super::blank;
-use super::document::{Anchors, Wish, compose, descriptor_value, members_of};
+use super::document::{Anchors, Missing, Wish, compose, descriptor_value, members_of};
 use super::setup::SetUp;
 use super::shape::{Form, Kind, Property, Reference};
 use super::values::Fresh;
@@ -16,8 +16,11 @@ use super::variants::{is_person, varied};
 const COMBINATIONS: usize = 2_500;
 /// How many documents of one resource are made for that at most.
 const VARIANTS_MAX: usize = 400;
-/// Fewer are of no use.
-const VARIANTS_MIN: usize = 10;
+/// Fewer are of no use: the first documents take some.
+const VARIANTS_MIN: usize = 6;
+
+/// The cost of a way that is taken only without another.
+const LAST_RESORT: usize = 5;
 
 /// A document with places for what makes it new.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,14 +32,18 @@ pub struct Draft {
 }
 
 impl SetUp<'_, '_> {
-    /// The ways in which documents of a resource can be new, the best first.
+    /// The ways in which documents of a resource can be new, the best first; or what is missing for
+    /// any.
     ///
     /// # Errors
     ///
     /// If the target cannot be asked.
-    pub fn drafts(&mut self, at: usize) -> Result<Vec<Draft>, ApiError> {
+    pub fn drafts(&mut self, at: usize) -> Result<Result<Vec<Draft>, Missing>, ApiError> {
         let kind = &self.world.shapes.kinds[at];
-        let Some(body) = self.body_of(at) else { return Ok(vec![]) };
+        let body = match self.body_of(at) {
+            Ok(body) => body,
+            Err(missing) => return Ok(Err(missing)),
+        };
         // A member that shares its name with one of a reference is mostly bound to that.
         let (alone, bound): (Vec<&Property>, Vec<&Property>) = kind
             .properties
@@ -48,14 +55,18 @@ impl SetUp<'_, '_> {
             drafts.extend(self.by_references(kind, &body)?);
             drafts.extend(self.own_drafts(&body, &bound));
         }
-        Ok(drafts)
+        Ok(Ok(drafts))
     }
 
     /// The smallest document of a resource.
-    pub fn body_of(&mut self, at: usize) -> Option<Value> {
+    ///
+    /// # Errors
+    ///
+    /// Says what is missing for it.
+    pub fn body_of(&mut self, at: usize) -> Result<Value, Missing> {
         let shapes = self.world.shapes;
-        let wish = Wish { with: self.parents(at), ..Wish::default() };
-        compose(shapes, &shapes.kinds[at], &self.world, &mut self.values, &wish).ok()
+        let wish = Wish { with: self.extra(at), ..Wish::default() };
+        compose(shapes, &shapes.kinds[at], &self.world, &mut self.values, &wish)
     }
 
     /// Drafts in which a member of the resource's own is new.
@@ -83,10 +94,20 @@ impl SetUp<'_, '_> {
         drafts
     }
 
-    /// A draft in which referred documents and descriptors differ.
-    fn by_references(&mut self, kind: &Kind, body: &Value) -> Result<Option<Draft>, ApiError> {
+    /// Drafts in which referred documents and descriptors differ.
+    fn by_references(&mut self, kind: &Kind, body: &Value) -> Result<Vec<Draft>, ApiError> {
         let mut ways = self.ways(kind, body);
         ways.sort_by_key(|way| way.cost);
+        let (last, first): (Vec<_>, Vec<_>) =
+            ways.into_iter().partition(|way| way.cost >= LAST_RESORT);
+        let mut drafts = vec![];
+        for ways in [first, last] {
+            drafts.extend(self.combined(body, &ways)?);
+        }
+        Ok(drafts)
+    }
+
+    fn combined(&mut self, body: &Value, ways: &[Way<'_>]) -> Result<Option<Draft>, ApiError> {
         let mut draft = Draft { body: body.clone(), each: BTreeMap::new() };
         let count = if ways.len() == 1 { VARIANTS_MAX } else { COMBINATIONS.isqrt() };
         let mut combinations = 1;
@@ -98,7 +119,7 @@ impl SetUp<'_, '_> {
             if self.more(way.target, wanted.min(VARIANTS_MAX))? < VARIANTS_MIN {
                 continue;
             }
-            let Some((place, values)) = self.values_of(&way, body) else { continue };
+            let Some((place, values)) = self.values_of(way, body) else { continue };
             let name = format!("k{}", draft.each.len());
             combinations *= values.len();
             place.set(&mut draft.body, &name);
@@ -117,24 +138,26 @@ impl SetUp<'_, '_> {
                 }
                 Form::Reference(reference) if kind.identifies(property, reference) => {
                     let Ok(target) = self.world.target(reference) else { continue };
-                    let cost = self.cost(target);
+                    let cost = self.cost(target, reference);
                     Way { property, reference: Some(reference), target, cost }
                 }
                 _ => continue,
             };
-            let is_bound = self.organizations.contains(&way.target)
-                && !self.target.education_organizations.is_empty();
-            if !is_bound && way.is_alone(kind, &self.world.shapes.kinds[way.target], body) {
+            if way.is_alone(kind, &self.world.shapes.kinds[way.target], body) {
                 ways.push(way);
             }
         }
         ways
     }
 
-    /// How many documents more of a resource are for each.
-    fn cost(&self, target: usize) -> usize {
-        let kind = &self.world.shapes.kinds[target];
-        if self.organizations.contains(&target) { 3 } else { 1 + usize::from(is_person(kind)) }
+    /// How dear another document of a resource is. Of organizations, few are the key's.
+    fn cost(&self, target: usize, reference: &Reference) -> usize {
+        let is_bound = !self.target.education_organizations.is_empty();
+        match self.organizations.contains(&target) {
+            true if is_bound && reference.role.is_empty() => LAST_RESORT,
+            true => 3,
+            false => 1 + usize::from(is_person(&self.world.shapes.kinds[target])),
+        }
     }
 
     /// The place that differs in a document, and its values.

@@ -19,6 +19,8 @@ use super::values::is_namespace;
 const ROWS: usize = 4;
 /// How many ways to be new are tried.
 const DRAFTS_MAX: usize = 3;
+/// How many documents are read to see whether they can be.
+const READ_MAX: usize = 8;
 /// How many documents are looked for where none can be made.
 const FOUND_MAX: usize = 25;
 
@@ -32,10 +34,12 @@ pub struct Known {
     pub kind: usize,
     /// How new documents look, if they can be made.
     pub draft: Option<Draft>,
-    /// Documents to be read.
+    /// Documents that were created as the run will create them, but for what was deleted again.
+    pub created: Vec<Row>,
+    /// Whether they can be read.
+    pub reads_created: bool,
+    /// Other documents to be read, if they cannot.
     pub readable: Vec<Row>,
-    /// Whether what is created can be read: otherwise only the documents above can.
-    pub reads_new: bool,
     /// How a document is changed.
     pub update: Option<Update>,
     /// Whether new documents can be deleted.
@@ -65,10 +69,10 @@ impl SetUp<'_, '_> {
     /// If the target cannot be asked.
     pub fn probe(&mut self, at: usize) -> Result<Known, ApiError> {
         let mut known = Known { kind: at, ..Known::default() };
-        let mut rows = self.try_create(&mut known)?;
-        self.try_update(&mut known, &rows)?;
-        self.try_delete(&mut known, &mut rows)?;
-        self.try_read(&mut known, rows)?;
+        self.try_create(&mut known)?;
+        self.try_update(&mut known)?;
+        self.try_delete(&mut known)?;
+        self.try_read(&mut known)?;
         self.try_list(&mut known)?;
         Ok(known)
     }
@@ -77,13 +81,18 @@ impl SetUp<'_, '_> {
         &self.world.shapes.kinds[at]
     }
 
-    fn try_create(&mut self, known: &mut Known) -> Result<Vec<Row>, ApiError> {
+    fn try_create(&mut self, known: &mut Known) -> Result<(), ApiError> {
         let mut why = String::new();
-        for draft in self.drafts(known.kind)?.into_iter().take(DRAFTS_MAX) {
+        let drafts = self.drafts(known.kind)?.unwrap_or_else(|missing| {
+            why = missing.to_string();
+            vec![]
+        });
+        for draft in drafts.into_iter().take(DRAFTS_MAX) {
             match self.rows(known.kind, &draft)? {
                 Ok((rows, draft)) => {
                     known.draft = Some(draft);
-                    return Ok(rows);
+                    known.created = rows;
+                    return Ok(());
                 }
                 Err(refused) if why.is_empty() => why = refused,
                 Err(_) => {}
@@ -96,7 +105,7 @@ impl SetUp<'_, '_> {
             };
         }
         known.left_out(self.kind(known.kind), Operation::Create, why);
-        Ok(vec![])
+        Ok(())
     }
 
     /// Makes the first documents of a draft, and takes their combinations out of it.
@@ -126,12 +135,12 @@ impl SetUp<'_, '_> {
         Ok(Ok((rows, draft)))
     }
 
-    fn try_update(&mut self, known: &mut Known, rows: &[Row]) -> Result<(), ApiError> {
+    fn try_update(&mut self, known: &mut Known) -> Result<(), ApiError> {
         let shapes = self.world.shapes;
         let kind = &shapes.kinds[known.kind];
         let change = changed(kind);
         let mut why = String::new();
-        if let (Some(draft), Some(row)) = (&known.draft, rows.first()) {
+        if let (Some(draft), Some(row)) = (&known.draft, known.created.first()) {
             let mut body = draft.body.clone();
             let can_put = kind.takes.put && change.is_some();
             if let Some((name, value)) = &change {
@@ -171,10 +180,10 @@ impl SetUp<'_, '_> {
         Ok(())
     }
 
-    fn try_delete(&mut self, known: &mut Known, rows: &mut Vec<Row>) -> Result<(), ApiError> {
+    fn try_delete(&mut self, known: &mut Known) -> Result<(), ApiError> {
         let shapes = self.world.shapes;
         let kind = &shapes.kinds[known.kind];
-        let Some(row) = rows.last() else {
+        let Some(row) = known.created.last() else {
             known.left_out(kind, Operation::Delete, "there is no document of ours that nothing refers to".into());
             return Ok(());
         };
@@ -182,40 +191,48 @@ impl SetUp<'_, '_> {
         let reply = self.session.send("DELETE", &path, "")?;
         if reply.is_ok() {
             known.deletes = true;
-            rows.pop();
+            known.created.pop();
         } else {
             known.left_out(kind, Operation::Delete, reply.complaint());
         }
         Ok(())
     }
 
-    fn try_read(&mut self, known: &mut Known, rows: Vec<Row>) -> Result<(), ApiError> {
+    fn try_read(&mut self, known: &mut Known) -> Result<(), ApiError> {
         let shapes = self.world.shapes;
         let kind = &shapes.kinds[known.kind];
         let mut why = "there is no document to read".to_owned();
-        let by_id = |id: &str| Row::from([("id".to_owned(), id.to_owned())]);
-        let anchors = self.world.anchor(known.kind).into_iter();
-        let more = self.world.more.get(&known.kind).into_iter().flatten();
-        let anchors: Vec<Row> = anchors.chain(more).map(|made| by_id(&made.id)).collect();
-        let mut candidates = vec![(rows, true), (anchors, false)];
-        for round in 0..=candidates.len() {
-            if round == candidates.len() {
-                let found = self.list(kind, "", FOUND_MAX)?;
-                candidates.push((found.iter().map(|made| by_id(&made.id)).collect(), false));
-            }
-            let (rows, are_new) = &candidates[round];
-            let Some(first) = rows.first() else { continue };
-            let path = format!("{}/{}", self.target.path(&kind.path), first["id"]);
-            let reply = self.session.send("GET", &path, "")?;
-            if reply.is_ok() {
-                known.reads_new = *are_new;
-                known.readable.clone_from(rows);
-                return Ok(());
-            }
-            why = reply.complaint();
+        known.reads_created = !self.readable(kind, &known.created, &mut why)?.is_empty();
+        if known.reads_created {
+            return Ok(());
         }
-        known.left_out(kind, Operation::Read, why);
+        let by_id = |made: &Made| Row::from([("id".to_owned(), made.id.clone())]);
+        let anchor = self.world.anchor(known.kind).into_iter();
+        let more = self.world.more.get(&known.kind).into_iter().flatten();
+        let anchors: Vec<Row> = anchor.chain(more).map(by_id).collect();
+        known.readable = self.readable(kind, &anchors, &mut why)?;
+        if known.readable.is_empty() {
+            let found = self.list(kind, "", FOUND_MAX)?.iter().map(by_id).collect::<Vec<_>>();
+            known.readable = self.readable(kind, &found, &mut why)?;
+        }
+        if known.readable.is_empty() {
+            known.left_out(kind, Operation::Read, why);
+        }
         Ok(())
+    }
+
+    /// Those of some documents that can be read, the first few of them.
+    fn readable(&mut self, kind: &Kind, rows: &[Row], why: &mut String) -> Result<Vec<Row>, ApiError> {
+        let mut readable = vec![];
+        for row in rows.iter().take(READ_MAX) {
+            let path = format!("{}/{}", self.target.path(&kind.path), row["id"]);
+            let reply = self.session.send("GET", &path, "")?;
+            match reply.is_ok() {
+                true => readable.push(row.clone()),
+                false => *why = reply.complaint(),
+            }
+        }
+        Ok(readable)
     }
 
     fn try_list(&mut self, known: &mut Known) -> Result<(), ApiError> {

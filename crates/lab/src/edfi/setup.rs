@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::api::{ApiError, Session, encoded};
-use super::document::{Made, Wish, compose};
+use super::document::{Anchors, Made, Wish, compose};
 use super::shape::{Form, Kind, Property, Reference, Shapes, is_flat_name};
 use super::target::Target;
 use super::values::Values;
@@ -28,6 +28,8 @@ pub struct SetUp<'a, 's> {
     pub values: Values,
     /// Education organizations, the likeliest first.
     pub organizations: Vec<usize>,
+    /// Of which resources a document is not the key's without a reference to an organization.
+    needs_organization: Vec<bool>,
     /// Values that anchors are to have, by resource.
     fixed: Vec<Option<(String, Value)>>,
 }
@@ -42,6 +44,7 @@ impl<'a, 's> SetUp<'a, 's> {
             world: World::new(&target.shapes, wanted),
             values: Values::new(seed, prefix),
             organizations: organizations(&target.shapes),
+            needs_organization: vec![false; target.shapes.kinds.len()],
             fixed: vec![None; target.shapes.kinds.len()],
         }
     }
@@ -92,16 +95,24 @@ impl<'a, 's> SetUp<'a, 's> {
         if let Some((name, value)) = self.fixed[at].clone() {
             wish.values.insert(name, value);
         }
-        wish.with = self.parents(at);
+        wish.with = self.extra(at);
         let composed = compose(&self.target.shapes, kind, &self.world, &mut self.values, &wish);
         let body = match composed {
             Ok(body) => body,
-            Err(missing) => return Ok(State::Waiting(format!("needs {}", missing.what))),
+            Err(missing) => return Ok(State::Waiting(missing.to_string())),
         };
         let refused = match self.create(kind, &body)? {
             Ok(made) => return Ok(State::There { made, is_own: true }),
             Err(refused) => refused,
         };
+        let is_bound = !self.target.education_organizations.is_empty();
+        let optional = self.references_to_organizations(kind, |_| is_bound);
+        if !self.needs_organization[at] && optional.iter().any(|name| body.get(name).is_none()) {
+            self.needs_organization[at] = true;
+            let again = self.make(at)?;
+            self.needs_organization[at] = matches!(again, State::There { .. });
+            return Ok(again);
+        }
         let stands_alone = !kind.properties.iter().any(|property| {
             property.is_required && matches!(property.form, Form::Reference(_) | Form::List(_))
         });
@@ -182,31 +193,37 @@ impl<'a, 's> SetUp<'a, 's> {
             self.target.education_organizations.iter().copied().take(ORGANIZATIONS_MAX).collect();
         let kinds = &self.target.shapes.kinds;
         let Some(likeliest) = self.organizations.first().copied() else { return Ok(()) };
-        let by_parent = kinds[likeliest].properties.iter().filter_map(|property| match &property.form {
-            Form::Reference(reference) if self.is_of_organizations(reference) => {
-                Some((likeliest, reference.members[0].0.clone()))
-            }
-            _ => None,
-        });
-        // Its own id, or that of what it belongs to; else what it belongs to, for a new one.
-        let of_key = |at: usize| own_id(&kinds[at]).map(|property| (at, property.name.clone()));
-        let others = self.organizations[1..].iter().filter_map(|at| of_key(*at));
-        let ways: Vec<(usize, String)> =
-            of_key(likeliest).into_iter().chain(by_parent).chain(others).collect();
-        for (at, name) in ways {
-            if !kinds[at].query.contains(&name) {
-                continue;
-            }
-            for id in &ids {
-                let found = self.list(&kinds[at], &format!("&{name}={id}"), 1)?;
-                if let Some(made) = found.into_iter().next() {
-                    self.world.states[at] = State::There { made, is_own: false };
-                    return Ok(());
-                }
+        for at in self.organizations.clone() {
+            let Some(property) = own_id(&kinds[at]) else { continue };
+            self.find_organization(at, &property.name, &ids)?;
+        }
+        for property in &kinds[likeliest].properties {
+            if let Form::Reference(reference) = &property.form
+                && self.is_of_organizations(reference)
+            {
+                self.find_organization(likeliest, &reference.members[0].0, &ids)?;
             }
         }
-        if let (Some(id), Some((_, name))) = (ids.first(), of_key(likeliest)) {
-            self.fixed[likeliest] = Some((name, (*id).into()));
+        // What belongs to the key's is the key's: a new one has the id that the key is bound to, or
+        // refers to what was found.
+        let is_any = self.organizations.iter().any(|at| self.world.anchor(*at).is_some());
+        if let (Some(id), Some(property), false) = (ids.first(), own_id(&kinds[likeliest]), is_any) {
+            self.fixed[likeliest] = Some((property.name.clone(), (*id).into()));
+        }
+        Ok(())
+    }
+
+    /// Finds an organization of a kind by one of the ids in one of its members, unless one is there.
+    fn find_organization(&mut self, at: usize, name: &str, ids: &[i64]) -> Result<(), ApiError> {
+        let kind = &self.target.shapes.kinds[at];
+        for id in ids {
+            if self.world.anchor(at).is_some() || !kind.query.iter().any(|query| query == name) {
+                break;
+            }
+            let found = self.list(kind, &format!("&{name}={id}"), 1)?;
+            if let Some(made) = found.into_iter().next() {
+                self.world.states[at] = State::There { made, is_own: false };
+            }
         }
         Ok(())
     }
@@ -217,23 +234,49 @@ impl<'a, 's> SetUp<'a, 's> {
             && reference.targets.iter().any(|target| self.organizations.contains(target))
     }
 
-    /// Of an organization that is to be made, the references to organizations of the key's that
-    /// were found: by them it becomes the key's, too.
-    pub fn parents(&self, at: usize) -> Vec<String> {
+    /// What documents of a resource are to have beyond what they must: of organizations that are to
+    /// be made, the references to those of the key's that were found, by which they become the
+    /// key's, too; and what a refusal has shown to be needed.
+    pub fn extra(&self, at: usize) -> Vec<String> {
+        let kind = &self.target.shapes.kinds[at];
+        if self.needs_organization[at] {
+            return self.references_to_organizations(kind, |_| true);
+        }
         if self.target.education_organizations.is_empty() || !self.organizations.contains(&at) {
             return vec![];
         }
-        let properties = self.target.shapes.kinds[at].properties.iter();
-        let is_parent = |property: &&Property| match &property.form {
+        self.references_to_organizations(kind, |reference| {
+            self.is_of_organizations(reference)
+                && reference.targets.iter().any(|target| {
+                    matches!(self.world.states[*target], State::There { is_own: false, .. })
+                })
+        })
+    }
+
+    /// The references of an organization to what it belongs to.
+    pub fn parents_of(&self, at: usize) -> Vec<String> {
+        if !self.organizations.contains(&at) {
+            return vec![];
+        }
+        let is_parent = |reference: &Reference| self.is_of_organizations(reference);
+        self.references_to_organizations(&self.target.shapes.kinds[at], is_parent)
+    }
+
+    fn references_to_organizations(
+        &self,
+        kind: &Kind,
+        fits: impl Fn(&Reference) -> bool,
+    ) -> Vec<String> {
+        let named = kind.properties.iter().filter(|property| match &property.form {
             Form::Reference(reference) => {
-                self.is_of_organizations(reference)
-                    && reference.targets.iter().any(|target| {
-                        matches!(self.world.states[*target], State::There { is_own: false, .. })
-                    })
+                reference.members.len() == 1
+                    && reference.targets.iter().any(|target| self.organizations.contains(target))
+                    && self.world.target(reference).is_ok()
+                    && fits(reference)
             }
             _ => false,
-        };
-        properties.filter(is_parent).map(|property| property.name.clone()).collect()
+        });
+        named.map(|property| property.name.clone()).collect()
     }
 }
 

@@ -15,16 +15,28 @@ const LIST_LIMIT: usize = 25;
 /// The least share of new documents that is kept to be read, however many are deleted.
 const KEPT_MIN: f64 = 0.2;
 
-/// The steps of a resource, and what stands in its pool beforehand.
-pub fn of(file: &EdfiFile, kind: &Kind, path: &str, known: &Known) -> (Vec<StepFile>, Vec<Row>) {
+/// The steps of a resource.
+pub fn of(file: &EdfiFile, kind: &Kind, path: &str, known: &Known) -> Vec<StepFile> {
     let made = Making { file, kind, path, known };
     let steps = [made.creates(), made.read(), made.update(), made.delete(), made.list()];
-    (steps.into_iter().flatten().collect(), known.readable.clone())
+    steps.into_iter().flatten().collect()
 }
 
-/// The pool of a resource's documents that may be read and changed.
-pub fn pool(kind: &Kind) -> String {
-    kind.name.clone()
+/// The pools of a resource and what stands in them beforehand.
+pub fn pools(kind: &Kind, known: &Known) -> Vec<(String, Vec<Row>)> {
+    let pools = [(kind.name.clone(), &known.created), (found_pool(kind), &known.readable)];
+    let filled = pools.into_iter().filter(|(_, rows)| !rows.is_empty());
+    filled.map(|(name, rows)| (name, rows.clone())).collect()
+}
+
+/// The pool of those that are only read: what is created cannot be, by this key.
+fn found_pool(kind: &Kind) -> String {
+    format!("{} to read", kind.name)
+}
+
+/// The pool of those that will be deleted, and nothing else.
+fn doomed_pool(kind: &Kind) -> String {
+    format!("{} to delete", kind.name)
 }
 
 struct Making<'m> {
@@ -70,8 +82,8 @@ impl Making<'_> {
             }
             Some(step)
         };
-        let kept = create(share - doomed, pool(self.kind), 0);
-        let doomed = create(doomed, self.doomed_pool(), 1);
+        let kept = create(share - doomed, self.kind.name.clone(), 0);
+        let doomed = create(doomed, doomed_pool(self.kind), 1);
         kept.into_iter().chain(doomed).collect()
     }
 
@@ -94,12 +106,14 @@ impl Making<'_> {
     }
 
     fn read(&self) -> Vec<StepFile> {
-        if self.known.readable.is_empty() {
-            return vec![];
-        }
+        let pool = match self.known.reads_created {
+            true => self.kind.name.clone(),
+            false if self.known.readable.is_empty() => return vec![],
+            false => found_pool(self.kind),
+        };
         let step = self.step(Operation::Read, "GET", self.by_id(), self.file.read);
         let read = |mut step: StepFile| {
-            step.from = Some(self.from(false));
+            step.from = Some(Pick { pool: pool.clone(), remove: false });
             step.expect = Some(statuses(&[200]));
             step
         };
@@ -121,7 +135,8 @@ impl Making<'_> {
             place => format!("${{{}}}", variable(place)),
         }));
         step.expect = Some(statuses(&[204, 200]));
-        step.from = (!matches!(update, Update::One(..))).then(|| self.from(false));
+        let is_of_many = !matches!(update, Update::One(..));
+        step.from = is_of_many.then(|| Pick { pool: self.kind.name.clone(), remove: false });
         vec![step]
     }
 
@@ -131,7 +146,7 @@ impl Making<'_> {
         }
         let step = self.step(Operation::Delete, "DELETE", self.by_id(), self.file.delete);
         let delete = |mut step: StepFile| {
-            step.from = Some(self.from(true));
+            step.from = Some(Pick { pool: doomed_pool(self.kind), remove: true });
             step.expect = Some(statuses(&[204]));
             step
         };
@@ -153,15 +168,6 @@ impl Making<'_> {
 
     fn by_id(&self) -> String {
         format!("{}/${{id}}", self.path)
-    }
-
-    fn doomed_pool(&self) -> String {
-        format!("{} to delete", self.kind.name)
-    }
-
-    fn from(&self, is_doomed: bool) -> Pick {
-        let pool = if is_doomed { self.doomed_pool() } else { pool(self.kind) };
-        Pick { pool, remove: is_doomed }
     }
 }
 

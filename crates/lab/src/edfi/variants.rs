@@ -29,42 +29,39 @@ impl SetUp<'_, '_> {
     pub fn more(&mut self, at: usize, wanted: usize) -> Result<usize, ApiError> {
         let shapes = self.world.shapes;
         let kind = &shapes.kinds[at];
-        let there = self.world.more.get(&at).map_or(0, Vec::len);
         let Some(first) = self.world.anchor(at).cloned() else { return Ok(0) };
-        let Some(property) = varied(kind) else { return Ok(there) };
-        if !self.world.is_own(at) {
-            return self.find_more(at, &first, wanted);
+        let Some(property) = varied(kind) else { return Ok(0) };
+        if !self.world.more.contains_key(&at) && !self.world.is_own(at) {
+            let found = self.find_more(at, &first, wanted)?;
+            self.world.more.insert(at, found);
         }
+        let there = self.world.more.get(&at).map_or(0, Vec::len);
+        // What was found may hold more than a new document may.
+        let body = if self.world.is_own(at) { Some(first.body) } else { self.body_of(at).ok() };
+        let (Some(mut body), Form::Scalar(scalar)) = (body, &property.form) else {
+            return Ok(there);
+        };
         for _ in there..wanted {
-            let mut body = first.body.clone();
-            body[&property.name] = match &property.form {
-                Form::Scalar(scalar) => {
-                    self.values.new_one(singular(&kind.schema), &property.name, scalar)
-                }
-                _ => break,
-            };
-            match self.create(kind, &body)? {
-                Ok(made) => {
-                    self.tie(at, &made)?;
-                    self.world.more.entry(at).or_default().push(made);
-                }
-                Err(_) => break,
-            }
+            body[&property.name] =
+                self.values.new_one(singular(&kind.schema), &property.name, scalar);
+            let Ok(made) = self.create(kind, &body)? else { break };
+            self.tie(at, &made)?;
+            self.world.more.entry(at).or_default().push(made);
         }
         Ok(self.world.more.get(&at).map_or(0, Vec::len))
     }
 
     /// Of a resource whose documents are found, not made: those whose references are its first's.
-    fn find_more(&mut self, at: usize, first: &Made, wanted: usize) -> Result<usize, ApiError> {
-        if self.world.more.get(&at).is_some_and(|found| found.len() >= wanted) {
-            return Ok(wanted);
-        }
+    fn find_more(&mut self, at: usize, first: &Made, wanted: usize) -> Result<Vec<Made>, ApiError> {
         let kind = &self.world.shapes.kinds[at];
         let mut found = self.list(kind, "", wanted + 1)?;
-        found.retain(|made| made.id != first.id && refers_alike(kind, &made.body, &first.body));
-        let count = found.len();
-        self.world.more.insert(at, found);
-        Ok(count)
+        let parents = self.parents_of(at);
+        found.retain(|made| {
+            made.id != first.id
+                && refers_alike(kind, &made.body, &first.body)
+                && parents.iter().all(|parent| made.body[parent] == first.body[parent])
+        });
+        Ok(found)
     }
 
     /// Ties a new person to the organization that everything stands in.
@@ -93,9 +90,8 @@ impl SetUp<'_, '_> {
 pub fn ties(shapes: &Shapes, at: usize) -> Vec<usize> {
     let name = singular(&shapes.kinds[at].schema);
     let ties = TIES.iter().find(|(of, _)| *of == name).map_or(&[][..], |(_, ties)| *ties);
-    let kinds = shapes.kinds.iter().enumerate();
-    let is_tie = |kind: &Kind| ties.contains(&singular(&kind.schema));
-    kinds.filter(|(_, kind)| is_tie(kind)).map(|(at, _)| at).collect()
+    let named = |tie: &str| shapes.kinds.iter().position(|kind| singular(&kind.schema) == tie);
+    ties.iter().filter_map(|tie| named(tie)).collect()
 }
 
 /// Whether documents of a resource are persons, who need a tie.
