@@ -18,6 +18,7 @@ mod links;
 mod openapi;
 mod probe;
 mod report;
+mod settings;
 mod setup;
 mod shape;
 mod steps;
@@ -33,6 +34,7 @@ use thiserror::Error;
 pub use api::{Access, Api, ApiError, Ask, Reply};
 pub use http::Client;
 pub use report::{LeftOut, OPERATIONS, Operation, Report};
+pub use settings::SettingError;
 
 use crate::scenario::{EdfiFile, StepFile};
 use api::Session;
@@ -46,7 +48,7 @@ pub struct Prepared {
     pub steps: Vec<StepFile>,
     /// What stands in the pools beforehand.
     pub pools: BTreeMap<String, Vec<BTreeMap<String, String>>>,
-    /// The path of tokens on the target.
+    /// The path of tokens, below that of the target's address, as all paths of the steps are.
     pub token_path: String,
     /// What was reached, and what is left out.
     pub report: Report,
@@ -59,7 +61,7 @@ pub enum EdfiError {
     #[error(transparent)]
     Api(#[from] ApiError),
     /// A name is none of the target's.
-    #[error("the target has no resource {name}; `only` and `except` take names such as students")]
+    #[error("the target has no resource {name}; `only` takes names such as students")]
     NoSuchResource {
         /// The name.
         name: String,
@@ -79,6 +81,7 @@ pub enum EdfiError {
 /// If the target cannot be asked, does not take the key, lacks a resource that the scenario names,
 /// or lets the key do nothing.
 pub fn prepare(api: &mut dyn Api, file: &EdfiFile, seed: u64) -> Result<Prepared, EdfiError> {
+    let root = api.access().root.clone();
     let mut session = Session::new(api);
     let target = target::read(&mut session)?;
     let selected = selected(&target.shapes, file)?;
@@ -88,14 +91,14 @@ pub fn prepare(api: &mut dyn Api, file: &EdfiFile, seed: u64) -> Result<Prepared
     let mut prepared = Prepared {
         steps: vec![],
         pools: BTreeMap::new(),
-        token_path: target.token_path.clone(),
+        token_path: below(&root, &target.token_path).to_owned(),
         report: Report { resources: selected.iter().filter(|is| **is).count(), ..Report::default() },
     };
     for at in (0..selected.len()).filter(|at| selected[*at]) {
-        let known = setup.probe(at)?;
         let kind = &target.shapes.kinds[at];
+        let known = setup.probe(at, settings::weight(file, &kind.name))?;
         count(&mut prepared.report, &known);
-        prepared.steps.extend(steps::of(file, kind, &target.path(&kind.path), &known));
+        prepared.steps.extend(steps::of(file, kind, below(&root, &target.path(&kind.path)), &known));
         prepared.pools.extend(steps::pools(kind, &known));
         prepared.report.left_out.extend(known.left_out);
     }
@@ -104,6 +107,11 @@ pub fn prepare(api: &mut dyn Api, file: &EdfiFile, seed: u64) -> Result<Prepared
         return Err(EdfiError::Nothing(Box::new(prepared.report)));
     }
     Ok(prepared)
+}
+
+/// A path without that of the target's address before it.
+fn below<'p>(root: &str, path: &'p str) -> &'p str {
+    path.strip_prefix(root).filter(|rest| rest.starts_with('/')).unwrap_or(path)
 }
 
 fn count(report: &mut Report, known: &probe::Known) {
@@ -122,14 +130,11 @@ fn count(report: &mut Report, known: &probe::Known) {
 /// Which resources a scenario names.
 fn selected(shapes: &Shapes, file: &EdfiFile) -> Result<Vec<bool>, EdfiError> {
     for name in &file.only {
-        if !shapes.kinds.iter().any(|kind| kind.name == *name) {
+        if !shapes.kinds.iter().any(|kind| settings::fits(name, &kind.name)) {
             return Err(EdfiError::NoSuchResource { name: name.clone() });
         }
     }
-    let is_selected = |name: &String| {
-        (file.only.is_empty() || file.only.contains(name)) && !file.except.contains(name)
-    };
-    Ok(shapes.kinds.iter().map(|kind| is_selected(&kind.name)).collect())
+    Ok(shapes.kinds.iter().map(|kind| settings::selects(file, &kind.name)).collect())
 }
 
 /// Those, and all that their documents refer to, however far.

@@ -12,10 +12,17 @@ use super::shape::{Form, Kind, Property, Reference};
 use super::values::Fresh;
 use super::variants::{is_person, varied};
 
-/// How many combinations of referred documents there are to be.
-const COMBINATIONS: usize = 2_500;
-/// How many documents of one resource are made for that at most.
-const VARIANTS_MAX: usize = 400;
+/// How many documents of a resource are made where several parts of an identity differ: their
+/// combinations are 2,500 and more.
+const VARIANTS: usize = 50;
+/// How many where only one does.
+const VARIANTS_ALONE: usize = 400;
+/// The same for resources of great weight.
+const VARIANTS_HEAVY: usize = 2_000;
+/// What is of great weight; others have 1.
+const HEAVY: f64 = 10.0;
+/// How many parts differ at most.
+const WAYS_MAX: usize = 3;
 /// Fewer are of no use: the first documents take some.
 const VARIANTS_MIN: usize = 6;
 
@@ -32,13 +39,17 @@ pub struct Draft {
 }
 
 impl SetUp<'_, '_> {
-    /// The ways in which documents of a resource can be new, the best first; or what is missing for
-    /// any.
+    /// The ways in which documents of a resource of this weight can be new, the best first; or what
+    /// is missing for any.
     ///
     /// # Errors
     ///
     /// If the target cannot be asked.
-    pub fn drafts(&mut self, at: usize) -> Result<Result<Vec<Draft>, Missing>, ApiError> {
+    pub fn drafts(
+        &mut self,
+        at: usize,
+        weight: f64,
+    ) -> Result<Result<Vec<Draft>, Missing>, ApiError> {
         let kind = &self.world.shapes.kinds[at];
         let body = match self.body_of(at) {
             Ok(body) => body,
@@ -52,7 +63,7 @@ impl SetUp<'_, '_> {
             .partition(|property| !is_bound(kind, &body, property));
         let mut drafts = self.own_drafts(&body, &alone);
         if drafts.is_empty() {
-            drafts.extend(self.by_references(kind, &body)?);
+            drafts.extend(self.by_references(kind, &body, weight)?);
             drafts.extend(self.own_drafts(&body, &bound));
         }
         Ok(Ok(drafts))
@@ -95,33 +106,44 @@ impl SetUp<'_, '_> {
     }
 
     /// Drafts in which referred documents and descriptors differ.
-    fn by_references(&mut self, kind: &Kind, body: &Value) -> Result<Vec<Draft>, ApiError> {
+    fn by_references(
+        &mut self,
+        kind: &Kind,
+        body: &Value,
+        weight: f64,
+    ) -> Result<Vec<Draft>, ApiError> {
         let mut ways = self.ways(kind, body);
         ways.sort_by_key(|way| way.cost);
         let (last, first): (Vec<_>, Vec<_>) =
             ways.into_iter().partition(|way| way.cost >= LAST_RESORT);
         let mut drafts = vec![];
         for ways in [first, last] {
-            drafts.extend(self.combined(body, &ways)?);
+            let count = match ways.len() {
+                1 if weight >= HEAVY => VARIANTS_HEAVY,
+                1 => VARIANTS_ALONE,
+                _ => VARIANTS,
+            };
+            drafts.extend(self.combined(body, &ways, count)?);
         }
         Ok(drafts)
     }
 
-    fn combined(&mut self, body: &Value, ways: &[Way<'_>]) -> Result<Option<Draft>, ApiError> {
+    fn combined(
+        &mut self,
+        body: &Value,
+        ways: &[Way<'_>],
+        count: usize,
+    ) -> Result<Option<Draft>, ApiError> {
         let mut draft = Draft { body: body.clone(), each: BTreeMap::new() };
-        let count = if ways.len() == 1 { VARIANTS_MAX } else { COMBINATIONS.isqrt() };
-        let mut combinations = 1;
         for way in ways {
-            if combinations >= COMBINATIONS {
+            if draft.each.len() == WAYS_MAX {
                 break;
             }
-            let wanted = if draft.each.is_empty() { count } else { COMBINATIONS.div_ceil(combinations) };
-            if self.more(way.target, wanted.min(VARIANTS_MAX))? < VARIANTS_MIN {
+            if self.more(way.target, count)? < VARIANTS_MIN {
                 continue;
             }
             let Some((place, values)) = self.values_of(way, body) else { continue };
             let name = format!("k{}", draft.each.len());
-            combinations *= values.len();
             place.set(&mut draft.body, &name);
             draft.each.insert(name, values);
         }

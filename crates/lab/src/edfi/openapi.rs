@@ -10,6 +10,8 @@ use super::shape::{Form, Kind, Property, Reference, Scalar, Shapes, Takes};
 const DEPTH_MAX: usize = 12;
 /// The length of a text whose description names no greatest one.
 const TEXT_MAX: usize = 255;
+/// The greatest whole number that JSON carries everywhere.
+const LONG_MAX: i64 = (1 << 53) - 1;
 /// What every document has and no client writes.
 const NOT_WRITTEN: &[&str] = &["id", "link", "_etag", "_lastModifiedDate"];
 
@@ -254,7 +256,11 @@ fn scalar(property: &Value) -> Option<Scalar> {
         },
         ("integer", _) => Scalar::Integer {
             min: property["minimum"].as_i64().unwrap_or(0),
-            max: property["maximum"].as_i64().unwrap_or(i64::from(i32::MAX)),
+            max: property["maximum"].as_i64().unwrap_or(if format == "int64" {
+                LONG_MAX
+            } else {
+                i64::from(i32::MAX)
+            }),
         },
         ("number", _) => Scalar::Number {
             min: property["minimum"].as_f64().unwrap_or(0.0),

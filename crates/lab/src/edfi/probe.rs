@@ -62,14 +62,14 @@ pub enum Update {
 }
 
 impl SetUp<'_, '_> {
-    /// Tries out a resource.
+    /// Tries out a resource of this weight.
     ///
     /// # Errors
     ///
     /// If the target cannot be asked.
-    pub fn probe(&mut self, at: usize) -> Result<Known, ApiError> {
+    pub fn probe(&mut self, at: usize, weight: f64) -> Result<Known, ApiError> {
         let mut known = Known { kind: at, ..Known::default() };
-        self.try_create(&mut known)?;
+        self.try_create(&mut known, weight)?;
         self.try_update(&mut known)?;
         self.try_delete(&mut known)?;
         self.try_read(&mut known)?;
@@ -81,9 +81,9 @@ impl SetUp<'_, '_> {
         &self.world.shapes.kinds[at]
     }
 
-    fn try_create(&mut self, known: &mut Known) -> Result<(), ApiError> {
+    fn try_create(&mut self, known: &mut Known, weight: f64) -> Result<(), ApiError> {
         let mut why = String::new();
-        let drafts = self.drafts(known.kind)?.unwrap_or_else(|missing| {
+        let drafts = self.drafts(known.kind, weight)?.unwrap_or_else(|missing| {
             why = missing.to_string();
             vec![]
         });

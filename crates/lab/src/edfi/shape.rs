@@ -143,9 +143,11 @@ impl Kind {
         if property.is_identity {
             return true;
         }
-        if self.identity.is_empty() {
-            return property.is_required;
-        }
+        property.is_required
+            && (self.identity.is_empty() || self.has_in_identity(property, reference))
+    }
+
+    fn has_in_identity(&self, property: &Property, reference: &Reference) -> bool {
         reference.members.iter().all(|(member, _)| {
             self.identity.iter().any(|flat| is_flat_name(flat, &property.name, member))
         })

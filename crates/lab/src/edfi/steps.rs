@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::blank::{self, CHANGED, SERIAL, SERIAL_DATE};
 use super::probe::{Known, Row, Update, text};
 use super::report::Operation;
+use super::settings::weight;
 use super::shape::Kind;
 use crate::scenario::{EdfiFile, Expect, Keep, Pick, StepFile};
 
@@ -48,7 +49,7 @@ struct Making<'m> {
 
 impl Making<'_> {
     fn step(&self, operation: Operation, method: &str, path: String, share: f64) -> Option<StepFile> {
-        let weight = share * self.file.weights.get(&self.kind.name).copied().unwrap_or(1.0);
+        let weight = share * weight(self.file, &self.kind.name);
         (weight > 0.0).then(|| StepFile {
             name: format!("{} {}", operation.name(), self.kind.name),
             group: self.kind.name.clone(),

@@ -9,8 +9,14 @@ use super::shape::Scalar;
 const TEXT_MIN: usize = 14;
 /// Anchors' dates go back from here, a day each; dates of a run go forward.
 const ANCHOR_DAY: i64 = -1;
-/// Anchors' numbers begin here; those of a run have ten digits from 1,000,000,000 on.
-const ANCHOR_NUMBER: i64 = 2_000_000_000;
+/// Numbers of anchors begin with a 2 and those of a run with a 1; this many digits follow.
+const DIGITS: u32 = 9;
+/// The same for numbers that have room for more.
+const LONG_DIGITS: u32 = 14;
+/// How many of these digits come from the count or the serial number.
+const COUNT_DIGITS: u32 = 7;
+/// The same for numbers that have room for more.
+const LONG_COUNT_DIGITS: u32 = 9;
 /// How many of a small domain's values are used.
 const DOMAIN_MAX: i64 = 2_500;
 /// From here on, numbers of four digits are new that may be those of years.
@@ -21,6 +27,7 @@ const NAMESPACE: &str = "uri://homeroom.lab";
 /// Makes values; those that it calls new are so within a run, and mostly between runs.
 #[derive(Debug)]
 pub struct Values {
+    random: fastrand::Rng,
     tag: String,
     number: i64,
     count: i64,
@@ -40,14 +47,26 @@ impl Values {
     /// Values of different seeds are different; namespaces begin with the key's prefix, if it has
     /// one.
     pub fn new(seed: u64, prefix: Option<&str>) -> Self {
-        let mut random = fastrand::Rng::with_seed(seed);
-        let letters = std::iter::repeat_with(|| random.lowercase()).take(5);
-        Self {
-            tag: letters.collect(),
-            number: i64::from(random.u32(0..100)),
+        let mut values = Self {
+            random: fastrand::Rng::with_seed(seed),
+            tag: String::new(),
+            number: 0,
             count: 0,
             namespace: prefix.unwrap_or(NAMESPACE).trim_end_matches('/').to_owned(),
-        }
+        };
+        values.renew();
+        values
+    }
+
+    /// Takes another mark for all values from now on: this one has been used on the target.
+    pub fn renew(&mut self) {
+        self.tag = std::iter::repeat_with(|| self.random.lowercase()).take(5).collect();
+        self.number = self.random.i64(0..100_000);
+    }
+
+    /// Whether a document bears the mark.
+    pub fn is_marked(&self, document: &str) -> bool {
+        document.contains(&self.tag)
     }
 
     /// A value that nothing else has, as far as the type has room for that.
@@ -63,8 +82,9 @@ impl Values {
             Scalar::Moment => format!("{}T12:00:00Z", day(ANCHOR_DAY - self.count)).into(),
             Scalar::Time => time(self.count).into(),
             Scalar::Integer { min, max } => {
-                let wanted = ANCHOR_NUMBER + self.number * 1_000_000 + self.count;
-                if *max >= wanted { wanted } else { (*min).max(1) + self.count % domain(*min, *max) }.into()
+                let wanted = [self.anchor_number(LONG_DIGITS, LONG_COUNT_DIGITS), self.anchor_number(DIGITS, COUNT_DIGITS)];
+                let fitting = wanted.into_iter().find(|wanted| wanted <= max);
+                fitting.unwrap_or((*min).max(1) + self.count % domain(*min, *max)).into()
             }
             Scalar::Number { min, .. } => (min.max(0.0) + self.count as f64).into(),
             Scalar::Boolean => true.into(),
@@ -117,7 +137,9 @@ impl Values {
                 vec![Fresh::OneOf((1..=DOMAIN_MAX).map(|at| time(-at).into()).collect())]
             }
             Scalar::Integer { max, .. } if *max >= i64::from(i32::MAX) => {
-                let long = blank::number(&format!("1{:02}{serial}", self.number));
+                let has_room = *max >= 2 * 10_i64.pow(LONG_DIGITS);
+                let mark = if has_room { format!("{:05}", self.number) } else { format!("{:02}", self.number % 100) };
+                let long = blank::number(&format!("1{mark}{serial}"));
                 // Some numbers are narrower than their description says.
                 vec![Fresh::Serial(long.into()), numbers(SHORT_NUMBER, SHORT_NUMBER + DOMAIN_MAX)]
             }
@@ -126,6 +148,12 @@ impl Values {
                 vec![numbers(first, (*max).min(first + DOMAIN_MAX))]
             }
         }
+    }
+
+    /// Of so many digits after the first; so many of them are the count's.
+    fn anchor_number(&self, digits: u32, of_count: u32) -> i64 {
+        let mark = self.number % 10_i64.pow(digits - of_count);
+        2 * 10_i64.pow(digits) + mark * 10_i64.pow(of_count) + self.count
     }
 
     /// What stands in the place of a serial number in documents before the run: no run comes so far.
@@ -193,6 +221,7 @@ mod tests {
 
     const TEXT: Scalar = Scalar::Text { min: 0, max: 32, only: None };
     const NUMBER: Scalar = Scalar::Integer { min: 0, max: i32::MAX as i64 };
+    const LONG: Scalar = Scalar::Integer { min: 0, max: (1 << 53) - 1 };
 
     #[test]
     fn days_are_dates() {
@@ -207,7 +236,7 @@ mod tests {
     fn values_that_are_called_new_are_all_different() {
         let mut values = Values::new(7, None);
 
-        for scalar in [TEXT, NUMBER, Scalar::Date, Scalar::Moment, Scalar::Time] {
+        for scalar in [TEXT, NUMBER, LONG, Scalar::Date, Scalar::Moment, Scalar::Time] {
             let one = values.new_one("school", "key", &scalar);
             let other = values.new_one("school", "key", &scalar);
 

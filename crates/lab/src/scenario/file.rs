@@ -152,13 +152,14 @@ pub struct EdfiFile {
     /// Shares of reading a list.
     #[serde(default)]
     pub list: f64,
-    /// Resources with a share of their own, by endpoint; all others have 1.
+    /// Resources with a share of their own, by endpoint, or all whose names end so: `*Descriptors`.
+    /// What is named whole comes first, then the longest end; all others have 1.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub weights: BTreeMap<String, f64>,
-    /// If not empty, only these resources, by endpoint.
+    /// If not empty, only these resources, by endpoint or by its end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
-    /// Resources that are left out, by endpoint.
+    /// Resources that are left out, by endpoint or by its end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,
 }

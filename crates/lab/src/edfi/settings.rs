@@ -1,0 +1,161 @@
+//! The settings of a scenario over an Ed-Fi API: which resources, and how often what.
+
+use thiserror::Error;
+
+use super::report::Operation;
+use crate::scenario::EdfiFile;
+
+/// A setting that cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SettingError {
+    /// There is none of that name.
+    #[error("{name} is no setting; there are create, read, update, delete, list, weight.RESOURCE, only and except")]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// Its value is none.
+    #[error("{value} is no share for {name}: a number from 0 on, such as 20 or 0.5")]
+    NoShare {
+        /// The setting's name.
+        name: String,
+        /// What was given.
+        value: String,
+    },
+}
+
+impl EdfiFile {
+    /// Changes one setting, as a command line names it: `create`, `read`, `update`, `delete` and
+    /// `list` are shares, `weight.students` is a resource's share, `only` and `except` are lists of
+    /// resources, divided by commas.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such setting, or the value is none.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), SettingError> {
+        let names = || {
+            let names = value.split(',').map(str::trim).filter(|name| !name.is_empty());
+            names.map(str::to_owned).collect()
+        };
+        let share = || {
+            let number = value.trim().parse().ok();
+            number.filter(|share: &f64| share.is_finite() && *share >= 0.0).ok_or_else(|| {
+                SettingError::NoShare { name: name.to_owned(), value: value.to_owned() }
+            })
+        };
+        match name {
+            "create" => self.create = share()?,
+            "read" => self.read = share()?,
+            "update" => self.update = share()?,
+            "delete" => self.delete = share()?,
+            "list" => self.list = share()?,
+            "only" => self.only = names(),
+            "except" => self.except = names(),
+            _ => match name.strip_prefix("weight.").filter(|resource| !resource.is_empty()) {
+                Some(resource) => drop(self.weights.insert(resource.to_owned(), share()?)),
+                None => return Err(SettingError::Unknown { name: name.to_owned() }),
+            },
+        }
+        Ok(())
+    }
+
+    /// The share of an operation.
+    pub fn share(&self, operation: Operation) -> f64 {
+        match operation {
+            Operation::Create => self.create,
+            Operation::Read => self.read,
+            Operation::Update => self.update,
+            Operation::Delete => self.delete,
+            Operation::List => self.list,
+        }
+    }
+}
+
+/// The share of a resource: by its name, else by the longest end of it, else 1.
+pub fn weight(file: &EdfiFile, resource: &str) -> f64 {
+    let named = || {
+        let fitting = file.weights.iter().filter(|(pattern, _)| fits(pattern, resource));
+        fitting.max_by_key(|(pattern, _)| pattern.len()).map(|(_, weight)| weight)
+    };
+    file.weights.get(resource).or_else(named).copied().unwrap_or(1.0)
+}
+
+/// Whether a name is this one, or, after `*`, ends so.
+pub fn fits(pattern: &str, name: &str) -> bool {
+    pattern == name || pattern.strip_prefix('*').is_some_and(|end| name.ends_with(end))
+}
+
+/// Whether a scenario names a resource.
+pub fn selects(file: &EdfiFile, resource: &str) -> bool {
+    let names = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, resource));
+    (file.only.is_empty() || names(&file.only)) && !names(&file.except)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{SHIPPED, ScenarioFile};
+
+    fn file() -> EdfiFile {
+        let shipped = SHIPPED.iter().map(|shipped| ScenarioFile::read(shipped.text).unwrap());
+        shipped.filter_map(|file| file.edfi).next().unwrap()
+    }
+
+    #[test]
+    fn settings_change_shares_weights_and_resources() {
+        let mut file = file();
+
+        for (name, value) in [
+            ("create", "12.5"),
+            ("list", "0"),
+            ("weight.students", "7"),
+            ("only", "students, *Descriptors"),
+            ("except", "termDescriptors"),
+        ] {
+            file.set(name, value).unwrap();
+        }
+
+        assert_eq!((file.create, file.list), (12.5, 0.0));
+        assert_eq!(weight(&file, "students"), 7.0);
+        let selected = ["students", "sexDescriptors", "termDescriptors", "staffs"]
+            .map(|name| selects(&file, name));
+        assert_eq!(selected, [true, true, false, false]);
+    }
+
+    #[test]
+    fn what_is_no_setting_or_no_share_is_refused() {
+        let mut file = file();
+
+        for (name, value) in
+            [("creat", "1"), ("create", "-1"), ("create", "NaN"), ("weight.", "1"), ("list", "")]
+        {
+            assert!(file.set(name, value).is_err(), "{name}={value}");
+        }
+    }
+
+    #[test]
+    fn a_whole_name_weighs_more_than_the_end_of_one() {
+        let mut file = file();
+        file.weights.clear();
+        for (name, value) in [("*s", "2"), ("*Descriptors", "3"), ("termDescriptors", "4")] {
+            file.set(&format!("weight.{name}"), value).unwrap();
+        }
+
+        let found = ["staffs", "sexDescriptors", "termDescriptors", "staff"];
+
+        assert_eq!(found.map(|name| weight(&file, name)), [2.0, 3.0, 4.0, 1.0]);
+    }
+
+    #[test]
+    fn the_shipped_scenarios_go_over_every_resource_but_one() {
+        let shipped = SHIPPED.iter().filter(|shipped| shipped.name.starts_with("edfi-"));
+        let files: Vec<EdfiFile> =
+            shipped.map(|shipped| ScenarioFile::read(shipped.text).unwrap().edfi.unwrap()).collect();
+
+        assert_eq!(files.len(), 4);
+        for file in files {
+            assert_eq!(file.except, ["studentGradebookEntries"]);
+            assert!(file.only.is_empty() && file.weights.values().all(|weight| *weight > 0.0));
+        }
+    }
+}
