@@ -23,6 +23,8 @@ mod setup;
 mod shape;
 mod steps;
 mod target;
+#[cfg(test)]
+mod tests;
 mod values;
 mod variants;
 mod world;

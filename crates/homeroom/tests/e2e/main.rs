@@ -8,6 +8,7 @@ mod disk;
 mod durability;
 mod help;
 mod lab;
+mod lab_edfi;
 mod lifecycle;
 mod log_file;
 mod logs;

@@ -115,7 +115,7 @@ impl Composing<'_> {
         properties.iter().find_map(|property| {
             let Form::Reference(reference) = &property.form else { return None };
             let (member, _) = reference.members.iter().find(|(member, _)| {
-                self.kind.flat_name(&property.name, member) == name
+                self.kind.flat_name(&property.name, reference, member) == name
             })?;
             members.get(&property.name)?.get(member)
         })
@@ -197,9 +197,10 @@ pub fn members_of(reference: &Reference, kind: &Kind, body: &Value) -> Option<Ma
     };
     choose(&|name, leaf| leaf.member.is_none() && leaf.property == name, false);
     // A name with a role takes its value before one without can.
+    let stands_there = |name: &str| leaves.iter().any(|leaf| leaf.member == Some(name));
     choose(
         &|name, leaf| {
-            leaf.member.is_some_and(|member| {
+            leaf.member.filter(|_| !stands_there(name)).is_some_and(|member| {
                 member.len() < name.len() && is_flat_name(name, leaf.property, member)
             })
         },

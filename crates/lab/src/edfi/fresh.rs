@@ -229,13 +229,13 @@ impl Way<'_> {
         else {
             return false;
         };
-        let flat = kind.flat_name(&self.property.name, member);
+        let flat = kind.flat_name(&self.property.name, reference, member);
         kind.properties.iter().filter(|other| other.name != self.property.name).all(|other| {
             match (&other.form, body.get(&other.name)) {
                 (_, None) => true,
                 (Form::Reference(reference), Some(_)) => {
                     let mut members = reference.members.iter();
-                    members.all(|(member, _)| kind.flat_name(&other.name, member) != flat)
+                    members.all(|(member, _)| kind.flat_name(&other.name, reference, member) != flat)
                 }
                 (Form::Object(_) | Form::List(_), Some(inner)) => !holds(inner, member),
                 (Form::Scalar(_) | Form::Descriptor(_), Some(_)) => other.name != flat,
@@ -281,7 +281,7 @@ fn is_bound(kind: &Kind, body: &Value, own: &Property) -> bool {
     kind.properties.iter().any(|property| match &property.form {
         Form::Reference(reference) if body.get(&property.name).is_some() => {
             let mut members = reference.members.iter();
-            members.any(|(member, _)| kind.flat_name(&property.name, member) == own.name)
+            members.any(|(member, _)| kind.flat_name(&property.name, reference, member) == own.name)
         }
         _ => false,
     })

@@ -7,6 +7,7 @@ use super::document::{Anchors, Made, Wish, compose};
 use super::shape::{Form, Kind, Property, Reference, Shapes, is_flat_name};
 use super::target::Target;
 use super::values::Values;
+use super::variants::varied;
 use super::world::{State, World};
 
 /// How often the set-up goes over all resources: each time, more of what others wait for is there.
@@ -106,10 +107,10 @@ impl<'a, 's> SetUp<'a, 's> {
             Ok(body) => body,
             Err(missing) => return Ok(State::Waiting(missing.to_string())),
         };
-        let text = body.to_string();
-        let refused = match self.create_text(kind, &text)? {
+        let has_new_value = self.fixed[at].is_none() && varied(kind).is_some();
+        let refused = match self.create_text(kind, &body.to_string())? {
             // An earlier run with this seed has left it, and much more.
-            Ok((_, false)) if self.values.is_marked(&text) && self.renewals_left > 0 => {
+            Ok((_, false)) if has_new_value && self.renewals_left > 0 => {
                 self.renewals_left -= 1;
                 self.values.renew();
                 return self.make(at);
@@ -321,9 +322,10 @@ fn filter(kind: &Kind, like: &Value) -> String {
     let mut seen: Vec<&str> = vec![];
     for (property, member, value) in identity_members(kind, like) {
         let names = kind.identity.iter().filter(|flat| is_flat_name(flat, property, member));
+        let names = names.filter(|name| kind.query.contains(name));
         let Some(name) = names.max_by_key(|flat| flat.len()) else { continue };
         let written = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        if kind.query.contains(name) && !seen.contains(&name.as_str()) {
+        if !seen.contains(&name.as_str()) {
             seen.push(name);
             text.push_str(&format!("&{name}={}", encoded(&written)));
         }

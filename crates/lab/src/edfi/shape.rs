@@ -132,9 +132,17 @@ impl Kind {
 
     /// The flat name of a reference's member: of those that fit, the longest, which has a role; its
     /// own if none is told.
-    pub fn flat_name<'n>(&'n self, property: &str, member: &'n str) -> &'n str {
+    pub fn flat_name<'n>(
+        &'n self,
+        property: &str,
+        reference: &Reference,
+        member: &'n str,
+    ) -> &'n str {
+        let is_another = |flat: &str| reference.members.iter().any(|(name, _)| name == flat);
         let told = self.identity.iter().chain(&self.query);
-        let fitting = told.filter(|flat| is_flat_name(flat, property, member));
+        let fitting = told.filter(|flat| {
+            *flat == member || (is_flat_name(flat, property, member) && !is_another(flat))
+        });
         fitting.max_by_key(|flat| flat.len()).map_or(member, String::as_str)
     }
 

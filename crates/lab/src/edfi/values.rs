@@ -64,11 +64,6 @@ impl Values {
         self.number = self.random.i64(0..100_000);
     }
 
-    /// Whether a document bears the mark.
-    pub fn is_marked(&self, document: &str) -> bool {
-        document.contains(&self.tag)
-    }
-
     /// A value that nothing else has, as far as the type has room for that.
     pub fn new_one(&mut self, kind: &str, name: &str, scalar: &Scalar) -> Value {
         self.count += 1;

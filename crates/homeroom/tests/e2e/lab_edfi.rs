@@ -1,0 +1,148 @@
+//! The lab's scenarios over an Ed-Fi API, against this server: every resource is created, read,
+//! changed, deleted and listed as the key may, and no answer is another than expected.
+
+use std::sync::Arc;
+
+use homeroom_lab::edfi::{self, Api, Ask, Operation, Prepared};
+use homeroom_lab::engine::{Answer, Request, Source};
+use homeroom_lab::outcome::Outcome;
+use homeroom_lab::scenario::{
+    EdfiFile, Program, ScenarioFile, ScenarioSource, Setup, Shipped, Share,
+};
+use httparse::Header;
+
+use crate::support::{Place, Server};
+
+/// How often every step is done.
+const ROUNDS: usize = 2;
+
+/// A scenario that comes with the program, over every resource.
+fn every_resource() -> EdfiFile {
+    let shipped = Shipped::find("edfi-day-to-day").unwrap();
+    let mut file = ScenarioFile::read(shipped.text).unwrap().edfi.unwrap();
+    // Weights of their own only make the set-up longer.
+    file.weights.clear();
+    file
+}
+
+struct Run {
+    prepared: Prepared,
+    /// Requests by operation: the first word of a step's name.
+    done: usize,
+    /// What was not answered as expected.
+    wrong: Vec<String>,
+}
+
+/// Sets up a scenario and does every step in order, some rounds of it.
+fn run(server: &Server, (key, secret): &(String, String), file: &EdfiFile) -> Run {
+    let mut client = edfi::Client::new(&format!("http://{}", server.api), key, secret).unwrap();
+    let prepared = edfi::prepare(&mut client, file, 1).unwrap();
+    let mut steps = prepared.steps.clone();
+    steps.iter_mut().for_each(|step| step.weight = None);
+    let pools = prepared.pools.clone();
+    let file = ScenarioFile { name: "every".into(), steps, pools, ..ScenarioFile::default() };
+    let program = Arc::new(Program::compile(&file, &Setup::default()).unwrap());
+    let share = Share { thread: 0, threads: 1, seed: 1, first_serial: 1 };
+    let mut source = ScenarioSource::new(&program, share);
+    let mut modelled = source.client(0);
+    let authorization = token(&mut client, &prepared.token_path, (key.as_str(), secret.as_str()));
+    let mut run = Run { prepared, done: 0, wrong: vec![] };
+    for _ in 0..ROUNDS * file.steps.len() {
+        let mut request = Request::default();
+        let step = source.next(&mut modelled, &mut request);
+        let facts = &program.facts()[step];
+        let ask = Ask {
+            method: &facts.method,
+            path: std::str::from_utf8(&request.path).unwrap(),
+            authorization: &authorization,
+            content_type: if request.body.is_empty() { "" } else { "application/json" },
+            body: &request.body,
+        };
+        let reply = client.send(&ask).unwrap();
+        let location = reply.location.clone().unwrap_or_default();
+        let headers = [Header { name: "location", value: location.as_bytes() }];
+        let headers = if location.is_empty() { &headers[..0] } else { &headers[..] };
+        let outcome = Outcome::Status(reply.status);
+        let answer = Answer { outcome, headers, body: &reply.body };
+        if !source.answered(&mut modelled, step, &answer).ok {
+            run.wrong.push(format!("{}: {}", facts.name, reply.complaint()));
+        }
+        run.done += 1;
+    }
+    run
+}
+
+fn token(client: &mut edfi::Client, path: &str, (key, secret): (&str, &str)) -> String {
+    let form = format!("grant_type=client_credentials&client_id={key}&client_secret={secret}");
+    let ask = Ask {
+        method: "POST",
+        path,
+        authorization: "",
+        content_type: "application/x-www-form-urlencoded",
+        body: form.as_bytes(),
+    };
+    let reply = client.send(&ask).unwrap();
+    format!("Bearer {}", reply.json()["access_token"].as_str().unwrap())
+}
+
+/// What is left out of one operation, with reasons.
+fn left_out(prepared: &Prepared, operation: Operation) -> Vec<(&str, &str)> {
+    let out = prepared.report.left_out.iter().filter(|out| out.operation == operation);
+    out.map(|out| (out.resource.as_str(), out.why.as_str())).collect()
+}
+
+#[test]
+fn with_full_access_the_lab_does_everything_to_every_resource() {
+    let place = Place::new();
+    let server = Server::start(&place);
+
+    let run = run(&server, &place.key("FullAccess"), &every_resource());
+
+    assert_eq!(run.prepared.report.resources, 348);
+    assert!(run.prepared.report.left_out.is_empty(), "{}", run.prepared.report);
+    assert!(run.wrong.is_empty(), "{} of {}: {:#?}", run.wrong.len(), run.done, run.wrong);
+}
+
+#[test]
+fn the_older_standard_and_extensions_are_done_as_wholly() {
+    for (version, extensions) in [("4.0.0", ""), ("5.2.0", "tpdm, sample, homograph")] {
+        let place = Place::new();
+        place.write(
+            "homeroom.toml",
+            format!("[standard]\nversion = \"{version}\"\nextensions = \"{extensions}\"\n"),
+        );
+        let server = Server::start(&place);
+
+        let run = run(&server, &place.key("FullAccess"), &every_resource());
+
+        let report = &run.prepared.report;
+        assert!(report.left_out.is_empty(), "{version}: {report}");
+        assert!(run.wrong.is_empty(), "{version}: {:#?}", run.wrong);
+    }
+}
+
+#[test]
+fn a_key_bound_to_an_organization_does_all_that_relationships_let_it() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let made = place.json(&[
+        "keys",
+        "create",
+        "--claim-set",
+        "EdFiSandbox",
+        "--education-organizations",
+        "255901",
+        "--namespace-prefixes",
+        "uri://acme.org",
+        "--json",
+    ]);
+    let key = ["key", "secret"].map(|name| made[name].as_str().unwrap().to_owned());
+
+    let run = run(&server, &key.into(), &every_resource());
+
+    // Organizations that belong to no other, and what the claim set does not grant.
+    let out = left_out(&run.prepared, Operation::Create);
+    let refused = |(_, why): &(&str, &str)| why.starts_with("403");
+    assert!(out.iter().all(refused) && out.len() <= 8, "{out:#?}");
+    assert!(run.wrong.is_empty(), "{} of {}: {:#?}", run.wrong.len(), run.done, run.wrong);
+}

@@ -1,0 +1,321 @@
+//! The set-up against small descriptions, a target that lives in memory, and the published ones.
+
+mod description;
+mod memory;
+mod published;
+
+use serde_json::{Value, json};
+
+use super::document::{Anchors, Made, Missing, Wish, compose, members_of};
+use super::report::Operation;
+use super::shape::{Form, Kind, Property, Reference, Shapes};
+use super::values::Values;
+use super::{EdfiError, Prepared, openapi, prepare};
+use crate::scenario::EdfiFile;
+use description::{description, small_standard, swagger};
+use memory::Memory;
+
+fn shapes() -> Shapes {
+    openapi::read(&[small_standard()])
+}
+
+fn kind<'s>(shapes: &'s Shapes, name: &str) -> &'s Kind {
+    shapes.kinds.iter().find(|kind| kind.name == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+fn reference<'k>(kind: &'k Kind, name: &str) -> (&'k Property, &'k Reference) {
+    let property = kind.properties.iter().find(|property| property.name == name).unwrap();
+    let Form::Reference(reference) = &property.form else { panic!("{property:?}") };
+    (property, reference)
+}
+
+fn targets(shapes: &Shapes, owner: &str, property: &str) -> Vec<String> {
+    let (_, reference) = reference(kind(shapes, owner), property);
+    reference.targets.iter().map(|at| shapes.kinds[*at].name.clone()).collect()
+}
+
+/// One document of each resource, as if a target had taken all of them.
+struct All<'s> {
+    shapes: &'s Shapes,
+    made: Vec<Option<Made>>,
+}
+
+impl Anchors for All<'_> {
+    fn anchor(&self, kind: usize) -> Option<&Made> {
+        self.made[kind].as_ref()
+    }
+
+    fn target(&self, reference: &Reference) -> Result<usize, Missing> {
+        let first = reference.targets.first().copied();
+        let missing = || Missing { what: reference.to.clone() };
+        first.filter(|at| self.made[*at].is_some()).ok_or_else(missing)
+    }
+}
+
+impl<'s> All<'s> {
+    /// Makes a document of each, over and over until no more can be made.
+    fn of(shapes: &'s Shapes) -> Self {
+        let mut all = Self { shapes, made: vec![None; shapes.kinds.len()] };
+        let mut values = Values::new(1, None);
+        loop {
+            let before = all.made.iter().flatten().count();
+            for at in 0..all.made.len() {
+                if all.made[at].is_none() {
+                    let wish = Wish::default();
+                    let body = compose(shapes, &shapes.kinds[at], &all, &mut values, &wish);
+                    all.made[at] = body.ok().map(|body| Made { id: at.to_string(), body });
+                }
+            }
+            if all.made.iter().flatten().count() == before {
+                return all;
+            }
+        }
+    }
+
+    fn missing(&self) -> Vec<&str> {
+        let kinds = self.shapes.kinds.iter().zip(&self.made);
+        kinds.filter(|(_, made)| made.is_none()).map(|(kind, _)| kind.name.as_str()).collect()
+    }
+
+    fn body(&self, name: &str) -> &Value {
+        let at = self.shapes.kinds.iter().position(|kind| kind.name == name).unwrap();
+        &self.made[at].as_ref().unwrap().body
+    }
+}
+
+fn file() -> EdfiFile {
+    EdfiFile {
+        create: 30.0,
+        read: 30.0,
+        update: 20.0,
+        delete: 10.0,
+        list: 10.0,
+        weights: [("sections".to_owned(), 2.0)].into(),
+        only: vec![],
+        except: vec![],
+    }
+}
+
+fn prepared(memory: &mut Memory) -> Prepared {
+    prepare(memory, &file(), 7).unwrap()
+}
+
+#[test]
+fn swagger_2_and_openapi_3_are_the_same_to_us() {
+    let (new, old) = (shapes(), openapi::read(&[swagger(small_standard())]));
+
+    assert_eq!(format!("{:?}", old.kinds), format!("{:?}", new.kinds));
+}
+
+#[test]
+fn a_reference_means_the_resource_of_its_schema_in_a_role_or_not() {
+    let shapes = shapes();
+
+    assert_eq!(targets(&shapes, "sections", "sessionReference"), ["sessions"]);
+    let (_, feeder) = reference(kind(&shapes, "feeders"), "feederSchoolReference");
+    assert_eq!((feeder.role.as_str(), feeder.targets.len()), ("feeder", 1));
+}
+
+#[test]
+fn a_reference_to_what_has_no_path_means_those_with_its_identity() {
+    let shapes = shapes();
+
+    let found = targets(&shapes, "ratings", "educationOrganizationReference");
+
+    assert_eq!(found, ["schools", "agencies"]);
+}
+
+#[test]
+fn what_is_described_nowhere_is_looked_for_where_it_would_be() {
+    let shapes = shapes();
+
+    assert_eq!(targets(&shapes, "sessions", "schoolYearTypeReference"), ["schoolYearTypes"]);
+    let years = kind(&shapes, "schoolYearTypes");
+    assert_eq!(years.path, "/ed-fi/schoolYearTypes");
+    assert!(!years.takes.post);
+}
+
+#[test]
+fn a_descriptor_in_a_role_is_of_the_resource_with_the_longest_end_of_its_name() {
+    let shapes = shapes();
+    let property = &kind(&shapes, "enrolments").properties;
+    let of = |name: &str| {
+        let found = property.iter().find(|property| property.name == name).unwrap();
+        let Form::Descriptor(Some(at)) = found.form else { panic!("{found:?}") };
+        shapes.kinds[at].name.clone()
+    };
+
+    assert_eq!(of("entryGradeLevelDescriptor"), "gradeLevelDescriptors");
+    assert_eq!(of("entryTypeDescriptor"), "entryTypeDescriptors");
+}
+
+#[test]
+fn references_that_share_a_part_of_their_keys_agree() {
+    let shapes = shapes();
+    let all = All::of(&shapes);
+
+    let attendance = all.body("attendances");
+
+    let (section, student) = (&attendance["sectionReference"], &attendance["enrolmentReference"]);
+    assert_eq!(section["schoolId"], student["schoolId"]);
+    assert_eq!(section["sectionIdentifier"], all.body("sections")["sectionIdentifier"]);
+    assert_eq!(all.body("budgets")["fiscalYear"], all.body("accounts")["fiscalYear"]);
+    assert_eq!(
+        all.body("budgets")["accountReference"]["fiscalYear"],
+        all.body("budgets")["fiscalYear"]
+    );
+}
+
+#[test]
+fn a_member_with_a_role_in_its_name_is_that_of_the_reference_in_that_role() {
+    let shapes = shapes();
+    let feeders = kind(&shapes, "feeders");
+    let body = json!({
+        "schoolReference": {"schoolId": 1},
+        "feederSchoolReference": {"schoolId": 2},
+        "beginDate": "2026-01-01",
+    });
+    let integer = shapes.kinds[0].properties[0].form.clone();
+    let member = |name: &str| (name.to_owned(), integer.clone());
+    let reference = Reference {
+        to: "edFi_feeder".into(),
+        role: String::new(),
+        targets: vec![],
+        members: vec![member("schoolId"), member("feederSchoolId"), member("beginDate")],
+    };
+
+    let members = members_of(&reference, feeders, &body).unwrap();
+
+    let wanted = json!({"schoolId": 1, "feederSchoolId": 2, "beginDate": "2026-01-01"});
+    assert_eq!(Value::Object(members), wanted);
+}
+
+#[test]
+fn a_document_has_what_is_required_and_nothing_else() {
+    let shapes = shapes();
+    let all = All::of(&shapes);
+
+    let school = all.body("schools");
+
+    let members: Vec<&str> = school.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(members, ["schoolId", "nameOfInstitution", "gradeLevels"]);
+    let levels = school["gradeLevels"].as_array().unwrap();
+    assert!(levels[0]["gradeLevelDescriptor"].as_str().unwrap().contains('#'), "{school}");
+}
+
+#[test]
+fn all_that_a_target_takes_is_in_the_steps() {
+    let mut memory = Memory::new(small_standard());
+
+    let prepared = prepared(&mut memory);
+
+    let refused = |out: &&super::LeftOut| out.resource != "schoolYearTypes";
+    let out: Vec<_> = prepared.report.left_out.iter().filter(refused).collect();
+    assert!(out.is_empty(), "{out:?}");
+    assert_eq!(prepared.report.done["create"], prepared.report.resources - 1);
+    let steps: Vec<&str> = prepared.steps.iter().map(|step| step.name.as_str()).collect();
+    for name in ["create sections", "create sections to delete", "read sections", "list sections"] {
+        assert!(steps.contains(&name), "{name}");
+    }
+}
+
+#[test]
+fn weights_are_shares_times_the_resources_own() {
+    let mut memory = Memory::new(small_standard());
+
+    let prepared = prepared(&mut memory);
+
+    let weight = |name: &str| {
+        prepared.steps.iter().find(|step| step.name == name).and_then(|step| step.weight).unwrap()
+    };
+    assert_eq!((weight("read sections"), weight("read schools")), (60.0, 30.0));
+    let creates = weight("create sections") + weight("create sections to delete");
+    assert!((creates - 60.0).abs() < 1e-9, "{creates}");
+}
+
+#[test]
+fn a_key_of_references_alone_goes_through_combinations_and_none_twice() {
+    let mut memory = Memory::new(small_standard());
+
+    let prepared = prepared(&mut memory);
+
+    let each = |name: &str| &prepared.steps.iter().find(|step| step.name == name).unwrap().each;
+    let (kept, doomed) = (each("create memberships"), each("create memberships to delete"));
+    assert_eq!(kept.len(), 2, "{kept:?}");
+    assert!(kept["k0"].iter().all(|value| !doomed["k0"].contains(value)));
+    assert!(kept["k0"].len() * kept["k1"].len() > 1_000);
+}
+
+#[test]
+fn what_a_target_refuses_is_left_out_in_its_words() {
+    let mut memory = Memory::new(small_standard());
+    memory.refuse("POST", "/ed-fi/students", 403, "not you");
+    memory.refuse("DELETE", "/ed-fi/schools/", 409, "still needed");
+
+    let prepared = prepared(&mut memory);
+
+    let out = |resource: &str, operation: Operation| {
+        let mut all = prepared.report.left_out.iter();
+        all.find(|out| out.resource == resource && out.operation == operation).map(|out| &*out.why)
+    };
+    assert_eq!(out("students", Operation::Create), Some("403 | not you"));
+    assert_eq!(out("enrolments", Operation::Create), Some("needs students"));
+    assert_eq!(out("schools", Operation::Delete), Some("409 | still needed"));
+    assert_eq!(out("schools", Operation::Create), None);
+}
+
+#[test]
+fn a_second_run_with_the_same_seed_makes_documents_of_its_own() {
+    let mut memory = Memory::new(small_standard());
+
+    let first = prepared(&mut memory);
+    let second = prepared(&mut memory);
+
+    let body = |prepared: &Prepared| {
+        let step = prepared.steps.iter().find(|step| step.name == "create students").unwrap();
+        step.body.clone().unwrap()
+    };
+    assert_ne!(body(&first), body(&second));
+}
+
+#[test]
+fn a_key_that_is_bound_to_an_organization_works_in_it() {
+    let mut memory = Memory::new(small_standard());
+    memory.organizations = vec![255_901];
+
+    let prepared = prepared(&mut memory);
+
+    let step = prepared.steps.iter().find(|step| step.name == "create sections").unwrap();
+    assert!(step.body.as_ref().unwrap().contains("\"schoolId\":255901"), "{step:?}");
+}
+
+#[test]
+fn what_may_not_be_created_is_found_and_referred_to() {
+    let mut memory = Memory::new(small_standard());
+    let level = json!({"namespace": "uri://old", "codeValue": "Ninth"});
+    memory.put("/ed-fi/gradeLevelDescriptors", &level);
+    memory.refuse("POST", "/ed-fi/gradeLevelDescriptors", 403, "managed");
+
+    let prepared = prepared(&mut memory);
+
+    let step = prepared.steps.iter().find(|step| step.name == "create schools").unwrap();
+    assert!(step.body.as_ref().unwrap().contains("uri://old#Ninth"), "{step:?}");
+    assert!(prepared.steps.iter().any(|step| step.name == "read gradeLevelDescriptors"));
+}
+
+#[test]
+fn a_resource_that_is_none_of_the_targets_is_told() {
+    let mut file = file();
+    file.set("only", "schools, skools").unwrap();
+
+    let found = prepare(&mut Memory::new(small_standard()), &file, 1);
+
+    assert!(matches!(found, Err(EdfiError::NoSuchResource { name }) if name == "skools"));
+}
+
+#[test]
+fn a_target_that_describes_nothing_is_refused() {
+    let found = prepare(&mut Memory::new(description(&[], &[])), &file(), 1);
+
+    assert!(matches!(found, Err(EdfiError::Api(_))), "{found:?}");
+}
