@@ -94,13 +94,21 @@ pub fn prepare(api: &mut dyn Api, file: &EdfiFile, seed: u64) -> Result<Prepared
         steps: vec![],
         pools: BTreeMap::new(),
         token_path: below(&root, &target.token_path).to_owned(),
-        report: Report { resources: selected.iter().filter(|is| **is).count(), ..Report::default() },
+        report: Report {
+            resources: selected.iter().filter(|is| **is).count(),
+            ..Report::default()
+        },
     };
     for at in (0..selected.len()).filter(|at| selected[*at]) {
         let kind = &target.shapes.kinds[at];
         let known = setup.probe(at, settings::weight(file, &kind.name))?;
         count(&mut prepared.report, &known);
-        prepared.steps.extend(steps::of(file, kind, below(&root, &target.path(&kind.path)), &known));
+        prepared.steps.extend(steps::of(
+            file,
+            kind,
+            below(&root, &target.path(&kind.path)),
+            &known,
+        ));
         prepared.pools.extend(steps::pools(kind, &known));
         prepared.report.left_out.extend(known.left_out);
     }
@@ -157,7 +165,9 @@ fn with_targets(shapes: &Shapes, selected: &[bool]) -> Vec<bool> {
 }
 
 fn targets(properties: &[Property], found: &mut Vec<usize>) {
-    for property in properties.iter().filter(|property| property.is_required || property.is_identity) {
+    for property in
+        properties.iter().filter(|property| property.is_required || property.is_identity)
+    {
         match &property.form {
             Form::Reference(reference) => found.extend(&reference.targets),
             Form::Descriptor(target) => found.extend(target),

@@ -7,7 +7,7 @@ use homeroom_lab::edfi::{self, Api, Ask, Operation, Prepared};
 use homeroom_lab::engine::{Answer, Request, Source};
 use homeroom_lab::outcome::Outcome;
 use homeroom_lab::scenario::{
-    EdfiFile, Program, ScenarioFile, ScenarioSource, Setup, Shipped, Share,
+    EdfiFile, Program, ScenarioFile, ScenarioSource, Setup, Share, Shipped,
 };
 use httparse::Header;
 

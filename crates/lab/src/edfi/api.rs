@@ -1,5 +1,6 @@
 //! What the set-up asks of a target, and how it goes there: the only way out of this module.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -144,7 +145,8 @@ impl Reply {
             }
         }
         for (place, found) in problem["validationErrors"].as_object().into_iter().flatten() {
-            let found: Vec<&str> = found.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let found: Vec<&str> =
+                found.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             words.push(format!("{place}: {}", found.join(" ")));
         }
         let errors = problem["errors"].as_array().into_iter().flatten();
@@ -250,7 +252,8 @@ impl<'a> Session<'a> {
                 shown: reply.complaint(),
             });
         }
-        let strange = |error| ApiError::Strange { path: path.into(), why: format!("is no JSON: {error}") };
+        let strange =
+            |error| ApiError::Strange { path: path.into(), why: format!("is no JSON: {error}") };
         serde_json::from_slice(&reply.body).map_err(strange)
     }
 
@@ -284,7 +287,7 @@ pub fn encoded(value: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             text.push(char::from(byte));
         } else {
-            text.push_str(&format!("%{byte:02X}"));
+            _ = write!(text, "%{byte:02X}");
         }
     }
     text

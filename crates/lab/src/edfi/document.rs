@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::shape::{Form, Kind, Property, Reference, Shapes, is_flat_name};
 use super::links::singular;
+use super::shape::{Form, Kind, Property, Reference, Shapes, is_flat_name};
 use super::values::Values;
 
 /// A document that exists on the target.
@@ -127,9 +127,7 @@ impl Composing<'_> {
             Form::Scalar(scalar) if is_root && property.is_identity => {
                 Ok(self.values.new_one(singular(&self.kind.schema), name, scalar))
             }
-            Form::Scalar(scalar) => {
-                Ok(self.values.any(singular(&self.kind.schema), name, scalar))
-            }
+            Form::Scalar(scalar) => Ok(self.values.any(singular(&self.kind.schema), name, scalar)),
             Form::Descriptor(kind) => {
                 let made = kind.and_then(|kind| self.anchors.anchor(kind));
                 let missing = || Missing { what: format!("a descriptor for {name}") };

@@ -99,7 +99,8 @@ impl SetUp<'_, '_> {
             }
         }
         drafts.sort_by_key(|draft| {
-            let is_date = blank::places(&draft.body).iter().any(|place| place == blank::SERIAL_DATE);
+            let is_date =
+                blank::places(&draft.body).iter().any(|place| place == blank::SERIAL_DATE);
             (!draft.each.is_empty(), is_date)
         });
         drafts
@@ -225,21 +226,23 @@ impl Way<'_> {
         let members = reference.members.iter();
         // The member is called as in the target, or, alone in its reference, anything.
         let member = members.clone().find(|(name, _)| *name == varied.name);
-        let Some((member, _)) = member.or_else(|| members.clone().next().filter(|_| members.len() == 1))
+        let Some((member, _)) =
+            member.or_else(|| members.clone().next().filter(|_| members.len() == 1))
         else {
             return false;
         };
         let flat = kind.flat_name(&self.property.name, reference, member);
-        kind.properties.iter().filter(|other| other.name != self.property.name).all(|other| {
-            match (&other.form, body.get(&other.name)) {
-                (_, None) => true,
-                (Form::Reference(reference), Some(_)) => {
-                    let mut members = reference.members.iter();
-                    members.all(|(member, _)| kind.flat_name(&other.name, reference, member) != flat)
-                }
-                (Form::Object(_) | Form::List(_), Some(inner)) => !holds(inner, member),
-                (Form::Scalar(_) | Form::Descriptor(_), Some(_)) => other.name != flat,
+        kind.properties.iter().filter(|other| other.name != self.property.name).all(|other| match (
+            &other.form,
+            body.get(&other.name),
+        ) {
+            (_, None) => true,
+            (Form::Reference(reference), Some(_)) => {
+                let mut members = reference.members.iter();
+                members.all(|(member, _)| kind.flat_name(&other.name, reference, member) != flat)
             }
+            (Form::Object(_) | Form::List(_), Some(inner)) => !holds(inner, member),
+            (Form::Scalar(_) | Form::Descriptor(_), Some(_)) => other.name != flat,
         })
     }
 }

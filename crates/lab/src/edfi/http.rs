@@ -1,5 +1,6 @@
 //! A small client for the set-up: one connection, one request at a time.
 
+use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use super::api::{Access, Api, ApiError, Ask, Reply};
 
 /// Longest wait for a connection, and for each part of an answer.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// The greatest answer: the description of a large model has 10 MB.
 const BODY_MAX: u64 = 64 << 20;
 /// The longest line of an answer's head.
@@ -88,8 +89,7 @@ impl Client {
         stream.set_write_timeout(Some(TIMEOUT))?;
         let Some(tls) = &self.tls else { return Ok(BufReader::new(Wire::Plain(stream))) };
         let name = ServerName::try_from(self.host.clone()).map_err(std::io::Error::other)?;
-        let session =
-            ClientConnection::new(tls.clone(), name).map_err(std::io::Error::other)?;
+        let session = ClientConnection::new(tls.clone(), name).map_err(std::io::Error::other)?;
         Ok(BufReader::new(Wire::Tls(Box::new(StreamOwned::new(session, stream)))))
     }
 
@@ -100,10 +100,10 @@ impl Client {
         );
         let lines = [("Authorization", ask.authorization), ("Content-Type", ask.content_type)];
         for (name, value) in lines.iter().filter(|(_, value)| !value.is_empty()) {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            _ = write!(head, "{name}: {value}\r\n");
         }
         if !matches!(ask.method, "GET" | "DELETE") {
-            head.push_str(&format!("Content-Length: {}\r\n", ask.body.len()));
+            _ = write!(head, "Content-Length: {}\r\n", ask.body.len());
         }
         head + "\r\n"
     }
@@ -228,7 +228,9 @@ fn read_head(from: &mut impl BufRead) -> std::io::Result<(Reply, Length, bool)> 
                 let bytes = value.parse().map_err(std::io::Error::other)?;
                 length = Length::Bytes(bytes);
             }
-            "transfer-encoding" if !has_no_body && value.to_ascii_lowercase().ends_with("chunked") => {
+            "transfer-encoding"
+                if !has_no_body && value.to_ascii_lowercase().ends_with("chunked") =>
+            {
                 length = Length::Chunks;
             }
             _ => {}
@@ -297,8 +299,7 @@ mod tests {
     #[test]
     fn a_body_ends_by_length_by_chunks_or_by_the_end() {
         let by_length = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcHTTP";
-        let by_chunks =
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x=y\r\nab\r\n1\r\nc\r\n0\r\n\r\n";
+        let by_chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x=y\r\nab\r\n1\r\nc\r\n0\r\n\r\n";
         let by_end = "HTTP/1.1 200 OK\r\n\r\nabc";
 
         let found = [by_length, by_chunks, by_end].map(|bytes| reply(bytes).unwrap());
@@ -310,7 +311,8 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_cut_off_is_an_error() {
-        let cut = ["HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"];
+        let cut =
+            ["HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"];
 
         for bytes in cut {
             assert!(reply(bytes).is_err(), "{bytes}");

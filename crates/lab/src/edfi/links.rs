@@ -3,9 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::shape::{
-    Form, Kind, Property, Reference, Scalar, Shapes, Takes, strip_suffix_any_case,
-};
+use super::shape::{Form, Kind, Property, Reference, Scalar, Shapes, Takes, strip_suffix_any_case};
 
 /// Fills in targets, roles, and the resources of descriptors' values.
 pub fn join(shapes: &mut Shapes) {
@@ -105,7 +103,7 @@ impl Index {
 
     fn link(&self, property: &str, reference: &mut Reference, project: &str) {
         let name = format!("{}Reference", singular(&reference.to));
-        reference.role = strip_suffix_any_case(property, &name).unwrap_or_default().to_owned();
+        reference.role = strip_suffix_any_case(property, &name).unwrap_or_default().into();
         reference.targets = match self.by_schema.get(&reference.to.to_lowercase()) {
             Some(at) => vec![*at],
             None => self.abstracts.get(&reference.to).cloned().unwrap_or_default(),
@@ -177,10 +175,7 @@ fn has_identity(kind: &Kind, members: &[(String, Form)]) -> bool {
     if let [(name, form)] = members {
         let own = kind.properties.iter().filter(|property| property.is_identity);
         let mut own = own.filter(|property| kind.identity.len() <= 1 || property.name == *name);
-        let only = match (own.next(), own.next()) {
-            (Some(only), None) => only,
-            _ => return false,
-        };
+        let (Some(only), None) = (own.next(), own.next()) else { return false };
         let alone = kind.identity.len() <= 1
             && !kind.properties.iter().any(|property| {
                 matches!(&property.form, Form::Reference(to) if kind.identifies(property, to))
@@ -205,9 +200,12 @@ fn marked(kind: &Kind) -> Vec<String> {
         match &property.form {
             Form::Reference(reference) => {
                 let members = reference.members.iter().map(|(member, _)| member);
-                let with_role = |member: &String| match names.contains(member) {
-                    true => format!("{}{}", reference.role_or(&property.name), capital(member)),
-                    false => member.clone(),
+                let with_role = |member: &String| {
+                    if names.contains(member) {
+                        format!("{}{}", reference.role_or(&property.name), capital(member))
+                    } else {
+                        member.clone()
+                    }
                 };
                 let flat: Vec<String> = members.map(with_role).collect();
                 names.extend(flat);

@@ -124,7 +124,7 @@ impl<'d> Reader<'d> {
             let Some(form) = self.form(owner, name, property, depth) else { continue };
             let is_needed = match &form {
                 // An extension's members may be required although the extension's place is not.
-                Form::Object(inner) => is_extension(name, depth) && has_required(inner),
+                Form::Object(inner) => is_extension(name) && has_required(inner),
                 Form::List(_) => property["minItems"].as_u64().is_some_and(|least| least > 0),
                 _ => false,
             };
@@ -191,7 +191,7 @@ impl<'d> Reader<'d> {
     }
 }
 
-fn is_extension(name: &str, _depth: usize) -> bool {
+fn is_extension(name: &str) -> bool {
     name == "_ext"
 }
 
@@ -236,15 +236,18 @@ fn list_schema(get: &Value) -> Option<&str> {
 
 /// The type, also where null is a second one.
 fn kind_of(property: &Value) -> &str {
-    let first = || property["type"].as_array()?.iter().filter_map(Value::as_str).find(|t| *t != "null");
-    property["type"].as_str().or_else(first).unwrap_or_else(|| {
-        if property["properties"].is_object() { "object" } else { "string" }
-    })
+    let first =
+        || property["type"].as_array()?.iter().filter_map(Value::as_str).find(|t| *t != "null");
+    property["type"]
+        .as_str()
+        .or_else(first)
+        .unwrap_or_else(|| if property["properties"].is_object() { "object" } else { "string" })
 }
 
 fn scalar(property: &Value) -> Option<Scalar> {
     let format = property["format"].as_str().unwrap_or_default();
-    let length = |name: &str| property[name].as_u64().and_then(|length| usize::try_from(length).ok());
+    let length =
+        |name: &str| property[name].as_u64().and_then(|length| usize::try_from(length).ok());
     Some(match (kind_of(property), format) {
         ("string", "date") => Scalar::Date,
         ("string", "date-time") => Scalar::Moment,

@@ -100,7 +100,9 @@ impl SetUp<'_, '_> {
         }
         if why.is_empty() {
             why = match &self.world.states[known.kind] {
-                super::world::State::Waiting(why) | super::world::State::Refused(why) => why.clone(),
+                super::world::State::Waiting(why) | super::world::State::Refused(why) => {
+                    why.clone()
+                }
                 _ => "nothing in its identity can be new".into(),
             };
         }
@@ -109,7 +111,11 @@ impl SetUp<'_, '_> {
     }
 
     /// Makes the first documents of a draft, and takes their combinations out of it.
-    fn rows(&mut self, at: usize, draft: &Draft) -> Result<Result<(Vec<Row>, Draft), String>, ApiError> {
+    fn rows(
+        &mut self,
+        at: usize,
+        draft: &Draft,
+    ) -> Result<Result<(Vec<Row>, Draft), String>, ApiError> {
         let shapes = self.world.shapes;
         let (each, draft) = apart(draft);
         let mut rows: Vec<Row> = vec![];
@@ -159,7 +165,8 @@ impl SetUp<'_, '_> {
             }
             why = reply.complaint();
         }
-        let anchor = self.world.anchor(known.kind).filter(|_| self.world.is_own(known.kind)).cloned();
+        let anchor =
+            self.world.anchor(known.kind).filter(|_| self.world.is_own(known.kind)).cloned();
         if let (Some(Made { id, mut body }), Some((name, changed))) = (anchor, change)
             && kind.takes.put
         {
@@ -184,7 +191,11 @@ impl SetUp<'_, '_> {
         let shapes = self.world.shapes;
         let kind = &shapes.kinds[known.kind];
         let Some(row) = known.created.last() else {
-            known.left_out(kind, Operation::Delete, "there is no document of ours that nothing refers to".into());
+            known.left_out(
+                kind,
+                Operation::Delete,
+                "there is no document of ours that nothing refers to".into(),
+            );
             return Ok(());
         };
         let path = format!("{}/{}", self.target.path(&kind.path), row["id"]);
@@ -222,14 +233,20 @@ impl SetUp<'_, '_> {
     }
 
     /// Those of some documents that can be read, the first few of them.
-    fn readable(&mut self, kind: &Kind, rows: &[Row], why: &mut String) -> Result<Vec<Row>, ApiError> {
+    fn readable(
+        &mut self,
+        kind: &Kind,
+        rows: &[Row],
+        why: &mut String,
+    ) -> Result<Vec<Row>, ApiError> {
         let mut readable = vec![];
         for row in rows.iter().take(READ_MAX) {
             let path = format!("{}/{}", self.target.path(&kind.path), row["id"]);
             let reply = self.session.send("GET", &path, "")?;
-            match reply.is_ok() {
-                true => readable.push(row.clone()),
-                false => *why = reply.complaint(),
+            if reply.is_ok() {
+                readable.push(row.clone());
+            } else {
+                *why = reply.complaint();
             }
         }
         Ok(readable)

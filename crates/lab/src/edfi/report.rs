@@ -19,13 +19,8 @@ pub enum Operation {
 }
 
 /// All of them.
-pub const OPERATIONS: [Operation; 5] = [
-    Operation::Create,
-    Operation::Read,
-    Operation::Update,
-    Operation::Delete,
-    Operation::List,
-];
+pub const OPERATIONS: [Operation; 5] =
+    [Operation::Create, Operation::Read, Operation::Update, Operation::Delete, Operation::List];
 
 impl Operation {
     /// Its name, as scenarios have it.

@@ -1,5 +1,7 @@
 //! Makes a document of each resource, or finds one: what others refer to.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use super::api::{ApiError, Session, encoded};
@@ -140,7 +142,9 @@ impl<'a, 's> SetUp<'a, 's> {
 
     /// Sends a new document; the target's complaint if it is none.
     pub fn create(&mut self, kind: &Kind, body: &Value) -> Result<Result<Made, String>, ApiError> {
-        Ok(self.create_text(kind, &body.to_string())?.map(|(id, _)| Made { id, body: body.clone() }))
+        Ok(self
+            .create_text(kind, &body.to_string())?
+            .map(|(id, _)| Made { id, body: body.clone() }))
     }
 
     /// Sends a new document's text; its id and whether it is new, or the target's complaint.
@@ -165,7 +169,9 @@ impl<'a, 's> SetUp<'a, 's> {
         let is_waiting = |state: &State| matches!(state, State::Waiting(_));
         for is_open in [is_refused, is_waiting] {
             let mut is_further = false;
-            for at in order.iter().filter(|at| is_open(&self.world.states[**at])).collect::<Vec<_>>() {
+            for at in
+                order.iter().filter(|at| is_open(&self.world.states[**at])).collect::<Vec<_>>()
+            {
                 let kind = &self.target.shapes.kinds[*at];
                 let (shapes, wish) = (&self.target.shapes, Wish::default());
                 let like = compose(shapes, kind, &self.world, &mut self.values, &wish).ok();
@@ -223,7 +229,8 @@ impl<'a, 's> SetUp<'a, 's> {
         // What belongs to the key's is the key's: a new one has the id that the key is bound to, or
         // refers to what was found.
         let is_any = self.organizations.iter().any(|at| self.world.anchor(*at).is_some());
-        if let (Some(id), Some(property), false) = (ids.first(), own_id(&kinds[likeliest]), is_any) {
+        if let (Some(id), Some(property), false) = (ids.first(), own_id(&kinds[likeliest]), is_any)
+        {
             self.fixed[likeliest] = Some((property.name.clone(), (*id).into()));
         }
         Ok(())
@@ -327,7 +334,7 @@ fn filter(kind: &Kind, like: &Value) -> String {
         let written = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         if !seen.contains(&name.as_str()) {
             seen.push(name);
-            text.push_str(&format!("&{name}={}", encoded(&written)));
+            _ = write!(text, "&{name}={}", encoded(&written));
         }
     }
     text
@@ -335,7 +342,8 @@ fn filter(kind: &Kind, like: &Value) -> String {
 
 /// Whether the references of two documents' identities mean the same.
 pub fn refers_alike(kind: &Kind, one: &Value, other: &Value) -> bool {
-    identity_members(kind, other).all(|(property, member, value)| same(&one[property][member], value))
+    identity_members(kind, other)
+        .all(|(property, member, value)| same(&one[property][member], value))
 }
 
 /// Whether two values are one to the target: descriptors' in any case.

@@ -48,7 +48,13 @@ struct Making<'m> {
 }
 
 impl Making<'_> {
-    fn step(&self, operation: Operation, method: &str, path: String, share: f64) -> Option<StepFile> {
+    fn step(
+        &self,
+        operation: Operation,
+        method: &str,
+        path: String,
+        share: f64,
+    ) -> Option<StepFile> {
         let weight = share * weight(self.file, &self.kind.name);
         (weight > 0.0).then(|| StepFile {
             name: format!("{} {}", operation.name(), self.kind.name),
@@ -66,7 +72,8 @@ impl Making<'_> {
     fn creates(&self) -> Vec<StepFile> {
         let Some(draft) = &self.known.draft else { return vec![] };
         let share = self.file.create;
-        let doomed = if self.known.deletes { self.file.delete.min(share * (1.0 - KEPT_MIN)) } else { 0.0 };
+        let doomed =
+            if self.known.deletes { self.file.delete.min(share * (1.0 - KEPT_MIN)) } else { 0.0 };
         let mut keep = BTreeMap::from([("id".to_owned(), "${id}".to_owned())]);
         for place in blank::places(&draft.body) {
             keep.insert(variable(&place), given(&place));
@@ -77,7 +84,7 @@ impl Making<'_> {
             step.expect = Some(statuses(&[201, 200]));
             step.take = BTreeMap::from([("id".to_owned(), "header:location".to_owned())]);
             step.keep = Some(Keep { pool, values: keep.clone() });
-            step.each = self.combinations(&draft.each, number, doomed > 0.0);
+            step.each = combinations(&draft.each, number, doomed > 0.0);
             if number > 0 {
                 step.name.push_str(" to delete");
             }
@@ -86,24 +93,6 @@ impl Making<'_> {
         let kept = create(share - doomed, self.kind.name.clone(), 0);
         let doomed = create(doomed, doomed_pool(self.kind), 1);
         kept.into_iter().chain(doomed).collect()
-    }
-
-    /// Combinations of one of the two steps that create: each has every other value of the first
-    /// variable, so that none makes a document of the other's.
-    fn combinations(
-        &self,
-        each: &BTreeMap<String, Vec<Value>>,
-        number: usize,
-        is_shared: bool,
-    ) -> BTreeMap<String, Vec<String>> {
-        let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for (at, (name, values)) in each.iter().enumerate() {
-            let step = if at == 0 && is_shared { 2 } else { 1 };
-            let skipped = if at == 0 { number } else { 0 };
-            let values = values.iter().skip(skipped).step_by(step);
-            texts.insert(name.clone(), values.map(text).collect());
-        }
-        texts
     }
 
     fn read(&self) -> Vec<StepFile> {
@@ -190,4 +179,21 @@ fn statuses(right: &[u16]) -> Expect {
         [only] => Expect::Status(*only),
         any => Expect::Any(any.iter().map(|status| Expect::Status(*status)).collect()),
     }
+}
+
+/// Combinations of one of the two steps that create: each has every other value of the first
+/// variable, so that none makes a document of the other's.
+fn combinations(
+    each: &BTreeMap<String, Vec<Value>>,
+    number: usize,
+    is_shared: bool,
+) -> BTreeMap<String, Vec<String>> {
+    let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (at, (name, values)) in each.iter().enumerate() {
+        let step = if at == 0 && is_shared { 2 } else { 1 };
+        let skipped = if at == 0 { number } else { 0 };
+        let values = values.iter().skip(skipped).step_by(step);
+        texts.insert(name.clone(), values.map(text).collect());
+    }
+    texts
 }

@@ -95,7 +95,9 @@ fn descriptions_of(listing: &Value) -> Vec<String> {
         !OTHER_PARTS.contains(&prefix.as_str())
     });
     let mut paths: Vec<(bool, String)> = of_resources
-        .filter_map(|entry| Some((entry["name"] != "Resources", path_of(entry["endpointUri"].as_str()?))))
+        .filter_map(|entry| {
+            Some((entry["name"] != "Resources", path_of(entry["endpointUri"].as_str()?)))
+        })
         .collect();
     // Resources name more than descriptors do; what stands in both is taken from the first.
     paths.sort();
@@ -119,9 +121,8 @@ fn order(shapes: &Shapes, dependencies: &Value) -> Vec<u64> {
 
 fn education_organizations(info: &Value) -> Vec<i64> {
     let entries = info["education_organizations"].as_array().into_iter().flatten();
-    let ids = entries.filter_map(|entry| {
-        entry["education_organization_id"].as_i64().or_else(|| entry.as_i64())
-    });
+    let ids = entries
+        .filter_map(|entry| entry["education_organization_id"].as_i64().or_else(|| entry.as_i64()));
     ids.collect()
 }
 
@@ -145,9 +146,7 @@ mod tests {
 
     #[test]
     fn descriptions_of_resources_are_read_and_others_not() {
-        let entry = |name: &str, prefix: &str| {
-            json!({"name": name, "endpointUri": format!("http://x/{name}"), "prefix": prefix})
-        };
+        let entry = |name: &str, prefix: &str| json!({"name": name, "endpointUri": format!("http://x/{name}"), "prefix": prefix});
         let listing = json!([
             entry("Enrollment", "Composites"),
             entry("Identity", "Other"),
@@ -162,11 +161,11 @@ mod tests {
     #[test]
     fn a_key_tells_its_organizations_and_namespaces() {
         let info = json!({
-            "education_organizations": [{"education_organization_id": 255901}, 255902],
+            "education_organizations": [{"education_organization_id": 255_901}, 255_902],
             "namespace_prefixes": ["uri://acme.org"],
         });
 
-        assert_eq!(education_organizations(&info), [255901, 255902]);
+        assert_eq!(education_organizations(&info), [255_901, 255_902]);
         assert_eq!(texts(&info["namespace_prefixes"]), ["uri://acme.org"]);
         assert_eq!(education_organizations(&Value::Null), [0_i64; 0]);
     }

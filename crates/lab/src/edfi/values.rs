@@ -77,7 +77,10 @@ impl Values {
             Scalar::Moment => format!("{}T12:00:00Z", day(ANCHOR_DAY - self.count)).into(),
             Scalar::Time => time(self.count).into(),
             Scalar::Integer { min, max } => {
-                let wanted = [self.anchor_number(LONG_DIGITS, LONG_COUNT_DIGITS), self.anchor_number(DIGITS, COUNT_DIGITS)];
+                let wanted = [
+                    self.anchor_number(LONG_DIGITS, LONG_COUNT_DIGITS),
+                    self.anchor_number(DIGITS, COUNT_DIGITS),
+                ];
                 let fitting = wanted.into_iter().find(|wanted| wanted <= max);
                 fitting.unwrap_or((*min).max(1) + self.count % domain(*min, *max)).into()
             }
@@ -122,7 +125,7 @@ impl Values {
                 vec![Fresh::Serial(format!("{}-{serial}", self.tag).into())]
             }
             Scalar::Text { min, max, .. } => {
-                let last = if *max >= 4 { DOMAIN_MAX } else { 10_i64.pow(*max as u32) - 1 };
+                let last = [0, 9, 99, 999].get(*max).copied().unwrap_or(DOMAIN_MAX);
                 let values = (1..=last).rev().map(|at| padded(at.to_string(), *min, *max));
                 vec![Fresh::OneOf(values.collect())]
             }
@@ -133,7 +136,11 @@ impl Values {
             }
             Scalar::Integer { max, .. } if *max >= i64::from(i32::MAX) => {
                 let has_room = *max >= 2 * 10_i64.pow(LONG_DIGITS);
-                let mark = if has_room { format!("{:05}", self.number) } else { format!("{:02}", self.number % 100) };
+                let mark = if has_room {
+                    format!("{:05}", self.number)
+                } else {
+                    format!("{:02}", self.number % 100)
+                };
                 let long = blank::number(&format!("1{mark}{serial}"));
                 // Some numbers are narrower than their description says.
                 vec![Fresh::Serial(long.into()), numbers(SHORT_NUMBER, SHORT_NUMBER + DOMAIN_MAX)]

@@ -13,8 +13,17 @@ use super::world::State;
 ///
 /// Source: the standard's authorization by relationships.
 const TIES: &[(&str, &[&str])] = &[
-    ("student", &["studentSchoolAssociation", "studentEducationOrganizationResponsibilityAssociation"]),
-    ("staff", &["staffEducationOrganizationAssignmentAssociation", "staffEducationOrganizationEmploymentAssociation"]),
+    (
+        "student",
+        &["studentSchoolAssociation", "studentEducationOrganizationResponsibilityAssociation"],
+    ),
+    (
+        "staff",
+        &[
+            "staffEducationOrganizationAssignmentAssociation",
+            "staffEducationOrganizationEmploymentAssociation",
+        ],
+    ),
     ("contact", &["studentContactAssociation"]),
     ("parent", &["studentParentAssociation"]),
 ];

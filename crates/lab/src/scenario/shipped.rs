@@ -10,26 +10,19 @@ pub struct Shipped {
 }
 
 /// All of them.
-pub const SHIPPED: &[Shipped] =
-    &[
-        Shipped { name: "get", text: include_str!("../../scenarios/get.toml") },
-        Shipped {
-            name: "edfi-initial-setup",
-            text: include_str!("../../scenarios/edfi-initial-setup.toml"),
-        },
-        Shipped {
-            name: "edfi-enrollment",
-            text: include_str!("../../scenarios/edfi-enrollment.toml"),
-        },
-        Shipped {
-            name: "edfi-day-to-day",
-            text: include_str!("../../scenarios/edfi-day-to-day.toml"),
-        },
-        Shipped {
-            name: "edfi-end-of-year",
-            text: include_str!("../../scenarios/edfi-end-of-year.toml"),
-        },
-    ];
+pub const SHIPPED: &[Shipped] = &[
+    Shipped { name: "get", text: include_str!("../../scenarios/get.toml") },
+    Shipped {
+        name: "edfi-initial-setup",
+        text: include_str!("../../scenarios/edfi-initial-setup.toml"),
+    },
+    Shipped { name: "edfi-enrollment", text: include_str!("../../scenarios/edfi-enrollment.toml") },
+    Shipped { name: "edfi-day-to-day", text: include_str!("../../scenarios/edfi-day-to-day.toml") },
+    Shipped {
+        name: "edfi-end-of-year",
+        text: include_str!("../../scenarios/edfi-end-of-year.toml"),
+    },
+];
 
 impl Shipped {
     /// The one of that name.

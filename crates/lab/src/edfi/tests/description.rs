@@ -86,7 +86,8 @@ pub fn swagger(new: Value) -> Value {
 /// Schools and what happens there; the year of a session is described nowhere.
 pub fn small_standard() -> Value {
     let descriptor = || text(306);
-    let code = || [("namespace*!", text(255)), ("codeValue*!", text(50)), ("description", text(75))];
+    let code =
+        || [("namespace*!", text(255)), ("codeValue*!", text(50)), ("description", text(75))];
     let (grade_level, entry_type) = (code(), code());
     let inline_level = json!({
         "type": "array",
@@ -223,7 +224,11 @@ pub fn small_standard() -> Value {
             ("section", &section_members),
             (
                 "enrolment",
-                &[("schoolId*!", integer()), ("studentUniqueId*!", text(32)), ("entryDate*!", date())],
+                &[
+                    ("schoolId*!", integer()),
+                    ("studentUniqueId*!", text(32)),
+                    ("entryDate*!", date()),
+                ],
             ),
             ("account", &account),
         ],

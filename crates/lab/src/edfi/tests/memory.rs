@@ -35,7 +35,13 @@ impl Memory {
     }
 
     /// Answers each such request, whose path begins so, with a problem.
-    pub fn refuse(&mut self, method: &'static str, path: &'static str, status: u16, why: &'static str) {
+    pub fn refuse(
+        &mut self,
+        method: &'static str,
+        path: &'static str,
+        status: u16,
+        why: &'static str,
+    ) {
         self.refusals.push((method, path, status, why));
     }
 
