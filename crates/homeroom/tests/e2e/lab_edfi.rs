@@ -38,7 +38,9 @@ fn run(server: &Server, (key, secret): &(String, String), file: &EdfiFile) -> Ru
     let mut client = edfi::Client::new(&format!("http://{}", server.api), key, secret).unwrap();
     let prepared = edfi::prepare(&mut client, file, 1).unwrap();
     let mut steps = prepared.steps.clone();
-    steps.iter_mut().for_each(|step| step.weight = None);
+    for step in &mut steps {
+        step.weight = None;
+    }
     let pools = prepared.pools.clone();
     let file = ScenarioFile { name: "every".into(), steps, pools, ..ScenarioFile::default() };
     let program = Arc::new(Program::compile(&file, &Setup::default()).unwrap());
