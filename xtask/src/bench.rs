@@ -2,8 +2,9 @@
 //!
 //! It builds the release binary, makes a small generated district and a store of a million
 //! documents, and prints a Markdown table: medians of the rounds, least and greatest. `--small` and
-//! `--large` do one of the two, `--rights` measures lists for callers who may see a part, `--pages` compares page sizes instead, `--sync-delay MS` adds a time
-//! to every sync of the server, `--postgres` does the small one on a PostgreSQL server of its own.
+//! `--large` do one of the two, `--rights` measures lists for callers who may see a part, `--pages`
+//! compares page sizes instead, `--sync-delay MS` adds a time to every sync of the server,
+//! `--postgres` does the small one on a PostgreSQL server of its own.
 //! Needs `wrk` and `nginx` (Debian packages `wrk`, `nginx-light`).
 
 mod figures;

@@ -30,6 +30,9 @@ pub struct Client {
 impl Server {
     /// Starts the server with further environment variables and waits until it is ready.
     pub fn start(data: &Path, environment: &[(String, String)]) -> Result<Self, String> {
+        if TcpStream::connect(("127.0.0.1", PORT)).is_ok() {
+            return Err(format!("another server listens on port {PORT}; it would be measured"));
+        }
         let begun = Instant::now();
         let child = Command::new(BINARY)
             .args(["serve", "--data-dir", text(data)])
