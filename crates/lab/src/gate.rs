@@ -162,6 +162,17 @@ mod tests {
     }
 
     #[test]
+    fn a_file_with_absurd_numbers_is_measured_like_any_other() {
+        let absurd = r#"{
+            "requests": {"total": 1, "failed": 1e308},
+            "outcomes": {"503": 18446744073709551615, "504": 18446744073709551615}
+        }"#;
+
+        assert!(failed(absurd, "failed > 1%"));
+        assert!(failed(absurd, "outage > 1%"));
+    }
+
+    #[test]
     fn the_table_names_what_was_measured() {
         let goals = [parse("p99 > 100ms").unwrap(), parse("failed > 1%").unwrap()];
 

@@ -66,7 +66,7 @@ pub fn by_class(outcomes: &Outcomes) -> Vec<(&'static str, u64)> {
             .iter()
             .position(|(_, patterns)| patterns.iter().any(|pattern| fits(name, pattern)))
             .unwrap_or(CLASSES.len() - 1);
-        counted[at].1 += count;
+        counted[at].1 = counted[at].1.saturating_add(*count);
     }
     counted
 }
@@ -76,8 +76,7 @@ pub fn outages(outcomes: &Outcomes) -> u64 {
     by_class(outcomes)
         .into_iter()
         .filter(|(class, _)| matches!(*class, "503" | "504" | "Time-out" | "Refused"))
-        .map(|(_, count)| count)
-        .sum()
+        .fold(0, |sum, (_, count)| sum.saturating_add(count))
 }
 
 fn fits(name: &str, pattern: &str) -> bool {

@@ -180,6 +180,23 @@ mod tests {
     }
 
     #[test]
+    fn any_text_is_read_or_refused_at_one_of_its_characters() {
+        let pieces = [
+            "p99", "mean", " ", ">", ">=", "<", "100", "0.1", ".", "ms", "%", "/s", "µ", "é",
+            "\u{a0}",
+        ];
+        let mut rng = fastrand::Rng::with_seed(11);
+        for _ in 0..5_000 {
+            let text: String =
+                (0..rng.usize(..8)).map(|_| pieces[rng.usize(..pieces.len())]).collect();
+
+            if let Err(error) = parse(&text) {
+                assert!((1..=error.text.chars().count() + 1).contains(&error.place), "{error}");
+            }
+        }
+    }
+
+    #[test]
     fn every_figure_that_is_named_can_be_asked_for() {
         for name in known() {
             assert!(parse(&format!("{name} > 0")).is_ok(), "{name}");
