@@ -100,8 +100,10 @@ pub struct Voiding {
     pub steal_share: f64,
     /// Least score of the fixed piece of work, as a share of the reference's.
     pub spin_share: f64,
-    /// A rate is tried so often until its trials are void for good.
+    /// A rate is tried so often until its trials are void for good …
     pub tries: u32,
+    /// … and so often in holds and windows, which take long.
+    pub tries_long: u32,
 }
 
 /// The levels.
@@ -187,6 +189,7 @@ impl Default for Voiding {
             steal_share: 0.05,
             spin_share: 0.9,
             tries: 3,
+            tries_long: 2,
         }
     }
 }

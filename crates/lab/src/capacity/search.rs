@@ -143,8 +143,11 @@ impl<'a, D: Driver> Search<'a, D> {
         rate: f64,
         seconds: f64,
     ) -> Result<Option<(Tried, Figures)>, D::Error> {
+        let by = self.constants;
+        let long = seconds >= by.window_s.min(by.hold_s);
+        let tries = if long { by.voiding.tries_long } else { by.voiding.tries };
         let mut last = None;
-        for _ in 0..self.constants.voiding.tries.max(1) {
+        for _ in 0..tries.max(1) {
             let Some(found) = self.once(phase, rate, seconds)? else { break };
             let void = found.0.verdict.is_void();
             last = Some(found);
