@@ -12,7 +12,7 @@ fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/reports".into());
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
-    let search = made_up::search();
+    let found = made_up::capacity();
     let (held, stages) = (made_up::held(), made_up::stages());
     let profiles =
         [("healthy, at 70 % of stable", &held), ("unhealthy, at 130 % of stable", &stages)];
@@ -25,7 +25,7 @@ fn main() -> std::io::Result<()> {
     for (name, run) in &runs {
         write(folder, name, &Report::of(run))?;
     }
-    let capacity = Report { search: Some(&search), profiles: &profiles, ..Report::of(&stages) };
+    let capacity = Report { capacity: Some(&found), profiles: &profiles, ..Report::of(&held) };
     write(folder, "capacity", &capacity)
 }
 

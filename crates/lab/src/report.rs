@@ -4,10 +4,11 @@
 //! (names of scenarios, steps and servers, addresses, the command line) is text in each form.
 
 mod chart;
+mod levels;
 mod markup;
+mod others;
 mod page;
 mod published;
-mod search;
 mod server;
 mod summary;
 mod table;
@@ -15,22 +16,23 @@ mod thin;
 mod verdict;
 mod words;
 
+pub use others::{comparison, gate};
 pub use page::html;
 pub use published::{SAMPLES_COLUMNS, samples, transactional};
-pub use search::{Level, Levels, Search, Tried, TriedAs};
 pub use summary::{Paint, summary};
 pub use table::{Cell, Part, Table};
 pub use verdict::{Finding, Judgement, StageVerdict, Verdict, judge};
 
+use crate::capacity::Capacity;
 use crate::run::RunFile;
 
 /// What a report is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct Report<'a> {
-    /// The run; of a search, all its trials.
+    /// The run; of a search for the capacity, one at the stable level.
     pub run: &'a RunFile,
-    /// What a search for the capacity found.
-    pub search: Option<&'a Search>,
+    /// What a search for the capacity found; then the answer is its.
+    pub capacity: Option<&'a Capacity>,
     /// Further runs, with what they show: below capacity, above it.
     pub profiles: &'a [(&'a str, &'a RunFile)],
     /// Further tables, for instance of a comparison or of a gate.
@@ -40,6 +42,6 @@ pub struct Report<'a> {
 impl<'a> Report<'a> {
     /// The report of a run alone.
     pub fn of(run: &'a RunFile) -> Self {
-        Self { run, search: None, profiles: &[], tables: &[] }
+        Self { run, capacity: None, profiles: &[], tables: &[] }
     }
 }

@@ -9,7 +9,7 @@ mod resources;
 mod server;
 
 use super::markup::Markup;
-use super::{Report, chart, published, search, verdict, words};
+use super::{Report, chart, levels, published, verdict, words};
 
 /// What a browser may load for this page: nothing; styles stand in it.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
@@ -17,7 +17,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 /// The report as one HTML file.
 pub fn html(report: &Report) -> String {
     let verdict = verdict::judge(report.run);
-    let headline = report.search.map_or(verdict.headline.clone(), search::Search::headline);
+    let headline = report.capacity.map_or(verdict.headline.clone(), levels::headline);
     let mut page = Markup::default();
     page.ours("<!DOCTYPE html>\n");
     page.element("html", &[("lang", "en")], |m| {

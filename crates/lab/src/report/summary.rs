@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
-use super::search::Search;
 use super::verdict::{self, Finding, Judgement, Verdict};
-use super::{Report, published, words};
+use super::{Report, levels, published, words};
+use crate::capacity::Capacity;
 use crate::outcome;
 use crate::run::RunFile;
+use crate::statistics::Estimate;
 
 /// Whether a terminal is to show colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +20,10 @@ pub enum Paint {
 
 /// Most stages that get a line.
 const STAGES_MAX: usize = 8;
+/// Most reasons that are given.
+const REASONS_MAX: usize = 4;
+/// Longest of them.
+const REASON_CHARS_MAX: usize = 200;
 /// Most kinds of outcome that are named.
 const OUTCOMES_MAX: usize = 6;
 
@@ -26,9 +31,9 @@ const OUTCOMES_MAX: usize = 6;
 pub fn summary(report: &Report, paint: Paint) -> String {
     let run = report.run;
     let verdict = verdict::judge(run);
-    let (headline, good) = match report.search {
-        Some(search) => {
-            (search.headline(), search.spoilt.is_empty() && search.levels.stable.is_some())
+    let (headline, good) = match report.capacity {
+        Some(capacity) => {
+            (levels::headline(capacity), levels::judgement(capacity) == Judgement::Held)
         }
         None => (verdict.headline.clone(), verdict.judgement == Judgement::Held),
     };
@@ -40,13 +45,35 @@ pub fn summary(report: &Report, paint: Paint) -> String {
         "scenario",
         &format!("{} against {}", words::name(&run.scenario), words::name(&run.target)),
     );
-    if let Some(search) = report.search {
-        levels(&mut row, search);
+    if let Some(capacity) = report.capacity {
+        searched(&mut row, capacity, paint);
+    } else {
+        ran(&mut row, run, &verdict, paint);
     }
-    figures(&mut row, run);
-    if report.search.is_none() {
-        stages(&mut row, run, &verdict);
+    row("seed", &run.seed.to_string());
+    out
+}
+
+fn searched(row: &mut impl FnMut(&str, &str), capacity: &Capacity, paint: Paint) {
+    row("verdict", &levels::lead(capacity));
+    for of in levels::named(capacity) {
+        let says = format!("{} ({})", of.value(), of.interval());
+        row(&of.name.to_lowercase(), &says);
     }
+    let Estimate { value, low, high } = capacity.stable_mean_ms;
+    let [value, low, high] = [value, low, high].map(words::time_ms);
+    row("mean", &format!("{value} ({low} to {high}) at the stable level"));
+    for reason in capacity.reasons.iter().take(REASONS_MAX) {
+        row("", &words::cut(reason, REASON_CHARS_MAX));
+    }
+    for (name, finding) in &levels::findings(capacity) {
+        row(&name.to_lowercase(), &said(finding, paint));
+    }
+}
+
+fn ran(row: &mut impl FnMut(&str, &str), run: &RunFile, verdict: &Verdict, paint: Paint) {
+    figures(row, run);
+    stages(row, run, verdict);
     for (name, finding) in [
         ("generator", &verdict.generator),
         ("host", &verdict.host),
@@ -56,18 +83,6 @@ pub fn summary(report: &Report, paint: Paint) -> String {
     }
     if !verdict.samples.good {
         row("samples", &said(&verdict.samples, paint));
-    }
-    row("seed", &run.seed.to_string());
-    out
-}
-
-fn levels(row: &mut impl FnMut(&str, &str), search: &Search) {
-    for (name, _, level) in search.levels.named() {
-        let says = level.map_or("not found".into(), |level| {
-            let [rate, low, high] = [level.rate, level.low, level.high].map(words::figure);
-            format!("{rate}/s ({low} to {high})")
-        });
-        row(&name.to_lowercase(), &says);
     }
 }
 

@@ -5,13 +5,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use homeroom_lab::capacity::{Capacity, Constants, Level, Phase, TrialVerdict, Tried, Verdict};
 use homeroom_lab::outcome::Outcomes;
-use homeroom_lab::report::{Level, Levels, Search, Tried, TriedAs};
 use homeroom_lab::run::{
     FORMAT, Generator, Interval, Latency, Machine, Requests, RunFile, Series, Settings,
     StageResult, StepResult, Watched,
 };
 use homeroom_lab::stage::{Arrivals, Stage};
+use homeroom_lab::statistics::Estimate;
 
 /// Texts that break what does not escape them.
 pub const HOSTILE: [&str; 8] = [
@@ -115,58 +116,78 @@ pub fn hostile() -> RunFile {
 }
 
 /// What a search for the capacity of the made-up server may find.
-pub fn search() -> Search {
-    let level = |rate: f64, width: f64| {
-        Some(Level { rate, low: rate * (1.0 - width), high: rate * (1.0 + width / 2.0) })
+pub fn capacity() -> Capacity {
+    use Phase::{Above, Bracket, Check, Confirm, Healthy, Narrow, Unhealthy};
+    let level = |rate: f64, high: Option<f64>, window_s: f64| Level {
+        rate,
+        low: rate * 0.97,
+        high,
+        found: true,
+        window_s,
     };
-    let rates = [
-        ("bracket", 50.0),
-        ("bracket", 80.0),
-        ("bracket", 128.0),
-        ("bracket", 205.0),
-        ("bracket", 328.0),
-        ("bracket", 524.0),
-        ("narrow", 414.0),
-        ("narrow", 368.0),
-        ("narrow", 391.0),
-        ("narrow", 402.0),
-        ("confirm", 391.0),
-        ("confirm", 391.0),
-        ("burst", 430.0),
-        ("burst", 464.0),
+    let asked = [
+        (Bracket, 50.0),
+        (Bracket, 100.0),
+        (Bracket, 200.0),
+        (Bracket, 400.0),
+        (Narrow, 283.0),
+        (Narrow, 336.0),
+        (Narrow, 366.0),
+        (Narrow, 382.0),
+        (Narrow, 391.0),
+        (Confirm, 391.0),
+        (Confirm, 391.0),
+        (Above, 430.0),
+        (Above, 464.0),
+        (Healthy, 274.0),
+        (Unhealthy, 508.0),
+        (Check, 391.0),
     ];
-    let tried = rates.iter().enumerate().map(|(at, (phase, rate))| {
-        let (mean_ms, failed_share) = response(*rate, 8.0);
-        let ended = match at {
-            7 => TriedAs::Void,
-            _ if mean_ms < 1_000.0 && failed_share < 0.001 => TriedAs::Held,
-            _ => TriedAs::Failed,
-        };
-        let why = match ended {
-            TriedAs::Held => "",
-            TriedAs::Failed => "mean response at or above 1 s",
-            TriedAs::Void => "the host took 9 % of the processor time",
-        };
-        Tried {
-            phase: (*phase).into(),
-            rate: *rate,
-            goodput: rate.min(CAPACITY) * (1.0 - failed_share),
-            mean_ms,
-            p95_ms: mean_ms * 2.2,
-            failed_share,
-            ended,
-            why: why.into(),
-        }
-    });
-    Search {
-        levels: Levels {
-            stable: level(391.0, 0.03),
-            burst: level(430.0, 0.02),
-            failure: level(464.0, 0.02),
-        },
-        spoilt: String::new(),
-        tried: tried.collect(),
-        remarks: vec!["Forecast (USL): the peak lies near 402 requests/s (388 to 421).".into()],
+    let trials: Vec<Tried> =
+        asked.iter().enumerate().map(|(at, (phase, rate))| tried(at, *phase, *rate)).collect();
+    Capacity {
+        format: homeroom_lab::capacity::FORMAT,
+        verdict: Verdict::Clean,
+        reasons: vec!["the generator sends up to 52,000/s".into()],
+        stable: level(391.0, Some(397.0), 0.0),
+        burst: level(430.0, Some(464.0), 30.0),
+        failure: level(464.0, Some(470.0), 30.0),
+        stable_mean_ms: Estimate { value: 190.0, low: 171.0, high: 212.0 },
+        generator_ceiling: Some(52_000.0),
+        knee: Some(388.0),
+        usl: None,
+        seconds: 413.0,
+        phases: BTreeMap::new(),
+        trials,
+        constants: Constants::default(),
+    }
+}
+
+fn tried(at: usize, phase: Phase, rate: f64) -> Tried {
+    let (mean, not_ok_share) = response(rate, 8.0);
+    let (verdict, why) = match at {
+        6 => (TrialVerdict::VoidHost, "the host took 9 % of the processor time"),
+        _ if mean < 1_000.0 && not_ok_share < 0.001 => (TrialVerdict::Passed, ""),
+        _ => (TrialVerdict::Failed, "mean response at or above 1 s"),
+    };
+    Tried {
+        phase,
+        rate,
+        seconds: 10.0,
+        drain_s: 0.4,
+        verdict,
+        why: why.into(),
+        mean_ms: Estimate { value: mean, low: mean * 0.93, high: mean * 1.08 },
+        percentiles_ms: [mean * 0.4, mean * 0.8, mean * 2.2, mean * 3.9],
+        not_ok_share,
+        growth_ms: 0.0,
+        goodput: rate.min(CAPACITY) * (1.0 - not_ok_share),
+        waiting: rate * mean / 1e3,
+        little_gap: 0.02,
+        lag_p99_ms: 0.04,
+        generator_share: 0.1,
+        steal_share: 0.003,
+        spin_share: 0.99,
     }
 }
 

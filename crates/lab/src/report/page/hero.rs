@@ -1,13 +1,18 @@
 //! The first screen: the answer, its figures, and whether it can be relied on.
 
 use super::super::markup::Markup;
-use super::super::search::{Level, Search, TriedAs};
 use super::super::verdict::{self, Finding, Judgement, StageVerdict, Verdict};
-use super::super::{Report, published, words};
+use super::super::{Report, levels, published, words};
+use crate::capacity::{Capacity, Level};
 use crate::run::RunFile;
 
 /// Most stages that are shown one by one on the first screen.
 const STAGES_SHOWN_MAX: usize = 12;
+
+/// Most reasons that are given.
+const REASONS_MAX: usize = 12;
+/// Longest of them.
+const REASON_CHARS_MAX: usize = 600;
 
 const CHECK: &str = "M5 13l5 5L20 7";
 const CROSS: &str = "M6 6l12 12M18 6L6 18";
@@ -17,10 +22,7 @@ const QUESTION: &str = "M8 9a4 4 0 1 1 5.5 3.7c-1 .5-1.5 1.1-1.5 2.3M12 19v.5";
 /// Writes the banner.
 pub fn write(page: &mut Markup, report: &Report, verdict: &Verdict, headline: &str) {
     let run = report.run;
-    let (look, sign, word) = match report.search {
-        Some(search) => searched(search),
-        None => judged(verdict.judgement),
-    };
+    let (look, sign, word) = judged(report.capacity.map_or(verdict.judgement, levels::judgement));
     page.element("header", &[("class", &format!("hero {look}"))], |m| {
         m.element("p", &[("class", "kicker")], |m| {
             m.outside(&words::name(&run.scenario));
@@ -34,19 +36,25 @@ pub fn write(page: &mut Markup, report: &Report, verdict: &Verdict, headline: &s
             m.text(" ");
             m.leaf("span", &[], headline);
         });
-        if let Some(search) = report.search {
-            m.leaf("p", &[("class", "lead")], &search_lead(search));
-            levels(m, search);
+        if let Some(capacity) = report.capacity {
+            m.leaf("p", &[("class", "lead")], &levels::lead(capacity));
+            levels(m, capacity);
         } else {
             m.leaf("p", &[("class", "lead")], &lead(run, verdict));
             stages(m, run, &verdict.stages);
             tiles(m, run);
         }
         m.element("ul", &[("class", "findings"), ("aria-label", "Whether to rely on it")], |m| {
-            finding(m, "Generator", &verdict.generator);
-            finding(m, "Host", &verdict.host);
-            finding(m, "Connections", &verdict.connections);
-            finding(m, "Requests", &verdict.samples);
+            if let Some(capacity) = report.capacity {
+                for (name, of) in &levels::findings(capacity) {
+                    finding(m, name, of);
+                }
+            } else {
+                finding(m, "Generator", &verdict.generator);
+                finding(m, "Host", &verdict.host);
+                finding(m, "Connections", &verdict.connections);
+                finding(m, "Requests", &verdict.samples);
+            }
         });
         contents(m, report);
     });
@@ -59,14 +67,6 @@ fn judged(judgement: Judgement) -> (&'static str, &'static str, &'static str) {
         Judgement::Partly => ("partly", PARTLY, "Partly held:"),
         Judgement::NotHeld => ("not-held", CROSS, "Not held:"),
         Judgement::NotJudged => ("not-judged", QUESTION, "Not judged:"),
-    }
-}
-
-fn searched(search: &Search) -> (&'static str, &'static str, &'static str) {
-    match (search.spoilt.is_empty(), search.levels.stable) {
-        (true, Some(_)) => judged(Judgement::Held),
-        (true, None) => judged(Judgement::NotHeld),
-        (false, _) => judged(Judgement::NotJudged),
     }
 }
 
@@ -88,19 +88,6 @@ fn lead(run: &RunFile, verdict: &Verdict) -> String {
         )
     } else {
         why.join(" ")
-    }
-}
-
-fn search_lead(search: &Search) -> String {
-    let void = search.tried.iter().filter(|tried| tried.ended == TriedAs::Void).count();
-    let trials = words::some(u64::try_from(search.tried.len()).unwrap_or(u64::MAX), "trial");
-    match search.levels.stable {
-        Some(Level { low, high, .. }) => format!(
-            "The true value lies between {} and {}. From {trials}, {void} of them void.",
-            words::figure(low),
-            words::figure(high)
-        ),
-        None => format!("No rate passed. From {trials}, {void} of them void."),
     }
 }
 
@@ -160,31 +147,32 @@ fn stages(page: &mut Markup, run: &RunFile, verdicts: &[StageVerdict]) {
     });
 }
 
-fn levels(page: &mut Markup, search: &Search) {
-    let top = search.levels.named().into_iter().filter_map(|(_, _, level)| level);
-    let top = top.map(|level| level.high.max(level.rate)).fold(0.0, f64::max);
+fn levels(page: &mut Markup, capacity: &Capacity) {
+    let levels = levels::named(capacity);
+    let top = levels.iter().map(|of| of.level.high.unwrap_or(0.0).max(of.level.rate));
+    let top = top.fold(0.0, f64::max);
     page.element("dl", &[("class", "levels")], |m| {
-        for (name, meaning, level) in search.levels.named() {
-            m.element("div", &[("class", &name.to_lowercase())], |m| {
-                m.leaf("dt", &[], name);
-                let Some(level) = level else {
-                    m.leaf("dd", &[("class", "big")], "not found");
-                    m.leaf("dd", &[], meaning);
-                    return;
-                };
-                m.leaf("dd", &[("class", "big")], &format!("{}/s", words::figure(level.rate)));
-                m.element("dd", &[("class", "interval")], |m| {
-                    m.text(&format!(
-                        "{} to {}",
-                        words::figure(level.low),
-                        words::figure(level.high)
-                    ));
-                    gauge(m, level, top);
-                });
-                m.leaf("dd", &[], meaning);
+        for of in &levels {
+            m.element("div", &[("class", of.look)], |m| {
+                m.leaf("dt", &[], of.name);
+                m.leaf("dd", &[("class", "big")], &of.value());
+                if of.level.rate > 0.0 {
+                    m.element("dd", &[("class", "interval")], |m| {
+                        m.text(&of.interval());
+                        gauge(m, of.level, top);
+                    });
+                }
+                m.leaf("dd", &[], &of.meaning);
             });
         }
     });
+    if !capacity.reasons.is_empty() {
+        page.element("ul", &[("class", "reasons")], |m| {
+            for reason in capacity.reasons.iter().take(REASONS_MAX) {
+                m.element("li", &[], |m| m.outside(&words::cut(reason, REASON_CHARS_MAX)));
+            }
+        });
+    }
 }
 
 /// A bar from zero to the rate, with its interval, on the scale of all levels.
@@ -197,7 +185,7 @@ fn gauge(page: &mut Markup, level: Level, top: f64) {
         m.void("rect", &whole);
         let width = text(place(level.rate));
         m.void("rect", &[("class", "bar"), ("y", "3"), ("width", &width), ("height", "8")]);
-        let (low, high) = (place(level.low), place(level.high));
+        let (low, high) = (place(level.low), place(level.high.unwrap_or(top)));
         let (x, width) = (text(low), text((high - low).max(2.0)));
         let range = [("class", "range"), ("x", x.as_str()), ("y", "0"), ("width", &width)];
         m.element("rect", &[&range[..], &[("height", "14")]].concat(), |_| {});

@@ -1,10 +1,10 @@
 //! Throughput against response time, with the levels that a search found.
 
 use super::super::chart::{Across, Axis, Dot, Dots, Frame, Mark, Scatter, Shape};
+use super::super::levels::{self, Named};
 use super::super::markup::Markup;
-use super::super::search::{Search, TriedAs};
-use super::super::table::{Cell, Part, Table};
 use super::super::{Report, published, thin, verdict, words};
+use crate::capacity::{Capacity, TrialVerdict};
 use crate::run::RunFile;
 
 /// Of more stages than these the dots have no names beside them.
@@ -12,31 +12,23 @@ const STAGES_NAMED_MAX: usize = 16;
 
 /// Writes the chart and, for a search, its trials.
 pub fn write(page: &mut Markup, report: &Report) {
-    let dots = match report.search {
-        Some(search) => trials(search),
+    let dots = match report.capacity {
+        Some(capacity) => trials(capacity),
         None => stages(report.run),
     };
     let places = || dots.iter().flat_map(|dots| &dots.each);
     let greatest_x = places().map(|dot| dot.x).fold(0.0, f64::max);
-    let levels = report.search.map(|search| search.levels.named()).unwrap_or_default();
-    let greatest_x = levels
-        .iter()
-        .filter_map(|(_, _, level)| *level)
-        .fold(greatest_x, |most, level| most.max(level.rate));
+    let levels = report.capacity.map(levels::named).into_iter().flatten();
+    let levels: Vec<Named> = levels.filter(|of| of.level.rate > 0.0).collect();
+    let greatest_x = levels.iter().map(|of| of.level.rate).fold(greatest_x, f64::max);
     let times = || places().map(|dot| dot.y).filter(|y| y.is_finite() && *y > 0.0);
     let (least, greatest) =
         (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max).max(1e-3));
-    let mut marks: Vec<Mark> = levels
-        .iter()
-        .filter_map(|(name, _, level)| {
-            let level = (*level)?;
-            let look = match *name {
-                "Stable" => "stable",
-                "Burst" => "burst",
-                _ => "failure",
-            };
-            let name = format!("{name} {}", words::figure(level.rate));
-            Some(Mark { at: Across::X(level.rate), name, look })
+    let mut marks: Vec<Mark> = (levels.iter())
+        .map(|of| Mark {
+            at: Across::X(of.level.rate),
+            name: format!("{} {}", of.name, of.value()),
+            look: of.look,
         })
         .collect();
     let y = Axis::times("response time", least, greatest);
@@ -47,7 +39,7 @@ pub fn write(page: &mut Markup, report: &Report) {
             look: "limit",
         });
     }
-    let says = match report.search {
+    let says = match report.capacity {
         Some(_) => {
             "Each dot is a trial: where the dots rise steeply, the server is at its end. \
              The vertical lines are the three levels."
@@ -68,10 +60,15 @@ pub fn write(page: &mut Markup, report: &Report) {
     };
     let headings = ["What", "Answers/s", "Response time ms"].map(String::from);
     Scatter { frame, dots, headings }.figure(page);
-    if let Some(search) = report.search {
-        table(search).html(page);
-        for remark in &search.remarks {
-            page.element("p", &[], |m| m.outside(&words::cut(remark, 600)));
+    if let Some(capacity) = report.capacity {
+        levels::trials(capacity).html(page);
+        if let Some(knee) = capacity.knee {
+            let says =
+                format!("The knee of the answers a second lies at {}/s.", words::figure(knee));
+            page.leaf("p", &[], &says);
+        }
+        if let Some(forecast) = levels::forecast(capacity) {
+            forecast.html(page);
         }
     }
 }
@@ -109,50 +106,21 @@ fn stages(run: &RunFile) -> Vec<Dots> {
     ]
 }
 
-fn trials(search: &Search) -> Vec<Dots> {
-    let of = |ended: TriedAs, shape| {
-        let dots = search.tried.iter().filter(|tried| tried.ended == ended);
+fn trials(capacity: &Capacity) -> Vec<Dots> {
+    use TrialVerdict::{Failed, Passed, Undecided, VoidGenerator, VoidHost};
+    let of = |name: &str, verdicts: &[TrialVerdict], shape| {
+        let dots = capacity.trials.iter().filter(|tried| verdicts.contains(&tried.verdict));
         let dots = dots.map(|tried| Dot {
-            name: format!("{} at {}/s", tried.phase, words::figure(tried.rate)),
+            name: format!("{} at {}/s", tried.phase.words(), words::figure(tried.rate)),
             label: String::new(),
             x: tried.goodput,
-            y: tried.mean_ms,
+            y: tried.mean_ms.value,
         });
-        Dots {
-            name: format!("trial, {}", ended.word()),
-            shape,
-            joined: false,
-            each: dots.collect(),
-        }
+        Dots { name: name.into(), shape, joined: false, each: dots.collect() }
     };
     vec![
-        of(TriedAs::Void, Shape::Diamond),
-        of(TriedAs::Failed, Shape::Cross),
-        of(TriedAs::Held, Shape::Circle),
+        of("void or undecided", &[Undecided, VoidGenerator, VoidHost], Shape::Diamond),
+        of("goal missed", &[Failed], Shape::Cross),
+        of("goal kept", &[Passed], Shape::Circle),
     ]
-}
-
-fn table(search: &Search) -> Table {
-    let rows = search.tried.iter().enumerate().map(|(at, tried)| {
-        vec![
-            Cell::Text((at + 1).to_string()),
-            Cell::Text(tried.phase.clone()),
-            Cell::Figure(tried.rate),
-            Cell::Figure(tried.goodput),
-            Cell::Figure(tried.mean_ms),
-            Cell::Figure(tried.p95_ms),
-            Cell::Percent(tried.failed_share),
-            Cell::Text(tried.ended.word().into()),
-            Cell::Text(tried.why.clone()),
-        ]
-    });
-    let columns =
-        ["Trial", "Phase", "Asked/s", "Good/s", "Mean ms", "p95 ms", "Not ok %", "Result", "Why"];
-    Table {
-        id: "trials".into(),
-        caption: "Trials".into(),
-        columns: columns.map(String::from).to_vec(),
-        parts: vec![Part { heading: String::new(), rows: rows.collect() }],
-        notes: vec![],
-    }
 }

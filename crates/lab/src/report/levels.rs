@@ -1,0 +1,249 @@
+//! What a search for the capacity found, in words, tables and findings.
+
+use crate::capacity::{Capacity, Level, Phase, TrialVerdict, Verdict};
+
+use super::table::{Cell, Part, Table};
+use super::verdict::{Finding, Judgement};
+use super::words;
+
+/// A level with its name and meaning.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Named {
+    /// What it is called.
+    pub name: &'static str,
+    /// Its class in the style sheet.
+    pub look: &'static str,
+    /// What it means.
+    pub meaning: String,
+    /// The level.
+    pub level: Level,
+}
+
+impl Named {
+    /// Its value: `391/s`, `at least 391/s`, or that it was not found.
+    pub fn value(&self) -> String {
+        let rate = words::figure(self.level.rate);
+        match (self.level.found, self.level.rate > 0.0, self.level.high) {
+            (true, _, _) => format!("{rate}/s"),
+            (false, true, None) => format!("≥ {rate}/s"),
+            (false, true, Some(_)) => format!("≈ {rate}/s"),
+            (false, false, _) => "not found".into(),
+        }
+    }
+
+    /// Where the true value lies.
+    pub fn interval(&self) -> String {
+        let low = words::figure(self.level.low);
+        match self.level.high {
+            Some(high) => format!("{low} to {}", words::figure(high)),
+            None => format!("{low} or more"),
+        }
+    }
+}
+
+/// The three levels, in order.
+pub fn named(capacity: &Capacity) -> [Named; 3] {
+    let goals = &capacity.constants.goals;
+    let goal = match (goals.stable.mean_ms, goals.stable.p99_ms) {
+        (_, Some(p99)) => format!("99 % within {}", words::time_ms(p99)),
+        (Some(mean), None) => format!("mean response below {}", words::time_ms(mean)),
+        (None, None) => format!("at most {} not ok", words::percent(goals.stable.not_ok)),
+    };
+    let window = |level: Level| words::duration(level.window_s);
+    let burst = format!(
+        "Held for {} from idle, at most {} not ok.",
+        window(capacity.burst),
+        words::percent(goals.burst_not_ok)
+    );
+    let failure = format!(
+        "Within {} breaks: more than {} not ok, or far fewer answers than before.",
+        window(capacity.failure),
+        words::percent(goals.failure_not_ok)
+    );
+    let level = |name, look, meaning, level| Named { name, look, meaning, level };
+    [
+        level(
+            "Stable",
+            "stable",
+            format!("Held for as long as you like: {goal}."),
+            capacity.stable,
+        ),
+        level("Burst", "burst", burst, capacity.burst),
+        level("Failure", "failure", failure, capacity.failure),
+    ]
+}
+
+/// The answer in one sentence without a full stop.
+pub fn headline(capacity: &Capacity) -> String {
+    let rate = words::figure(capacity.stable.rate);
+    match capacity.verdict {
+        Verdict::TargetFailing => "No load was held".into(),
+        _ if capacity.stable.rate <= 0.0 => "No load was confirmed".into(),
+        Verdict::Clean => format!("Holds {rate} requests/s"),
+        Verdict::GeneratorLimited | Verdict::HostNoisy | Verdict::LimitOfSearch => {
+            format!("Holds at least {rate} requests/s")
+        }
+        Verdict::TargetUnsteady | Verdict::OutOfTime => format!("Holds about {rate} requests/s"),
+    }
+}
+
+/// How much the answer is worth.
+pub fn judgement(capacity: &Capacity) -> Judgement {
+    match capacity.verdict {
+        Verdict::Clean => Judgement::Held,
+        Verdict::TargetFailing => Judgement::NotHeld,
+        Verdict::LimitOfSearch | Verdict::TargetUnsteady | Verdict::OutOfTime => Judgement::Partly,
+        Verdict::GeneratorLimited | Verdict::HostNoisy => Judgement::NotJudged,
+    }
+}
+
+/// What the verdict means, and from how much.
+pub fn lead(capacity: &Capacity) -> String {
+    let meaning = match capacity.verdict {
+        Verdict::Clean => "The levels are the server's own.",
+        Verdict::GeneratorLimited => "The generator was the limit: the server may hold more.",
+        Verdict::HostNoisy => "The host was noisy: the server may hold more.",
+        Verdict::TargetUnsteady => "The server did not do the same twice.",
+        Verdict::TargetFailing => "No rate kept the goal.",
+        Verdict::LimitOfSearch => "The highest rate that was asked for was held.",
+        Verdict::OutOfTime => "The time was over before the answer was sharp.",
+    };
+    let trials = words::some(capacity.trials.len() as u64, "trial");
+    let time = words::duration(capacity.seconds.round());
+    format!("{}: {meaning} From {trials} in {time}.", capacity.verdict.name())
+}
+
+/// Whether to rely on it: the generator, its host.
+pub fn findings(capacity: &Capacity) -> [(&'static str, Finding); 2] {
+    let void = |of: TrialVerdict| {
+        capacity.trials.iter().filter(|tried| tried.verdict == of).count() as u64
+    };
+    let ceiling = match capacity.generator_ceiling {
+        Some(rate) => format!("sends up to {}/s; ", words::figure(rate)),
+        None => String::new(),
+    };
+    let generator = capacity.verdict != Verdict::GeneratorLimited;
+    let host = capacity.verdict != Verdict::HostNoisy;
+    let finding = |good, says: &str, because| Finding { good, says: says.into(), because };
+    let void_words = |of| format!("{} void for it", words::some(void(of), "trial"));
+    [
+        (
+            "Generator",
+            finding(
+                generator,
+                if generator { "Not the limit" } else { "The limit" },
+                format!("{ceiling}{}", void_words(TrialVerdict::VoidGenerator)),
+            ),
+        ),
+        (
+            "Host",
+            finding(
+                host,
+                if host { "Quiet enough" } else { "Noisy" },
+                void_words(TrialVerdict::VoidHost),
+            ),
+        ),
+    ]
+}
+
+/// The trials, in order.
+pub fn trials(capacity: &Capacity) -> Table {
+    let rows = capacity.trials.iter().enumerate().map(|(at, tried)| {
+        let [_, median, p95, p99] = tried.percentiles_ms;
+        vec![
+            Cell::Text((at + 1).to_string()),
+            Cell::Text(phase(tried.phase).into()),
+            Cell::Text(trial_verdict(tried.verdict).into()),
+            Cell::Figure(tried.rate),
+            Cell::Figure(tried.seconds),
+            Cell::Figure(tried.goodput),
+            Cell::Figure(tried.mean_ms.value),
+            Cell::Text(format!(
+                "{} to {}",
+                words::figure(tried.mean_ms.low),
+                words::figure(tried.mean_ms.high)
+            )),
+            Cell::Figure(median),
+            Cell::Figure(p95),
+            Cell::Figure(p99),
+            Cell::Percent(tried.not_ok_share),
+            Cell::Text(tried.why.clone()),
+        ]
+    });
+    let columns = [
+        "Trial",
+        "Phase",
+        "Stable goal",
+        "Asked/s",
+        "Seconds",
+        "Good/s",
+        "Mean ms",
+        "Interval",
+        "p50 ms",
+        "p95 ms",
+        "p99 ms",
+        "Not ok %",
+        "Why",
+    ];
+    Table {
+        id: "trials".into(),
+        caption: "Trials".into(),
+        columns: columns.map(String::from).to_vec(),
+        parts: vec![Part { heading: String::new(), rows: rows.collect() }],
+        notes: vec![
+            (
+                "Mean ms, Interval",
+                "after the warm-up, with the interval that holds the true mean".into(),
+            ),
+            ("Good/s", "answers as expected, a second, while sending".into()),
+        ],
+    }
+}
+
+/// What more clients at a time would give, if it was forecast.
+pub fn forecast(capacity: &Capacity) -> Option<Table> {
+    let forecast = capacity.usl.as_ref()?;
+    let rows = forecast.rows.iter().map(|(clients, rate)| {
+        vec![
+            Cell::Text(words::figure(*clients)),
+            Cell::Figure(rate.value),
+            Cell::Figure(rate.low),
+            Cell::Figure(rate.high),
+        ]
+    });
+    Some(Table {
+        id: "forecast".into(),
+        caption: forecast.label.clone(),
+        columns: ["Requests at a time", "Answers/s", "Low", "High"].map(String::from).to_vec(),
+        parts: vec![Part { heading: String::new(), rows: rows.collect() }],
+        notes: vec![(
+            "Measured",
+            format!("up to {} at a time; beyond is forecast", words::figure(forecast.measured_to)),
+        )],
+    })
+}
+
+/// What a trial says of the stable goal, in a word.
+pub fn trial_verdict(verdict: TrialVerdict) -> &'static str {
+    match verdict {
+        TrialVerdict::Passed => "kept",
+        TrialVerdict::Failed => "missed",
+        TrialVerdict::Undecided => "undecided",
+        TrialVerdict::VoidGenerator => "void: generator",
+        TrialVerdict::VoidHost => "void: host",
+    }
+}
+
+fn phase(phase: Phase) -> &'static str {
+    match phase {
+        Phase::SelfCheck => "self-check",
+        Phase::Bracket => "bracket",
+        Phase::Narrow => "narrow",
+        Phase::Confirm => "confirm",
+        Phase::Above => "above",
+        Phase::Healthy => "healthy",
+        Phase::Unhealthy => "unhealthy",
+        Phase::Check => "check",
+        Phase::Rest => "rest",
+    }
+}

@@ -1,0 +1,72 @@
+//! What a report says of a search for the capacity, of a comparison and of a gate.
+
+mod made_up;
+
+use homeroom_lab::capacity::{Level, Verdict};
+use homeroom_lab::compare::{self, Seen, Settings};
+use homeroom_lab::gate;
+use homeroom_lab::report::{Paint, Report, comparison, gate as gate_table, html, summary};
+
+#[test]
+fn a_terminal_sees_the_three_levels() {
+    let (run, capacity) = (made_up::held(), made_up::capacity());
+    let report = Report { capacity: Some(&capacity), ..Report::of(&run) };
+
+    let summary = summary(&report, Paint::Plain);
+
+    insta::assert_snapshot!("capacity_summary", summary);
+}
+
+#[test]
+fn a_generator_that_was_the_limit_makes_it_an_at_least() {
+    let (run, mut capacity) = (made_up::held(), made_up::capacity());
+    capacity.verdict = Verdict::GeneratorLimited;
+    let report = Report { capacity: Some(&capacity), ..Report::of(&run) };
+
+    let (page, lines) = (html(&report), summary(&report, Paint::Plain));
+
+    assert!(lines.starts_with("Holds at least 391 requests/s\n"), "{lines}");
+    assert!(lines.contains("GENERATOR-LIMITED: The generator was the limit"), "{lines}");
+    assert!(page.contains("<header class=\"hero not-judged\">"));
+    assert!(page.contains("<strong>Generator: The limit</strong>"));
+}
+
+#[test]
+fn a_level_that_was_not_found_is_no_figure() {
+    let (run, mut capacity) = (made_up::held(), made_up::capacity());
+    capacity.verdict = Verdict::TargetFailing;
+    (capacity.stable, capacity.burst, capacity.failure) =
+        (Level::default(), Level::default(), Level::default());
+    capacity.trials.clear();
+    let report = Report { capacity: Some(&capacity), ..Report::of(&run) };
+
+    let (page, lines) = (html(&report), summary(&report, Paint::Plain));
+
+    assert!(lines.starts_with("No load was held\n"), "{lines}");
+    assert_eq!(page.matches("<dd class=\"big\">not found</dd>").count(), 3);
+}
+
+#[test]
+fn a_comparison_and_a_gate_become_sections() {
+    let seen = |at: u32, mean_ms: f64| Seen {
+        goodput: 100.0 + f64::from(at % 3) / 10.0,
+        mean_ms: mean_ms + f64::from(at % 2) / 10.0,
+        p50_ms: 9.0 + f64::from(at % 3) / 100.0,
+        p99_ms: 40.0 + f64::from(at % 2) / 10.0,
+        error_share: 0.0,
+    };
+    let runs = |mean_ms: f64| (0..6).map(|at| seen(at, mean_ms)).collect();
+    let compared =
+        compare::judge(["old".into(), "<new>".into()], Settings::default(), runs(12.0), runs(6.0));
+    let goals = [gate::parse("p99 > 100ms").unwrap()];
+    let rows = gate::evaluate(r#"{"response_ms": {"p99": 120.0}}"#, &goals).unwrap();
+    let (run, tables) = (made_up::few(), [comparison(&compared), gate_table(&rows)]);
+    let report = Report { tables: &tables, ..Report::of(&run) };
+
+    let page = html(&report);
+
+    insta::assert_snapshot!("comparison", tables[0].markdown());
+    insta::assert_snapshot!("gate", tables[1].markdown());
+    assert!(page.contains("<section id=\"comparison-section\""));
+    assert!(page.contains("B: &lt;new&gt;"));
+}
