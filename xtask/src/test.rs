@@ -1,5 +1,6 @@
 //! `cargo xtask test`, which is what `./test` runs: every test, then one line of totals.
 
+mod browser;
 mod clients;
 pub mod postgres;
 
@@ -38,6 +39,7 @@ pub fn run_with(arguments: &[String], environment: &[(&str, &str)]) -> Done {
     rust(arguments, &environment, &mut summary)?;
     if arguments.is_empty() {
         clients::run(&environment, &mut summary);
+        browser::run(&mut summary);
         fuzz::check(&mut summary, is_long);
         if is_long {
             soak::check(&mut summary);

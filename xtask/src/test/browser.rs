@@ -1,0 +1,74 @@
+//! The browser suites: what people read, in a real browser.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::clients::quietly;
+use super::each_line;
+use crate::house::{cargo, root, succeed};
+use crate::summary::Summary;
+
+/// The browser; another one may be named.
+const BROWSER: (&str, &str) = ("CHROMIUM", "/usr/bin/chromium");
+
+/// Runs the suites, or notes why they are skipped.
+pub fn run(summary: &mut Summary) {
+    let folder = root().join("tests/browser");
+    if let Err(reason) = browser().and_then(|()| packages(&folder)) {
+        summary.skipped.push(("browser report".into(), reason));
+        return;
+    }
+    let reports = root().join("target/reports");
+    let mut example = cargo(&["run", "--quiet", "--locked", "-p", "homeroom-lab"]);
+    example.args(["--example", "report", "--"]).arg(&reports).stdout(std::process::Stdio::null());
+    if let Err(problem) = succeed(&mut example) {
+        eprintln!("the reports cannot be made: {problem}");
+        summary.failed += 1;
+        return;
+    }
+    println!("\nbrowser: report");
+    let mut command = Command::new("node");
+    command.arg(folder.join("report_suite.mjs")).arg(&reports);
+    let ran = each_line(&mut command, summary, |summary, line| {
+        summary.take_check(line);
+        println!("{line}");
+    });
+    if let Err(problem) = ran {
+        eprintln!("{problem}");
+        summary.failed += 1;
+    }
+}
+
+/// Looks for the browser.
+///
+/// # Errors
+///
+/// That there is none: a reason to skip, no failure.
+fn browser() -> Result<(), String> {
+    let (variable, usual) = BROWSER;
+    let program = std::env::var_os(variable).unwrap_or_else(|| usual.into());
+    quietly(Command::new(program).arg("--version"))
+        .map_err(|why| format!("Chromium is needed (Debian: chromium): {why}"))
+}
+
+/// Installs what `package-lock.json` pins when it is not there.
+///
+/// # Errors
+///
+/// Why it cannot be had: a reason to skip, no failure.
+fn packages(folder: &Path) -> Result<(), String> {
+    quietly(Command::new("node").arg("--version"))
+        .map_err(|why| format!("Node.js is needed (Debian: nodejs): {why}"))?;
+    let wanted = std::fs::read(folder.join("package-lock.json"))
+        .map_err(|error| format!("no package-lock.json: {error}"))?;
+    let installed = folder.join("node_modules/.homeroom-lock.json");
+    if std::fs::read(&installed).is_ok_and(|found| found == wanted) {
+        return Ok(());
+    }
+    eprintln!("installing what the browser suites need into tests/browser/node_modules");
+    let mut npm = Command::new("npm");
+    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(folder);
+    quietly(&mut npm)
+        .map_err(|why| format!("npm cannot install from the registry (Debian: npm): {why}"))?;
+    std::fs::write(&installed, wanted).map_err(|error| format!("cannot write: {error}"))
+}
