@@ -2,7 +2,7 @@
 //!
 //! A [`Scenario`](scenario) says what modelled clients send, [`stage`] how much of it and for how
 //! long. The [`engine`] sends on schedule whether or not answers come, and measures from the moment
-//! that was intended. What it saw is [`Observed`](engine::Observed); a [`run`] file holds it for
+//! that was intended. What it saw it [`record`]s; a [`run`] file holds it for
 //! people and programs. It knows nothing of the server's insides, and no database.
 
 pub mod capacity;
