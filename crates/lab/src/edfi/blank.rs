@@ -10,6 +10,9 @@ pub const SERIAL_DATE: &str = "serial:date";
 /// The place of what an update changes.
 pub const CHANGED: &str = "changed";
 
+/// The place of two digits that an update changes.
+pub const CHANGED_DIGITS: &str = "digits";
+
 /// Stands around a place's name, within a text. No document holds it: servers refuse it.
 const MARK: char = '\u{1}';
 /// Stands around a text that is to be a number.

@@ -72,6 +72,18 @@ impl Client {
         })
     }
 
+    /// The same with a trust of its own, for a target that asks for TLS.
+    #[must_use]
+    pub fn with_tls(mut self, config: &ClientConfig) -> Self {
+        if self.tls.is_some() {
+            let mut config = config.clone();
+            // Whatever a run speaks, this is HTTP/1.
+            config.alpn_protocols = vec![b"http/1.1".to_vec()];
+            self.tls = Some(Arc::new(config));
+        }
+        self
+    }
+
     fn connect(&self) -> std::io::Result<BufReader<Wire>> {
         let mut last = std::io::Error::other("the name has no address");
         for address in (self.host.as_str(), self.port).to_socket_addrs()? {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::api::ApiError;
-use super::blank::{self, CHANGED, SERIAL, SERIAL_DATE};
+use super::blank::{self, CHANGED, CHANGED_DIGITS, SERIAL, SERIAL_DATE};
 use super::document::{Anchors, Made};
 use super::fresh::Draft;
 use super::report::{LeftOut, Operation};
@@ -301,6 +301,7 @@ fn value<'r>(row: &'r Row, place: &str) -> &'r str {
     let name = match place {
         SERIAL | SERIAL_DATE => "n",
         CHANGED => return "1",
+        CHANGED_DIGITS => return "25",
         of_combination => of_combination,
     };
     row.get(name).map_or("", String::as_str)
@@ -316,6 +317,7 @@ fn in_json(text: &str) -> String {
 /// rights are told.
 fn changed(kind: &Kind) -> Option<(String, Value)> {
     let place = blank::place(CHANGED);
+    let digits = blank::place(CHANGED_DIGITS);
     let value = |property: &Property| {
         let Form::Scalar(scalar) = &property.form else { return None };
         Some(match scalar {
@@ -326,7 +328,7 @@ fn changed(kind: &Kind) -> Option<(String, Value)> {
                 (1, place.clone().into())
             }
             Scalar::Number { min, max } if *min <= 1.0 && *max >= 9.0 => {
-                (2, blank::number(&format!("1.{place}")).into())
+                (2, blank::number(&format!("1.{digits}")).into())
             }
             Scalar::Boolean => (4, true.into()),
             Scalar::Date => (3, "2026-01-05".into()),

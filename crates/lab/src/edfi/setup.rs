@@ -18,6 +18,8 @@ const ROUNDS_MAX: usize = 60;
 const FOUND_MAX: usize = 100;
 /// How many marks of earlier runs are passed over.
 const RENEWALS_MAX: u32 = 100;
+/// The greatest list that servers give.
+const LIST_MAX: usize = 500;
 /// How many of a key's organizations are looked at.
 const ORGANIZATIONS_MAX: usize = 10;
 
@@ -195,12 +197,13 @@ impl<'a, 's> SetUp<'a, 's> {
         Ok(found.into_iter().find(same))
     }
 
-    /// Lists documents; none if the target refuses.
+    /// Lists documents, at most as many as servers give at once; none if the target refuses.
     ///
     /// # Errors
     ///
     /// If the target cannot be asked.
     pub fn list(&mut self, kind: &Kind, filter: &str, limit: usize) -> Result<Vec<Made>, ApiError> {
+        let limit = limit.min(LIST_MAX);
         let path = format!("{}?limit={limit}{filter}", self.target.path(&kind.path));
         let reply = self.session.send("GET", &path, "")?;
         let Value::Array(items) = reply.json() else { return Ok(vec![]) };

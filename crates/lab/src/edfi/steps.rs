@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::blank::{self, CHANGED, SERIAL, SERIAL_DATE};
+use super::blank::{self, CHANGED, CHANGED_DIGITS, SERIAL, SERIAL_DATE};
 use super::probe::{Known, Row, Update, text};
 use super::report::Operation;
 use super::settings::weight;
@@ -122,6 +122,7 @@ impl Making<'_> {
         };
         step.body = Some(blank::scenario_text(body, |place| match place {
             CHANGED => "${serial}".into(),
+            CHANGED_DIGITS => "${random:10..99}".into(),
             place => format!("${{{}}}", variable(place)),
         }));
         step.expect = Some(statuses(&[204, 200]));
