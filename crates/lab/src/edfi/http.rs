@@ -72,15 +72,13 @@ impl Client {
         })
     }
 
-    /// The same with a trust of its own, for a target that asks for TLS.
+    /// The same, trusting as this says instead of as the system does.
     #[must_use]
-    pub fn with_tls(mut self, config: &ClientConfig) -> Self {
-        if self.tls.is_some() {
-            let mut config = config.clone();
-            // Whatever a run speaks, this is HTTP/1.
-            config.alpn_protocols = vec![b"http/1.1".to_vec()];
-            self.tls = Some(Arc::new(config));
-        }
+    pub fn trusting(mut self, config: &ClientConfig) -> Self {
+        let mut config = config.clone();
+        // Whatever the run speaks, this is HTTP/1.
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        self.tls = self.tls.map(|_| Arc::new(config));
         self
     }
 
