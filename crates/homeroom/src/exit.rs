@@ -12,6 +12,8 @@ pub enum Exit {
     Rejects = 3,
     /// Differences found.
     Differences = 6,
+    /// A goal was not kept.
+    GateNotMet = 7,
 }
 
 /// Why a command failed.

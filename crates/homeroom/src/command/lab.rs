@@ -1,8 +1,12 @@
 //! `homeroom lab`.
 
+mod capacity;
+mod compare;
 mod echo;
+mod gate;
 mod load;
 mod output;
+mod ready;
 mod run;
 mod scenario;
 mod session;
@@ -15,6 +19,9 @@ use crate::exit::{Exit, Failure};
 #[derive(Debug, Subcommand)]
 pub enum LabCommand {
     Run(run::RunArgs),
+    Capacity(capacity::CapacityArgs),
+    Compare(compare::CompareArgs),
+    Gate(gate::GateArgs),
     Echo(echo::EchoArgs),
 }
 
@@ -22,6 +29,9 @@ pub enum LabCommand {
 pub fn run(command: LabCommand) -> Result<Exit, Failure> {
     match command {
         LabCommand::Run(args) => run::run(args),
+        LabCommand::Capacity(args) => capacity::run(args),
+        LabCommand::Compare(args) => compare::run(args),
+        LabCommand::Gate(args) => gate::run(args),
         LabCommand::Echo(args) => echo::run(args),
     }
 }

@@ -16,7 +16,7 @@ use crate::exit::Failure;
 const SECRET_VARIABLE: &str = "HOMEROOM_LAB_SECRET";
 
 /// Whom requests go to, and what they are.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct TargetArgs {
     /// Where the server is; of an Ed-Fi API, where its discovery document is
     #[arg(long, value_name = "URL")]

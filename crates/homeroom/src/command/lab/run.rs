@@ -1,20 +1,22 @@
 //! `homeroom lab run`.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::fmt::Write as _;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use clap::{ArgGroup, Args};
 use homeroom_lab::duration;
-use homeroom_lab::engine::{Engine, EngineError, Observed, Options};
-use homeroom_lab::host::{Sampler, Seen, machine};
+use homeroom_lab::engine::{Engine, Observed};
+use homeroom_lab::host::{Sampler, Seen};
+use homeroom_lab::report::Report;
 use homeroom_lab::run::{Facts, Interval, RunFile};
-use homeroom_lab::scenario::{Program, ScenarioSource, Share, write_moment};
+use homeroom_lab::scenario::{Program, ScenarioSource};
 use homeroom_lab::stage::{Load, Stage};
 
-use super::load::{SendArgs, TargetArgs, shown_command};
+use super::load::{SendArgs, TargetArgs};
 use super::output::OutputArgs;
-use super::{scenario, session};
+use super::ready::{Ready, engine_failure};
+use super::{gate, session};
 use crate::command::terminal::{ProgressLine, grouped};
 use crate::config::HumanDuration;
 use crate::exit::{Exit, Failure};
@@ -39,12 +41,13 @@ Stages:
   20 users 1m           20 modelled clients, each waiting for its answers
   0..200 users 30s      more of them, evenly
 
-Exit codes: 0 done, 5 nothing answers there, 130 interrupted (the files are written all the same)
+Exit codes: 0 done, 5 nothing answers there, 7 a goal was not kept, 130 interrupted; the files are
+written all the same
 
 Examples:
   homeroom lab run --target http://127.0.0.1:8080/readyz --rate 1000 --duration 10s
   homeroom lab run --target https://ods.example.org/v7.3 --scenario day.toml --key K \\
-      --published --watch database=http://db:9100/metrics --json run.json
+      --published --watch database=http://db:9100/metrics --json run.json --html run.html
   homeroom lab run --target http://127.0.0.1:8080 --scenario day.toml --seed 7 \\
       --stages \"50/s 1m, 50..400/s 5m, 50/s 1m\" --watch web=homeroom --watch database=postgres"
 )]
@@ -66,6 +69,10 @@ pub struct RunArgs {
     /// The stages of the published tests: 50, 100, 200, 300, 400, 500 a second, 5 minutes each
     #[arg(long)]
     published: bool,
+    /// What must not be, such as `p99 > 500ms` or `failed > 0.1%`: if it is, the exit code is 7; may
+    /// be given again
+    #[arg(long, value_name = "GOAL")]
+    fail_if: Vec<String>,
     /// Sends as much as at the start for this long beforehand, which is not counted
     #[arg(long, value_name = "TIME")]
     warm_up: Option<HumanDuration>,
@@ -79,50 +86,23 @@ pub struct RunArgs {
 pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     let stages = stages(&args)?;
     let watches = args.send.watches()?;
-    let (target, path) = args.to.target()?;
-    let program = scenario::read(&args.to, path)?;
-    let options = args.send.options(&args.to, &target)?;
-    let seed = args.send.seed();
-    let key = args.to.key()?;
-    let facts = Facts {
-        generator_version: env!("CARGO_PKG_VERSION").into(),
-        scenario: program.name.clone(),
-        target: target.url(),
-        command: repeatable(shown_command(std::env::args()), &args, seed),
-        started: now(),
-        seed,
-        settings: args.send.recorded(&options),
-        machine: machine(),
-    };
+    let goals = gate::goals(&args.fail_if)?;
     let stop = session::stop_when_told()?;
-    let caller = session::caller(&options);
-    let mut engine = engine(&options, &program, seed, stop.clone())?;
-    let renewal = match key {
-        None => {
-            session::reach(&caller)?;
-            None
-        }
-        Some(key) => {
-            let path = homeroom_lab::token::path(&caller);
-            let token = session::first_token(&caller, &path, &key)?;
-            let setter = engine.token();
-            setter.set(&token.text);
-            Some(session::Renewal::start(caller, path, key, &token, setter)?)
-        }
-    };
+    let mut ready = Ready::new(&args.to, &args.send, false, &stop)?;
+    let seed = ready.facts.seed;
     if let Some(HumanDuration(time)) = args.warm_up {
         let load = at_its_start(stages[0].load);
         let warm_up = [Stage { load, duration: time }];
-        send(&mut engine, &warm_up, &args, seed.wrapping_add(1), "warming up, ")?;
+        send(&mut ready.engine, &warm_up, &args, seed.wrapping_add(1), "warming up, ")?;
     }
     let sampler = Sampler::start(&watches, Instant::now())
         .map_err(|error| Failure::because("watching this machine", error))?;
-    let observed = send(&mut engine, &stages, &args, seed, "");
+    let observed = send(&mut ready.engine, &stages, &args, seed, "");
     let meanwhile = sampler.stop();
-    drop(renewal);
+    let Ready { facts, program, .. } = ready;
     let run = file(facts, &stages, &program, &observed?, meanwhile);
     let was_interrupted = stop.load(Ordering::Relaxed);
-    args.output.write(&run, &summary(&run, &program))?;
+    args.output.write(&Report::of(&run), &run, &trouble(&run, &program))?;
     if was_interrupted {
         return Err(Failure::Interrupted(
             "interrupted: the figures are of the part until then".into(),
@@ -132,7 +112,7 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     if run.requests.total > 0 && !has_answers {
         return Err(Failure::Unreachable(format!("{} gave no answer at all", run.target)));
     }
-    Ok(Exit::Done)
+    gate::judge_run(&run, &goals)
 }
 
 fn stages(args: &RunArgs) -> Result<Vec<Stage>, Failure> {
@@ -153,45 +133,6 @@ fn stages(args: &RunArgs) -> Result<Vec<Stage>, Failure> {
         (None, None, None) => {
             let held = |rate: &f64| Stage::rate(*rate, PUBLISHED_TIME);
             Ok(PUBLISHED_RATES.iter().map(held).collect())
-        }
-    }
-}
-
-/// The command line that gives the same again: with the seed that was drawn.
-fn repeatable(mut command: Vec<String>, args: &RunArgs, seed: u64) -> Vec<String> {
-    if !args.send.has_seed() {
-        command.extend(["--seed".into(), seed.to_string()]);
-    }
-    command
-}
-
-fn now() -> String {
-    let mut text = vec![];
-    write_moment(&mut text, SystemTime::now());
-    String::from_utf8_lossy(&text).into_owned()
-}
-
-/// An engine for a scenario. Serial numbers begin where the seed says, so that a second run makes
-/// no document that the first has made, unless it is to repeat it.
-fn engine(
-    options: &Options,
-    program: &Arc<Program>,
-    seed: u64,
-    stop: Arc<AtomicBool>,
-) -> Result<Engine<ScenarioSource>, Failure> {
-    let threads = u32::try_from(options.threads).unwrap_or(u32::MAX);
-    let first_serial = 1 + seed % 1_000_000 * 1_000;
-    let source =
-        |thread| ScenarioSource::new(program, Share { thread, threads, seed, first_serial });
-    let sources = (0..threads).map(source).collect();
-    Engine::new(options.clone(), sources, stop).map_err(|error| engine_failure(&error))
-}
-
-fn engine_failure(error: &EngineError) -> Failure {
-    match error {
-        EngineError::Target(_) => Failure::Unreachable(error.to_string()),
-        EngineError::Name | EngineError::Files { .. } | EngineError::System(_) => {
-            Failure::Failed(error.to_string())
         }
     }
 }
@@ -243,40 +184,22 @@ fn file(
     run
 }
 
-/// The run in a few lines.
-fn summary(run: &RunFile, program: &Program) -> String {
-    let of = &run.requests;
-    let error_percent = 100.0 * of.failed as f64 / of.total.max(1) as f64;
-    let outcomes: Vec<String> =
-        run.outcomes.iter().map(|(name, count)| format!("{name} {}", grouped(*count))).collect();
-    let mut lines = vec![
-        format!(
-            "{} requests of {}, {} right, {} not ({error_percent:.2} %), {} sent late",
-            grouped(of.total),
-            run.scenario,
-            grouped(of.ok),
-            grouped(of.failed),
-            grouped(of.late),
-        ),
-        format!("answers: {}", outcomes.join(", ")),
-    ];
-    for (name, of) in [("response", &run.response_ms), ("service", &run.service_ms)] {
-        lines.push(format!(
-            "{name:8} ms: mean {:.2}, p50 {:.2}, p95 {:.2}, p99 {:.2}, p99.9 {:.2}, max {:.2}",
-            of.mean, of.p50, of.p95, of.p99, of.p99_9, of.max
-        ));
-    }
-    for trouble in program.trouble() {
-        lines.push(format!(
-            "step {}: skipped {} times as a value was missing; {} right answers lacked what was to \
-             be taken",
-            trouble.step,
-            grouped(trouble.skipped),
-            grouped(trouble.untaken),
-        ));
+/// What else is to be said: steps that could not be done, what could not be watched.
+fn trouble(run: &RunFile, program: &Program) -> String {
+    let mut lines = String::new();
+    for of in program.trouble() {
+        let step = &of.step;
+        if of.skipped > 0 {
+            let times = grouped(of.skipped);
+            _ = writeln!(lines, "  step {step}: skipped {times} times, as a value was missing");
+        }
+        if of.untaken > 0 {
+            let many = grouped(of.untaken);
+            _ = writeln!(lines, "  step {step}: {many} right answers lacked what was to be taken");
+        }
     }
     for watched in run.server.iter().filter(|watched| !watched.trouble.is_empty()) {
-        lines.push(format!("{}: {}", watched.name, watched.trouble));
+        _ = writeln!(lines, "  {}: {}", watched.name, watched.trouble);
     }
-    lines.join("\n") + "\n"
+    lines
 }

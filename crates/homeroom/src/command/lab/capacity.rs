@@ -1,0 +1,190 @@
+//! `homeroom lab capacity`.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use homeroom_lab::capacity::{
+    Capacity, Constants, Event, Goal, Level, Phase, TrialVerdict, Verdict, find,
+};
+use homeroom_lab::probe::{Probe, ProbeError, check_self};
+use homeroom_lab::report::{self, Levels, Report, Search, Tried, TriedAs};
+use homeroom_lab::run::RunFile;
+use homeroom_lab::stage::Stage;
+use serde_json::{Value, json};
+
+use super::load::{SendArgs, TargetArgs};
+use super::output::OutputArgs;
+use super::ready::{Ready, engine_failure};
+use super::session;
+use crate::command::terminal::{ProgressLine, grouped};
+use crate::config::HumanDuration;
+use crate::exit::{Exit, Failure};
+
+/// Finds how much load the target holds: for ever, for a while, and where it breaks.
+#[derive(Debug, Args)]
+#[command(after_help = "Three levels, each with the interval in which it lies:
+  stable   it holds indefinitely: the mean response time stays below a second
+  burst    it holds for half a minute, though people wait
+  failure  more than 5 % of requests get no right answer, or it does much less than before
+Where the generator or this machine was the limit, the verdict says so and the levels are what the
+target holds at least.
+
+Examples:
+  homeroom lab capacity --target http://127.0.0.1:8080/readyz --json capacity.json
+  homeroom lab capacity --target https://ods.example.org/v7.3 --scenario day.toml --key K \\
+      --budget 20m --p99 2s --json capacity.json")]
+pub struct CapacityArgs {
+    #[command(flatten)]
+    to: TargetArgs,
+    /// The longest that the search takes
+    #[arg(long, value_name = "TIME", default_value = "10m")]
+    budget: HumanDuration,
+    /// The first rate that is tried, requests a second
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    start_rate: Option<f64>,
+    /// No rate above this is tried
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    rate_max: Option<f64>,
+    /// Stable is where the 99th percentile stays below this, instead of the mean below a second
+    #[arg(long, value_name = "TIME")]
+    p99: Option<HumanDuration>,
+    #[command(flatten)]
+    send: SendArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Runs the command.
+pub fn run(args: CapacityArgs) -> Result<Exit, Failure> {
+    let mut constants = Constants { budget_s: args.budget.0.as_secs_f64(), ..Constants::default() };
+    constants.rate_max = args.rate_max;
+    if let Some(rate) = args.start_rate {
+        constants.start_rate = rate;
+    }
+    if let Some(HumanDuration(limit)) = args.p99 {
+        constants.goals.stable = Goal::p99(limit.as_secs_f64() * 1e3);
+    }
+    let stop = session::stop_when_told()?;
+    let ready = Ready::new(&args.to, &args.send, true, &stop)?;
+    let mut line = ProgressLine::new();
+    line.show(|| Phase::SelfCheck.words().into());
+    let threads = ready.facts.settings.threads as usize;
+    let check = check_self(threads).map_err(|error| engine_failure(&error))?;
+    let seed = ready.facts.seed;
+    let mut tell = |event: &Event<'_>| tell(&mut line, event);
+    let mut probe = Probe::new(ready.engine, args.send.arrivals(), seed, &check, stop, &mut tell);
+    let found = find(&constants, check.ceiling(), &mut probe);
+    let (trials, observed) = probe.into_run();
+    line.end();
+    let found = found.map_err(|error| match error {
+        ProbeError::Stopped => Failure::Interrupted("interrupted: there is no result".into()),
+        ProbeError::Engine(error) => engine_failure(&error),
+    })?;
+    let observed = observed
+        .ok_or_else(|| Failure::Failed("there was no time for a trial: raise --budget".into()))?;
+    let plan: Vec<Stage> = trials.into_iter().map(|(_, stage)| stage).collect();
+    let run = RunFile::new(ready.facts, &plan, ready.program.facts(), &observed);
+    let search = search(&found);
+    let report = Report { search: Some(&search), ..Report::of(&run) };
+    args.output.write(&report, &file(&found, &run), &levels(&found))?;
+    Ok(Exit::Done)
+}
+
+/// The levels, and what is known of how they were found.
+fn file(found: &Capacity, run: &RunFile) -> serde_json::Value {
+    let mut file = json!(found);
+    let facts = json!({
+        "generator_version": run.generator_version,
+        "scenario": run.scenario,
+        "target": run.target,
+        "command": run.command,
+        "started": run.started,
+        "seed": run.seed,
+        "settings": run.settings,
+        "machine": run.machine,
+    });
+    if let (Some(file), Value::Object(facts)) = (file.as_object_mut(), facts) {
+        file.extend(facts);
+    }
+    file
+}
+
+/// As a report shows it.
+fn search(found: &Capacity) -> Search {
+    let level = |of: &Level| {
+        let high = of.high.unwrap_or(of.rate);
+        of.found.then_some(report::Level { rate: of.rate, low: of.low, high })
+    };
+    let is_clean = found.verdict == Verdict::Clean;
+    let spoilt = if is_clean { String::new() } else { found.verdict.name().into() };
+    let tried = found.trials.iter().map(|trial| Tried {
+        phase: trial.phase.words().into(),
+        rate: trial.rate,
+        goodput: trial.goodput,
+        mean_ms: trial.mean_ms.value,
+        p95_ms: trial.percentiles_ms[2],
+        failed_share: trial.not_ok_share,
+        ended: match trial.verdict {
+            TrialVerdict::Passed => TriedAs::Held,
+            TrialVerdict::Failed => TriedAs::Failed,
+            _ => TriedAs::Void,
+        },
+        why: trial.why.clone(),
+    });
+    Search {
+        levels: Levels {
+            stable: level(&found.stable),
+            burst: level(&found.burst),
+            failure: level(&found.failure),
+        },
+        spoilt,
+        tried: tried.collect(),
+        remarks: found.reasons.clone(),
+    }
+}
+
+fn tell(line: &mut ProgressLine, event: &Event<'_>) {
+    match event {
+        Event::Trying { phase, ask, spent_s } => line.show(|| {
+            let (rate, seconds) = (ask.rate, ask.seconds);
+            format!("{spent_s:.0} s, {}: {rate:.0}/s for {seconds:.0} s", phase.words())
+        }),
+        Event::Tried(tried) => {
+            line.show(|| format!("{}: {:.0}/s, {}", tried.phase.words(), tried.rate, tried.why));
+        }
+        Event::Found(words) => {
+            line.end();
+            eprintln!("{words}");
+        }
+    }
+}
+
+/// The verdict and its reasons, and how the levels lie.
+fn levels(found: &Capacity) -> String {
+    let mut lines = format!("  {}: {}\n", found.verdict.name(), found.reasons.join("; "));
+    let levels = [("stable", &found.stable), ("burst", &found.burst), ("failure", &found.failure)];
+    for (name, level) in levels {
+        _ = writeln!(lines, "  {name:8} {}", shown(level, found));
+    }
+    let trials = grouped(found.trials.len() as u64);
+    _ = writeln!(lines, "  {trials} trials in {:.0} s", found.seconds);
+    lines
+}
+
+fn shown(level: &Level, found: &Capacity) -> String {
+    if !level.found {
+        return format!("not found; nearest known rate {:.0}/s", level.rate);
+    }
+    let at_least = if found.verdict.is_at_least() { "at least " } else { "" };
+    let high = level.high.map_or("?".into(), |high| format!("{high:.0}"));
+    let window = match level.window_s {
+        window if window > 0.0 => format!(", for {window:.0} s"),
+        _ => String::new(),
+    };
+    format!("{at_least}{:.0}/s ({:.0} to {high}){window}", level.rate, level.low)
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse::<f64>().ok().filter(|rate| (0.1..=1e7).contains(rate));
+    rate.ok_or_else(|| "it is no rate from 0.1 to 10000000 a second".into())
+}

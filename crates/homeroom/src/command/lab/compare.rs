@@ -1,0 +1,105 @@
+//! `homeroom lab compare`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+use homeroom_lab::compare::{Seen, Settings, Side, Verdict, compare, order, table};
+use homeroom_lab::run::RunFile;
+use homeroom_lab::stage::Stage;
+
+use super::load::{SendArgs, TargetArgs};
+use super::output::FiguresArgs;
+use super::ready::{Ready, engine_failure};
+use super::session;
+use crate::command::terminal::ProgressLine;
+use crate::config::HumanDuration;
+use crate::exit::{Exit, Failure};
+
+/// Runs the same load against two targets in turns, and says whether B is better, worse or the same.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A machine's speed drifts, so the runs alternate: A B B A, B A A B, and so on. Each figure has the
+interval in which its change lies.
+
+Exit codes: 0 done, 5 nothing answers there, 6 B is worse, 130 interrupted
+
+Examples:
+  homeroom lab compare --target http://127.0.0.1:8080/readyz --against http://127.0.0.1:8081/readyz \\
+      --rate 500"
+)]
+pub struct CompareArgs {
+    #[command(flatten)]
+    to: TargetArgs,
+    /// Where B is; scenario, key and trust are as for A, the target
+    #[arg(long, value_name = "URL")]
+    against: String,
+    /// Requests a second
+    #[arg(long, value_name = "RATE")]
+    rate: f64,
+    /// Length of each run
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    duration: HumanDuration,
+    /// Blocks of four runs
+    #[arg(long, value_name = "N", default_value = "5",
+        value_parser = clap::value_parser!(u32).range(2..=1000))]
+    blocks: u32,
+    #[command(flatten)]
+    send: SendArgs,
+    #[command(flatten)]
+    output: FiguresArgs,
+}
+
+/// Runs the command.
+pub fn run(args: CompareArgs) -> Result<Exit, Failure> {
+    let text = format!("{}/s {}", args.rate, homeroom_lab::duration::show(args.duration.0));
+    let stages =
+        Stage::parse_list(&text).map_err(|why| Failure::Usage(format!("--rate: {why}")))?;
+    let stop = session::stop_when_told()?;
+    let mut other = args.to.clone();
+    other.target.clone_from(&args.against);
+    let mut a = Ready::new(&args.to, &args.send, false, &stop)?;
+    let mut b = Ready::new(&other, &args.send, false, &stop)?;
+    let settings = Settings { blocks: args.blocks, seed: a.facts.seed, ..Settings::default() };
+    let names = [a.facts.target.clone(), b.facts.target.clone()];
+    let (all, mut done) = (order(args.blocks).len(), 0);
+    let mut line = ProgressLine::new();
+    let compared = compare(names, settings, |side| {
+        done += 1;
+        line.show(|| format!("run {done} of {all}"));
+        let ready = if side == Side::A { &mut a } else { &mut b };
+        one(ready, &stages, &args, done as u64, &stop)
+    });
+    line.end();
+    let compared = compared?;
+    args.output.write(&compared, &table(&compared))?;
+    Ok(if compared.verdict == Verdict::Worse { Exit::Differences } else { Exit::Done })
+}
+
+fn one(
+    ready: &mut Ready,
+    stages: &[Stage],
+    args: &CompareArgs,
+    number: u64,
+    stop: &Arc<AtomicBool>,
+) -> Result<Seen, Failure> {
+    // Both runs of a pair draw the same.
+    let seed = ready.facts.seed.wrapping_add((number - 1) / 2);
+    let observed = ready
+        .engine
+        .run(stages, args.send.arrivals(), seed, &mut |_| {})
+        .map_err(|error| engine_failure(&error))?;
+    if stop.load(Ordering::Relaxed) {
+        return Err(Failure::Interrupted("interrupted: there is no result".into()));
+    }
+    let run = RunFile::new(ready.facts.clone(), stages, ready.program.facts(), &observed);
+    let seconds: Duration = stages.iter().map(|stage| stage.duration).sum();
+    Ok(Seen {
+        goodput: run.requests.ok as f64 / seconds.as_secs_f64(),
+        mean_ms: run.response_ms.mean,
+        p50_ms: run.response_ms.p50,
+        p99_ms: run.response_ms.p99,
+        error_share: run.requests.failed as f64 / run.requests.total.max(1) as f64,
+    })
+}

@@ -1,0 +1,109 @@
+//! All that stands ready before load is sent: scenario, engine, token.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::SystemTime;
+
+use homeroom_lab::engine::{Engine, EngineError, Options};
+use homeroom_lab::host::machine;
+use homeroom_lab::run::Facts;
+use homeroom_lab::scenario::{Program, ScenarioSource, Share, write_moment};
+
+use super::load::{SendArgs, TargetArgs, shown_command};
+use super::scenario;
+use super::session::{self, Renewal};
+use crate::exit::Failure;
+
+/// An engine that can send, and what is known of its runs beforehand.
+pub struct Ready {
+    /// What is sent.
+    pub program: Arc<Program>,
+    /// Sends it.
+    pub engine: Engine<ScenarioSource>,
+    /// Stands in the files of its runs.
+    pub facts: Facts,
+    _renewal: Option<Renewal>,
+}
+
+impl Ready {
+    /// Reads the scenario, makes sure that the target can be reached, and gets a token. With
+    /// `trials`, runs can be judged by the tenth of a second.
+    pub fn new(
+        to: &TargetArgs,
+        send: &SendArgs,
+        trials: bool,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Self, Failure> {
+        let (target, path) = to.target()?;
+        let program = scenario::read(to, path)?;
+        let options = Options { bins: trials, ..send.options(to, &target)? };
+        let seed = send.seed();
+        let key = to.key()?;
+        let facts = Facts {
+            generator_version: env!("CARGO_PKG_VERSION").into(),
+            scenario: program.name.clone(),
+            target: target.url(),
+            command: repeatable(shown_command(std::env::args()), send, seed),
+            started: now(),
+            seed,
+            settings: send.recorded(&options),
+            machine: machine(),
+        };
+        let caller = session::caller(&options);
+        let engine = engine(&options, &program, seed, stop.clone())?;
+        let renewal = match key {
+            None => {
+                session::reach(&caller)?;
+                None
+            }
+            Some(key) => {
+                let path = homeroom_lab::token::path(&caller);
+                let token = session::first_token(&caller, &path, &key)?;
+                let setter = engine.token();
+                setter.set(&token.text);
+                Some(Renewal::start(caller, path, key, &token, setter)?)
+            }
+        };
+        Ok(Self { program, engine, facts, _renewal: renewal })
+    }
+}
+
+/// The command line that gives the same again: with the seed that was drawn.
+fn repeatable(mut command: Vec<String>, send: &SendArgs, seed: u64) -> Vec<String> {
+    if !send.has_seed() {
+        command.extend(["--seed".into(), seed.to_string()]);
+    }
+    command
+}
+
+fn now() -> String {
+    let mut text = vec![];
+    write_moment(&mut text, SystemTime::now());
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// An engine for a scenario. Serial numbers begin where the seed says, so that a second run makes
+/// no document that the first has made, unless it is to repeat it.
+fn engine(
+    options: &Options,
+    program: &Arc<Program>,
+    seed: u64,
+    stop: Arc<AtomicBool>,
+) -> Result<Engine<ScenarioSource>, Failure> {
+    let threads = u32::try_from(options.threads).unwrap_or(u32::MAX);
+    let first_serial = 1 + seed % 1_000_000 * 1_000;
+    let source =
+        |thread| ScenarioSource::new(program, Share { thread, threads, seed, first_serial });
+    let sources = (0..threads).map(source).collect();
+    Engine::new(options.clone(), sources, stop).map_err(|error| engine_failure(&error))
+}
+
+/// What ends a command when the engine gives up.
+pub fn engine_failure(error: &EngineError) -> Failure {
+    match error {
+        EngineError::Target(_) => Failure::Unreachable(error.to_string()),
+        EngineError::Name | EngineError::Files { .. } | EngineError::System(_) => {
+            Failure::Failed(error.to_string())
+        }
+    }
+}
