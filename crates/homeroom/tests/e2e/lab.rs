@@ -205,7 +205,7 @@ fn what_cannot_be_run_is_refused_and_mended_by_what_is_told() {
     let target = ["lab", "run", "--target", "http://127.0.0.1:1"];
     for (arguments, told) in [
         (&["--stages", "50/s"][..], "write `50/s 5m`"),
-        (&["--rate", "1", "--scenario", "none"], "built in are: get"),
+        (&["--rate", "1", "--scenario", "none"], "built in are: get, "),
         (&["--rate", "1", "--set", "x=1"], "no `x` to set; it has: path"),
         (&["--rate", "1", "--set", "x"], "--set NAME=VALUE"),
         (&["--rate", "1", "--watch", "postgres"], "has no name"),
@@ -219,4 +219,133 @@ fn what_cannot_be_run_is_refused_and_mended_by_what_is_told() {
         assert_eq!(ran.code, Some(2), "{arguments:?}: {ran:?}");
         assert!(ran.stderr.contains(told), "{arguments:?}: {ran:?}");
     }
+}
+
+#[test]
+fn goals_end_with_code_7_where_they_are_not_kept() {
+    let place = Place::new();
+    let echo = Echo::start(&place, &["--error-share", "10%"]);
+    let run = |goal: &str| {
+        place.run(&[
+            "lab",
+            "run",
+            "--target",
+            &echo.url,
+            "--rate",
+            "200",
+            "--duration",
+            "1s",
+            "--json",
+            "run.json",
+            "--fail-if",
+            goal,
+        ])
+    };
+
+    let (kept, missed) = (run("failed > 50%"), run("failed > 1%"));
+    let gate = place.run(&[
+        "lab",
+        "gate",
+        "run.json",
+        "--fail-if",
+        "failed > 1%",
+        "--fail-if",
+        "p99 > 600s",
+        "--junit",
+        "gate.xml",
+    ]);
+    let wrong = place.run(&["lab", "gate", "run.json", "--fail-if", "failed >"]);
+
+    assert_eq!((kept.code, missed.code, gate.code), (Some(0), Some(7), Some(7)), "{gate:?}");
+    assert!(gate.stdout.contains("1 of 2 goals failed"), "{gate:?}");
+    let report = std::fs::read_to_string(place.path("gate.xml")).unwrap();
+    assert!(report.contains("<testsuite"), "{report}");
+    assert_eq!(wrong.code, Some(2), "{wrong:?}");
+}
+
+#[test]
+fn a_run_is_reported_as_a_page_and_as_tables() {
+    let place = Place::new();
+    let echo = Echo::start(&place, &[]);
+
+    place.done(&[
+        "lab",
+        "run",
+        "--target",
+        &echo.url,
+        "--stages",
+        "50/s 1s, 100/s 1s",
+        "--html",
+        "r.html",
+        "--markdown",
+        "r.md",
+        "--csv",
+        "r.csv",
+    ]);
+
+    let read = |name: &str| std::fs::read_to_string(place.path(name)).unwrap();
+    assert!(read("r.html").starts_with("<!DOCTYPE html>"));
+    assert!(read("r.md").contains("| "));
+    let csv = read("r.csv");
+    assert!(csv.lines().next().unwrap().contains("Samples"), "{csv}");
+}
+
+#[test]
+fn two_targets_are_compared_in_turns() {
+    let place = Place::new();
+    let (a, b) = (Echo::start(&place, &[]), Echo::start(&place, &["--delay", "50ms"]));
+
+    let ran = place.run(&[
+        "lab",
+        "compare",
+        "--target",
+        &a.url,
+        "--against",
+        &b.url,
+        "--rate",
+        "50",
+        "--duration",
+        "500ms",
+        "--blocks",
+        "2",
+        "--json",
+    ]);
+
+    let compared: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((ran.code, &compared["verdict"]), (Some(6), &"worse".into()), "{compared}");
+    assert_eq!((&a.counts()["arrived"], &b.counts()["arrived"]), (&100.into(), &100.into()));
+}
+
+#[test]
+fn a_scenario_over_an_ed_fi_api_is_made_for_the_target() {
+    let place = Place::new();
+    let (key, secret) = place.key("FullAccess");
+    let server = Server::start(&place);
+    let target = format!("http://{}", server.api);
+
+    let ran = place.run(&[
+        "lab",
+        "run",
+        "--target",
+        &target,
+        "--scenario",
+        "edfi-day-to-day",
+        "--set",
+        "only=schools,localEducationAgencies",
+        "--rate",
+        "50",
+        "--duration",
+        "2s",
+        "--json",
+        "run.json",
+        "--key",
+        &key,
+        "--secret",
+        &secret,
+    ]);
+
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let run = read_json(&place, "run.json");
+    assert_eq!(run["requests"]["ok"], 100, "{} {}", run["outcomes"], ran.stderr);
+    assert!(ran.stderr.contains("of 2 resources"), "{ran:?}");
 }

@@ -63,13 +63,13 @@ pub fn run(args: CompareArgs) -> Result<Exit, Failure> {
     let mut b = Ready::new(&other, &args.send, false, &stop)?;
     let settings = Settings { blocks: args.blocks, seed: a.facts.seed, ..Settings::default() };
     let names = [a.facts.target.clone(), b.facts.target.clone()];
-    let (all, mut done) = (order(args.blocks).len(), 0);
+    let (all, mut done) = (order(args.blocks).len(), 0_u64);
     let mut line = ProgressLine::new();
     let compared = compare(names, settings, |side| {
         done += 1;
         line.show(|| format!("run {done} of {all}"));
         let ready = if side == Side::A { &mut a } else { &mut b };
-        one(ready, &stages, &args, done as u64, &stop)
+        one(ready, &stages, &args, done, &stop)
     });
     line.end();
     let compared = compared?;

@@ -10,7 +10,7 @@ use homeroom_lab::run::Facts;
 use homeroom_lab::scenario::{Program, ScenarioSource, Share, write_moment};
 
 use super::load::{SendArgs, TargetArgs, shown_command};
-use super::scenario;
+use super::scenario::{self, Chosen};
 use super::session::{self, Renewal};
 use crate::exit::Failure;
 
@@ -30,23 +30,24 @@ impl Ready {
     /// `trials`, runs can be judged by the tenth of a second.
     pub fn new(
         to: &TargetArgs,
-        send: &SendArgs,
+        how: &SendArgs,
         trials: bool,
         stop: &Arc<AtomicBool>,
     ) -> Result<Self, Failure> {
         let (target, path) = to.target()?;
-        let program = scenario::read(to, path)?;
-        let options = Options { bins: trials, ..send.options(to, &target)? };
-        let seed = send.seed();
+        let options = Options { bins: trials, ..how.options(to, &target)? };
+        let seed = how.seed();
         let key = to.key()?;
+        let Chosen { program, token_path } =
+            scenario::read(to, path, &options, key.as_ref(), seed)?;
         let facts = Facts {
             generator_version: env!("CARGO_PKG_VERSION").into(),
             scenario: program.name.clone(),
             target: target.url(),
-            command: repeatable(shown_command(std::env::args()), send, seed),
+            command: repeatable(shown_command(std::env::args()), how, seed),
             started: now(),
             seed,
-            settings: send.recorded(&options),
+            settings: how.recorded(&options),
             machine: machine(),
         };
         let caller = session::caller(&options);
@@ -57,7 +58,8 @@ impl Ready {
                 None
             }
             Some(key) => {
-                let path = homeroom_lab::token::path(&caller);
+                let below = |path| format!("{}{path}", caller.target.prefix);
+                let path = token_path.map_or_else(|| homeroom_lab::token::path(&caller), below);
                 let token = session::first_token(&caller, &path, &key)?;
                 let setter = engine.token();
                 setter.set(&token.text);
@@ -69,8 +71,8 @@ impl Ready {
 }
 
 /// The command line that gives the same again: with the seed that was drawn.
-fn repeatable(mut command: Vec<String>, send: &SendArgs, seed: u64) -> Vec<String> {
-    if !send.has_seed() {
+fn repeatable(mut command: Vec<String>, how: &SendArgs, seed: u64) -> Vec<String> {
+    if !how.has_seed() {
         command.extend(["--seed".into(), seed.to_string()]);
     }
     command

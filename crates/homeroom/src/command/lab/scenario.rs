@@ -1,29 +1,90 @@
-//! Which scenario a command means.
+//! Which scenario a command means, and the steps that are made from a target's own description.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use homeroom_lab::scenario::{Program, SHIPPED, Setup, Shipped};
+use homeroom_lab::edfi::{self, ApiError, Client, EdfiError};
+use homeroom_lab::engine::Options;
+use homeroom_lab::scenario::{EdfiFile, Program, SHIPPED, ScenarioFile, Setup, Shipped};
+use homeroom_lab::token::Key;
 
 use super::load::TargetArgs;
 use crate::exit::Failure;
 
-/// Reads the scenario, from a file or from those that are built in, and checks it.
-pub fn read(to: &TargetArgs, path: Option<String>) -> Result<Arc<Program>, Failure> {
+/// A scenario that is ready to be sent.
+pub struct Chosen {
+    /// Its steps.
+    pub program: Arc<Program>,
+    /// Where the target gives tokens, if that is known from making them.
+    pub token_path: Option<String>,
+}
+
+/// Reads the scenario, from a file or from those that are built in, and checks it. One over an
+/// Ed-Fi API is made for the target, which gets some documents for that.
+pub fn read(
+    to: &TargetArgs,
+    path: Option<String>,
+    options: &Options,
+    key: Option<&Key>,
+    seed: u64,
+) -> Result<Chosen, Failure> {
     let name = &to.scenario;
-    let text = match Shipped::find(name) {
-        Some(shipped) => shipped.text.to_owned(),
-        None => std::fs::read_to_string(name).map_err(|error| {
-            let names: Vec<&str> = SHIPPED.iter().map(|shipped| shipped.name).collect();
-            Failure::Usage(format!(
-                "--scenario {name}: {error}; it is no file, and built in are: {}",
-                names.join(", ")
-            ))
-        })?,
-    };
+    let text = text(name)?;
+    let usage = |error: &dyn std::fmt::Display| Failure::Usage(format!("scenario {name}: {error}"));
+    let settings = to.settings()?;
+    let file = ScenarioFile::read(&text).map_err(|error| usage(&error))?;
+    if let Some(mut edfi) = file.edfi.clone().filter(|_| file.steps.is_empty()) {
+        for (name, value) in &settings {
+            edfi.set(name, value).map_err(|error| Failure::Usage(format!("--set: {error}")))?;
+        }
+        return over_edfi(file, &edfi, options, key, seed);
+    }
     let mut set: BTreeMap<String, String> = BTreeMap::new();
     set.extend(path.map(|path| ("path".into(), path)));
-    set.extend(to.settings()?);
-    let program = Program::read(&text, &Setup { set });
-    program.map(Arc::new).map_err(|error| Failure::Usage(format!("scenario {name}: {error}")))
+    set.extend(settings);
+    let program = Program::read(&text, &Setup { set }).map_err(|error| usage(&error))?;
+    Ok(Chosen { program: Arc::new(program), token_path: None })
+}
+
+fn text(name: &str) -> Result<String, Failure> {
+    if let Some(shipped) = Shipped::find(name) {
+        return Ok(shipped.text.to_owned());
+    }
+    std::fs::read_to_string(name).map_err(|error| {
+        let names: Vec<&str> = SHIPPED.iter().map(|shipped| shipped.name).collect();
+        Failure::Usage(format!(
+            "--scenario {name}: {error}; it is no file, and built in are: {}",
+            names.join(", ")
+        ))
+    })
+}
+
+fn over_edfi(
+    file: ScenarioFile,
+    edfi: &EdfiFile,
+    options: &Options,
+    key: Option<&Key>,
+    seed: u64,
+) -> Result<Chosen, Failure> {
+    let missing = || Failure::Usage(format!("scenario {} needs --key and its secret", file.name));
+    let key = key.ok_or_else(missing)?;
+    let failed = |error: &EdfiError| match error {
+        EdfiError::Api(ApiError::Unanswered { .. }) => Failure::Unreachable(error.to_string()),
+        EdfiError::Api(ApiError::Address { .. }) | EdfiError::NoSuchResource { .. } => {
+            Failure::Usage(error.to_string())
+        }
+        EdfiError::Api(_) | EdfiError::Nothing(_) => Failure::Failed(error.to_string()),
+    };
+    let client = Client::new(&options.target.url(), &key.id, &key.secret);
+    let mut client = client.map_err(|error| failed(&error.into()))?;
+    if let Some(tls) = &options.tls {
+        client = client.trusting(tls);
+    }
+    eprintln!("making steps from the target's description, and the documents that they need");
+    let prepared = edfi::prepare(&mut client, edfi, seed).map_err(|error| failed(&error))?;
+    eprint!("{}", prepared.report);
+    let file = ScenarioFile { steps: prepared.steps, pools: prepared.pools, edfi: None, ..file };
+    let program = Program::compile(&file, &Setup::default())
+        .map_err(|error| Failure::Failed(format!("the steps that were made: {error}")))?;
+    Ok(Chosen { program: Arc::new(program), token_path: Some(prepared.token_path) })
 }
