@@ -3,11 +3,9 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use homeroom_lab::capacity::{
-    Capacity, Constants, Event, Goal, Level, Phase, TrialVerdict, Verdict, find,
-};
+use homeroom_lab::capacity::{Capacity, Constants, Event, Goal, Level, Phase, find};
 use homeroom_lab::probe::{Probe, ProbeError, check_self};
-use homeroom_lab::report::{self, Levels, Report, Search, Tried, TriedAs};
+use homeroom_lab::report::Report;
 use homeroom_lab::run::RunFile;
 use homeroom_lab::stage::Stage;
 use serde_json::{Value, json};
@@ -84,8 +82,7 @@ pub fn run(args: CapacityArgs) -> Result<Exit, Failure> {
         .ok_or_else(|| Failure::Failed("there was no time for a trial: raise --budget".into()))?;
     let plan: Vec<Stage> = trials.into_iter().map(|(_, stage)| stage).collect();
     let run = RunFile::new(ready.facts, &plan, ready.program.facts(), &observed);
-    let search = search(&found);
-    let report = Report { search: Some(&search), ..Report::of(&run) };
+    let report = Report { capacity: Some(&found), ..Report::of(&run) };
     args.output.write(&report, &file(&found, &run), &levels(&found))?;
     Ok(Exit::Done)
 }
@@ -107,40 +104,6 @@ fn file(found: &Capacity, run: &RunFile) -> serde_json::Value {
         file.extend(facts);
     }
     file
-}
-
-/// As a report shows it.
-fn search(found: &Capacity) -> Search {
-    let level = |of: &Level| {
-        let high = of.high.unwrap_or(of.rate);
-        of.found.then_some(report::Level { rate: of.rate, low: of.low, high })
-    };
-    let is_clean = found.verdict == Verdict::Clean;
-    let spoilt = if is_clean { String::new() } else { found.verdict.name().into() };
-    let tried = found.trials.iter().map(|trial| Tried {
-        phase: trial.phase.words().into(),
-        rate: trial.rate,
-        goodput: trial.goodput,
-        mean_ms: trial.mean_ms.value,
-        p95_ms: trial.percentiles_ms[2],
-        failed_share: trial.not_ok_share,
-        ended: match trial.verdict {
-            TrialVerdict::Passed => TriedAs::Held,
-            TrialVerdict::Failed => TriedAs::Failed,
-            _ => TriedAs::Void,
-        },
-        why: trial.why.clone(),
-    });
-    Search {
-        levels: Levels {
-            stable: level(&found.stable),
-            burst: level(&found.burst),
-            failure: level(&found.failure),
-        },
-        spoilt,
-        tried: tried.collect(),
-        remarks: found.reasons.clone(),
-    }
 }
 
 fn tell(line: &mut ProgressLine, event: &Event<'_>) {
