@@ -82,7 +82,7 @@ fn chart(run: &RunFile, nth: usize, kind: &str, of: &[(&Watched, &Series)]) -> L
     let says = if most > 0 {
         format!("{most} more processes are in the run file.")
     } else {
-        format!("Greatest {} {unit}.", words::figure(greatest))
+        format!("Greatest {}.", format!("{} {unit}", words::figure(greatest)).trim_end())
     };
     let frame = Frame {
         id: format!("server-{}", nth + 1),
