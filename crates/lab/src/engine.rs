@@ -163,6 +163,8 @@ impl<S: Source> Engine<S> {
                 each(&interval);
                 intervals.push(interval);
             }
+            // What is left of a second when the last answer has come.
+            intervals.pop_if(|last: &mut Interval| last.due == 0 && last.answered == 0);
             let shares: Vec<Share> = running
                 .into_iter()
                 .map(|thread| {

@@ -51,6 +51,7 @@ fn exactly_rate_times_duration_requests_are_sent_and_counted() {
     assert_eq!(server.answered(), 1000);
     assert_eq!(observed.intervals.iter().map(|second| second.due).sum::<u64>(), 1000);
     assert_eq!(observed.intervals.iter().map(|second| second.answered).sum::<u64>(), 1000);
+    assert!(observed.intervals.iter().all(|second| second.due + second.answered > 0));
 }
 
 #[test]

@@ -15,6 +15,8 @@ const HEAD_BYTES: usize = 64 * 1024;
 pub const HEADERS: usize = 96;
 /// What is kept of a body; the rest is counted only.
 const BODY_BYTES: usize = 16 * 1024 * 1024;
+/// Room for a body that stays with a connection.
+pub const KEPT_ROOM: usize = 64 * 1024;
 
 /// Writes a request to the end of `out`.
 pub fn encode(method: &str, request: &Request, fixed: Fixed<'_>, out: &mut Vec<u8>) {
@@ -77,6 +79,8 @@ impl Reader {
         self.state = State::Head;
         self.head.clear();
         self.body.clear();
+        // One large answer must not stay with each of many clients.
+        self.body.shrink_to(KEPT_ROOM);
         self.keep = keep;
         self.no_body = method == "HEAD";
         self.status = 0;

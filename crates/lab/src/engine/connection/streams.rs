@@ -16,7 +16,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::{Fixed, Progress};
-use crate::engine::http1::{HEADERS, Header};
+use crate::engine::http1::{HEADERS, Header, KEPT_ROOM};
 use crate::engine::source::{Answer, Request};
 use crate::engine::transport::Transport;
 use crate::outcome::Outcome;
@@ -80,6 +80,7 @@ impl Streams {
         self.receiving = None;
         self.status = 0;
         self.body.clear();
+        self.body.shrink_to(KEPT_ROOM);
         self.keep = keep;
         match head(method, request, fixed) {
             Some(head) => self.to_send = Some((head, Bytes::copy_from_slice(&request.body))),
