@@ -1,9 +1,7 @@
 //! `homeroom lab capacity`.
 
-use std::fmt::Write as _;
-
 use clap::Args;
-use homeroom_lab::capacity::{Capacity, Constants, Event, Goal, Level, Phase, find};
+use homeroom_lab::capacity::{Capacity, Constants, Event, Goal, Phase, find};
 use homeroom_lab::probe::{Probe, ProbeError, check_self};
 use homeroom_lab::report::Report;
 use homeroom_lab::run::RunFile;
@@ -14,7 +12,7 @@ use super::load::{SendArgs, TargetArgs};
 use super::output::OutputArgs;
 use super::ready::{Ready, engine_failure};
 use super::session;
-use crate::command::terminal::{ProgressLine, grouped};
+use crate::command::terminal::ProgressLine;
 use crate::config::HumanDuration;
 use crate::exit::{Exit, Failure};
 
@@ -83,7 +81,7 @@ pub fn run(args: CapacityArgs) -> Result<Exit, Failure> {
     let plan: Vec<Stage> = trials.into_iter().map(|(_, stage)| stage).collect();
     let run = RunFile::new(ready.facts, &plan, ready.program.facts(), &observed);
     let report = Report { capacity: Some(&found), ..Report::of(&run) };
-    args.output.write(&report, &file(&found, &run), &levels(&found))?;
+    args.output.write(&report, &file(&found, &run), "")?;
     Ok(Exit::Done)
 }
 
@@ -120,31 +118,6 @@ fn tell(line: &mut ProgressLine, event: &Event<'_>) {
             eprintln!("{words}");
         }
     }
-}
-
-/// The verdict and its reasons, and how the levels lie.
-fn levels(found: &Capacity) -> String {
-    let mut lines = format!("  {}: {}\n", found.verdict.name(), found.reasons.join("; "));
-    let levels = [("stable", &found.stable), ("burst", &found.burst), ("failure", &found.failure)];
-    for (name, level) in levels {
-        _ = writeln!(lines, "  {name:8} {}", shown(level, found));
-    }
-    let trials = grouped(found.trials.len() as u64);
-    _ = writeln!(lines, "  {trials} trials in {:.0} s", found.seconds);
-    lines
-}
-
-fn shown(level: &Level, found: &Capacity) -> String {
-    if !level.found {
-        return format!("not found; nearest known rate {:.0}/s", level.rate);
-    }
-    let at_least = if found.verdict.is_at_least() { "at least " } else { "" };
-    let high = level.high.map_or("?".into(), |high| format!("{high:.0}"));
-    let window = match level.window_s {
-        window if window > 0.0 => format!(", for {window:.0} s"),
-        _ => String::new(),
-    };
-    format!("{at_least}{:.0}/s ({:.0} to {high}){window}", level.rate, level.low)
 }
 
 fn rate(text: &str) -> Result<f64, String> {
