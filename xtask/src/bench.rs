@@ -3,11 +3,13 @@
 //! It builds the release binary, makes a small generated district and a store of a million
 //! documents, and prints a Markdown table: medians of the rounds, least and greatest. `--small` and
 //! `--large` do one of the two, `--rights` measures lists for callers who may see a part, `--pages`
-//! compares page sizes instead, `--sync-delay MS` adds a time to every sync of the server,
+//! compares page sizes instead, `--lab` what load generators cost (with `k6` and `oha` where they are
+//! on the path), `--sync-delay MS` adds a time to every sync of the server,
 //! `--postgres` does the small one on a PostgreSQL server of its own.
 //! Needs `wrk` and `nginx` (Debian packages `wrk`, `nginx-light`).
 
 mod figures;
+mod generators;
 mod large;
 mod machine;
 mod pages;
@@ -86,6 +88,11 @@ pub fn run(arguments: &[String]) -> Done {
     let mut table = String::from("| what | median | least – greatest |\n|---|---|---|\n");
     if has("--pages") {
         pages::run(&settings, &district, lines(&district)?, &mut table)?;
+        println!("{table}");
+        return Ok(());
+    }
+    if has("--lab") {
+        generators::run(&settings, &mut table)?;
         println!("{table}");
         return Ok(());
     }

@@ -12,8 +12,6 @@ use crate::engine::{
 use crate::host;
 use crate::null::Null;
 use crate::outcome::Outcome;
-use crate::record::Share;
-use crate::run::Interval;
 use crate::stage::{Arrivals, Stage};
 use crate::trial::{Ask, Host, Trial};
 
@@ -100,8 +98,19 @@ pub struct Probe<'a, S: Source> {
     stop: Arc<AtomicBool>,
     tell: &'a mut dyn FnMut(&Event<'_>),
     trials: u64,
-    plan: Vec<(Phase, Stage)>,
-    whole: Option<Observed>,
+    kept: Vec<Kept>,
+    last: Option<Kept>,
+}
+
+/// A trial that a report may show.
+#[derive(Debug)]
+pub struct Kept {
+    /// What it was for.
+    pub phase: Phase,
+    /// What was sent.
+    pub stage: Stage,
+    /// What was seen.
+    pub observed: Observed,
 }
 
 impl<'a, S: Source> Probe<'a, S> {
@@ -115,21 +124,24 @@ impl<'a, S: Source> Probe<'a, S> {
         tell: &'a mut dyn FnMut(&Event<'_>),
     ) -> Self {
         let spin_reference = check.spin_reference;
-        let (trials, plan, whole) = (0, vec![], None);
-        Self { engine, arrivals, seed, spin_reference, stop, tell, trials, plan, whole }
+        let (trials, kept, last) = (0, vec![], None);
+        Self { engine, arrivals, seed, spin_reference, stop, tell, trials, kept, last }
     }
 
-    /// All trials as one run: a stage each, what they were for, and what was seen. Seconds between
-    /// trials are left out.
-    pub fn into_run(self) -> (Vec<(Phase, Stage)>, Option<Observed>) {
-        (self.plan, self.whole)
+    /// The long trials in their order: at the stable level, well below and well above it. If there
+    /// was none, the last of all.
+    pub fn into_kept(self) -> Vec<Kept> {
+        if self.kept.is_empty() { self.last.into_iter().collect() } else { self.kept }
     }
 
-    fn keep(&mut self, phase: Phase, stage: Stage, observed: Observed) {
-        self.plan.push((phase, stage));
-        match &mut self.whole {
-            None => self.whole = Some(observed),
-            Some(whole) => append(whole, observed),
+    fn keep(&mut self, kept: Kept) {
+        match kept.phase {
+            Phase::Confirm | Phase::Check | Phase::Healthy | Phase::Unhealthy => {
+                self.kept.push(kept);
+            }
+            Phase::SelfCheck | Phase::Bracket | Phase::Narrow | Phase::Rest | Phase::Above => {
+                self.last = Some(kept);
+            }
         }
     }
 }
@@ -158,30 +170,14 @@ impl<S: Source> Driver for Probe<'_, S> {
         let spin_share = before.min(after) / self.spin_reference;
         let mut trial = Trial::new(ask, &observed, Host { steal_share, spin_share });
         trial.drain_s = (begun.elapsed().as_secs_f64() - ask.seconds).max(0.0);
-        if let Some(bins) = &mut observed.share.bins {
-            *bins = crate::record::Bins::default();
-        }
-        self.keep(phase, stage, observed);
+        observed.share.bins = None;
+        self.keep(Kept { phase, stage, observed });
         Ok(trial)
     }
 
     fn tell(&mut self, event: &Event<'_>) {
         (self.tell)(event);
     }
-}
-
-/// Puts a run behind another, as if they were one.
-fn append(whole: &mut Observed, next: Observed) {
-    let start = whole.intervals.last().map_or(0.0, |last| last.at_s + 1.0);
-    let later = |interval: Interval| Interval { at_s: interval.at_s + start, ..interval };
-    whole.intervals.extend(next.intervals.into_iter().map(later));
-    let Share { stages, .. } = &next.share;
-    whole.share.stages.extend(stages.iter().cloned());
-    let rest = Share { stages: vec![], ..next.share };
-    whole.share.merge(&rest);
-    whole.cpu += next.cpu;
-    whole.busiest = whole.busiest.max(next.busiest);
-    whole.wall += next.wall;
 }
 
 /// Asks for one path.

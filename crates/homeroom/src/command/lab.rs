@@ -6,6 +6,7 @@ mod echo;
 mod gate;
 mod load;
 mod output;
+mod quick;
 mod ready;
 mod run;
 mod scenario;
@@ -18,6 +19,7 @@ use crate::exit::{Exit, Failure};
 /// The commands of the lab.
 #[derive(Debug, Subcommand)]
 pub enum LabCommand {
+    Quick(quick::QuickArgs),
     Run(run::RunArgs),
     Capacity(capacity::CapacityArgs),
     Compare(compare::CompareArgs),
@@ -28,6 +30,7 @@ pub enum LabCommand {
 /// Runs a command of the lab.
 pub fn run(command: LabCommand) -> Result<Exit, Failure> {
     match command {
+        LabCommand::Quick(args) => quick::run(args),
         LabCommand::Run(args) => run::run(args),
         LabCommand::Capacity(args) => capacity::run(args),
         LabCommand::Compare(args) => compare::run(args),

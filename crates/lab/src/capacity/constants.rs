@@ -179,6 +179,29 @@ impl Default for Constants {
     }
 }
 
+impl Constants {
+    /// For a first look of a minute: short trials, and so a coarse level.
+    pub fn quick() -> Self {
+        Self {
+            budget_s: 60.0,
+            bracket_s: 2.0,
+            narrow_s: 4.0,
+            narrow_s_max: 8.0,
+            width: 0.1,
+            hold_s: 6.0,
+            window_s: 4.0,
+            profile_s: 4.0,
+            check_s: 4.0,
+            rest_after_drain_s: 1.0,
+            rest_s: 1.0,
+            reserve_s: 20.0,
+            reserve_least_s: 10.0,
+            clean_width: 0.2,
+            ..Self::default()
+        }
+    }
+}
+
 impl Default for Voiding {
     fn default() -> Self {
         Self {

@@ -34,7 +34,8 @@ pub struct Options {
     /// Sending threads.
     pub threads: usize,
     /// Local addresses that connections go out from, in turn; empty for the system's choice. One
-    /// address has room for some 28,000 connections to a server.
+    /// address has room for some 28,000 connections to a server; of the loopback, more are taken
+    /// as they are needed.
     pub from: Vec<IpAddr>,
     /// Whether tenths of a second are kept, for trials.
     pub bins: bool,
@@ -113,7 +114,7 @@ impl Shared {
         let number = self.opened.fetch_add(1, Ordering::Relaxed);
         let to = self.addresses[number % self.addresses.len()];
         let from = match self.options.from.as_slice() {
-            [] => None,
+            [] => beyond(to, number),
             addresses => Some(addresses[number % addresses.len()]),
         };
         let tls = self.options.tls.as_ref().zip(self.name.clone()).map(|(config, name)| {
@@ -123,5 +124,33 @@ impl Shared {
             (Arc::new(config), name)
         });
         Transport::open(to, from, tls)
+    }
+}
+
+/// Connections from one address, below the ports that a system usually has for them.
+const PORTS: usize = 20_000;
+/// Addresses of the loopback that are taken in turn.
+const ADDRESSES: usize = 200;
+
+/// An address of the loopback for a connection to it that one address may have no port for.
+fn beyond(to: SocketAddr, number: usize) -> Option<IpAddr> {
+    let turn = number / PORTS % ADDRESSES;
+    let is_local = to.ip().is_loopback() && to.is_ipv4();
+    (is_local && turn > 0).then(|| IpAddr::from([127, 0, 1, u8::try_from(turn).unwrap_or(1)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_to_the_loopback_take_further_addresses_when_ports_run_out() {
+        let local = "127.0.0.1:80".parse().unwrap();
+        let far = "192.0.2.1:80".parse().unwrap();
+
+        assert_eq!(beyond(local, PORTS - 1), None);
+        assert_eq!(beyond(local, PORTS), Some(IpAddr::from([127, 0, 1, 1])));
+        assert_eq!(beyond(local, 2 * PORTS), Some(IpAddr::from([127, 0, 1, 2])));
+        assert_eq!(beyond(far, 10 * PORTS), None);
     }
 }

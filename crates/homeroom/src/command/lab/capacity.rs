@@ -2,10 +2,10 @@
 
 use clap::Args;
 use homeroom_lab::capacity::{Capacity, Constants, Event, Goal, Phase, find};
-use homeroom_lab::probe::{Probe, ProbeError, check_self};
+use homeroom_lab::probe::{Kept, Probe, ProbeError, check_self};
 use homeroom_lab::report::Report;
 use homeroom_lab::run::RunFile;
-use homeroom_lab::stage::Stage;
+use homeroom_lab::stage::Load;
 use serde_json::{Value, json};
 
 use super::load::{SendArgs, TargetArgs};
@@ -60,29 +60,59 @@ pub fn run(args: CapacityArgs) -> Result<Exit, Failure> {
     if let Some(HumanDuration(limit)) = args.p99 {
         constants.goals.stable = Goal::p99(limit.as_secs_f64() * 1e3);
     }
+    search(&constants, &args.to, &args.send, &args.output)?;
+    Ok(Exit::Done)
+}
+
+/// Searches, tells how it goes on, and writes what was found.
+pub fn search(
+    constants: &Constants,
+    to: &TargetArgs,
+    send: &SendArgs,
+    output: &OutputArgs,
+) -> Result<(), Failure> {
     let stop = session::stop_when_told()?;
-    let ready = Ready::new(&args.to, &args.send, true, &stop)?;
+    let ready = Ready::new(to, send, true, &stop)?;
     let mut line = ProgressLine::new();
     line.show(|| Phase::SelfCheck.words().into());
     let threads = ready.facts.settings.threads as usize;
     let check = check_self(threads).map_err(|error| engine_failure(&error))?;
     let seed = ready.facts.seed;
     let mut tell = |event: &Event<'_>| tell(&mut line, event);
-    let mut probe = Probe::new(ready.engine, args.send.arrivals(), seed, &check, stop, &mut tell);
-    let found = find(&constants, check.ceiling(), &mut probe);
-    let (trials, observed) = probe.into_run();
+    let mut probe = Probe::new(ready.engine, send.arrivals(), seed, &check, stop, &mut tell);
+    let found = find(constants, check.ceiling(), &mut probe);
+    let kept = probe.into_kept();
     line.end();
     let found = found.map_err(|error| match error {
         ProbeError::Stopped => Failure::Interrupted("interrupted: there is no result".into()),
         ProbeError::Engine(error) => engine_failure(&error),
     })?;
-    let observed = observed
-        .ok_or_else(|| Failure::Failed("there was no time for a trial: raise --budget".into()))?;
-    let plan: Vec<Stage> = trials.into_iter().map(|(_, stage)| stage).collect();
-    let run = RunFile::new(ready.facts, &plan, ready.program.facts(), &observed);
-    let report = Report { capacity: Some(&found), ..Report::of(&run) };
-    args.output.write(&report, &file(&found, &run), "")?;
-    Ok(Exit::Done)
+    let of = |kept: &Kept| {
+        RunFile::new(ready.facts.clone(), &[kept.stage], ready.program.facts(), &kept.observed)
+    };
+    let no_time = || Failure::Failed("there was no time for a trial: raise --budget".into());
+    let run = of(at_stable(&kept, &found).ok_or_else(no_time)?);
+    let profiles: Vec<(&str, RunFile)> = kept
+        .iter()
+        .filter_map(|trial| match trial.phase {
+            Phase::Healthy => Some(("below the stable level", of(trial))),
+            Phase::Unhealthy => Some(("above the stable level", of(trial))),
+            _ => None,
+        })
+        .collect();
+    let profiles: Vec<(&str, &RunFile)> = profiles.iter().map(|(name, run)| (*name, run)).collect();
+    let report = Report { capacity: Some(&found), profiles: &profiles, ..Report::of(&run) };
+    output.write(&report, &file(&found, &run), "")
+}
+
+/// The trial that shows the stable level best: the last that held that rate, or else the last.
+fn at_stable<'a>(kept: &'a [Kept], found: &Capacity) -> Option<&'a Kept> {
+    let is_at = |kept: &&Kept| {
+        matches!(kept.phase, Phase::Confirm | Phase::Check)
+            && matches!(kept.stage.load, Load::Rate { from, .. }
+                if (from / found.stable.rate - 1.0).abs() < 0.01)
+    };
+    kept.iter().rfind(is_at).or(kept.last())
 }
 
 /// The levels, and what is known of how they were found.

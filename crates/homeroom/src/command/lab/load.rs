@@ -60,6 +60,9 @@ pub struct SendArgs {
     /// Sends requests together that are due within this time, which saves processor time
     #[arg(long, value_name = "TIME", default_value = "0s")]
     slack: HumanDuration,
+    /// Local addresses that connections go out from, in turn: one has room for some 28,000
+    #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
+    from: Vec<std::net::IpAddr>,
     /// Speaks HTTP/2
     #[arg(long)]
     http2: bool,
@@ -181,7 +184,7 @@ impl SendArgs {
             drain: self.timeout.0,
             slack: self.slack.0,
             threads,
-            from: vec![],
+            from: self.from.clone(),
             bins: false,
             tls,
         })

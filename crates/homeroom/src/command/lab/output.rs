@@ -34,6 +34,16 @@ pub struct FiguresArgs {
 }
 
 impl OutputArgs {
+    /// The same, with a page of this name unless another was asked for.
+    pub fn with_page(self, name: &str) -> Self {
+        Self { html: self.html.or_else(|| Some(name.into())), ..self }
+    }
+
+    /// Where the page is written.
+    pub fn page(&self) -> Option<&Path> {
+        self.html.as_deref()
+    }
+
     /// Writes what was asked for, and the summary with what else is to be said.
     pub fn write(
         &self,

@@ -1,0 +1,39 @@
+//! `homeroom lab quick`.
+
+use clap::Args;
+use homeroom_lab::capacity::Constants;
+
+use super::capacity;
+use super::load::{SendArgs, TargetArgs};
+use super::output::OutputArgs;
+use crate::exit::{Exit, Failure};
+
+/// A minute, a number, a file: about how much the target holds.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "It is the search of `homeroom lab capacity` with short trials, so its number is coarse: the
+interval beside it says how coarse. Use `capacity` for one to stand by.
+
+Examples:
+  homeroom lab quick --target http://127.0.0.1:8080/readyz
+  homeroom lab quick --target https://ods.example.org/v7.3 --scenario edfi-day-to-day --key K \\
+      --html before.html"
+)]
+pub struct QuickArgs {
+    #[command(flatten)]
+    to: TargetArgs,
+    #[command(flatten)]
+    send: SendArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Runs the command.
+pub fn run(args: QuickArgs) -> Result<Exit, Failure> {
+    let output = args.output.with_page("lab-quick.html");
+    capacity::search(&Constants::quick(), &args.to, &args.send, &output)?;
+    if let Some(page) = output.page() {
+        eprintln!("report: {}", page.display());
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,205 @@
+//! What load generators cost at a constant rate, side by side: the lab, k6 and oha against nginx.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::figures::Figures;
+use super::server::Nginx;
+use super::{BINARY, Settings, text, write};
+use crate::house::Done;
+
+/// Requests a second; each generator has so many connections.
+const RATE: u32 = 5_000;
+const CONNECTIONS: u32 = 50;
+/// Seconds of a run.
+const SECONDS: u32 = 10;
+
+/// Variables, an id that is carried over, a check.
+const SCENARIO: &str = r#"name = "values"
+[[steps]]
+name = "first"
+path = "/doc.json?n=${serial}&r=${random:1..1000}"
+headers = { "X-Client" = "${client}" }
+take = { id = "header:etag" }
+check = ["header:content-type == application/json"]
+expect = 200
+[[steps]]
+name = "second"
+path = "/doc.json?after=${id}&n=${serial}"
+check = ["header:etag"]
+expect = 200
+"#;
+
+/// Measures every generator that is here in each round, one after the other; the first round is a
+/// rehearsal.
+pub fn run(settings: &Settings, table: &mut String) -> Done {
+    let folder = &settings.folder;
+    let nginx = Nginx::start(folder, r#"{"hello":"world"}"#)?;
+    let url = Nginx::url("/doc.json");
+    let values = folder.join("values.toml");
+    write(&values, SCENARIO)?;
+    let script = folder.join("k6.js");
+    write(&script, &k6_script(&url))?;
+    let mut figures = Figures::default();
+    for round in 0..=settings.rounds {
+        let mut found = vec![
+            lab(folder, "the lab, each request at its moment", &url, &[])?,
+            lab(folder, "the lab, --slack 1ms", &url, &["--slack", "1ms"])?,
+        ];
+        let target = Nginx::url("");
+        for (name, more) in [
+            ("the lab with variables, ids and checks", &[][..]),
+            ("the lab with variables, ids and checks, --slack 1ms", &["--slack", "1ms"][..]),
+        ] {
+            let arguments = [&["--scenario", text(&values)], more].concat();
+            found.push(lab(folder, name, &target, &arguments)?);
+        }
+        found.extend(oha(folder, &url));
+        found.extend(k6(folder, &script));
+        if round == 0 {
+            continue;
+        }
+        for cost in found {
+            let name = cost.name;
+            figures.push(&format!("{name}, requests per CPU-second"), 0, cost.per_cpu_second);
+            figures.push(&format!("{name}, p50 ms"), 3, cost.p50_ms);
+            figures.push(&format!("{name}, p99 ms"), 3, cost.p99_ms);
+            if let Some(lag) = cost.lag_p99_ms {
+                figures.push(&format!("{name}, send lag p99 ms"), 3, lag);
+            }
+        }
+    }
+    drop(nginx);
+    for peer in ["k6", "oha"] {
+        if !is_here(peer) {
+            println!("{peer} is not on the path: its rows are missing.\n");
+        }
+    }
+    figures.write(table);
+    Ok(())
+}
+
+/// What a run cost, and what its generator says of it.
+struct Cost {
+    name: &'static str,
+    per_cpu_second: f64,
+    p50_ms: f64,
+    p99_ms: f64,
+    lag_p99_ms: Option<f64>,
+}
+
+fn lab(folder: &Path, name: &'static str, url: &str, more: &[&str]) -> Result<Cost, String> {
+    let file = folder.join("lab.json");
+    let (rate, connections) = (RATE.to_string(), CONNECTIONS.to_string());
+    let seconds = format!("{SECONDS}s");
+    let mut arguments = vec!["lab", "run", "--target", url, "--rate", &rate];
+    arguments.extend(["--duration", &seconds, "--connections", &connections]);
+    arguments.extend(["--json", text(&file)]);
+    arguments.extend(more);
+    let cpu = cpu_of(BINARY, &arguments)?;
+    let run = read(&file)?;
+    let total = run["requests"]["total"].as_f64().ok_or("the run file has no total")?;
+    if run["requests"]["failed"] != 0 {
+        return Err(format!("{name}: {}", run["outcomes"]));
+    }
+    Ok(Cost {
+        name,
+        per_cpu_second: total / cpu,
+        p50_ms: run["response_ms"]["p50"].as_f64().unwrap_or(f64::NAN),
+        p99_ms: run["response_ms"]["p99"].as_f64().unwrap_or(f64::NAN),
+        lag_p99_ms: run["send_lag_ms"]["p99"].as_f64(),
+    })
+}
+
+fn oha(folder: &Path, url: &str) -> Option<Cost> {
+    let file = folder.join("oha.json");
+    let (rate, connections) = (RATE.to_string(), CONNECTIONS.to_string());
+    let seconds = format!("{SECONDS}s");
+    let arguments = [
+        "-q",
+        &rate,
+        "-z",
+        &seconds,
+        "-c",
+        &connections,
+        "--latency-correction",
+        "--no-tui",
+        "--output-format",
+        "json",
+        "--output",
+        text(&file),
+        url,
+    ];
+    let cpu = cpu_of("oha", &arguments).ok()?;
+    let found = read(&file).ok()?;
+    let ms = |name: &str| found["latencyPercentiles"][name].as_f64().map_or(f64::NAN, |s| s * 1e3);
+    Some(Cost {
+        name: "oha --latency-correction",
+        per_cpu_second: f64::from(RATE * SECONDS) / cpu,
+        p50_ms: ms("p50"),
+        p99_ms: ms("p99"),
+        lag_p99_ms: None,
+    })
+}
+
+fn k6(folder: &Path, script: &Path) -> Option<Cost> {
+    let file = folder.join("k6.json");
+    let export = format!("--summary-export={}", text(&file));
+    let arguments = ["run", "--quiet", "--no-usage-report", &export, text(script)];
+    let cpu = cpu_of("k6", &arguments).ok()?;
+    let found = read(&file).ok()?;
+    let metrics = &found["metrics"];
+    let requests = metrics["http_reqs"]["count"].as_f64()?;
+    let times = &metrics["http_req_duration"];
+    Some(Cost {
+        name: "k6",
+        per_cpu_second: requests / cpu,
+        p50_ms: times["med"].as_f64().unwrap_or(f64::NAN),
+        p99_ms: times["p(99)"].as_f64().unwrap_or(f64::NAN),
+        lag_p99_ms: None,
+    })
+}
+
+fn k6_script(url: &str) -> String {
+    format!(
+        r#"import http from "k6/http";
+export const options = {{
+  summaryTrendStats: ["avg", "med", "p(99)", "max"],
+  scenarios: {{ constant: {{
+    executor: "constant-arrival-rate", rate: {RATE}, timeUnit: "1s", duration: "{SECONDS}s",
+    preAllocatedVUs: {CONNECTIONS}, maxVUs: {CONNECTIONS},
+  }} }},
+}};
+export default function () {{ http.get("{url}"); }}
+"#
+    )
+}
+
+fn is_here(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok()
+}
+
+/// Runs a program and gives its processor time, user and system, with that of its children.
+fn cpu_of(program: &str, arguments: &[&str]) -> Result<f64, String> {
+    let run = Command::new("bash")
+        .args(["-c", "TIMEFORMAT='%U %S'; time \"$@\" >/dev/null 2>/dev/null", "bash", program])
+        .args(arguments)
+        .output()
+        .map_err(|e| e.to_string())?;
+    if !run.status.success() {
+        return Err(format!("{program} failed"));
+    }
+    let times = String::from_utf8_lossy(&run.stderr);
+    let seconds: Vec<f64> = times.split_whitespace().filter_map(|text| text.parse().ok()).collect();
+    match seconds[..] {
+        [user, system] => Ok(user + system),
+        _ => Err(format!("{program}: no times in {times:?}")),
+    }
+}
+
+fn read(file: &Path) -> Result<Value, String> {
+    let text = std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
+    serde_json::from_str(&text).map_err(|e| format!("{}: {e}", file.display()))
+}
