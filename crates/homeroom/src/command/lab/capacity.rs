@@ -77,9 +77,9 @@ pub fn search(
     line.show(|| Phase::SelfCheck.words().into());
     let threads = ready.facts.settings.threads as usize;
     let check = check_self(threads).map_err(|error| engine_failure(&error))?;
-    let seed = ready.facts.seed;
     let mut tell = |event: &Event<'_>| tell(&mut line, event);
-    let mut probe = Probe::new(ready.engine, send.arrivals(), seed, &check, stop, &mut tell);
+    let mut probe =
+        Probe::new(ready.engine, send.arrivals(), ready.facts.seed, &check, stop, &mut tell);
     let found = find(constants, check.ceiling(), &mut probe);
     let kept = probe.into_kept();
     line.end();
