@@ -1,0 +1,197 @@
+use homeroom_model::{format, link, shipped};
+use serde_json::json;
+
+use super::*;
+
+fn model() -> Model {
+    link(&[format::read(shipped("5.2.0").unwrap()).unwrap()]).unwrap()
+}
+
+#[test]
+fn a_definition_says_what_it_asks_for_and_what_may_be_missing() {
+    let model = model();
+    let code = "uri://ed-fi.org/StudentCharacteristicDescriptor#Homeless";
+    for (name, definition, asks, hint) in [
+        (
+            "StudentWithTitleI",
+            json!({"where": {"exists": "studentTitleIPartAProgramAssociations"}}),
+            "a 'Student' with a 'StudentTitleIPartAProgramAssociation'",
+            "You may need to create the corresponding 'StudentTitleIPartAProgramAssociation'.",
+        ),
+        (
+            "StudentWithActiveCohort",
+            json!({"basis": "ed-fi/Student", "where": {"any": [
+                {"exists": "/ed-fi/studentCohortAssociations", "where": {"all": [
+                    {"member": "endDate", "present": false},
+                    {"member": "cohortReference.educationOrganizationId", "in": [1, 2]},
+                ]}},
+                {"exists": "StudentEducationOrganizationAssociation", "where": {
+                    "member": "studentCharacteristics.studentCharacteristicDescriptor",
+                    "in": [code],
+                }},
+            ]}}),
+            "a 'Student' with a 'StudentCohortAssociation' that has (no 'endDate' and \
+             'cohortReference.educationOrganizationId' '1' or '2') or a \
+             'StudentEducationOrganizationAssociation' that has \
+             'studentCharacteristics.studentCharacteristicDescriptor' \
+             'uri://ed-fi.org/StudentCharacteristicDescriptor#Homeless'",
+            "You may need to create the corresponding 'StudentCohortAssociation' or \
+             'StudentEducationOrganizationAssociation'.",
+        ),
+        (
+            "SchoolWithWebSite",
+            json!({"where": {"member": "webSite", "present": true}}),
+            "a 'School' with a 'webSite'",
+            "The 'School' must be changed first, by a key that may.",
+        ),
+    ] {
+        let view = CustomView::read(name, &definition, &model).unwrap();
+
+        assert_eq!(view.asks, asks);
+        assert_eq!(view.hint, hint);
+    }
+}
+
+#[test]
+fn who_refers_from_several_places_is_told_by_the_values_of_the_one_that_is_meant() {
+    let model = model();
+    let same = |name: &str, definition: &Value| -> Vec<(String, String, bool)> {
+        match CustomView::read(name, definition, &model).unwrap().rule {
+            ViewRule::Exists { same, .. } => same,
+            other => panic!("{other:?}"),
+        }
+    };
+    let exists = |name: &str| json!({"where": {"exists": name}});
+    let by = |name: &str, by: &str| json!({"where": {"exists": name, "by": by}});
+
+    assert_eq!(same("SchoolWithSessions", &exists("sessions")), []);
+    assert_eq!(same("StudentWithSchool", &exists("studentSchoolAssociations")), []);
+    let next =
+        same("SchoolWithNextYear", &by("studentSchoolAssociations", "nextYearSchoolReference"));
+    let pair = ("$.nextYearSchoolReference.schoolId".into(), "$.schoolId".into(), false);
+    assert_eq!(next, [pair]);
+}
+
+#[test]
+fn every_fault_is_named_with_its_place_and_what_may_have_been_meant() {
+    let model = model();
+    let rule = |rule: Value| json!({ "where": rule });
+    let deep = (0..9).fold(
+        json!({"member": "firstName", "present": true}),
+        |inner, _| json!({ "all": [inner] }),
+    );
+    let many: Vec<Value> =
+        (0..100).map(|_| json!({"member": "firstName", "present": true})).collect();
+    for (name, definition, expected) in [
+        ("NamespaceBased", rule(json!({})), "name: `NamespaceBased` is a published strategy"),
+        ("Student With X", rule(json!({})), "name: expected up to 200 letters and digits"),
+        ("StudentWith", rule(json!({})), "name: `StudentWith` does not begin with the name"),
+        ("StudnetWithX", rule(json!({})), "StudentWithText; did you mean Student"),
+        (
+            "GradeLevelDescriptorWithX",
+            rule(json!({})),
+            "basis: a descriptor cannot be what a view is of",
+        ),
+        (
+            "StudentWithX",
+            json!({"basis": "Staff", "where": {}}),
+            "basis: the name must begin with `StaffWith`",
+        ),
+        ("StudentWithX", json!({"basis": "Stud"}), "basis: `Stud` is no resource"),
+        (
+            "StudentWithX",
+            json!({"wher": {}}),
+            "definition: `wher` is none of name, basis, where; did you mean where?",
+        ),
+        ("StudentWithX", json!({"wher": {}}), "where: expected an object"),
+        ("StudentWithX", rule(json!([])), "where: expected an object: `all`"),
+        ("StudentWithX", rule(json!({"all": []})), "where.all: expected a list"),
+        (
+            "StudentWithX",
+            rule(json!({"all": [{}], "any": [{}]})),
+            "where: expected one of `all`, `any`, `member`, `exists`",
+        ),
+        (
+            "StudentWithX",
+            rule(json!({"any": [{"member": "fristName", "present": true}]})),
+            "where.any[0].member: `fristName` is no member there ('fristName' of Student); did \
+             you mean firstName",
+        ),
+        (
+            "StudentWithX",
+            rule(json!({"member": "firstName.x", "present": true})),
+            "where.member: `x` is no member there",
+        ),
+        (
+            "StudentWithX",
+            rule(json!({"member": "firstName"})),
+            "where: expected either `in`, a list, or `present`",
+        ),
+        (
+            "StudentWithX",
+            rule(json!({"member": "firstName", "in": []})),
+            "where.in: expected a list of 1 to 200 values",
+        ),
+        (
+            "StudentWithX",
+            rule(json!({"member": "firstName", "in": [1]})),
+            "where.in: expected texts",
+        ),
+        (
+            "StudentWithX",
+            rule(json!({"member": "birthDate", "in": ["01.08.2010"]})),
+            "where.in: expected dates",
+        ),
+        (
+            "StudentWithX",
+            rule(json!({"member": "birthSexDescriptor", "in": ["Female"]})),
+            "where.in: expected descriptors",
+        ),
+        (
+            "StudentWithX",
+            rule(json!({"member": "visas", "in": ["x"]})),
+            "where.in: the member holds no single value",
+        ),
+        (
+            "StudentWithX",
+            rule(json!({"member": "visas.visaDescriptor", "present": false})),
+            "where: what is absent cannot be asked within a list",
+        ),
+        (
+            "StudentWithX",
+            rule(json!({"exists": "studentSchoolAsociations"})),
+            "where.exists: `studentSchoolAsociations` is no resource of the model; did you mean",
+        ),
+        (
+            "StudentWithX",
+            rule(json!({"exists": "sessions"})),
+            "where: a Session does not refer to a Student",
+        ),
+        (
+            "SchoolWithX",
+            rule(json!({"exists": "studentSchoolAssociations"})),
+            "where: a StudentSchoolAssociation refers to a School from several places; say which",
+        ),
+        (
+            "SchoolWithX",
+            rule(json!({"exists": "studentSchoolAssociations", "by": "students"})),
+            "where: `by`: `students` is no reference of StudentSchoolAssociation to a School",
+        ),
+        (
+            "StudentWithX",
+            rule(json!({"exists": "studentSchoolAssociations", "where": {"exists": "schools"}})),
+            "where.where: `exists` cannot stand within `exists`",
+        ),
+        (
+            "EducationOrganizationWithX",
+            rule(json!({"member": "webSite", "present": true})),
+            "where: documents of the kinds of EducationOrganization name their members",
+        ),
+        ("StudentWithX", rule(deep), "more than 100 rules, or 8 in each other"),
+        ("StudentWithX", rule(json!({ "all": many })), "more than 100 rules, or 8"),
+    ] {
+        let faults = CustomView::read(name, &definition, &model).unwrap_err();
+
+        assert!(faults.iter().any(|fault| fault.contains(expected)), "{expected}: {faults:#?}");
+    }
+}
