@@ -11,6 +11,10 @@ use crate::house::{self, Done, cargo};
 use crate::summary::Summary;
 use crate::{fuzz, long, soak};
 
+/// What tests of properties draw their inputs from, but for a long run, which draws anew each time:
+/// a change is judged by what it changes, and inputs that nobody has tried are sought at leisure.
+const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "20261122");
+
 /// Runs the tests, on SQLite and on each PostgreSQL that can be had. Without arguments all of them,
 /// the client suites too; arguments go to `cargo test`.
 ///
@@ -33,6 +37,9 @@ pub fn run_with(arguments: &[String], environment: &[(&str, &str)]) -> Done {
     let servers = (!named).then(|| postgres::Servers::start(&mut summary));
     let urls = servers.as_ref().map_or_else(String::new, postgres::Servers::urls);
     let mut environment = environment.to_vec();
+    if !is_long && std::env::var_os(SEED.0).is_none() {
+        environment.push(SEED);
+    }
     if !urls.is_empty() {
         environment.extend([(postgres::VARIABLE, urls.as_str()), postgres::STRICT]);
     }

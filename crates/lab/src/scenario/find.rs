@@ -88,9 +88,8 @@ impl<'a> Visitor<'a> for Seek<'_, '_, 'a> {
     }
 
     fn visit_seq<S: SeqAccess<'a>>(self, mut items: S) -> Result<(), S::Error> {
-        let wanted: usize = match self.path[0].parse() {
-            Ok(wanted) => wanted,
-            Err(_) => return Err(S::Error::custom("an array has no names")),
+        let Some(wanted) = index(&self.path[0]) else {
+            return Err(S::Error::custom("an array has no names"));
         };
         for _ in 0..wanted {
             if items.next_element::<IgnoredAny>()?.is_none() {
@@ -100,6 +99,12 @@ impl<'a> Visitor<'a> for Seek<'_, '_, 'a> {
         items.next_element_seed(Seek { path: &self.path[1..], found: self.found })?;
         Err(S::Error::custom("it is found"))
     }
+}
+
+/// A place in an array: digits, no sign and no zero before them (RFC 6901 §4).
+fn index(segment: &str) -> Option<usize> {
+    let is_index = segment == "0" || segment.starts_with(|first| matches!(first, '1'..='9'));
+    is_index.then(|| segment.parse().ok()).flatten()
 }
 
 /// Compares a member's name, which needs no copy for that.
@@ -153,6 +158,8 @@ mod tests {
             ("/no", None),
             ("/deep/2", None),
             ("/deep/x", None),
+            ("/deep/00", None),
+            ("/deep/+1", None),
             ("/id/x", None),
             ("/none", None),
         ] {
