@@ -8,6 +8,7 @@ use std::time::Duration;
 use homeroom_access::Access;
 use homeroom_data::metadata::Credentials;
 use homeroom_gateway::{FrontDoor, Limits, Listener, Times};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::SignalKind;
 use tokio::sync::watch;
 
@@ -22,6 +23,16 @@ const ADMIN_DRAIN: Duration = Duration::from_secs(1);
 
 /// Pause between two looks at whether another node has changed keys or claim sets.
 const FOLLOW: Duration = Duration::from_millis(500);
+
+/// Lets the process have as many files as the system allows it: each connection is one, and where
+/// nobody said otherwise a process gets 1,024.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::warn!(limit = limit.current, %error, "the limit of open files stays as it is");
+    }
+}
 
 /// A bound server that does not serve yet.
 pub struct Server {
@@ -58,6 +69,7 @@ impl Server {
         let admin_door =
             FrontDoor::new(admin_routes, Arc::clone(&app.access), admin_metrics, limits)
                 .map_err(|e| Failure::because("building the admin listener", e))?;
+        raise_open_files();
         let main = bind(config.server.listen, "server.listen").await?;
         let admin = bind(config.server.admin_listen, "server.admin_listen").await?;
         let control = config.store.control_socket();

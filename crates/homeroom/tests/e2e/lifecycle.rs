@@ -1,5 +1,6 @@
 //! From the start on an empty folder to the drain.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -45,6 +46,27 @@ fn probes_and_version_answer_on_both_listeners_and_metrics_on_one() {
     assert!(counted, "{}", metrics.text());
     assert_eq!(server.client().get("/metrics").status, 404);
     assert_eq!(server.admin_client().get(STUDENTS).status, 404);
+}
+
+#[test]
+fn more_clients_can_stay_connected_than_files_may_be_open_at_first() {
+    let place = Place::new();
+    let serve =
+        place.command(&["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
+    let mut limited = Command::new("prlimit");
+    limited.arg("--nofile=256:4096").arg(serve.get_program()).args(serve.get_args());
+    for (name, value) in serve.get_envs() {
+        match value {
+            Some(value) => limited.env(name, value),
+            None => limited.env_remove(name),
+        };
+    }
+    let server = Server::of(limited.current_dir(serve.get_current_dir().unwrap()));
+
+    let mut clients: Vec<_> = (0..400).map(|_| server.client()).collect();
+
+    assert!(clients.iter_mut().all(|client| client.get("/livez").status == 200));
+    assert!(clients.iter_mut().all(|client| client.get("/livez").status == 200));
 }
 
 #[test]
