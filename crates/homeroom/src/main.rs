@@ -50,6 +50,13 @@ enum Command {
     Config(command::config::ConfigCommandArgs),
 }
 
+/// Version, and the commit where the build was told it (`HOMEROOM_COMMIT`), as `./demo` does.
+fn version() -> String {
+    let commit = option_env!("HOMEROOM_COMMIT").filter(|commit| !commit.is_empty());
+    let commit = commit.map_or_else(String::new, |commit| format!(" ({commit})"));
+    format!("{}{commit}", env!("CARGO_PKG_VERSION"))
+}
+
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Demo(args) => command::demo::run(args),

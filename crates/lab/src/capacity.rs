@@ -70,12 +70,13 @@ pub trait Driver {
     type Error;
 
     /// Makes a trial against an idle server, and waits until its answers are there or the drain's
-    /// limit is reached. `phase` is for whoever keeps records.
+    /// limit is reached. `phase` is for whoever keeps records. `None` where it was told to stop: the
+    /// search ends with what is known.
     ///
     /// # Errors
     ///
     /// Whatever makes further trials senseless.
-    fn trial(&mut self, phase: Phase, ask: Ask) -> Result<Trial, Self::Error>;
+    fn trial(&mut self, phase: Phase, ask: Ask) -> Result<Option<Trial>, Self::Error>;
 
     /// Is told how the search goes on, for people who wait.
     fn tell(&mut self, event: &Event<'_>) {

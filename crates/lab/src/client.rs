@@ -1,7 +1,10 @@
-//! A small client for what a run needs besides its load: a token, an exporter's text. One request,
-//! one connection, within limits of time and size.
+//! A small client for what a run needs besides its load: a token, an exporter's text, the documents
+//! of a set-up. One request at a time, within limits of time and size.
 
-use std::io::{self, Read, Write};
+mod reply;
+
+use std::fmt::Write as _;
+use std::io::{self, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,12 +13,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 use crate::engine::Target;
-
-/// The longest answer.
-const BYTES_MAX: usize = 16 * 1024 * 1024;
-
-/// The most header lines of an answer.
-const HEADERS_MAX: usize = 128;
+pub use reply::Reply;
 
 /// Whom a request goes to, and how long it may take.
 #[derive(Debug, Clone)]
@@ -28,40 +26,28 @@ pub struct Caller {
     pub timeout: Duration,
 }
 
-/// An answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
-    /// Its status.
-    pub status: u16,
-    /// Its body.
-    pub body: Vec<u8>,
+/// A caller whose connection stays open between its requests.
+pub struct Kept {
+    caller: Caller,
+    open: Option<Line>,
 }
 
 impl Caller {
-    /// Sends a request; `head` are further header lines, each with CR LF.
-    ///
-    /// HTTP/1.0, since then the answer ends with the connection and is in one piece.
+    /// Sends a request on a connection of its own; `head` are further header lines, each with CR LF.
     ///
     /// # Errors
     ///
     /// Why there is no whole answer.
     pub fn send(&self, method: &str, path: &str, head: &str, body: &[u8]) -> io::Result<Reply> {
-        let until = Instant::now() + self.timeout;
-        let mut request = format!(
-            "{method} {path} HTTP/1.0\r\nHost: {}\r\n{head}Content-Length: {}\r\n\r\n",
-            self.target.authority(),
-            body.len(),
-        )
-        .into_bytes();
-        request.extend_from_slice(body);
-        let stream = self.connect(until)?;
-        let Some(tls) = &self.tls else { return exchange(stream, &request) };
-        let name = ServerName::try_from(self.target.name().to_owned()).map_err(io::Error::other)?;
-        let mut config = ClientConfig::clone(tls);
-        // Whatever the run speaks, this is HTTP/1.
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        let session = ClientConnection::new(Arc::new(config), name).map_err(io::Error::other)?;
-        exchange(StreamOwned::new(session, stream), &request)
+        let head = format!("Connection: close\r\n{head}");
+        let request = self.request(method, path, &head, body);
+        let mut line = self.open(Instant::now() + self.timeout)?;
+        line.exchange(&request).map(|(reply, _)| reply)
+    }
+
+    /// A caller that keeps its connection; it connects with its first request.
+    pub fn keep(self) -> Kept {
+        Kept { caller: self, open: None }
     }
 
     /// Connects and sends nothing.
@@ -73,16 +59,78 @@ impl Caller {
         self.connect(Instant::now() + self.timeout).map(|_| ())
     }
 
+    fn request(&self, method: &str, path: &str, head: &str, body: &[u8]) -> Vec<u8> {
+        let authority = self.target.authority();
+        let mut request = format!("{method} {path} HTTP/1.1\r\nHost: {authority}\r\n{head}");
+        if !body.is_empty() || !matches!(method, "GET" | "DELETE") {
+            _ = write!(request, "Content-Length: {}\r\n", body.len());
+        }
+        request += "\r\n";
+        let mut request = request.into_bytes();
+        request.extend_from_slice(body);
+        request
+    }
+
+    fn open(&self, until: Instant) -> io::Result<Line> {
+        let stream = self.connect(until)?;
+        let Some(tls) = &self.tls else { return Ok(Line::Plain(BufReader::new(stream))) };
+        let name = ServerName::try_from(self.target.name().to_owned()).map_err(io::Error::other)?;
+        let mut config = ClientConfig::clone(tls);
+        // Whatever the run speaks, this is HTTP/1.
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let session = ClientConnection::new(Arc::new(config), name).map_err(io::Error::other)?;
+        Ok(Line::Tls(BufReader::new(Box::new(StreamOwned::new(session, stream)))))
+    }
+
     fn connect(&self, until: Instant) -> io::Result<Bounded> {
         let addresses = self.target.resolve().map_err(io::Error::other)?;
         let mut last = io::Error::other("its name has no address");
         for address in addresses {
             match TcpStream::connect_timeout(&address, left(until)?) {
-                Ok(stream) => return Ok(Bounded { stream, until }),
+                Ok(stream) => {
+                    stream.set_nodelay(true)?;
+                    return Ok(Bounded { stream, until });
+                }
                 Err(error) => last = error,
             }
         }
         Err(last)
+    }
+}
+
+impl Kept {
+    /// The caller.
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// Sends a request, a second time where the connection was open and may have been closed
+    /// meanwhile: for requests that may come twice. `head` is as in [`Caller::send`].
+    ///
+    /// # Errors
+    ///
+    /// Why there is no whole answer.
+    pub fn send(&mut self, method: &str, path: &str, head: &str, body: &[u8]) -> io::Result<Reply> {
+        let request = self.caller.request(method, path, head, body);
+        let was_open = self.open.is_some();
+        match self.exchange(&request) {
+            Err(_) if was_open => self.exchange(&request),
+            done => done,
+        }
+    }
+
+    fn exchange(&mut self, request: &[u8]) -> io::Result<Reply> {
+        let until = Instant::now() + self.caller.timeout;
+        let mut line = match self.open.take() {
+            Some(mut line) => {
+                line.socket().until = until;
+                line
+            }
+            None => self.caller.open(until)?,
+        };
+        let (reply, stays_open) = line.exchange(request)?;
+        self.open = stays_open.then_some(line);
+        Ok(reply)
     }
 }
 
@@ -91,11 +139,41 @@ pub fn words(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "it does not answer in time".into(),
         io::ErrorKind::ConnectionRefused => "nothing listens there".into(),
+        io::ErrorKind::UnexpectedEof => "its answer ends in the middle".into(),
         _ => error.to_string(),
     }
 }
 
-/// A connection that is over at a moment, however much comes.
+/// A connection.
+enum Line {
+    Plain(BufReader<Bounded>),
+    Tls(BufReader<Box<StreamOwned<ClientConnection, Bounded>>>),
+}
+
+impl Line {
+    fn socket(&mut self) -> &mut Bounded {
+        match self {
+            Self::Plain(line) => line.get_mut(),
+            Self::Tls(line) => line.get_mut().get_mut(),
+        }
+    }
+
+    /// The answer to a request, and whether the connection can take another.
+    fn exchange(&mut self, request: &[u8]) -> io::Result<(Reply, bool)> {
+        match self {
+            Self::Plain(line) => exchange(line, request),
+            Self::Tls(line) => exchange(line, request),
+        }
+    }
+}
+
+fn exchange<S: Read + Write>(line: &mut BufReader<S>, request: &[u8]) -> io::Result<(Reply, bool)> {
+    line.get_mut().write_all(request)?;
+    line.get_mut().flush()?;
+    reply::read(line)
+}
+
+/// A connection of which each request is over at a moment, however much comes.
 struct Bounded {
     stream: TcpStream,
     until: Instant,
@@ -124,41 +202,6 @@ fn left(until: Instant) -> io::Result<Duration> {
     if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
-fn exchange(mut stream: impl Read + Write, request: &[u8]) -> io::Result<Reply> {
-    stream.write_all(request)?;
-    stream.flush()?;
-    let mut answer = vec![];
-    let mut piece = vec![0; 64 * 1024];
-    loop {
-        match stream.read(&mut piece) {
-            Ok(0) => break,
-            Ok(many) => answer.extend_from_slice(&piece[..many]),
-            // Not every server says good-bye before it closes a connection with TLS.
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
-            Err(error) => return Err(error),
-        }
-        if answer.len() > BYTES_MAX {
-            return Err(io::Error::other(format!("its answer is longer than {BYTES_MAX} bytes")));
-        }
-    }
-    parse(&answer)
-}
-
-fn parse(answer: &[u8]) -> io::Result<Reply> {
-    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
-    let mut head = httparse::Response::new(&mut headers);
-    let Ok(httparse::Status::Complete(at)) = head.parse(answer) else {
-        return Err(io::Error::other("its answer is no HTTP"));
-    };
-    let body = &answer[at..];
-    let length = head.headers.iter().find(|of| of.name.eq_ignore_ascii_case("content-length"));
-    let length = length.and_then(|of| std::str::from_utf8(of.value).ok()?.parse::<usize>().ok());
-    if length.is_some_and(|length| body.len() < length) {
-        return Err(io::Error::other("its answer ends in the middle"));
-    }
-    Ok(Reply { status: head.code.unwrap_or(0), body: body.to_vec() })
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
@@ -166,24 +209,34 @@ mod tests {
 
     use super::*;
 
+    fn caller(listener: &TcpListener) -> Caller {
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let target = Target::parse(&url).unwrap();
+        Caller { target, tls: None, timeout: Duration::from_secs(20) }
+    }
+
+    fn read_request(stream: &mut TcpStream) -> String {
+        let mut request = [0; 1024];
+        let mut many = 0;
+        while !request[..many].ends_with(b"hello") {
+            many += stream.read(&mut request[many..]).unwrap();
+        }
+        String::from_utf8_lossy(&request[..many]).into_owned()
+    }
+
     fn answered(answer: &'static [u8]) -> io::Result<Reply> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
+        let caller = caller(&listener);
         let server = thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
-            let mut request = [0; 1024];
-            let mut many = 0;
-            while !request[..many].ends_with(b"hello") {
-                many += stream.read(&mut request[many..]).unwrap();
-            }
+            let request = read_request(&mut stream);
             stream.write_all(answer).unwrap();
-            String::from_utf8_lossy(&request[..many]).into_owned()
+            request
         });
-        let target = Target::parse(&url).unwrap();
-        let caller = Caller { target, tls: None, timeout: Duration::from_secs(20) };
         let reply = caller.send("POST", "/x?y=z", "A: b\r\n", b"hello");
         let request = server.join().unwrap();
-        assert!(request.starts_with("POST /x?y=z HTTP/1.0\r\nHost: 127.0.0.1:"), "{request}");
+        assert!(request.starts_with("POST /x?y=z HTTP/1.1\r\nHost: 127.0.0.1:"), "{request}");
+        assert!(request.contains("\r\nConnection: close\r\n"), "{request}");
         assert!(request.ends_with("A: b\r\nContent-Length: 5\r\n\r\nhello"), "{request}");
         reply
     }
@@ -193,7 +246,7 @@ mod tests {
         let reply =
             answered(b"HTTP/1.0 201 Created\r\nContent-Type: text/plain\r\n\r\na 1\n").unwrap();
 
-        assert_eq!(reply, Reply { status: 201, body: b"a 1\n".to_vec() });
+        assert_eq!((reply.status, &*reply.body), (201, &b"a 1\n"[..]));
     }
 
     #[test]
@@ -201,6 +254,30 @@ mod tests {
         let short = answered(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf").unwrap_err();
 
         assert_eq!(words(&short), "its answer ends in the middle");
-        assert_eq!(words(&answered(b"hello").unwrap_err()), "its answer is no HTTP");
+        assert_eq!(words(&answered(b"hello\n").unwrap_err()), "its answer is no HTTP");
+    }
+
+    #[test]
+    fn a_kept_connection_serves_again_and_is_renewed_where_it_was_closed() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut kept = caller(&listener).keep();
+        let server = thread::spawn(move || {
+            let mut served = vec![];
+            for requests in [2, 1] {
+                let (mut stream, _) = listener.accept().unwrap();
+                for _ in 0..requests {
+                    read_request(&mut stream);
+                    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na").unwrap();
+                }
+                served.push(requests);
+            }
+            served
+        });
+
+        for _ in 0..3 {
+            assert_eq!(kept.send("POST", "/", "", b"hello").unwrap().body, b"a");
+        }
+
+        assert_eq!(server.join().unwrap(), [2, 1]);
     }
 }

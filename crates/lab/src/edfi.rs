@@ -86,6 +86,8 @@ pub fn prepare(api: &mut dyn Api, file: &EdfiFile, seed: u64) -> Result<Prepared
     let root = api.access().root.clone();
     let mut session = Session::new(api);
     let target = target::read(&mut session)?;
+    let token_path = below(&root, &target.token_path)?.to_owned();
+    below(&root, &target.path("/"))?;
     let selected = selected(&target.shapes, file)?;
     let wanted = with_targets(&target.shapes, &selected);
     let mut setup = SetUp::new(session, &target, &wanted, seed);
@@ -93,22 +95,19 @@ pub fn prepare(api: &mut dyn Api, file: &EdfiFile, seed: u64) -> Result<Prepared
     let mut prepared = Prepared {
         steps: vec![],
         pools: BTreeMap::new(),
-        token_path: below(&root, &target.token_path).to_owned(),
+        token_path,
         report: Report {
             resources: selected.iter().filter(|is| **is).count(),
+            otherwise: otherwise(file),
             ..Report::default()
         },
     };
     for at in (0..selected.len()).filter(|at| selected[*at]) {
         let kind = &target.shapes.kinds[at];
         let known = setup.probe(at, settings::weight(file, &kind.name))?;
-        count(&mut prepared.report, &known);
-        prepared.steps.extend(steps::of(
-            file,
-            kind,
-            below(&root, &target.path(&kind.path)),
-            &known,
-        ));
+        count(&mut prepared.report, file, &known);
+        let path = target.path(&kind.path);
+        prepared.steps.extend(steps::of(file, kind, below(&root, &path)?, &known));
         prepared.pools.extend(steps::pools(kind, &known));
         prepared.report.left_out.extend(known.left_out);
     }
@@ -120,16 +119,38 @@ pub fn prepare(api: &mut dyn Api, file: &EdfiFile, seed: u64) -> Result<Prepared
 }
 
 /// A path without that of the target's address before it.
-fn below<'p>(root: &str, path: &'p str) -> &'p str {
-    path.strip_prefix(root).filter(|rest| rest.starts_with('/')).unwrap_or(path)
+///
+/// # Errors
+///
+/// The path is not below that of the address, with which the run writes every path.
+fn below<'p>(root: &str, path: &'p str) -> Result<&'p str, ApiError> {
+    let rest = path.strip_prefix(root).filter(|rest| rest.starts_with('/'));
+    rest.ok_or_else(|| ApiError::Strange {
+        path: root.into(),
+        why: format!(
+            "leads to {path}, which is not below it: give --target as the API calls itself"
+        ),
+    })
 }
 
-fn count(report: &mut Report, known: &probe::Known) {
+/// What a scenario asks for that cannot be.
+fn otherwise(file: &EdfiFile) -> Vec<String> {
+    let (asked, done) = (file.delete, steps::doomed(file));
+    let sentence = || {
+        let create = file.create;
+        format!(
+            "deleted is what the run has created: delete={done} for create={create}, not {asked}"
+        )
+    };
+    if asked > done { vec![sentence()] } else { vec![] }
+}
+
+fn count(report: &mut Report, file: &EdfiFile, known: &probe::Known) {
     let done = [
         (Operation::Create, known.draft.is_some()),
         (Operation::Read, known.reads_created || !known.readable.is_empty()),
         (Operation::Update, known.update.is_some()),
-        (Operation::Delete, known.deletes),
+        (Operation::Delete, known.deletes && steps::doomed(file) > 0.0),
         (Operation::List, known.lists),
     ];
     for (operation, is_done) in done {

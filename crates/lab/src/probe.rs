@@ -78,17 +78,6 @@ fn total(observed: &Observed) -> u64 {
     observed.share.stages.iter().map(|stage| stage.counts.requests.ok).sum()
 }
 
-/// Why trials end.
-#[derive(Debug, thiserror::Error)]
-pub enum ProbeError {
-    /// The engine cannot go on.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// It was told to stop.
-    #[error("it was told to stop")]
-    Stopped,
-}
-
 /// Makes a search's trials, one after the other, over the same connections.
 pub struct Probe<'a, S: Source> {
     engine: Engine<S>,
@@ -147,9 +136,9 @@ impl<'a, S: Source> Probe<'a, S> {
 }
 
 impl<S: Source> Driver for Probe<'_, S> {
-    type Error = ProbeError;
+    type Error = EngineError;
 
-    fn trial(&mut self, phase: Phase, ask: Ask) -> Result<Trial, ProbeError> {
+    fn trial(&mut self, phase: Phase, ask: Ask) -> Result<Option<Trial>, EngineError> {
         use std::sync::atomic::Ordering::Relaxed;
 
         let begun = Instant::now();
@@ -160,7 +149,7 @@ impl<S: Source> Driver for Probe<'_, S> {
         let seed = self.seed.wrapping_add(self.trials);
         let mut observed = self.engine.run(&[stage], self.arrivals, seed, &mut |_| {})?;
         if self.stop.load(Relaxed) {
-            return Err(ProbeError::Stopped);
+            return Ok(None);
         }
         let steal_share = match (host::Counts::read(), counts) {
             (Some(now), Some(then)) => now.steal_share(&then),
@@ -172,7 +161,7 @@ impl<S: Source> Driver for Probe<'_, S> {
         trial.drain_s = (begun.elapsed().as_secs_f64() - ask.seconds).max(0.0);
         observed.share.bins = None;
         self.keep(Kept { phase, stage, observed });
-        Ok(trial)
+        Ok(Some(trial))
     }
 
     fn tell(&mut self, event: &Event<'_>) {

@@ -5,6 +5,7 @@
 
 mod chart;
 mod levels;
+mod live;
 mod markup;
 mod others;
 mod page;
@@ -16,6 +17,7 @@ mod thin;
 mod verdict;
 mod words;
 
+pub use live::Board;
 pub use others::{comparison, gate};
 pub use page::html;
 pub use published::{SAMPLES_COLUMNS, samples, transactional};

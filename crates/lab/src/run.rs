@@ -17,22 +17,9 @@ pub const FORMAT: u32 = 1;
 pub struct RunFile {
     /// The form: [`FORMAT`].
     pub format: u32,
-    /// Version and commit of the generator.
-    pub generator_version: String,
-    /// The scenario's name.
-    pub scenario: String,
-    /// The target's origin.
-    pub target: String,
-    /// The command line that repeats it, without secrets.
-    pub command: Vec<String>,
-    /// When it began (RFC 3339, UTC).
-    pub started: String,
-    /// What random choices follow from.
-    pub seed: u64,
-    /// How it was sent.
-    pub settings: Settings,
-    /// Where the generator ran.
-    pub machine: Machine,
+    /// What was known before it began; its members stand beside the others in the file.
+    #[serde(flatten)]
+    pub facts: Facts,
     /// What was asked for, in order.
     pub plan: Vec<Stage>,
     /// All requests of all stages.
@@ -64,7 +51,7 @@ pub struct RunFile {
 }
 
 /// What is known of a run before it begins.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// Version and commit of the generator.
     pub generator_version: String,
@@ -103,14 +90,7 @@ impl RunFile {
         let requests = all.counts.requests;
         Self {
             format: FORMAT,
-            generator_version: facts.generator_version,
-            scenario: facts.scenario,
-            target: facts.target,
-            command: facts.command,
-            started: facts.started,
-            seed: facts.seed,
-            settings: facts.settings,
-            machine: facts.machine,
+            facts,
             plan: plan.to_vec(),
             requests,
             response_ms: latency(&all.response),
@@ -165,6 +145,9 @@ fn step_result(facts: &StepFacts, (counts, response): &(Counts, Times)) -> StepR
         requests: counts.requests,
         outcomes: counts.outcomes(),
         response_ms: latency(response),
+        skipped: 0,
+        untaken: 0,
+        is_used_up: false,
     }
 }
 
@@ -305,6 +288,22 @@ pub struct StepResult {
     pub outcomes: Outcomes,
     /// From the intended moment.
     pub response_ms: Latency,
+    /// How often it was its turn and it could not be done, as a value, an entry of a pool or a
+    /// further combination was missing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub skipped: u64,
+    /// Right answers in which a value to be taken or kept was missing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub untaken: u64,
+    /// Whether it had no further combination before the end: then it was not done any more, and the
+    /// mixture was another.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_used_up: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A process or an exporter that was watched.

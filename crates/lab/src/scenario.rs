@@ -21,7 +21,7 @@ mod template;
 pub use calendar::write_moment;
 pub use error::Error;
 pub use file::{EdfiFile, Expect, Keep, Pick, ScenarioFile, StepFile};
-pub use program::{Program, Setup, StepTrouble};
+pub use program::{Program, Setup};
 pub use shipped::{SHIPPED, Shipped};
 pub use source::{Client, ScenarioSource, Share};
 

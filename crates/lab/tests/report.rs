@@ -138,6 +138,21 @@ fn a_run_of_two_days_over_350_resources_gives_a_page_that_browsers_like() {
 }
 
 #[test]
+fn steps_that_could_not_be_done_stand_below_their_table() {
+    let mut run = made_up::stages();
+    (run.steps[0].skipped, run.steps[2].skipped, run.steps[1].untaken) = (3, 1_200, 7);
+    run.steps[3].is_used_up = true;
+
+    let page = html(&Report::of(&run));
+
+    assert!(page.contains("PUT students × 1,200, POST students × 3: as a value"), "{page}");
+    assert!(page.contains("GET students × 7: right answers without"), "{page}");
+    assert!(page.contains("as every combination of its values was used"), "{page}");
+    let none = html(&Report::of(&made_up::stages()));
+    assert!(!none.contains("right answers without"));
+}
+
+#[test]
 fn a_spreadsheet_and_a_terminal_take_hostile_names_for_text() {
     let run = made_up::hostile();
 

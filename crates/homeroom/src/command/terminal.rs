@@ -43,6 +43,54 @@ impl ProgressLine {
     }
 }
 
+/// Lines on stderr that change in place.
+pub struct Canvas {
+    drawn: usize,
+}
+
+impl Canvas {
+    /// A canvas, where stderr is a terminal that can move its cursor and has room for so many lines.
+    pub fn new(lines: usize) -> Option<Self> {
+        let is_dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
+        let rows = size().map_or(0, |(rows, _)| rows);
+        (std::io::stderr().is_terminal() && !is_dumb && rows > lines).then_some(Self { drawn: 0 })
+    }
+
+    /// How many characters a line may have.
+    pub fn width() -> usize {
+        size().map_or(80, |(_, columns)| columns)
+    }
+
+    /// Draws lines over those that were drawn before; no line is longer than [`Self::width`].
+    pub fn draw(&mut self, lines: &[String]) {
+        let mut text = self.back();
+        for line in lines {
+            text.push_str(line);
+            text.push_str("\u{1b}[K\n");
+        }
+        self.drawn = lines.len();
+        let mut stderr = std::io::stderr().lock();
+        _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+    }
+
+    /// Takes the lines away.
+    pub fn end(&mut self) {
+        let text = self.back() + "\u{1b}[J";
+        self.drawn = 0;
+        _ = std::io::stderr().write_all(text.as_bytes());
+    }
+
+    fn back(&self) -> String {
+        if self.drawn > 0 { format!("\r\u{1b}[{}A", self.drawn) } else { String::new() }
+    }
+}
+
+/// Rows and columns of the terminal at stderr.
+fn size() -> Option<(usize, usize)> {
+    let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok()?;
+    Some((size.ws_row.into(), size.ws_col.into())).filter(|(_, columns)| *columns > 0)
+}
+
 /// Whole documents a second.
 #[expect(
     clippy::cast_precision_loss,

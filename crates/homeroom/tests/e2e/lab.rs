@@ -8,13 +8,14 @@ use serde_json::Value;
 use crate::support::{Client, Place, Ran, Server, eventually};
 
 /// A running `homeroom lab echo`; it is killed when the value goes.
-struct Echo {
+pub struct Echo {
     child: Child,
-    url: String,
+    /// Where it is.
+    pub url: String,
 }
 
 impl Echo {
-    fn start(place: &Place, arguments: &[&str]) -> Self {
+    pub fn start(place: &Place, arguments: &[&str]) -> Self {
         let arguments = [&["lab", "echo", "--listen", "127.0.0.1:0"], arguments].concat();
         let mut child = place.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -36,7 +37,7 @@ impl Drop for Echo {
     }
 }
 
-fn read_json(place: &Place, name: &str) -> Value {
+pub fn read_json(place: &Place, name: &str) -> Value {
     serde_json::from_slice(&std::fs::read(place.path(name)).unwrap()).unwrap()
 }
 
@@ -348,4 +349,29 @@ fn a_scenario_over_an_ed_fi_api_is_made_for_the_target() {
     let run = read_json(&place, "run.json");
     assert_eq!(run["requests"]["ok"], 100, "{} {}", run["outcomes"], ran.stderr);
     assert!(ran.stderr.contains("of 2 resources"), "{ran:?}");
+}
+
+#[test]
+fn a_terminal_shows_a_run_while_it_goes_on() {
+    let place = Place::new();
+    let echo = Echo::start(&place, &[]);
+    let program = env!("CARGO_BIN_EXE_homeroom");
+    // A terminal of its own, of a size that is known.
+    let line = format!(
+        "stty rows 30 cols 72; {program} lab run --target {} --rate 50 --duration 3s --seed 1",
+        echo.url
+    );
+    let ran = Command::new("script")
+        .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+        .env("TERM", "xterm")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&ran.stdout);
+
+    assert!(ran.status.success(), "{shown}");
+    assert!(shown.contains("of 0:03, stage 1 of 1: 50/s 3s"), "{shown}");
+    assert!(shown.contains("right/s           50"), "{shown}");
+    // The board is drawn over itself, and taken away for the summary.
+    assert!(shown.contains("\u{1b}[8A") && shown.contains("\u{1b}[J"), "{shown}");
 }

@@ -2,9 +2,11 @@
 //! changed, deleted and listed as the key may, and no answer is another than expected.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use homeroom_lab::client::Caller;
 use homeroom_lab::edfi::{self, Api, Ask, Operation, Prepared};
-use homeroom_lab::engine::{Answer, Request, Source};
+use homeroom_lab::engine::{Answer, Request, Source, Target};
 use homeroom_lab::outcome::Outcome;
 use homeroom_lab::scenario::{
     EdfiFile, Program, ScenarioFile, ScenarioSource, Setup, Share, Shipped,
@@ -12,6 +14,9 @@ use homeroom_lab::scenario::{
 use httparse::Header;
 
 use crate::support::{Place, Server};
+
+/// The greatest with which a run over an Ed-Fi API begins.
+const FIRST_SERIAL: u64 = 999_001;
 
 /// How often every step is done.
 const ROUNDS: usize = 2;
@@ -35,7 +40,9 @@ struct Run {
 
 /// Sets up a scenario and does every step in order, some rounds of it.
 fn run(server: &Server, (key, secret): &(String, String), file: &EdfiFile) -> Run {
-    let mut client = edfi::Client::new(&format!("http://{}", server.api), key, secret).unwrap();
+    let target = Target::parse(&format!("http://{}", server.api)).unwrap();
+    let caller = Caller { target, tls: None, timeout: Duration::from_mins(1) };
+    let mut client = edfi::Client::new(caller, key, secret, Arc::default());
     let prepared = edfi::prepare(&mut client, file, 1).unwrap();
     let mut steps = prepared.steps.clone();
     for step in &mut steps {
@@ -44,7 +51,7 @@ fn run(server: &Server, (key, secret): &(String, String), file: &EdfiFile) -> Ru
     let pools = prepared.pools.clone();
     let file = ScenarioFile { name: "every".into(), steps, pools, ..ScenarioFile::default() };
     let program = Arc::new(Program::compile(&file, &Setup::default()).unwrap());
-    let share = Share { thread: 0, threads: 1, seed: 1, first_serial: 1 };
+    let share = Share { thread: 0, threads: 1, seed: 1, first_serial: FIRST_SERIAL };
     let mut source = ScenarioSource::new(&program, share);
     let mut modelled = source.client(0);
     let authorization = token(&mut client, &prepared.token_path, (key.as_str(), secret.as_str()));

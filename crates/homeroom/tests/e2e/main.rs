@@ -9,6 +9,7 @@ mod durability;
 mod help;
 mod lab;
 mod lab_edfi;
+mod lab_target;
 mod lifecycle;
 mod log_file;
 mod logs;

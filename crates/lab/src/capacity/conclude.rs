@@ -25,6 +25,9 @@ const LITTLE_SHARE: f64 = 0.5;
 pub fn conclude<D: Driver>(search: Search<'_, D>, above: &Above) -> Capacity {
     let by = search.constants;
     let mut reasons = vec![];
+    if search.is_stopped {
+        reasons.push("it was told to stop before it was through".into());
+    }
     let stable = level(&search, above.stable);
     let verdict = verdict(&search, above, stable, &mut reasons);
     let knee = knee_of(&search.trials);
@@ -117,6 +120,9 @@ fn verdict<D: Driver>(
         reasons.push(format!("so the server holds at least {:.0}/s", stable.rate));
         return Verdict::GeneratorLimited;
     }
+    if above.stable == Stable::Nothing && search.is_stopped {
+        return Verdict::OutOfTime;
+    }
     if above.stable == Stable::Nothing {
         let least = search.known.iter().map(|known| known.rate).fold(f64::INFINITY, f64::min);
         if least > by.rate_min * 1.001 {
@@ -163,6 +169,9 @@ fn verdict<D: Driver>(
             ),
             None => format!("the time was over: stable is at least {:.0}/s", stable.low),
         });
+        return Verdict::OutOfTime;
+    }
+    if search.is_stopped {
         return Verdict::OutOfTime;
     }
     if wide {

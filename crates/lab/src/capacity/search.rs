@@ -32,6 +32,8 @@ pub struct Search<'a, D> {
     pub reasons: Vec<String>,
     /// Whether holds of some rate have passed.
     pub is_confirmed: bool,
+    /// Whether the driver was told to stop.
+    pub is_stopped: bool,
 }
 
 /// What was settled about a rate.
@@ -59,11 +61,15 @@ impl<'a, D: Driver> Search<'a, D> {
             known: vec![],
             reasons: vec![],
             is_confirmed: false,
+            is_stopped: false,
         }
     }
 
     /// Seconds that a phase may still take.
     pub fn left_s(&self, phase: Phase) -> f64 {
+        if self.is_stopped {
+            return 0.0;
+        }
         let by = self.constants;
         let profiles = 2.0 * by.profile_s / 3.0 + by.check_s + 2.0 * DRAIN_S;
         let kept = match phase {
@@ -90,7 +96,7 @@ impl<'a, D: Driver> Search<'a, D> {
         if seconds > self.left_s(phase) {
             return Ok(None);
         }
-        let (tried, figures) = self.make(phase, rate, seconds)?;
+        let Some((tried, figures)) = self.make(phase, rate, seconds)? else { return Ok(None) };
         if tried.drain_s >= self.constants.rest_after_drain_s {
             self.rest(rate)?;
         }
@@ -106,7 +112,7 @@ impl<'a, D: Driver> Search<'a, D> {
                 break;
             }
             let rate = (after * by.rest).max(by.rate_min);
-            let (tried, _) = self.make(Phase::Rest, rate, by.rest_s)?;
+            let Some((tried, _)) = self.make(Phase::Rest, rate, by.rest_s)? else { break };
             if tried.percentiles_ms[3] < calm_ms {
                 return Ok(());
             }
@@ -120,10 +126,13 @@ impl<'a, D: Driver> Search<'a, D> {
         phase: Phase,
         rate: f64,
         seconds: f64,
-    ) -> Result<(Tried, Figures), D::Error> {
+    ) -> Result<Option<(Tried, Figures)>, D::Error> {
         let ask = Ask { rate, seconds };
         self.driver.tell(&Event::Trying { phase, ask, spent_s: self.spent_s });
-        let trial = self.driver.trial(phase, ask)?;
+        let Some(trial) = self.driver.trial(phase, ask)? else {
+            self.is_stopped = true;
+            return Ok(None);
+        };
         let took = trial.seconds + trial.drain_s;
         self.spent_s += took;
         *self.phases.entry(phase).or_default() += took;
@@ -133,7 +142,7 @@ impl<'a, D: Driver> Search<'a, D> {
         let tried = tried(phase, rate, &trial, &figures, (verdict, why));
         self.driver.tell(&Event::Tried(&tried));
         self.trials.push(tried.clone());
-        Ok((tried, figures))
+        Ok(Some((tried, figures)))
     }
 
     /// Makes a trial, again while it is void and tries are left; `None` if there is no time left.

@@ -243,3 +243,21 @@ fn the_same_trials_give_the_same_file_and_it_can_be_read_back() {
     assert!(read["phases"]["narrow"].is_number() && read["constants"]["goals"].is_object());
     serde_json::from_str::<Capacity>(&text).unwrap();
 }
+
+#[test]
+fn a_search_that_is_told_to_stop_says_what_it_knows() {
+    let whole = searched(&World::quiet(400.0), 1, &Constants::default());
+    let most = u32::try_from(whole.trials.len()).unwrap();
+
+    for trials in [0, 1, most / 2, most - 1] {
+        let mut driver = Simulated::new(World::quiet(400.0), 1);
+        driver.stops_after = Some(trials);
+        let Ok(found) =
+            find(&Constants::default(), Ceiling { rate: None, seconds: 0.0 }, &mut driver);
+
+        assert_eq!(found.trials.len(), trials as usize);
+        assert_eq!(found.verdict, Verdict::OutOfTime, "after {trials}");
+        assert!(found.stable.rate <= whole.stable.high.unwrap(), "after {trials}");
+        assert!(found.reasons.iter().any(|why| why.contains("told to stop")), "{found:?}");
+    }
+}

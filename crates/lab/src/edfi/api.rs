@@ -6,6 +6,8 @@ use std::time::Duration;
 use serde_json::Value;
 use thiserror::Error;
 
+pub use crate::client::Reply;
+
 /// How often an answer that asks for patience is asked again.
 const TRIES_MAX: u32 = 5;
 /// Longest wait before that.
@@ -61,30 +63,9 @@ pub struct Ask<'a> {
     pub body: &'a [u8],
 }
 
-/// An answer.
-#[derive(Debug, Clone, Default)]
-pub struct Reply {
-    /// Its status.
-    pub status: u16,
-    /// The header `Location`, if there is one.
-    pub location: Option<String>,
-    /// The header `Retry-After` in seconds, if there is one.
-    pub retry_after_s: Option<u64>,
-    /// Its body.
-    pub body: Vec<u8>,
-}
-
 /// Why the target could not be asked.
 #[derive(Debug, Error)]
 pub enum ApiError {
-    /// The address is none.
-    #[error("{url} is no address such as https://ods.example.org/v7.3: {why}")]
-    Address {
-        /// What was given.
-        url: String,
-        /// What is wrong with it.
-        why: String,
-    },
     /// No whole answer came.
     #[error("no answer to {method} {path}: {why}")]
     Unanswered {
@@ -95,6 +76,9 @@ pub enum ApiError {
         /// Why.
         why: String,
     },
+    /// The set-up was told to stop.
+    #[error("told to stop")]
+    Stopped,
     /// An answer that ends the set-up.
     #[error("{method} {path} was answered {status}: {shown}")]
     Refused {

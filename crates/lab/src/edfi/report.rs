@@ -57,6 +57,8 @@ pub struct Report {
     pub left_out: Vec<LeftOut>,
     /// How many requests the set-up sent.
     pub requests: u64,
+    /// What the run does otherwise than was asked, a sentence each.
+    pub otherwise: Vec<String>,
 }
 
 impl fmt::Display for Report {
@@ -67,6 +69,9 @@ impl fmt::Display for Report {
             write!(f, "{} {count} {}", if at == 0 { "" } else { "," }, operation.name())?;
         }
         writeln!(f, "; {} requests to set it up", self.requests)?;
+        for sentence in &self.otherwise {
+            writeln!(f, "{sentence}")?;
+        }
         // One reason is told once, with all that it keeps away.
         let mut reasons: BTreeMap<(Operation, String), Vec<&str>> = BTreeMap::new();
         for LeftOut { resource, operation, why } in &self.left_out {
@@ -96,11 +101,13 @@ mod tests {
             done: BTreeMap::from([("create", 1), ("read", 3)]),
             left_out: vec![out("schools"), out("staffs")],
             requests: 9,
+            otherwise: vec!["nothing is deleted".into()],
         };
 
         assert_eq!(
             report.to_string(),
             "of 3 resources: 1 create, 3 read, 0 update, 0 delete, 0 list; 9 requests to set it up\n\
+             nothing is deleted\n\
              left out: create of schools, staffs: 403 no …\n"
         );
     }

@@ -19,8 +19,16 @@ const KEPT_MIN: f64 = 0.2;
 /// The steps of a resource.
 pub fn of(file: &EdfiFile, kind: &Kind, path: &str, known: &Known) -> Vec<StepFile> {
     let made = Making { file, kind, path, known };
-    let steps = [made.creates(), made.read(), made.update(), made.delete(), made.list()];
-    steps.into_iter().flatten().collect()
+    let creates = made.creates();
+    let delete =
+        if creates.iter().any(|step| made.fills_doomed(step)) { made.delete() } else { vec![] };
+    [creates, made.read(), made.update(), delete, made.list()].concat()
+}
+
+/// The share of creates whose documents will be deleted: as many as deletes, while enough are left
+/// to be read.
+pub fn doomed(file: &EdfiFile) -> f64 {
+    file.delete.min(file.create * (1.0 - KEPT_MIN))
 }
 
 /// The pools of a resource and what stands in them beforehand.
@@ -72,8 +80,7 @@ impl Making<'_> {
     fn creates(&self) -> Vec<StepFile> {
         let Some(draft) = &self.known.draft else { return vec![] };
         let share = self.file.create;
-        let doomed =
-            if self.known.deletes { self.file.delete.min(share * (1.0 - KEPT_MIN)) } else { 0.0 };
+        let doomed = if self.known.deletes { doomed(self.file) } else { 0.0 };
         let mut keep = BTreeMap::from([("id".to_owned(), "${id}".to_owned())]);
         for place in blank::places(&draft.body) {
             keep.insert(variable(&place), given(&place));
@@ -88,11 +95,15 @@ impl Making<'_> {
             if number > 0 {
                 step.name.push_str(" to delete");
             }
-            Some(step)
+            step.each.values().all(|values| !values.is_empty()).then_some(step)
         };
         let kept = create(share - doomed, self.kind.name.clone(), 0);
         let doomed = create(doomed, doomed_pool(self.kind), 1);
         kept.into_iter().chain(doomed).collect()
+    }
+
+    fn fills_doomed(&self, step: &StepFile) -> bool {
+        step.keep.as_ref().is_some_and(|keep| keep.pool == doomed_pool(self.kind))
     }
 
     fn read(&self) -> Vec<StepFile> {
@@ -132,9 +143,6 @@ impl Making<'_> {
     }
 
     fn delete(&self) -> Vec<StepFile> {
-        if !self.known.deletes {
-            return vec![];
-        }
         let step = self.step(Operation::Delete, "DELETE", self.by_id(), self.file.delete);
         let delete = |mut step: StepFile| {
             step.from = Some(Pick { pool: doomed_pool(self.kind), remove: true });

@@ -11,7 +11,7 @@ use super::report::Operation;
 use super::shape::{Form, Kind, Property, Reference, Shapes};
 use super::values::Values;
 use super::{EdfiError, Prepared, openapi, prepare};
-use crate::scenario::EdfiFile;
+use crate::scenario::{EdfiFile, Program, ScenarioFile, Setup};
 use description::{description, small_standard, swagger};
 use memory::Memory;
 
@@ -311,6 +311,38 @@ fn a_resource_that_is_none_of_the_targets_is_told() {
     let found = prepare(&mut Memory::new(small_standard()), &file, 1);
 
     assert!(matches!(found, Err(EdfiError::NoSuchResource { name }) if name == "skools"));
+}
+
+#[test]
+fn any_mixture_gives_steps_that_can_be_done() {
+    for (create, read, delete) in
+        [(0.0, 30.0, 10.0), (10.0, 0.0, 30.0), (0.0, 30.0, 0.0), (10.0, 0.0, 0.0), (1.0, 1.0, 1.0)]
+    {
+        let file = EdfiFile { create, read, delete, ..file() };
+
+        let prepared = prepare(&mut Memory::new(small_standard()), &file, 1).unwrap();
+
+        let names: Vec<String> = prepared.steps.iter().map(|step| step.name.clone()).collect();
+        let (steps, pools) = (prepared.steps, prepared.pools);
+        let scenario = ScenarioFile { name: "x".into(), steps, pools, ..ScenarioFile::default() };
+        let compiled = Program::compile(&scenario, &Setup::default()).map(|_| ());
+        assert_eq!(compiled.map_err(|error| error.to_string()), Ok(()), "{create} {delete}");
+        let deletes = names.iter().filter(|name| name.starts_with("delete ")).count();
+        assert_eq!(deletes > 0, create > 0.0 && delete > 0.0, "{names:?}");
+        assert_eq!(prepared.report.done["delete"], deletes);
+        let is_told = prepared.report.to_string().contains("deleted is what the run has created");
+        assert_eq!(is_told, delete > create * 0.8, "{}", prepared.report);
+    }
+}
+
+#[test]
+fn what_the_description_calls_itself_must_be_below_the_address() {
+    let mut memory = Memory::new(small_standard());
+    memory.move_to("/elsewhere");
+
+    let found = prepare(&mut memory, &file(), 1).unwrap_err().to_string();
+
+    assert!(found.contains("/elsewhere") && found.contains("/oauth/token"), "{found}");
 }
 
 #[test]

@@ -158,7 +158,8 @@ impl Values {
         2 * 10_i64.pow(digits) + mark * 10_i64.pow(of_count) + self.count
     }
 
-    /// What stands in the place of a serial number in documents before the run: no run comes so far.
+    /// What stands in the place of a serial number in documents before the run. A run draws some
+    /// millions less, and has no more digits until it has drawn ten.
     pub fn serial(&mut self) -> String {
         self.count += 1;
         (9_000_000 + self.count).to_string()

@@ -30,7 +30,7 @@ pub fn html(report: &Report) -> String {
             m.element("main", &[("id", "main")], |m| sections(m, report, &verdict));
             m.element("footer", &[], |m| {
                 m.text("Made by homeroom lab ");
-                m.outside(&words::name(&report.run.generator_version));
+                m.outside(&words::name(&report.run.facts.generator_version));
                 m.text(
                     ". Response times count from the moment at which a request was due, so a \
                         server that stalls cannot hide it.",
@@ -48,7 +48,7 @@ fn head(page: &mut Markup, report: &Report, headline: &str) {
     page.void("meta", &policy);
     page.void("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")]);
     page.void("meta", &[("name", "color-scheme"), ("content", "light dark")]);
-    page.leaf("title", &[], &format!("{headline} – {}", words::name(&report.run.scenario)));
+    page.leaf("title", &[], &format!("{headline} – {}", words::name(&report.run.facts.scenario)));
     page.element("style", &[], |m| m.ours(include_str!("page/style.css")));
 }
 

@@ -43,14 +43,14 @@ pub fn summary(report: &Report, paint: Paint) -> String {
     };
     row(
         "scenario",
-        &format!("{} against {}", words::name(&run.scenario), words::name(&run.target)),
+        &format!("{} against {}", words::name(&run.facts.scenario), words::name(&run.facts.target)),
     );
     if let Some(capacity) = report.capacity {
         searched(&mut row, capacity, paint);
     } else {
         ran(&mut row, run, &verdict, paint);
     }
-    row("seed", &run.seed.to_string());
+    row("seed", &run.facts.seed.to_string());
     out
 }
 

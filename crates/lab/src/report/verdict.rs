@@ -228,7 +228,7 @@ fn judge_host(run: &RunFile) -> Finding {
 
 fn judge_connections(run: &RunFile) -> Finding {
     let late = share(run.requests.late, run.requests.total);
-    let connections = words::some(run.settings.connections.into(), "connection");
+    let connections = words::some(run.facts.settings.connections.into(), "connection");
     let good = late < LATE_SHARE_NOTED;
     let says = if good { "Enough" } else { "All were waiting at times" };
     let because = if run.requests.late == 0 {

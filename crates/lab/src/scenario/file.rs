@@ -22,7 +22,8 @@ use serde::{Deserialize, Serialize};
 ///
 /// A value stays one value: what an answer or a pool gave is percent-encoded in a path (but for
 /// unreserved characters and `/`), is escaped within the quotes of a JSON body, and loses its line
-/// ends in a header. At the very beginning of a path it is a path of its own, with its query.
+/// ends in a header. At the very beginning of a path it is a path of its own, with its query, be it
+/// written with the target's path or without.
 /// Variables of the file are part of its text, as they are.
 ///
 /// A step that names what an earlier answer should have given and did not is skipped, and counted.
@@ -40,8 +41,8 @@ pub struct ScenarioFile {
     /// The steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepFile>,
-    /// What stands in pools before the run begins: rows of values by variable. The rows of a pool
-    /// are shared out among the sending threads, never copied.
+    /// What stands in pools before the run begins: rows of values by variable. Where a step takes
+    /// rows away, they are shared out among the sending threads, never copied.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub pools: BTreeMap<String, Vec<BTreeMap<String, String>>>,
     /// Instead of steps: they are made from the target's own API description.

@@ -2,7 +2,7 @@
 
 mod compile;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::pool::Entry;
@@ -10,6 +10,7 @@ use super::statuses::Statuses;
 use super::take::{Check, Take};
 use super::template::Template;
 use crate::engine::StepFacts;
+use crate::run::RunFile;
 
 pub use compile::Setup;
 
@@ -25,6 +26,8 @@ pub struct Program {
     pub(super) pools: Vec<PoolFacts>,
     /// Relative frequencies; without, steps are done in order.
     pub(super) weights: Option<Vec<f64>>,
+    /// The target's path, which whole paths out of answers begin with.
+    pub(super) prefix: String,
     /// A step that can always be done.
     pub(super) always: usize,
     pub(super) tallies: Vec<Tally>,
@@ -33,6 +36,10 @@ pub struct Program {
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) path: Template,
+    /// Whether some text of it names the serial number.
+    pub(super) has_serial: bool,
+    /// Whether the path begins with a value that is one of its own.
+    pub(super) has_whole_path: bool,
     pub(super) headers: Template,
     pub(super) body: Template,
     pub(super) auth: bool,
@@ -74,8 +81,17 @@ pub(super) struct PoolFacts {
     pub(super) variables: Vec<u16>,
     /// The steps that need an entry.
     pub(super) steps: Vec<usize>,
-    /// What it has from the start, all threads' shares.
+    /// Whether some step takes entries away.
+    pub(super) is_used_up: bool,
+    /// What it has from the start, for all threads.
     pub(super) entries: Vec<Entry>,
+}
+
+impl PoolFacts {
+    /// Whether each thread has an entry at any time.
+    pub(super) fn is_never_empty(&self) -> bool {
+        !self.entries.is_empty() && !self.is_used_up
+    }
 }
 
 /// What all threads count together.
@@ -83,6 +99,15 @@ pub(super) struct PoolFacts {
 pub(super) struct Tally {
     skipped: AtomicU64,
     untaken: AtomicU64,
+    is_used_up: AtomicBool,
+}
+
+/// What went wrong with a step besides its answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Trouble {
+    pub(super) skipped: u64,
+    pub(super) untaken: u64,
+    pub(super) is_used_up: bool,
 }
 
 impl Tally {
@@ -93,18 +118,11 @@ impl Tally {
     pub(super) fn add_untaken(&self) {
         self.untaken.fetch_add(1, Ordering::Relaxed);
     }
-}
 
-/// What went wrong with a step besides its answers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StepTrouble {
-    /// The step's name.
-    pub step: String,
-    /// How often it was its turn and it could not be done, as a value, an entry of a pool or a
-    /// further combination was missing.
-    pub skipped: u64,
-    /// Right answers in which a value to be taken or kept was missing.
-    pub untaken: u64,
+    /// Some thread has no further combination for it.
+    pub(super) fn use_up(&self) {
+        self.is_used_up.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Each {
@@ -125,13 +143,29 @@ impl Program {
         &self.facts
     }
 
-    /// The steps with which something went wrong so far, besides their answers.
-    pub fn trouble(&self) -> Vec<StepTrouble> {
-        let all = self.facts.iter().zip(&self.tallies).map(|(facts, tally)| StepTrouble {
-            step: facts.name.clone(),
+    /// Puts into a run's rows what went wrong with steps so far, besides their answers.
+    pub fn put_into(&self, run: &mut RunFile) {
+        for (step, trouble) in run.steps.iter_mut().zip(self.trouble()) {
+            step.skipped = trouble.skipped;
+            step.untaken = trouble.untaken;
+            step.is_used_up = trouble.is_used_up;
+        }
+    }
+
+    /// Forgets what was counted so far: it was a warm-up. Combinations that it took stay taken.
+    pub fn forget_trouble(&self) {
+        for tally in &self.tallies {
+            tally.skipped.store(0, Ordering::Relaxed);
+            tally.untaken.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// By step.
+    pub(super) fn trouble(&self) -> impl Iterator<Item = Trouble> {
+        self.tallies.iter().map(|tally| Trouble {
             skipped: tally.skipped.load(Ordering::Relaxed),
             untaken: tally.untaken.load(Ordering::Relaxed),
-        });
-        all.filter(|trouble| trouble.skipped + trouble.untaken > 0).collect()
+            is_used_up: tally.is_used_up.load(Ordering::Relaxed),
+        })
     }
 }

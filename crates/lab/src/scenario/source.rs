@@ -153,6 +153,9 @@ impl ScenarioSource {
                 client.take(variable, Some(value), &[]);
             }
             self.combinations[at] = self.combinations[at].saturating_add(self.threads);
+            if self.combinations[at] >= each.combinations {
+                self.program.tallies[at].use_up();
+            }
             self.update_choice(at);
         }
         if let Some(pool) = emptied {
@@ -184,11 +187,23 @@ impl ScenarioSource {
     }
 }
 
-/// What of a pool's first entries a thread gets: each n-th.
+/// What of a pool's first entries a thread gets: each n-th where steps take them away, or else all.
 fn own_pool(facts: &PoolFacts, program: &Program, share: Share) -> Pool {
-    let every = share.threads.max(1) as usize;
-    let own = facts.entries.iter().skip(share.thread as usize).step_by(every);
+    let (first, every) = if facts.is_used_up {
+        (share.thread as usize, share.threads.max(1) as usize)
+    } else {
+        (0, 1)
+    };
+    let own = facts.entries.iter().skip(first).step_by(every);
     Pool::new(program.pools.len(), own.cloned().collect())
+}
+
+/// Takes away what the engine will write before each path, where a whole path has it already.
+fn cut_prefix(path: &mut Vec<u8>, prefix: &str) {
+    let rest = path.strip_prefix(prefix.as_bytes());
+    if let Some(rest) = rest.filter(|rest| matches!(rest.first(), None | Some(b'/' | b'?'))) {
+        path.drain(..path.len() - rest.len());
+    }
 }
 
 impl Source for ScenarioSource {
@@ -205,13 +220,18 @@ impl Source for ScenarioSource {
     }
 
     fn next(&mut self, client: &mut Client, request: &mut Request) -> usize {
-        client.serial = self.serial;
-        self.serial = self.serial.wrapping_add(self.threads);
         let at = self.choose(client);
         self.supply(at, client);
         let step = &self.program.steps[at];
+        if step.has_serial {
+            client.serial = self.serial;
+            self.serial = self.serial.wrapping_add(self.threads);
+        }
         let mut values = client.values(&mut self.random);
         step.path.fill(&mut request.path, &mut values);
+        if step.has_whole_path {
+            cut_prefix(&mut request.path, &self.program.prefix);
+        }
         step.headers.fill(&mut request.headers, &mut values);
         step.body.fill(&mut request.body, &mut values);
         request.auth = step.auth;

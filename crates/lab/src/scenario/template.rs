@@ -122,6 +122,16 @@ impl Template {
         }
     }
 
+    /// Whether it begins with a value that is a path of its own.
+    pub fn is_whole_path(&self) -> bool {
+        matches!(self.parts.first(), Some(Part::Variable(_, Escape::WholePath)))
+    }
+
+    /// Whether it names the serial number.
+    pub fn has_serial(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Serial | Part::SerialDate))
+    }
+
     /// The literal parts.
     pub fn literals(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {

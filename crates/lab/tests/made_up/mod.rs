@@ -8,7 +8,7 @@ use std::time::Duration;
 use homeroom_lab::capacity::{Capacity, Constants, Level, Phase, TrialVerdict, Tried, Verdict};
 use homeroom_lab::outcome::Outcomes;
 use homeroom_lab::run::{
-    FORMAT, Generator, Interval, Latency, Machine, Requests, RunFile, Series, Settings,
+    FORMAT, Facts, Generator, Interval, Latency, Machine, Requests, RunFile, Series, Settings,
     StageResult, StepResult, Watched,
 };
 use homeroom_lab::stage::{Arrivals, Stage};
@@ -94,13 +94,13 @@ pub fn hostile() -> RunFile {
     let steps: Vec<(&str, &str, &str)> =
         names.iter().map(|(name, group)| (name.as_str(), group.as_str(), HOSTILE[0])).collect();
     let mut run = run(HOSTILE[0], &stages, &steps);
-    run.target = HOSTILE[1].into();
-    run.generator_version = HOSTILE[2].into();
-    run.started = HOSTILE[5].into();
-    run.command = HOSTILE.map(String::from).to_vec();
-    run.settings.protocol = HOSTILE[2].into();
-    run.machine.cpu = HOSTILE[3].into();
-    run.machine.system = HOSTILE[6].into();
+    run.facts.target = HOSTILE[1].into();
+    run.facts.generator_version = HOSTILE[2].into();
+    run.facts.started = HOSTILE[5].into();
+    run.facts.command = HOSTILE.map(String::from).to_vec();
+    run.facts.settings.protocol = HOSTILE[2].into();
+    run.facts.machine.cpu = HOSTILE[3].into();
+    run.facts.machine.system = HOSTILE[6].into();
     run.outcomes.insert(HOSTILE[0].into(), 3);
     run.server = HOSTILE.map(|name| watched(name, 4.0)).to_vec();
     for watched in &mut run.server {
@@ -222,27 +222,29 @@ fn run(scenario: &str, plan: &[Stage], steps: &[(&str, &str, &str)]) -> RunFile 
     let of_step = |value: u64| value / count.max(1);
     RunFile {
         format: FORMAT,
-        generator_version: "0.1.0 (df90622)".into(),
-        scenario: scenario.into(),
-        target: "https://ods.example.org".into(),
-        command: ["homeroom", "lab", "run", "--scenario", scenario, "--stages", "50/s 60s"]
-            .map(String::from)
-            .to_vec(),
-        started: "2026-11-22T09:30:00Z".into(),
-        seed: 42,
-        settings: Settings {
-            arrivals: Arrivals::Poisson,
-            connections: 500,
-            timeout_ms: 10_000,
-            threads: 1,
-            slack_us: 100,
-            protocol: "HTTP/1.1".into(),
-        },
-        machine: Machine {
-            cpu: "AMD EPYC 7B13".into(),
-            cores: 2,
-            memory_mb: 24_576,
-            system: "Linux 6.18".into(),
+        facts: Facts {
+            generator_version: "0.1.0 (df90622)".into(),
+            scenario: scenario.into(),
+            target: "https://ods.example.org".into(),
+            command: ["homeroom", "lab", "run", "--scenario", scenario, "--stages", "50/s 60s"]
+                .map(String::from)
+                .to_vec(),
+            started: "2026-11-22T09:30:00Z".into(),
+            seed: 42,
+            settings: Settings {
+                arrivals: Arrivals::Poisson,
+                connections: 500,
+                timeout_ms: 10_000,
+                threads: 1,
+                slack_us: 100,
+                protocol: "HTTP/1.1".into(),
+            },
+            machine: Machine {
+                cpu: "AMD EPYC 7B13".into(),
+                cores: 2,
+                memory_mb: 24_576,
+                system: "Linux 6.18".into(),
+            },
         },
         plan: plan.to_vec(),
         requests,
@@ -263,6 +265,9 @@ fn run(scenario: &str, plan: &[Stage], steps: &[(&str, &str, &str)]) -> RunFile 
                 },
                 outcomes: outcomes.iter().map(|(k, v)| (k.clone(), of_step(*v))).collect(),
                 response_ms: latency(response_ms.mean * (0.6 + 0.8 * (at as f64) / count as f64)),
+                skipped: 0,
+                untaken: 0,
+                is_used_up: false,
             })
             .collect(),
         outcomes,

@@ -1,8 +1,10 @@
 //! `homeroom lab capacity`.
 
+use std::sync::atomic::Ordering;
+
 use clap::Args;
 use homeroom_lab::capacity::{Capacity, Constants, Event, Goal, Phase, find};
-use homeroom_lab::probe::{Kept, Probe, ProbeError, check_self};
+use homeroom_lab::probe::{Kept, Probe, check_self};
 use homeroom_lab::report::Report;
 use homeroom_lab::run::RunFile;
 use homeroom_lab::stage::Load;
@@ -78,19 +80,29 @@ pub fn search(
     let threads = ready.facts.settings.threads as usize;
     let check = check_self(threads).map_err(|error| engine_failure(&error))?;
     let mut tell = |event: &Event<'_>| tell(&mut line, event);
-    let mut probe =
-        Probe::new(ready.engine, send.arrivals(), ready.facts.seed, &check, stop, &mut tell);
+    let mut probe = Probe::new(
+        ready.engine,
+        send.arrivals(),
+        ready.facts.seed,
+        &check,
+        stop.clone(),
+        &mut tell,
+    );
     let found = find(constants, check.ceiling(), &mut probe);
     let kept = probe.into_kept();
     line.end();
-    let found = found.map_err(|error| match error {
-        ProbeError::Stopped => Failure::Interrupted("interrupted: there is no result".into()),
-        ProbeError::Engine(error) => engine_failure(&error),
-    })?;
+    let found = found.map_err(|error| engine_failure(&error))?;
+    let was_interrupted = stop.load(Ordering::Relaxed);
     let of = |kept: &Kept| {
         RunFile::new(ready.facts.clone(), &[kept.stage], ready.program.facts(), &kept.observed)
     };
-    let no_time = || Failure::Failed("there was no time for a trial: raise --budget".into());
+    let no_time = || {
+        if was_interrupted {
+            Failure::Interrupted("interrupted: there is no result".into())
+        } else {
+            Failure::Failed("there was no time for a trial: raise --budget".into())
+        }
+    };
     let run = of(at_stable(&kept, &found).ok_or_else(no_time)?);
     let profiles: Vec<(&str, RunFile)> = kept
         .iter()
@@ -102,7 +114,13 @@ pub fn search(
         .collect();
     let profiles: Vec<(&str, &RunFile)> = profiles.iter().map(|(name, run)| (*name, run)).collect();
     let report = Report { capacity: Some(&found), profiles: &profiles, ..Report::of(&run) };
-    output.write(&report, &file(&found, &run), "")
+    output.write(&report, &file(&found, &run), "")?;
+    if was_interrupted {
+        return Err(Failure::Interrupted(
+            "interrupted: the levels are what was known until then".into(),
+        ));
+    }
+    Ok(())
 }
 
 /// The trial that shows the stable level best: the last that held that rate, or else the last.
@@ -118,17 +136,7 @@ fn at_stable<'a>(kept: &'a [Kept], found: &Capacity) -> Option<&'a Kept> {
 /// The levels, and what is known of how they were found.
 fn file(found: &Capacity, run: &RunFile) -> serde_json::Value {
     let mut file = json!(found);
-    let facts = json!({
-        "generator_version": run.generator_version,
-        "scenario": run.scenario,
-        "target": run.target,
-        "command": run.command,
-        "started": run.started,
-        "seed": run.seed,
-        "settings": run.settings,
-        "machine": run.machine,
-    });
-    if let (Some(file), Value::Object(facts)) = (file.as_object_mut(), facts) {
+    if let (Some(file), Value::Object(facts)) = (file.as_object_mut(), json!(run.facts)) {
         file.extend(facts);
     }
     file

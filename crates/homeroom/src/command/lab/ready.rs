@@ -39,9 +39,9 @@ impl Ready {
         let seed = how.seed();
         let key = to.key()?;
         let Chosen { program, token_path } =
-            scenario::read(to, path, &options, key.as_ref(), seed)?;
+            scenario::read(to, path, &options, key.as_ref(), seed, stop)?;
         let facts = Facts {
-            generator_version: env!("CARGO_PKG_VERSION").into(),
+            generator_version: crate::version(),
             scenario: program.name.clone(),
             target: target.url(),
             command: repeatable(shown_command(std::env::args()), how, seed),
@@ -51,7 +51,10 @@ impl Ready {
             machine: machine(),
         };
         let caller = session::caller(&options);
-        let engine = engine(&options, &program, seed, stop.clone())?;
+        // What a run over an Ed-Fi API makes has a mark of its own beside the number, and numbers of
+        // nine digits have little room.
+        let first = if token_path.is_some() { seed % 1_000 } else { seed % 1_000_000 };
+        let engine = engine(&options, &program, (seed, 1 + first * 1_000), stop.clone())?;
         let renewal = match key {
             None => {
                 session::reach(&caller)?;
@@ -84,16 +87,16 @@ fn now() -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// An engine for a scenario. Serial numbers begin where the seed says, so that a second run makes
-/// no document that the first has made, unless it is to repeat it.
+/// An engine for a scenario, with its seed and first serial number. Numbers begin where the seed says,
+/// a thousand further for the next seed, so that a run with another seed mostly makes documents that
+/// the first has not made.
 fn engine(
     options: &Options,
     program: &Arc<Program>,
-    seed: u64,
+    (seed, first_serial): (u64, u64),
     stop: Arc<AtomicBool>,
 ) -> Result<Engine<ScenarioSource>, Failure> {
     let threads = u32::try_from(options.threads).unwrap_or(u32::MAX);
-    let first_serial = 1 + seed % 1_000_000 * 1_000;
     let source =
         |thread| ScenarioSource::new(program, Share { thread, threads, seed, first_serial });
     let sources = (0..threads).map(source).collect();

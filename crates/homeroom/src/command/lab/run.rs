@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args};
 use homeroom_lab::duration;
 use homeroom_lab::engine::{Engine, Observed};
 use homeroom_lab::host::{Sampler, Seen};
-use homeroom_lab::report::Report;
+use homeroom_lab::report::{Board, Report};
 use homeroom_lab::run::{Facts, Interval, RunFile};
 use homeroom_lab::scenario::{Program, ScenarioSource};
 use homeroom_lab::stage::{Load, Stage};
@@ -17,7 +17,7 @@ use super::load::{SendArgs, TargetArgs};
 use super::output::OutputArgs;
 use super::ready::{Ready, engine_failure};
 use super::{gate, session};
-use crate::command::terminal::{ProgressLine, grouped};
+use crate::command::terminal::{Canvas, ProgressLine, grouped};
 use crate::config::HumanDuration;
 use crate::exit::{Exit, Failure};
 
@@ -94,15 +94,16 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
         let load = at_its_start(stages[0].load);
         let warm_up = [Stage { load, duration: time }];
         send(&mut ready.engine, &warm_up, &args, seed.wrapping_add(1), "warming up, ")?;
+        ready.program.forget_trouble();
     }
     let sampler = Sampler::start(&watches, Instant::now())
         .map_err(|error| Failure::because("watching this machine", error))?;
-    let observed = send(&mut ready.engine, &stages, &args, seed, "");
+    let observed = watched(&mut ready, &stages, &args);
     let meanwhile = sampler.stop();
     let Ready { facts, program, .. } = ready;
     let run = file(facts, &stages, &program, &observed?, meanwhile);
     let was_interrupted = stop.load(Ordering::Relaxed);
-    args.output.write(&Report::of(&run), &run, &trouble(&run, &program))?;
+    args.output.write(&Report::of(&run), &run, &trouble(&run))?;
     if was_interrupted {
         return Err(Failure::Interrupted(
             "interrupted: the figures are of the part until then".into(),
@@ -110,7 +111,7 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     }
     let has_answers = run.outcomes.keys().any(|name| name.bytes().all(|b| b.is_ascii_digit()));
     if run.requests.total > 0 && !has_answers {
-        return Err(Failure::Unreachable(format!("{} gave no answer at all", run.target)));
+        return Err(Failure::Unreachable(format!("{} gave no answer at all", run.facts.target)));
     }
     gate::judge_run(&run, &goals)
 }
@@ -160,6 +161,22 @@ fn send(
     done.map_err(|error| engine_failure(&error))
 }
 
+/// Sends the run itself, which a terminal shows as a board.
+fn watched(ready: &mut Ready, stages: &[Stage], args: &RunArgs) -> Result<Observed, Failure> {
+    let seed = ready.facts.seed;
+    let mut board = Board::new(&ready.facts.scenario, &ready.facts.target, stages);
+    let Some(mut canvas) = Canvas::new(board.lines(0).len()) else {
+        return send(&mut ready.engine, stages, args, seed, "");
+    };
+    canvas.draw(&board.lines(Canvas::width()));
+    let done = ready.engine.run(stages, args.send.arrivals(), seed, &mut |second| {
+        board.take(second);
+        canvas.draw(&board.lines(Canvas::width()));
+    });
+    canvas.end();
+    done.map_err(|error| engine_failure(&error))
+}
+
 fn progress(second: &Interval, all: Duration) -> String {
     format!(
         "{:.0} of {:.0} s, {}/s due, {}/s right, p99 {:.1} ms, {} in flight",
@@ -181,21 +198,25 @@ fn file(
 ) -> RunFile {
     let mut run = RunFile::new(facts, stages, program.facts(), observed);
     meanwhile.put_into(&mut run);
+    program.put_into(&mut run);
     run
 }
 
 /// What else is to be said: steps that could not be done, what could not be watched.
-fn trouble(run: &RunFile, program: &Program) -> String {
+pub fn trouble(run: &RunFile) -> String {
     let mut lines = String::new();
-    for of in program.trouble() {
-        let step = &of.step;
-        if of.skipped > 0 {
-            let times = grouped(of.skipped);
-            _ = writeln!(lines, "  step {step}: skipped {times} times, as a value was missing");
+    for step in &run.steps {
+        let name = &step.name;
+        if step.skipped > 0 {
+            let times = grouped(step.skipped);
+            _ = writeln!(lines, "  step {name}: skipped {times} times, as a value was missing");
         }
-        if of.untaken > 0 {
-            let many = grouped(of.untaken);
-            _ = writeln!(lines, "  step {step}: {many} right answers lacked what was to be taken");
+        if step.is_used_up {
+            _ = writeln!(lines, "  step {name}: not done any more, all its combinations were used");
+        }
+        if step.untaken > 0 {
+            let many = grouped(step.untaken);
+            _ = writeln!(lines, "  step {name}: {many} right answers lacked what was to be taken");
         }
     }
     for watched in run.server.iter().filter(|watched| !watched.trouble.is_empty()) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use homeroom_lab::edfi::{self, ApiError, Client, EdfiError};
 use homeroom_lab::engine::Options;
@@ -9,6 +10,7 @@ use homeroom_lab::scenario::{EdfiFile, Program, SHIPPED, ScenarioFile, Setup, Sh
 use homeroom_lab::token::Key;
 
 use super::load::TargetArgs;
+use super::session;
 use crate::exit::Failure;
 
 /// A scenario that is ready to be sent.
@@ -27,6 +29,7 @@ pub fn read(
     options: &Options,
     key: Option<&Key>,
     seed: u64,
+    stop: &Arc<AtomicBool>,
 ) -> Result<Chosen, Failure> {
     let name = &to.scenario;
     let text = text(name)?;
@@ -37,12 +40,13 @@ pub fn read(
         for (name, value) in &settings {
             edfi.set(name, value).map_err(|error| Failure::Usage(format!("--set: {error}")))?;
         }
-        return over_edfi(file, &edfi, options, key, seed);
+        return over_edfi(file, &edfi, options, key, seed, stop);
     }
     let mut set: BTreeMap<String, String> = BTreeMap::new();
     set.extend(path.map(|path| ("path".into(), path)));
     set.extend(settings);
-    let program = Program::read(&text, &Setup { set }).map_err(|error| usage(&error))?;
+    let program = Program::read(&text, &Setup { set, prefix: options.target.prefix.clone() })
+        .map_err(|error| usage(&error))?;
     Ok(Chosen { program: Arc::new(program), token_path: None })
 }
 
@@ -65,26 +69,25 @@ fn over_edfi(
     options: &Options,
     key: Option<&Key>,
     seed: u64,
+    stop: &Arc<AtomicBool>,
 ) -> Result<Chosen, Failure> {
     let missing = || Failure::Usage(format!("scenario {} needs --key and its secret", file.name));
     let key = key.ok_or_else(missing)?;
     let failed = |error: &EdfiError| match error {
         EdfiError::Api(ApiError::Unanswered { .. }) => Failure::Unreachable(error.to_string()),
-        EdfiError::Api(ApiError::Address { .. }) | EdfiError::NoSuchResource { .. } => {
-            Failure::Usage(error.to_string())
+        EdfiError::Api(ApiError::Stopped) => {
+            Failure::Interrupted("interrupted before the run: the set-up's documents stay".into())
         }
+        EdfiError::NoSuchResource { .. } => Failure::Usage(error.to_string()),
         EdfiError::Api(_) | EdfiError::Nothing(_) => Failure::Failed(error.to_string()),
     };
-    let client = Client::new(&options.target.url(), &key.id, &key.secret);
-    let mut client = client.map_err(|error| failed(&error.into()))?;
-    if let Some(tls) = &options.tls {
-        client = client.trusting(tls);
-    }
+    let mut client = Client::new(session::caller(options), &key.id, &key.secret, stop.clone());
     eprintln!("making steps from the target's description, and the documents that they need");
     let prepared = edfi::prepare(&mut client, edfi, seed).map_err(|error| failed(&error))?;
     eprint!("{}", prepared.report);
     let file = ScenarioFile { steps: prepared.steps, pools: prepared.pools, edfi: None, ..file };
-    let program = Program::compile(&file, &Setup::default())
+    let setup = Setup { prefix: options.target.prefix.clone(), ..Setup::default() };
+    let program = Program::compile(&file, &setup)
         .map_err(|error| Failure::Failed(format!("the steps that were made: {error}")))?;
     Ok(Chosen { program: Arc::new(program), token_path: Some(prepared.token_path) })
 }

@@ -13,8 +13,8 @@ use homeroom_lab::token::{self, Key, Token, TokenError};
 use crate::exit::Failure;
 use crate::serve::told_to_stop;
 
-/// The longest that a target is waited for before a run.
-const FIRST_ANSWER_MAX: Duration = Duration::from_secs(30);
+/// The longest that a target is waited for besides the load.
+const ANSWER_MAX: Duration = Duration::from_mins(1);
 
 /// How long after a renewal failed it is tried again.
 const AGAIN: Duration = Duration::from_secs(5);
@@ -44,7 +44,7 @@ pub fn stop_when_told() -> Result<Arc<AtomicBool>, Failure> {
 
 /// A way to the target besides the load.
 pub fn caller(options: &Options) -> Caller {
-    Caller { target: options.target.clone(), tls: options.tls.clone(), timeout: FIRST_ANSWER_MAX }
+    Caller { target: options.target.clone(), tls: options.tls.clone(), timeout: ANSWER_MAX }
 }
 
 /// Makes sure that something listens there. It sends nothing: a server that counts requests finds

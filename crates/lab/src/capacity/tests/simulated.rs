@@ -100,6 +100,8 @@ pub struct Simulated {
     slow_until: f64,
     slow_speed: f64,
     pub trials: u32,
+    /// After so many trials it is told to stop.
+    pub stops_after: Option<u32>,
 }
 
 impl Simulated {
@@ -115,6 +117,7 @@ impl Simulated {
             slow_speed: 1.0,
             now: 0.0,
             trials: 0,
+            stops_after: None,
             world,
             rng,
         }
@@ -218,7 +221,10 @@ impl Simulated {
 impl Driver for Simulated {
     type Error = Infallible;
 
-    fn trial(&mut self, _: Phase, ask: Ask) -> Result<Trial, Infallible> {
+    fn trial(&mut self, _: Phase, ask: Ask) -> Result<Option<Trial>, Infallible> {
+        if self.stops_after.is_some_and(|trials| self.trials >= trials) {
+            return Ok(None);
+        }
         self.trials += 1;
         let start = self.now;
         let length = whole(ask.seconds / BIN_SECONDS).max(1);
@@ -262,7 +268,7 @@ impl Driver for Simulated {
         let drain = (last - ask.seconds).clamp(0.0, TIMEOUT_S);
         self.now = start + ask.seconds + drain + 0.05;
         let stolen = if self.now > self.world.steal.1 { self.world.steal.0 } else { 0.0 };
-        Ok(Trial {
+        Ok(Some(Trial {
             rate: ask.rate,
             seconds: ask.seconds,
             bins,
@@ -275,7 +281,7 @@ impl Driver for Simulated {
             drain_s: drain + 0.05,
             percentiles_ms: [0.05, 0.5, 0.95, 0.99].map(|share| at(&mut all, share)),
             windows_p99_ms: windows.iter_mut().map(|window| at(window, 0.99)).collect(),
-        })
+        }))
     }
 }
 

@@ -34,6 +34,11 @@ impl Memory {
         memory
     }
 
+    /// Is asked at an address of this path from now on, whatever it calls itself.
+    pub fn move_to(&mut self, root: &str) {
+        self.access.root = root.to_owned();
+    }
+
     /// Answers each such request, whose path begins so, with a problem.
     pub fn refuse(
         &mut self,
@@ -115,8 +120,9 @@ impl Api for Memory {
             }
             return Ok(self.data(ask.method, path, &body));
         }
+        let front = format!("{}/", self.access.root);
         Ok(match ask.path {
-            "/" => json_reply(&json!({"urls": {
+            path if path == front => json_reply(&json!({"urls": {
                 "oauth": "http://elsewhere/oauth/token",
                 "openApiMetadata": "http://elsewhere/metadata/",
                 "dataManagementApi": "http://elsewhere/data/v3/",

@@ -25,7 +25,7 @@ pub fn write(page: &mut Markup, run: &RunFile, verdict: &Verdict) {
         ("tabindex", "0"),
         ("aria-labelledby", "command-name"),
     ];
-    page.element("pre", &area, |m| m.leaf("code", &[], &command(&run.command)));
+    page.element("pre", &area, |m| m.leaf("code", &[], &command(&run.facts.command)));
     page.leaf("h3", &[], "How it was judged");
     page.leaf("p", &[], &rules());
     let not_held = verdict.stages.iter().enumerate().filter(|(_, stage)| !stage.held());
@@ -104,7 +104,7 @@ fn distributions(run: &RunFile) -> Table {
 }
 
 fn settings(run: &RunFile) -> Vec<(&'static str, String)> {
-    let settings = &run.settings;
+    let settings = &run.facts.settings;
     let arrivals = match settings.arrivals {
         Arrivals::Even => "even: each at its place",
         Arrivals::Poisson => "independent of each other (Poisson)",
@@ -120,7 +120,7 @@ fn settings(run: &RunFile) -> Vec<(&'static str, String)> {
 }
 
 fn machine(run: &RunFile) -> Vec<(&'static str, String)> {
-    let (machine, used) = (&run.machine, &run.generator);
+    let (machine, used) = (&run.facts.machine, &run.generator);
     vec![
         ("Processor", machine.cpu.clone()),
         ("Cores", machine.cores.to_string()),
@@ -141,11 +141,11 @@ fn machine(run: &RunFile) -> Vec<(&'static str, String)> {
 
 fn identity(run: &RunFile) -> Vec<(&'static str, String)> {
     vec![
-        ("Scenario", run.scenario.clone()),
-        ("Target", run.target.clone()),
-        ("Began", run.started.clone()),
-        ("Seed", run.seed.to_string()),
-        ("Generator", run.generator_version.clone()),
+        ("Scenario", run.facts.scenario.clone()),
+        ("Target", run.facts.target.clone()),
+        ("Began", run.facts.started.clone()),
+        ("Seed", run.facts.seed.to_string()),
+        ("Generator", run.facts.generator_version.clone()),
         ("Form of the run file", run.format.to_string()),
     ]
 }

@@ -25,11 +25,11 @@ pub fn write(page: &mut Markup, report: &Report, verdict: &Verdict, headline: &s
     let (look, sign, word) = judged(report.capacity.map_or(verdict.judgement, levels::judgement));
     page.element("header", &[("class", &format!("hero {look}"))], |m| {
         m.element("p", &[("class", "kicker")], |m| {
-            m.outside(&words::name(&run.scenario));
+            m.outside(&words::name(&run.facts.scenario));
             m.text(" against ");
-            m.outside(&words::name(&run.target));
+            m.outside(&words::name(&run.facts.target));
             m.text(", ");
-            m.outside(&words::name(&run.started));
+            m.outside(&words::name(&run.facts.started));
         });
         m.element("h1", &[], |m| {
             icon(m, sign, word);

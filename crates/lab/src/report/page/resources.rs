@@ -96,8 +96,35 @@ fn steps(run: &RunFile) -> Table {
         caption: "Steps".into(),
         columns: columns.map(String::from).to_vec(),
         parts: vec![Part { heading: String::new(), rows: rows.collect() }],
-        notes: left_out(run).into_iter().collect(),
+        notes: left_out(run).into_iter().chain(not_done(run)).collect(),
     }
+}
+
+/// Steps that were to be done and could not be, and answers that lacked something.
+fn not_done(run: &RunFile) -> impl Iterator<Item = (&'static str, String)> {
+    let named = |of: fn(&StepResult) -> u64| {
+        let mut steps: Vec<&StepResult> = run.steps.iter().filter(|step| of(step) > 0).collect();
+        steps.sort_by_key(|step| std::cmp::Reverse(of(step)));
+        let rest = steps.len().saturating_sub(WAYS_MAX);
+        let first = steps.iter().take(WAYS_MAX);
+        let mut words: Vec<String> =
+            first.map(|step| format!("{} × {}", step.name, words::count(of(step)))).collect();
+        if rest > 0 {
+            words.push(format!("{rest} more"));
+        }
+        words.join(", ")
+    };
+    let skipped = named(|step| step.skipped);
+    let untaken = named(|step| step.untaken);
+    let used_up = named(|step| step.requests.total * u64::from(step.is_used_up));
+    [
+        ("Skipped", skipped, "as a value, an entry of a pool or a further combination was missing"),
+        ("Used up", used_up, "not done any more, as every combination of its values was used"),
+        ("Lacked a value", untaken, "right answers without what was to be taken from them"),
+    ]
+    .into_iter()
+    .filter(|(_, steps, _)| !steps.is_empty())
+    .map(|(name, steps, why)| (name, format!("{steps}: {why}")))
 }
 
 fn left_out(run: &RunFile) -> Option<(&'static str, String)> {

@@ -29,6 +29,9 @@ const NOT_FOR_SCENARIOS: &[&str] =
 pub struct Setup {
     /// Variables of the command line; they come before the file's.
     pub set: BTreeMap<String, String>,
+    /// The path below which the target's own paths are: what an answer gives as a whole path is
+    /// written with it.
+    pub prefix: String,
 }
 
 impl Program {
@@ -47,8 +50,9 @@ impl Program {
         }
         refuse_unused_settings(file, setup)?;
         let initial = names.initial();
+        let pools = names.pools(file, &steps);
         let is_always = |(at, step): &(usize, &Step)| {
-            step.from.is_none()
+            step.from.as_ref().is_none_or(|from| pools[from.pool].is_never_empty())
                 && step.each.is_none()
                 && step.needs.iter().all(|slot| usize::from(*slot) < initial.len())
                 && weights.as_ref().is_none_or(|weights| weights[*at] > 0.0)
@@ -65,7 +69,8 @@ impl Program {
             name: file.name.clone(),
             facts,
             initial,
-            pools: names.pools(file, &steps),
+            pools,
+            prefix: setup.prefix.clone(),
             weights,
             always,
             tallies: steps.iter().map(|_| Tally::default()).collect(),
@@ -184,7 +189,11 @@ impl Names<'_> {
             .collect();
         let auth = file.auth && !has_header(file, "authorization");
         let needs = needs.into_iter().collect();
+        let kept = keep.iter().flat_map(|keep| &keep.values);
+        let has_serial = [&path, &headers, &body].into_iter().chain(kept).any(Template::has_serial);
         Ok(Step {
+            has_serial,
+            has_whole_path: path.is_whole_path(),
             path,
             headers,
             body,

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::engine::Header;
+use crate::scenario::program::Trouble;
 use crate::scenario::{ScenarioFile, Setup};
 
 fn program(text: &str) -> Arc<Program> {
@@ -103,10 +104,10 @@ fn a_step_whose_value_was_not_given_is_skipped_and_counted() {
     let (step, _) = next(&mut source, &mut client);
 
     assert_eq!(step, 0);
-    let trouble = program.trouble();
-    let counts: Vec<(&str, u64, u64)> =
-        trouble.iter().map(|of| (&*of.step, of.skipped, of.untaken)).collect();
-    assert_eq!(counts, [("create", 0, 1), ("read", 2, 0)]);
+    let counts: Vec<(u64, u64)> = program.trouble().map(|of| (of.skipped, of.untaken)).collect();
+    assert_eq!(counts, [(0, 1), (2, 0)]);
+    program.forget_trouble();
+    assert!(program.trouble().all(|trouble| trouble == Trouble::default()));
 }
 
 #[test]
@@ -172,7 +173,7 @@ fn what_is_deleted_is_not_asked_for_again() {
     let shares = counts.map(|count| f64::from(count) / 20_000.0);
     assert!((0.2..0.4).contains(&shares[0]), "{shares:?}");
     assert!((0.4..0.6).contains(&shares[1]), "{shares:?}");
-    assert!(source.program.trouble().is_empty());
+    assert!(source.program.trouble().all(|trouble| trouble == Trouble::default()));
 }
 
 #[test]
@@ -233,6 +234,8 @@ fn each_combination_is_sent_once_over_all_threads() {
         }
     }
 
+    let used_up: Vec<bool> = program.trouble().map(|of| of.is_used_up).collect();
+    assert_eq!(used_up, [false, true], "and it is told");
     assert_eq!(sent, ["/1/x", "/3/x", "/2/y", "/2/x", "/1/y", "/3/y"]);
 }
 
@@ -321,7 +324,7 @@ fn the_command_line_sets_variables_that_the_scenario_has() {
     .unwrap();
     let set = |pairs: &[(&str, &str)]| {
         let set = pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        Program::compile(&file, &Setup { set })
+        Program::compile(&file, &Setup { set, ..Setup::default() })
     };
 
     let mut source =
@@ -331,6 +334,47 @@ fn the_command_line_sets_variables_that_the_scenario_has() {
     let mut client = source.client(0);
     assert_eq!(path(&next(&mut source, &mut client).1), "/2/3");
     assert_eq!(error, "variables: the scenario has no `c` to set; it has: a");
+}
+
+#[test]
+fn a_whole_path_has_the_targets_own_path_once() {
+    let text = "name = 'x'\n[[steps]]\nname = 'x'\npath = '${next}'\ntake = { next = 'body' }\n\
+                [[steps]]\nname = 'y'\npath = '/v7/z'";
+    let setup = Setup { prefix: "/v7".into(), ..Setup::default() };
+    let program = Arc::new(Program::read(text, &setup).unwrap());
+    let mut source = ScenarioSource::new(&program, share(0, 1));
+
+    for (given, sent) in [
+        ("https://x/v7/a?b=c", "/a?b=c"),
+        ("/v7/a", "/a"),
+        ("/a", "/a"),
+        ("/v77/a", "/v77/a"),
+        ("/v7", ""),
+        ("/v7?b=c", "?b=c"),
+    ] {
+        let mut client = source.client(0);
+        // The file's own paths are below the target's, whatever they are called.
+        assert_eq!(path(&next(&mut source, &mut client).1), "/v7/z");
+        source.answered(&mut client, 0, &answer(200, &[], given.as_bytes()));
+        assert_eq!(path(&next(&mut source, &mut client).1), sent, "{given}");
+    }
+}
+
+#[test]
+fn a_pool_that_no_step_uses_up_is_there_for_every_thread() {
+    let program = program(
+        "pools = { x = [{ id = 'a' }] }
+         [[steps]]
+         name = 'read'
+         path = '/${id}'
+         from = { pool = 'x' }",
+    );
+
+    for thread in 0..3 {
+        let mut source = ScenarioSource::new(&program, share(thread, 3));
+        let mut client = source.client(0);
+        assert_eq!(path(&next(&mut source, &mut client).1), "/a");
+    }
 }
 
 proptest! {

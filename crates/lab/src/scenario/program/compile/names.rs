@@ -79,12 +79,14 @@ impl<'a> Names<'a> {
             pools.push(PoolFacts {
                 variables: self.slots(variables),
                 steps: vec![],
+                is_used_up: false,
                 entries: rows.map(entry).collect(),
             });
         }
         for (at, step) in steps.iter().enumerate() {
             if let Some(from) = &step.from {
                 pools[from.pool].steps.push(at);
+                pools[from.pool].is_used_up |= from.remove;
             }
         }
         pools
