@@ -1,23 +1,29 @@
-//! `cargo xtask bench`: the data API's figures, measured with wrk beside nginx in one interleaved run.
+//! `cargo xtask bench`: the data API's figures, measured by the lab beside nginx in one interleaved run.
 //!
 //! It builds the release binary, makes a small generated district and a store of a million
 //! documents, and prints a Markdown table: medians of the rounds, least and greatest. `--small` and
 //! `--large` do one of the two, `--rights` measures lists for callers who may see a part, `--pages`
-//! compares page sizes instead, `--lab` what load generators cost (with `k6` and `oha` where they are
-//! on the path), `--sync-delay MS` adds a time to every sync of the server,
-//! `--postgres` does the small one on a PostgreSQL server of its own.
-//! Needs `wrk` and `nginx` (Debian packages `wrk`, `nginx-light`).
+//! compares page sizes instead, `--lab` what load generators cost and whether they agree (with `k6` and
+//! `oha` where they are on the path), `--planted` (with `--noisy`) searches for a capacity that is
+//! known, `--published` runs the stages of the published transactional test and a search for the
+//! three levels, `--sync-delay MS` adds a time to every sync of the server, `--postgres` does the
+//! small one on a PostgreSQL server of its own.
+//! Needs `nginx` (Debian package `nginx-light`).
 
+mod agreement;
+mod echo;
 mod figures;
 mod generators;
 mod large;
+mod load;
 mod machine;
 mod pages;
+mod planted;
+mod published;
 mod rights;
 mod server;
 mod small;
 mod work;
-mod wrk;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -39,6 +45,8 @@ struct Settings {
     folder: PathBuf,
     /// What the server of the small district is started with.
     environment: Vec<(String, String)>,
+    /// Whether other work disturbs.
+    is_noisy: bool,
 }
 
 /// Runs the task.
@@ -62,13 +70,14 @@ pub fn run(arguments: &[String]) -> Done {
         documents: number("--documents", 1_000_000)?,
         folder: PathBuf::from("target/bench"),
         environment: slower_sync(number("--sync-delay", 0)?)?,
+        is_noisy: has("--noisy"),
     };
     if !has("--no-build") {
         build()?;
     }
     _ = std::fs::remove_dir_all(&settings.folder);
     std::fs::create_dir_all(&settings.folder).map_err(|e| e.to_string())?;
-    println!("{}\n", machine::describe());
+    println!("Commit {}; {}.\n", machine::commit(), machine::describe());
     if std::env::var_os(STORE).is_some() {
         println!("The store is a PostgreSQL database; its CPU is not counted.\n");
     }
@@ -86,29 +95,36 @@ pub fn run(arguments: &[String]) -> Done {
     ])?;
 
     let mut table = String::from("| what | median | least – greatest |\n|---|---|---|\n");
-    if has("--pages") {
-        pages::run(&settings, &district, lines(&district)?, &mut table)?;
-        println!("{table}");
-        return Ok(());
-    }
-    if has("--lab") {
-        generators::run(&settings, &mut table)?;
-        println!("{table}");
-        return Ok(());
-    }
-    if has("--rights") {
-        rights::run(&settings, &district, &mut table)?;
-        println!("{table}");
-        return Ok(());
-    }
-    if !has("--large") {
-        small::run(&settings, &district, &mut table)?;
-    }
-    if !has("--small") {
-        large::run(&settings, &district, &mut table)?;
-    }
+    let usual = |table: &mut String| {
+        if !has("--large") {
+            small::run(&settings, &district, table)?;
+        }
+        if has("--small") { Ok(()) } else { large::run(&settings, &district, table) }
+    };
+    let done = match arguments.iter().find_map(|argument| mode(argument)) {
+        Some(mode) => mode(&settings, &district, &mut table),
+        None => usual(&mut table),
+    };
     println!("{table}");
-    Ok(())
+    done
+}
+
+/// What is measured, and the table that is written.
+type Mode = fn(&Settings, &Path, &mut String) -> Done;
+
+/// What an argument asks for instead of the usual measurements.
+fn mode(argument: &str) -> Option<Mode> {
+    Some(match argument {
+        "--pages" => pages::run,
+        "--lab" => |settings, _, table| {
+            generators::run(settings, table)?;
+            agreement::run(settings, table)
+        },
+        "--planted" => |settings, _, table| planted::run(settings, table),
+        "--published" => |settings, district, _| published::run(settings, district),
+        "--rights" => rights::run,
+        _ => return None,
+    })
 }
 
 /// Starts a server, and this program again with every Homeroom that it starts on that server.
@@ -127,6 +143,7 @@ fn on_postgres(arguments: &[String]) -> Done {
 fn build() -> Done {
     let done = Command::new("cargo")
         .args(["build", "--release", "--locked", "-p", "homeroom"])
+        .env("HOMEROOM_COMMIT", machine::commit())
         .status()
         .map_err(|e| e.to_string())?;
     if done.success() { Ok(()) } else { Err("the release build failed".into()) }

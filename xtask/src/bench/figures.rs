@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use super::load::Run;
 use super::machine::{cpu_seconds, spread};
-use super::wrk::Run;
 
 /// A load, and what it cost the server.
 pub struct Measured {
@@ -46,7 +46,17 @@ impl Figures {
     pub fn load(&mut self, name: &str, load: &Measured) {
         self.rate(name, load);
         self.push(&format!("{name}, p99 ms"), 1, load.run.p99_ms);
-        self.push(&format!("{name}, answers other than 2xx"), 0, load.run.errors);
+        self.push(
+            &format!("{name}, requests that ended otherwise than expected"),
+            0,
+            load.run.errors,
+        );
+    }
+
+    /// The median of a row.
+    pub fn median(&self, name: &str) -> Option<f64> {
+        let (_, _, values) = self.rows.iter().find(|(known, ..)| known == name)?;
+        Some(spread(values).0)
     }
 
     /// Writes the rows: median, least, greatest.

@@ -10,11 +10,14 @@ use super::server::Nginx;
 use super::{BINARY, Settings, text, write};
 use crate::house::Done;
 
-/// Requests a second; each generator has so many connections.
-const RATE: u32 = 5_000;
-const CONNECTIONS: u32 = 50;
-/// Seconds of a run.
-const SECONDS: u32 = 10;
+/// What every generator is asked for.
+pub struct Load {
+    pub url: String,
+    /// Requests a second.
+    pub rate: u32,
+    pub connections: u32,
+    pub seconds: u32,
+}
 
 /// Variables, an id that is carried over, a check.
 const SCENARIO: &str = r#"name = "values"
@@ -38,26 +41,25 @@ pub fn run(settings: &Settings, table: &mut String) -> Done {
     let folder = &settings.folder;
     let nginx = Nginx::start(folder, r#"{"hello":"world"}"#)?;
     let url = Nginx::url("/doc.json");
+    let load = Load { url, rate: 5_000, connections: 50, seconds: 10 };
     let values = folder.join("values.toml");
     write(&values, SCENARIO)?;
-    let script = folder.join("k6.js");
-    write(&script, &k6_script(&url))?;
     let mut figures = Figures::default();
     for round in 0..=settings.rounds {
         let mut found = vec![
-            lab(folder, "the lab, each request at its moment", &url, &[])?,
-            lab(folder, "the lab, --slack 1ms", &url, &["--slack", "1ms"])?,
+            lab(folder, "the lab, each request at its moment", &load, &[])?,
+            lab(folder, "the lab, --slack 1ms", &load, &["--slack", "1ms"])?,
         ];
-        let target = Nginx::url("");
+        let whole = Load { url: Nginx::url(""), ..load };
         for (name, more) in [
             ("the lab with variables, ids and checks", &[][..]),
             ("the lab with variables, ids and checks, --slack 1ms", &["--slack", "1ms"][..]),
         ] {
             let arguments = [&["--scenario", text(&values)], more].concat();
-            found.push(lab(folder, name, &target, &arguments)?);
+            found.push(lab(folder, name, &whole, &arguments)?);
         }
-        found.extend(oha(folder, &url));
-        found.extend(k6(folder, &script));
+        found.extend(oha(folder, &load));
+        found.extend(k6(folder, &load)?);
         if round == 0 {
             continue;
         }
@@ -82,18 +84,21 @@ pub fn run(settings: &Settings, table: &mut String) -> Done {
 }
 
 /// What a run cost, and what its generator says of it.
-struct Cost {
-    name: &'static str,
+pub struct Cost {
+    pub name: &'static str,
     per_cpu_second: f64,
-    p50_ms: f64,
-    p99_ms: f64,
+    pub mean_ms: f64,
+    pub p50_ms: f64,
+    pub p99_ms: f64,
     lag_p99_ms: Option<f64>,
 }
 
-fn lab(folder: &Path, name: &'static str, url: &str, more: &[&str]) -> Result<Cost, String> {
+/// Runs the lab.
+pub fn lab(folder: &Path, name: &'static str, load: &Load, more: &[&str]) -> Result<Cost, String> {
     let file = folder.join("lab.json");
-    let (rate, connections) = (RATE.to_string(), CONNECTIONS.to_string());
-    let seconds = format!("{SECONDS}s");
+    let Load { url, rate, connections, seconds } = load;
+    let (rate, connections) = (rate.to_string(), connections.to_string());
+    let seconds = format!("{seconds}s");
     let mut arguments = vec!["lab", "run", "--target", url, "--rate", &rate];
     arguments.extend(["--duration", &seconds, "--connections", &connections]);
     arguments.extend(["--json", text(&file)]);
@@ -104,72 +109,67 @@ fn lab(folder: &Path, name: &'static str, url: &str, more: &[&str]) -> Result<Co
     if run["requests"]["failed"] != 0 {
         return Err(format!("{name}: {}", run["outcomes"]));
     }
+    let ms = |name: &str| run["response_ms"][name].as_f64().unwrap_or(f64::NAN);
     Ok(Cost {
         name,
         per_cpu_second: total / cpu,
-        p50_ms: run["response_ms"]["p50"].as_f64().unwrap_or(f64::NAN),
-        p99_ms: run["response_ms"]["p99"].as_f64().unwrap_or(f64::NAN),
+        mean_ms: ms("mean"),
+        p50_ms: ms("p50"),
+        p99_ms: ms("p99"),
         lag_p99_ms: run["send_lag_ms"]["p99"].as_f64(),
     })
 }
 
-fn oha(folder: &Path, url: &str) -> Option<Cost> {
+/// Runs oha, if it is here.
+pub fn oha(folder: &Path, load: &Load) -> Option<Cost> {
     let file = folder.join("oha.json");
-    let (rate, connections) = (RATE.to_string(), CONNECTIONS.to_string());
-    let seconds = format!("{SECONDS}s");
-    let arguments = [
-        "-q",
-        &rate,
-        "-z",
-        &seconds,
-        "-c",
-        &connections,
-        "--latency-correction",
-        "--no-tui",
-        "--output-format",
-        "json",
-        "--output",
-        text(&file),
-        url,
-    ];
+    let Load { url, rate, connections, seconds } = load;
+    let (each, many, time) = (rate.to_string(), connections.to_string(), format!("{seconds}s"));
+    let mut arguments = vec!["-q", &each, "-z", &time, "-c", &many, "--latency-correction"];
+    arguments.extend(["--no-tui", "--output-format", "json", "--output", text(&file), url]);
     let cpu = cpu_of("oha", &arguments).ok()?;
     let found = read(&file).ok()?;
-    let ms = |name: &str| found["latencyPercentiles"][name].as_f64().map_or(f64::NAN, |s| s * 1e3);
+    let ms = |of: &Value| of.as_f64().map_or(f64::NAN, |seconds| seconds * 1e3);
     Some(Cost {
         name: "oha --latency-correction",
-        per_cpu_second: f64::from(RATE * SECONDS) / cpu,
-        p50_ms: ms("p50"),
-        p99_ms: ms("p99"),
+        per_cpu_second: f64::from(rate * seconds) / cpu,
+        mean_ms: ms(&found["summary"]["average"]),
+        p50_ms: ms(&found["latencyPercentiles"]["p50"]),
+        p99_ms: ms(&found["latencyPercentiles"]["p99"]),
         lag_p99_ms: None,
     })
 }
 
-fn k6(folder: &Path, script: &Path) -> Option<Cost> {
-    let file = folder.join("k6.json");
+/// Runs k6, if it is here.
+pub fn k6(folder: &Path, load: &Load) -> Result<Option<Cost>, String> {
+    let (file, script) = (folder.join("k6.json"), folder.join("k6.js"));
+    write(&script, &k6_script(load))?;
     let export = format!("--summary-export={}", text(&file));
-    let arguments = ["run", "--quiet", "--no-usage-report", &export, text(script)];
-    let cpu = cpu_of("k6", &arguments).ok()?;
-    let found = read(&file).ok()?;
+    let arguments = ["run", "--quiet", "--no-usage-report", &export, text(&script)];
+    let Ok(cpu) = cpu_of("k6", &arguments) else { return Ok(None) };
+    let found = read(&file)?;
     let metrics = &found["metrics"];
-    let requests = metrics["http_reqs"]["count"].as_f64()?;
-    let times = &metrics["http_req_duration"];
-    Some(Cost {
+    let requests = metrics["http_reqs"]["count"].as_f64().ok_or("k6 counts no requests")?;
+    let ms = |name: &str| metrics["http_req_duration"][name].as_f64().unwrap_or(f64::NAN);
+    Ok(Some(Cost {
         name: "k6",
         per_cpu_second: requests / cpu,
-        p50_ms: times["med"].as_f64().unwrap_or(f64::NAN),
-        p99_ms: times["p(99)"].as_f64().unwrap_or(f64::NAN),
+        mean_ms: ms("avg"),
+        p50_ms: ms("med"),
+        p99_ms: ms("p(99)"),
         lag_p99_ms: None,
-    })
+    }))
 }
 
-fn k6_script(url: &str) -> String {
+fn k6_script(load: &Load) -> String {
+    let Load { url, rate, connections, seconds } = load;
     format!(
         r#"import http from "k6/http";
 export const options = {{
   summaryTrendStats: ["avg", "med", "p(99)", "max"],
   scenarios: {{ constant: {{
-    executor: "constant-arrival-rate", rate: {RATE}, timeUnit: "1s", duration: "{SECONDS}s",
-    preAllocatedVUs: {CONNECTIONS}, maxVUs: {CONNECTIONS},
+    executor: "constant-arrival-rate", rate: {rate}, timeUnit: "1s", duration: "{seconds}s",
+    preAllocatedVUs: {connections}, maxVUs: {connections},
   }} }},
 }};
 export default function () {{ http.get("{url}"); }}

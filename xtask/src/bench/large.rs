@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use super::figures::row;
+use super::load::Load;
 use super::server::{Client, Server};
 use super::work::{ATTENDANCE, Made};
-use super::wrk::Wrk;
-use super::{Settings, homeroom, text, write};
+use super::{Settings, homeroom, text};
 use crate::house::Done;
 
 /// Scans that run at the same time.
@@ -72,13 +72,11 @@ fn pages(settings: &Settings, client: &Client, table: &mut String) -> Done {
 
 /// Reads by id, alone and while scans go over all documents; each scan ends at its deadline.
 fn beside_scans(settings: &Settings, client: &Client, table: &mut String) -> Done {
-    let ids = settings.folder.join("scan.ids");
-    write(&ids, &client.ids(&format!("{}?limit=500", ATTENDANCE.path))?.join("\n"))?;
-    let prefix = format!("{}/", ATTENDANCE.path);
-    let arguments = [client.token.as_str(), text(&ids), prefix.as_str()];
+    let reads = ATTENDANCE.get("scan", client)?;
     let scan = format!("{}?attendanceEventReason=none%20has%20it", ATTENDANCE.path);
-    let load = Wrk { connections: 16, threads: 1, seconds: settings.seconds };
-    let get = || load.run(&Server::url(""), "get.lua", &arguments);
+    let folder = &settings.folder;
+    let load = Load { users: 16, threads: 1, seconds: settings.seconds, folder };
+    let get = || load.run(&Server::url(""), &reads, client, 1);
     let (mut alone, mut beside, mut rates) = (vec![], vec![], vec![]);
     let scanned = AtomicU64::new(0);
     for _ in 0..settings.rounds {

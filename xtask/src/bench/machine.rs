@@ -1,6 +1,7 @@
 //! The machine and its processes.
 
 use std::fs::read_to_string;
+use std::process::Command;
 
 /// Ticks of `/proc/PID/stat` a second; the same on every Linux that Homeroom runs on.
 const TICKS: f64 = 100.0;
@@ -22,6 +23,15 @@ pub fn describe() -> String {
         first("/proc/cpuinfo", "model name"),
         first("/proc/meminfo", "MemTotal"),
         kernel.trim()
+    )
+}
+
+/// The commit that is measured.
+pub fn commit() -> String {
+    let said = Command::new("git").args(["describe", "--always", "--dirty"]).output();
+    said.map_or_else(
+        |_| String::new(),
+        |said| String::from_utf8_lossy(&said.stdout).trim().to_owned(),
     )
 }
 

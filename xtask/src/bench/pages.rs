@@ -4,10 +4,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::figures::row;
+use super::load::Load;
 use super::server::Server;
 use super::work::ATTENDANCE;
-use super::wrk::Wrk;
-use super::{Settings, homeroom_with, text, write};
+use super::{Settings, homeroom_with, lines, text};
 use crate::house::Done;
 
 const SIZES: [&str; 4] = ["2048", "4096", "8192", "16384"];
@@ -15,7 +15,8 @@ const SIZES: [&str; 4] = ["2048", "4096", "8192", "16384"];
 const PAGE_BYTES: &str = "HOMEROOM_STORE__PAGE_BYTES";
 
 /// Measures each size in each round.
-pub fn run(settings: &Settings, district: &Path, documents: usize, table: &mut String) -> Done {
+pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
+    let documents = lines(district)?;
     let mut loads = SIZES.map(|_| vec![]);
     let mut creates = SIZES.map(|_| vec![]);
     let mut megabytes = SIZES.map(|_| vec![]);
@@ -29,11 +30,10 @@ pub fn run(settings: &Settings, district: &Path, documents: usize, table: &mut S
             loads[at].push(documents as f64 / begun.elapsed().as_secs_f64());
             let server = Server::start(&data, &[])?;
             let client = server.client(&["--claim-set", "FullAccess"])?;
-            let bodies = settings.folder.join("bodies");
-            write(&bodies, &ATTENDANCE.templates(&client)?.join("\n"))?;
-            let load = Wrk { connections: 64, threads: 2, seconds: settings.seconds };
-            let arguments = [client.token.as_str(), text(&bodies), ATTENDANCE.path, "4000"];
-            creates[at].push(load.run(&Server::url(""), "create.lua", &arguments)?.rate);
+            let scenario = ATTENDANCE.create("create", &client)?;
+            let folder = &settings.folder;
+            let load = Load { users: 64, threads: 2, seconds: settings.seconds, folder };
+            creates[at].push(load.run(&Server::url(""), &scenario, &client, 1_000)?.rate);
             drop(server);
             let file = std::fs::metadata(data.join("homeroom.db")).map_err(|e| e.to_string())?;
             megabytes[at].push(file.len() as f64 / 1e6);

@@ -21,10 +21,13 @@ pub struct Server {
     pub seconds_to_ready: f64,
 }
 
-/// A key's token.
+/// A key and a token of it.
 pub struct Client {
-    /// The token.
-    pub token: String,
+    /// The key.
+    pub key: String,
+    /// Its secret.
+    pub secret: String,
+    token: String,
 }
 
 impl Server {
@@ -82,7 +85,14 @@ impl Server {
         });
         let answer: serde_json::Value =
             serde_json::from_str(&answer?.1).map_err(|e| e.to_string())?;
-        Ok(Client { token: answer["access_token"].as_str().ok_or("no token came")?.to_owned() })
+        let member = |of: &serde_json::Value, name: &str| {
+            of[name].as_str().map(str::to_owned).ok_or(format!("no {name} came"))
+        };
+        Ok(Client {
+            key: member(&made, "key")?,
+            secret: member(&made, "secret")?,
+            token: member(&answer, "access_token")?,
+        })
     }
 
     /// Memory that the process holds.
@@ -188,7 +198,7 @@ impl Drop for Nginx {
 }
 
 /// One request on a connection of its own: status and body.
-fn exchange(
+pub fn exchange(
     port: u16,
     method: &str,
     path: &str,

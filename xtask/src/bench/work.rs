@@ -1,9 +1,11 @@
 //! What the loads send: bodies, paths, the documents of every resource.
 
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
+use serde_json::{Value, json};
+
+use super::load::Scenario;
 use super::server::{Client, Server};
 use super::{homeroom, text, write};
 use crate::house::Done;
@@ -18,6 +20,8 @@ pub struct Made {
     scalars: &'static [&'static str],
     /// The scalar that makes documents differ.
     fresh: &'static str,
+    /// What a scenario puts there.
+    value: &'static str,
 }
 
 /// Three references and a descriptor; the date is new each time.
@@ -26,6 +30,7 @@ pub const ATTENDANCE: Made = Made {
     references: &["schoolReference", "sessionReference", "studentReference"],
     scalars: &["attendanceEventCategoryDescriptor"],
     fresh: "eventDate",
+    value: "${serial:date}",
 };
 
 /// Three references, a namespace in one of them; the identifier is new each time.
@@ -34,13 +39,14 @@ pub const ASSESSMENT: Made = Made {
     references: &["assessmentReference", "studentReference", "schoolYearTypeReference"],
     scalars: &[],
     fresh: "studentAssessmentIdentifier",
+    value: "s${serial}",
 };
 
 impl Made {
     /// Bodies made of stored documents, `%s` for the value that is new each time.
     pub fn templates(&self, client: &Client) -> Result<Vec<String>, String> {
         let page = client.get(&format!("{}?limit=500", self.path))?;
-        let found: serde_json::Value = serde_json::from_str(&page).map_err(|e| e.to_string())?;
+        let found: Value = serde_json::from_str(&page).map_err(|e| e.to_string())?;
         let mut bodies: Vec<String> = vec![];
         for document in found.as_array().into_iter().flatten() {
             let mut body = serde_json::Map::new();
@@ -55,12 +61,38 @@ impl Made {
                 body.insert((*name).into(), document[name].clone());
             }
             body.insert(self.fresh.into(), "%s".into());
-            let text = serde_json::Value::Object(body).to_string();
+            let text = Value::Object(body).to_string();
             if !bodies.contains(&text) {
                 bodies.push(text);
             }
         }
         if bodies.is_empty() { Err(format!("there are no {}", self.path)) } else { Ok(bodies) }
+    }
+
+    /// Creates of documents like those that are stored, each new.
+    pub fn create(&self, name: &str, client: &Client) -> Result<Scenario, String> {
+        let rows = self.templates(client)?.into_iter().filter_map(|body| {
+            let (head, tail) = body.split_once("%s")?;
+            Some(json!({"head": head, "tail": tail}))
+        });
+        let mut scenario = Scenario::new(name);
+        scenario.pool("bodies", rows.collect());
+        scenario.step(json!({
+            "name": "create",
+            "method": "POST",
+            "path": self.path,
+            "body": format!("${{head}}{}${{tail}}", self.value),
+            "from": {"pool": "bodies"},
+            "expect": 201,
+        }));
+        Ok(scenario)
+    }
+
+    /// Reads by id of documents that are stored.
+    pub fn get(&self, name: &str, client: &Client) -> Result<Scenario, String> {
+        let ids = client.ids(&format!("{}?limit=500", self.path))?;
+        let paths = ids.into_iter().map(|id| format!("{}/{id}", self.path));
+        Ok(reads(name, paths))
     }
 
     /// Writes many documents, each with a date of its own.
@@ -82,14 +114,28 @@ impl Made {
     }
 }
 
+/// A scenario that reads paths at random.
+fn reads(name: &str, paths: impl Iterator<Item = String>) -> Scenario {
+    let mut scenario = Scenario::new(name);
+    scenario.pool("stored", paths.map(|path| json!({"path": path})).collect());
+    scenario.step(json!({
+        "name": "read", "path": "${path}", "from": {"pool": "stored"}, "expect": 200,
+    }));
+    scenario
+}
+
 /// Documents of every resource: made from the model, stored, and ready to be sent anew.
 pub struct Every {
-    /// A line a resource: see the example `every_resource`.
-    pub templates: PathBuf,
-    /// Paths of stored documents of all resources.
-    pub paths: PathBuf,
-    /// How many resources there are, how many of them can be created anew, how many updated.
-    pub counts: [usize; 3],
+    makers: Vec<Maker>,
+}
+
+/// A line of the file that the example `every_resource` writes.
+struct Maker {
+    path: String,
+    /// The value that makes its documents differ; none where only references do.
+    fresh: Option<&'static str>,
+    body: String,
+    changed: Option<String>,
 }
 
 impl Every {
@@ -106,27 +152,75 @@ impl Every {
             return Err("the documents of every resource could not be made".into());
         }
         homeroom(&["load", text(&folder.join("setup")), "--data-dir", text(data)])?;
-        let templates = folder.join("every.tsv");
-        let lines = std::fs::read_to_string(&templates).map_err(|e| e.to_string())?;
-        let count = |test: &dyn Fn(&str) -> bool| lines.lines().filter(|line| test(line)).count();
-        let counts = [
-            count(&|_| true),
-            count(&|line| !line.contains("\t-\t")),
-            count(&|line| !line.ends_with("\t-")),
-        ];
-        Ok(Self { templates, paths: folder.join("paths"), counts })
+        let file = folder.join("every.tsv");
+        let lines = std::fs::read_to_string(&file).map_err(|e| e.to_string())?;
+        let makers: Option<Vec<Maker>> = lines.lines().map(Maker::read).collect();
+        Ok(Self { makers: makers.ok_or_else(|| format!("{}: what is this?", file.display()))? })
     }
 
-    /// Notes the paths of up to 100 stored documents of each resource.
-    pub fn find(&self, client: &Client) -> Done {
-        let lines = std::fs::read_to_string(&self.templates).map_err(|e| e.to_string())?;
-        let mut paths = String::new();
-        for path in lines.lines().filter_map(|line| line.split('\t').next()) {
-            for id in client.ids(&format!("{path}?limit=100"))? {
-                _ = writeln!(paths, "{path}/{id}");
-            }
+    /// How many resources there are, how many of them can be created anew, how many updated.
+    pub fn counts(&self) -> [usize; 3] {
+        let count = |is: &dyn Fn(&Maker) -> bool| self.makers.iter().filter(|m| is(m)).count();
+        [self.makers.len(), count(&|m| m.fresh.is_some()), count(&|m| m.changed.is_some())]
+    }
+
+    /// 60 % read, 20 % create, 15 % update, 5 % delete; reads are of up to 100 stored documents of
+    /// each resource.
+    pub fn mix(&self, client: &Client) -> Result<Scenario, String> {
+        let mut paths = vec![];
+        for Maker { path, .. } in &self.makers {
+            let ids = client.ids(&format!("{path}?limit=100"))?;
+            paths.extend(ids.into_iter().map(|id| format!("{path}/{id}")));
         }
-        write(&self.paths, &paths)
+        let mut scenario = Scenario::new("mix");
+        scenario.pool("stored", paths.into_iter().map(|path| json!({"path": path})).collect());
+        let [_, created, updated] = self.counts();
+        scenario.step(json!({
+            "name": "read", "path": "${path}", "from": {"pool": "stored"}, "expect": 200,
+            "weight": 60.0,
+        }));
+        for Maker { path, fresh, body, changed } in &self.makers {
+            let Some(fresh) = fresh else { continue };
+            let pool = path.as_str();
+            scenario.step(json!({
+                "name": format!("create {path}"), "method": "POST", "path": path,
+                "body": body.replace("\\1", fresh), "expect": 201,
+                "take": {"id": "header:location"},
+                "keep": {"pool": pool, "values": {"id": "${id}", "fresh": fresh}},
+                "weight": 20.0 / created as f64,
+            }));
+            scenario.step(json!({
+                "name": format!("delete {path}"), "method": "DELETE", "path": format!("{path}/${{id}}"),
+                "from": {"pool": pool, "remove": true}, "expect": 204,
+                "weight": 5.0 / created as f64,
+            }));
+            let Some(changed) = changed else { continue };
+            // 201: another client has deleted it meanwhile.
+            scenario.step(json!({
+                "name": format!("update {path}"), "method": "POST", "path": path,
+                "body": changed.replace("\\1", "${fresh}").replace("\\2", "r${serial}"),
+                "from": {"pool": pool}, "expect": [200, 201],
+                "weight": 15.0 / updated as f64,
+            }));
+        }
+        Ok(scenario)
+    }
+}
+
+impl Maker {
+    fn read(line: &str) -> Option<Self> {
+        let parts: Vec<&str> = line.split('\t').collect();
+        let [path, form, body, changed] = parts[..] else { return None };
+        let fresh = match form {
+            "text" => Some("m${serial}"),
+            // No other resource gets the same, so that subclasses of one base never meet.
+            "number" => Some("1${serial}"),
+            "date" => Some("${serial:date}"),
+            "-" => None,
+            _ => return None,
+        };
+        let changed = (changed != "-").then(|| changed.to_owned());
+        Some(Self { path: path.to_owned(), fresh, body: body.to_owned(), changed })
     }
 }
 
@@ -139,18 +233,18 @@ pub fn claim_set(
     resources: &[&str],
 ) -> Done {
     let file = folder.join(format!("{name}.json"));
-    let actions: Vec<serde_json::Value> = ["Create", "Read", "Update", "Delete"]
+    let actions: Vec<Value> = ["Create", "Read", "Update", "Delete"]
         .iter()
-        .map(|name| serde_json::json!({"name": name, "authorizationStrategies": [strategy]}))
+        .map(|name| json!({"name": name, "authorizationStrategies": [strategy]}))
         .collect();
-    let claims: Vec<serde_json::Value> = resources
+    let claims: Vec<Value> = resources
         .iter()
         .map(|resource| {
             let claim = format!("http://ed-fi.org/identity/claims/ed-fi/{resource}");
-            serde_json::json!({"claim": claim, "actions": actions})
+            json!({"claim": claim, "actions": actions})
         })
         .collect();
-    let set = serde_json::json!({"name": name, "resourceClaims": claims});
+    let set = json!({"name": name, "resourceClaims": claims});
     write(&file, &set.to_string())?;
     let data = text(&server.data);
     homeroom(&["claim-sets", "put", name, "--file", text(&file), "--data-dir", data])
@@ -174,7 +268,7 @@ pub fn by_relationship(folder: &Path, server: &Server, district: &Path) -> Resul
 pub const RELATIONSHIPS: &str = "RelationshipsWithEdOrgsAndPeople";
 
 /// The first document of a resource in a folder of JSON lines.
-pub fn first(district: &Path, endpoint: &str) -> Result<serde_json::Value, String> {
+pub fn first(district: &Path, endpoint: &str) -> Result<Value, String> {
     let file = district.join(format!("{endpoint}.jsonl"));
     let lines = std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
     serde_json::from_str(lines.lines().next().unwrap_or_default()).map_err(|e| e.to_string())

@@ -1,0 +1,151 @@
+//! How well the lab finds a capacity that was planted: seven searches against `homeroom lab echo`.
+//!
+//! On a quiet host, or with `--noisy` beside bursts of other work; last, one search whose generator
+//! is starved of processor time.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::echo::Echo;
+use super::figures::row;
+use super::machine::spread;
+use super::{Settings, homeroom, text};
+use crate::house::Done;
+
+/// The planted capacity, requests a second.
+const CAPACITY: f64 = 400.0;
+const SEARCHES: u64 = 7;
+/// Threads that disturb: as many want a core as there are, and again as many.
+const DISTURBING: usize = 4;
+/// Threads beside a generator that is starved.
+const STARVING: usize = 16;
+
+/// Searches, one after the other.
+pub fn run(settings: &Settings, table: &mut String) -> Done {
+    let is_noisy = settings.is_noisy;
+    let (mut stable, mut seconds, mut verdicts) = (vec![], vec![], vec![]);
+    for seed in 1..=SEARCHES {
+        let noise = is_noisy.then(|| Noise::bursts(seed));
+        let found = search(settings, seed)?;
+        drop(noise);
+        let rate = found["stable"]["rate"].as_f64().ok_or("there is no stable level")?;
+        stable.push(rate / CAPACITY * 100.0 - 100.0);
+        seconds.push(found["seconds"].as_f64().unwrap_or(f64::NAN));
+        verdicts.push(format!("{rate:.0}/s {}", found["verdict"].as_str().unwrap_or("?")));
+        println!("seed {seed}: {}", verdicts.last().map_or("", String::as_str));
+    }
+    let missed = missed(&stable, &seconds, &verdicts);
+    let host = if is_noisy { "a noisy host" } else { "a quiet host" };
+    row(table, &format!("stable of {CAPACITY:.0}/s on {host}, % beside it"), &stable, 1);
+    row(table, &format!("time of a search on {host}, s"), &seconds, 0);
+    println!("\nOn {host}: {}.", verdicts.join(", "));
+
+    let noise = Noise::without_end(STARVING);
+    let starved = search(settings, 1)?;
+    drop(noise);
+    println!(
+        "Beside {STARVING} threads that never rest: {:.0}/s {}; {}.\n",
+        starved["stable"]["rate"].as_f64().unwrap_or(f64::NAN),
+        starved["verdict"].as_str().unwrap_or("?"),
+        starved["reasons"],
+    );
+    if starved["verdict"] == "CLEAN" {
+        return Err("a search that was starved is called clean".into());
+    }
+    missed.map_or(Ok(()), Err)
+}
+
+/// What is not as it should be.
+fn missed(stable: &[f64], seconds: &[f64], verdicts: &[String]) -> Option<String> {
+    let (beside, longest) = (spread(stable).0, spread(seconds).0);
+    if beside.abs() > 5.0 || longest > 600.0 {
+        return Some(format!("the median is {beside:.1} % beside, after {longest:.0} s"));
+    }
+    let is_silent =
+        |(beside, verdict): &(&f64, &String)| beside.abs() > 10.0 && verdict.ends_with("CLEAN");
+    let silent = stable.iter().zip(verdicts).find(is_silent);
+    silent.map(|(beside, verdict)| format!("{verdict}, and {beside:.1} % beside"))
+}
+
+fn search(settings: &Settings, seed: u64) -> Result<Value, String> {
+    let seed = seed.to_string();
+    let capacity = CAPACITY.to_string();
+    let trouble = ["--capacity", &capacity, "--workers", "2", "--spread", "0.5", "--seed", &seed];
+    let _echo = Echo::start(&trouble)?;
+    let file = settings.folder.join("capacity.json");
+    let target = Echo::url();
+    homeroom(&["lab", "capacity", "--target", &target, "--seed", &seed, "--json", text(&file)])?;
+    let found = std::fs::read(&file).map_err(|e| e.to_string())?;
+    serde_json::from_slice(&found).map_err(|e| e.to_string())
+}
+
+/// Other work on this machine, until it is dropped.
+struct Noise {
+    is_over: &'static AtomicBool,
+}
+
+impl Noise {
+    /// Half a second to four seconds of work, on average four times a minute.
+    fn bursts(seed: u64) -> Self {
+        let noise = Self::new();
+        let is_over = noise.is_over;
+        thread::spawn(move || {
+            let mut random = Random(seed);
+            while !is_over.load(Ordering::Relaxed) {
+                let pause = -15.0 * (1.0 - random.share()).ln();
+                sleep(Duration::from_secs_f64(pause), is_over);
+                let length = Duration::from_secs_f64(0.5 + 3.5 * random.share());
+                let until = Instant::now() + length;
+                let work = || thread::spawn(move || while Instant::now() < until {});
+                let all: Vec<_> = (0..DISTURBING).map(|_| work()).collect();
+                for one in all {
+                    _ = one.join();
+                }
+            }
+        });
+        noise
+    }
+
+    fn without_end(threads: usize) -> Self {
+        let noise = Self::new();
+        let is_over = noise.is_over;
+        for _ in 0..threads {
+            thread::spawn(|| while !is_over.load(Ordering::Relaxed) {});
+        }
+        noise
+    }
+
+    fn new() -> Self {
+        Self { is_over: Box::leak(Box::new(AtomicBool::new(false))) }
+    }
+}
+
+impl Drop for Noise {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
+fn sleep(time: Duration, is_over: &AtomicBool) {
+    let until = Instant::now() + time;
+    while Instant::now() < until && !is_over.load(Ordering::Relaxed) {
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// `SplitMix64`: pauses and lengths that a seed gives again.
+struct Random(u64);
+
+impl Random {
+    /// From 0 to 1, without 1.
+    fn share(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
