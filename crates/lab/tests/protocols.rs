@@ -12,21 +12,23 @@ use homeroom_lab::stage::{Arrivals, Stage};
 use rustls::ServerConfig;
 use rustls::pki_types::PrivatePkcs8KeyDer;
 
-/// Posts a body and wants it back.
+/// Posts a body and wants it back, or one of another length.
 struct Posting {
     steps: Vec<StepFacts>,
     body: Vec<u8>,
+    answer_bytes: Option<usize>,
 }
 
 impl Posting {
-    fn new(bytes: usize) -> Self {
+    fn new(bytes: usize, answer_bytes: Option<usize>) -> Self {
         let step = StepFacts {
             name: "post".into(),
             group: String::new(),
             method: "POST".into(),
             keeps_body: true,
         };
-        Self { steps: vec![step], body: (0..bytes).map(|at| b"abcdefg"[at % 7]).collect() }
+        let body = (0..bytes).map(|at| b"abcdefg"[at % 7]).collect();
+        Self { steps: vec![step], body, answer_bytes }
     }
 }
 
@@ -47,9 +49,13 @@ impl Source for Posting {
     }
 
     fn answered(&mut self, (): &mut (), _: usize, answer: &Answer<'_>) -> Verdict {
-        let ok = answer.outcome == Outcome::Status(200)
-            && answer.body == self.body
-            && answer.header("Content-Type") == Some(b"text/plain");
+        let is_whole = match self.answer_bytes {
+            Some(bytes) => answer.body.len() == bytes,
+            None => {
+                answer.body == self.body && answer.header("Content-Type") == Some(b"text/plain")
+            }
+        };
+        let ok = answer.outcome == Outcome::Status(200) && is_whole;
         Verdict { ok, pause: Duration::ZERO }
     }
 }
@@ -75,6 +81,16 @@ struct Case<'a> {
 
 /// Posts for half a second; how many were right, and how all ended.
 fn post(echo: &Echo, case: &Case<'_>) -> (u64, Outcomes) {
+    post_at(100.0, echo, case, None)
+}
+
+/// The same at another rate, to a server whose answers have this length.
+fn post_at(
+    rate: f64,
+    echo: &Echo,
+    case: &Case<'_>,
+    answer_bytes: Option<usize>,
+) -> (u64, Outcomes) {
     let options = Options {
         target: Target::parse(&echo.url()).unwrap(),
         protocol: case.protocol,
@@ -87,8 +103,9 @@ fn post(echo: &Echo, case: &Case<'_>) -> (u64, Outcomes) {
         bins: false,
         tls: case.trust.map(|how| trust(how, case.protocol).unwrap()),
     };
-    let mut engine = Engine::new(options, vec![Posting::new(case.bytes)], Arc::default()).unwrap();
-    let stage = Stage::rate(100.0, Duration::from_millis(500));
+    let source = Posting::new(case.bytes, answer_bytes);
+    let mut engine = Engine::new(options, vec![source], Arc::default()).unwrap();
+    let stage = Stage::rate(rate, Duration::from_millis(500));
     let observed = engine.run(&[stage], Arrivals::Even, 1, &mut |_| {}).unwrap();
     let counts = &observed.share.stages[0].counts;
     (counts.requests.ok, counts.outcomes())
@@ -117,6 +134,24 @@ fn bodies_go_and_come_whole_with_tls() {
             let (ok, outcomes) = post(&echo, &case);
 
             assert_eq!(ok, 50, "{protocol:?} {trust:?}: {outcomes:?}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_of_many_windows_comes_whole() {
+    let (config, _) = certificate();
+    for tls in [None, Some(config)] {
+        let trust = tls.is_some().then_some(Trust::Anybody);
+        let bytes = 8 * 1024 * 1024;
+        let options = echo::Options { tls, body_bytes: Some(bytes), ..echo::Options::plain() };
+        let echo = Echo::start(options).unwrap();
+        for protocol in [Protocol::Http1, Protocol::Http2] {
+            let case = Case { protocol, trust, bytes: 1 };
+
+            let (ok, outcomes) = post_at(8.0, &echo, &case, Some(bytes));
+
+            assert_eq!(ok, 4, "{protocol:?} {trust:?}: {outcomes:?}");
         }
     }
 }

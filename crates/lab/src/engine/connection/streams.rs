@@ -38,6 +38,8 @@ pub struct Streams {
     headers: HeaderMap,
     body: Vec<u8>,
     keep: bool,
+    /// Bytes of bodies.
+    heard: u64,
     answered: u64,
     over: bool,
     refused: bool,
@@ -62,6 +64,7 @@ impl Streams {
             headers: HeaderMap::new(),
             body: vec![],
             keep: false,
+            heard: 0,
             answered: 0,
             over: false,
             refused: false,
@@ -154,20 +157,25 @@ impl Streams {
         if let Err(outcome) = self.ask() {
             return Progress::Failed(outcome);
         }
-        self.drive();
-        if self.refused {
-            return Progress::Failed(Outcome::Refused);
-        }
-        match self.hear() {
-            Ok(true) => {
-                self.answered += 1;
-                // What is left to say: that there is room again.
-                self.drive();
-                Progress::Answered
+        loop {
+            self.drive();
+            if self.refused {
+                return Progress::Failed(Outcome::Refused);
             }
-            Ok(false) if self.over => Progress::Failed(Outcome::Closed),
-            Ok(false) => Progress::Pending,
-            Err(outcome) => Progress::Failed(outcome),
+            let before = self.heard;
+            match self.hear() {
+                Ok(true) => {
+                    self.answered += 1;
+                    // What is left to say: that there is room again.
+                    self.drive();
+                    return Progress::Answered;
+                }
+                Ok(false) if self.over => return Progress::Failed(Outcome::Closed),
+                // The other side has to be told that there is room again, or no more may come.
+                Ok(false) if self.heard > before => {}
+                Ok(false) => return Progress::Pending,
+                Err(outcome) => return Progress::Failed(outcome),
+            }
         }
     }
 
@@ -248,6 +256,7 @@ impl Streams {
                         let room = BODY_BYTES - self.body.len();
                         self.body.extend_from_slice(&data[..data.len().min(room)]);
                     }
+                    self.heard += data.len() as u64;
                     _ = receiving.flow_control().release_capacity(data.len());
                 }
                 Poll::Ready(Some(Err(error))) => return Err(failure(&error)),
