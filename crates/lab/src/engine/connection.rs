@@ -38,7 +38,7 @@ pub struct Fixed<'a> {
     pub origin: &'a str,
     /// What stands before every path.
     pub prefix: &'a str,
-    /// Header lines that all requests have, `Host` first.
+    /// The header line that all requests have: `Host`.
     pub lines: &'a [u8],
     /// The header line with the token.
     pub token: &'a [u8],

@@ -50,7 +50,7 @@ pub struct Shared {
     pub options: Options,
     /// Scheme, name and port.
     pub origin: String,
-    /// Header lines that all requests have.
+    /// The header line that all requests have: `Host`.
     pub lines: Vec<u8>,
     /// Tells all threads to end.
     pub stop: Arc<AtomicBool>,
@@ -75,11 +75,7 @@ impl Shared {
             }
             None => None,
         };
-        let lines = format!(
-            "Host: {}\r\nUser-Agent: homeroom-lab/{}\r\nAccept: */*\r\n",
-            options.target.authority(),
-            env!("CARGO_PKG_VERSION"),
-        );
+        let lines = format!("Host: {}\r\n", options.target.authority());
         let scheme = if options.target.secure { "https" } else { "http" };
         Ok(Self {
             origin: format!("{scheme}://{}", options.target.authority()),

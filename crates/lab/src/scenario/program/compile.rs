@@ -24,6 +24,10 @@ const STEPS_MAX: usize = 100_000;
 const NOT_FOR_SCENARIOS: &[&str] =
     &["connection", "content-length", "host", "keep-alive", "te", "transfer-encoding", "upgrade"];
 
+/// Headers of each request for which its step has none of its own.
+const USUAL_HEADERS: &[(&str, &str)] =
+    &[("user-agent", concat!("homeroom-lab/", env!("CARGO_PKG_VERSION"))), ("accept", "*/*")];
+
 /// What a scenario is compiled for.
 #[derive(Debug, Clone, Default)]
 pub struct Setup {
@@ -223,6 +227,9 @@ impl Names<'_> {
 
     fn headers(&self, file: &StepFile) -> Result<Template, String> {
         let mut lines = String::new();
+        for (name, value) in USUAL_HEADERS.iter().filter(|(name, _)| !has_header(file, name)) {
+            _ = write!(lines, "{name}: {value}\r\n");
+        }
         if file.body.is_some() && !has_header(file, "content-type") {
             lines.push_str("content-type: application/json\r\n");
         }

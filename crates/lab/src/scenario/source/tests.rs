@@ -66,6 +66,22 @@ const POOL: &str = "
     from = { pool = 'x', remove = true }";
 
 #[test]
+fn a_step_has_each_header_once_and_its_own_in_place_of_the_usual() {
+    let mut source = source(
+        "[[steps]]
+         name = 'x'
+         path = '/x'
+         headers = { Accept = 'application/json', 'USER-AGENT' = 'me' }",
+    );
+    let mut client = source.client(0);
+
+    let (_, request) = next(&mut source, &mut client);
+
+    let lines = String::from_utf8_lossy(&request.headers);
+    assert_eq!(lines, "Accept: application/json\r\nUSER-AGENT: me\r\n");
+}
+
+#[test]
 fn a_client_carries_what_an_answer_gave_to_its_next_request() {
     let mut source = source(SEQUENCE);
     let mut client = source.client(0);
@@ -78,7 +94,12 @@ fn a_client_carries_what_an_answer_gave_to_its_next_request() {
     let wrong = source.answered(&mut client, second, &answer(200, &[], br#"{"id": "a8"}"#));
 
     assert_eq!((path(&created), &*created.body), ("/x", &b"{\"n\": 1000}"[..]));
-    assert_eq!(created.headers, b"content-type: application/json\r\n");
+    let lines = concat!(
+        "user-agent: homeroom-lab/",
+        env!("CARGO_PKG_VERSION"),
+        "\r\naccept: */*\r\ncontent-type: application/json\r\n",
+    );
+    assert_eq!(String::from_utf8_lossy(&created.headers), lines);
     assert_eq!(path(&read), "/x/a7");
     assert_eq!((right.ok, wrong.ok), (true, false));
     let methods: Vec<&str> = source.steps().iter().map(|facts| &*facts.method).collect();
@@ -409,7 +430,7 @@ proptest! {
         let mut parsed = httparse::Request::new(&mut headers);
         let end = parsed.parse(&bytes).unwrap();
         prop_assert_eq!(end, httparse::Status::Complete(bytes.len()));
-        prop_assert_eq!(parsed.headers.len(), 3);
+        prop_assert_eq!(parsed.headers.len(), 4);
         let (path, query) = parsed.path.unwrap().split_once('?').unwrap();
         prop_assert!(path.starts_with("/x/") && path.ends_with("/y"));
         prop_assert_eq!(query.split('&').count(), 2);
