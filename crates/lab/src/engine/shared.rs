@@ -1,9 +1,10 @@
 //! What all threads of an engine know.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
+use std::thread;
 use std::time::Duration;
 
 use rustls::ClientConfig;
@@ -11,7 +12,7 @@ use rustls::client::Resumption;
 use rustls::pki_types::ServerName;
 
 use super::connection::Protocol;
-use super::target::Target;
+use super::target::{Target, TargetError};
 use super::transport::Transport;
 
 /// How requests are sent.
@@ -55,19 +56,25 @@ pub struct Shared {
     /// Tells all threads to end.
     pub stop: Arc<AtomicBool>,
     token: RwLock<Arc<[u8]>>,
-    addresses: Vec<SocketAddr>,
+    /// To where connections go, and from where, in turn.
+    ways: Vec<(SocketAddr, Option<IpAddr>)>,
     name: Option<ServerName<'static>>,
     opened: AtomicUsize,
 }
 
 impl Shared {
-    /// Finds the target's addresses.
+    /// Finds the target's addresses. Of several, those count at which something listens.
     ///
     /// # Errors
     ///
-    /// It has none, or no name that a certificate could have.
+    /// It has none, or none of a kind to be reached from where connections are to go out, or no name
+    /// that a certificate could have.
     pub fn new(options: Options, stop: Arc<AtomicBool>) -> Result<Self, super::EngineError> {
-        let addresses = options.target.resolve()?;
+        let ways = ways(options.target.resolve()?, &options.from);
+        if ways.is_empty() {
+            let why = "it has none of the kind that connections are to go out from".into();
+            return Err(TargetError::NoAddress { host: options.target.host, why }.into());
+        }
         let name = match &options.tls {
             Some(_) => {
                 let name = options.target.name().to_owned();
@@ -83,7 +90,7 @@ impl Shared {
             lines: lines.into_bytes(),
             stop,
             token: RwLock::new(Arc::from(&b""[..])),
-            addresses,
+            ways,
             name,
             opened: AtomicUsize::new(0),
         })
@@ -108,11 +115,8 @@ impl Shared {
     /// There is no socket to be had, or no way to the target.
     pub fn open(&self) -> io::Result<Transport> {
         let number = self.opened.fetch_add(1, Ordering::Relaxed);
-        let to = self.addresses[number % self.addresses.len()];
-        let from = match self.options.from.as_slice() {
-            [] => beyond(to, number),
-            addresses => Some(addresses[number % addresses.len()]),
-        };
+        let (to, from) = self.ways[number % self.ways.len()];
+        let from = from.or_else(|| beyond(to, number));
         let tls = self.options.tls.as_ref().zip(self.name.clone()).map(|(config, name)| {
             // A session of its own: no modelled client takes up another's.
             let mut config = ClientConfig::clone(config);
@@ -121,6 +125,39 @@ impl Shared {
         });
         Transport::open(to, from, tls)
     }
+}
+
+/// How long an address has to take a connection, to be one of several that are used.
+const REACHED_WITHIN: Duration = Duration::from_secs(2);
+
+/// Pairs of an address and where connections to it go out from; with nothing given, the system
+/// chooses that.
+fn ways(to: Vec<SocketAddr>, from: &[IpAddr]) -> Vec<(SocketAddr, Option<IpAddr>)> {
+    if from.is_empty() {
+        return reached(to).into_iter().map(|to| (to, None)).collect();
+    }
+    let fits = |to: &SocketAddr, from: &IpAddr| to.is_ipv4() == from.is_ipv4();
+    let to = to.into_iter().filter(|to| from.iter().any(|from| fits(to, from))).collect();
+    let to = reached(to);
+    let pairs = from.iter().flat_map(|from| to.iter().map(move |to| (*to, *from)));
+    pairs.filter(|(to, from)| fits(to, from)).map(|(to, from)| (to, Some(from))).collect()
+}
+
+/// Those of several addresses at which something listens; all if that is nowhere so. One address is
+/// left alone.
+fn reached(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    if addresses.len() < 2 {
+        return addresses;
+    }
+    let is_there = |to: &SocketAddr| TcpStream::connect_timeout(to, REACHED_WITHIN).is_ok();
+    let found: Vec<bool> = thread::scope(|scope| {
+        let trying: Vec<_> = addresses.iter().map(|to| scope.spawn(move || is_there(to))).collect();
+        trying.into_iter().map(|one| one.join().unwrap_or(false)).collect()
+    });
+    if !found.contains(&true) {
+        return addresses;
+    }
+    addresses.into_iter().zip(found).filter(|(_, there)| *there).map(|(to, _)| to).collect()
 }
 
 /// Connections from one address, below the ports that a system usually has for them.
@@ -137,7 +174,29 @@ fn beyond(to: SocketAddr, number: usize) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
+
+    #[test]
+    fn of_several_addresses_those_are_used_at_which_something_listens() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let alive = listener.local_addr().unwrap();
+        let dead = [2, 3].map(|last| SocketAddr::from(([127, 0, 0, last], alive.port())));
+
+        assert_eq!(ways(vec![dead[0], alive], &[]), [(alive, None)]);
+        assert_eq!(ways(dead.to_vec(), &[]), dead.map(|to| (to, None)));
+    }
+
+    #[test]
+    fn connections_go_out_from_addresses_of_the_targets_kind() {
+        let four: SocketAddr = "192.0.2.1:80".parse().unwrap();
+        let six: SocketAddr = "[2001:db8::1]:80".parse().unwrap();
+        let own = ["127.0.0.1", "127.0.0.2"].map(|text| text.parse::<IpAddr>().unwrap());
+
+        assert_eq!(ways(vec![six, four], &own), own.map(|from| (four, Some(from))));
+        assert_eq!(ways(vec![six], &own), []);
+    }
 
     #[test]
     fn connections_to_the_loopback_take_further_addresses_when_ports_run_out() {
