@@ -90,7 +90,8 @@ pub struct Observed {
 }
 
 impl<S: Source> Engine<S> {
-    /// An engine with a sending thread for each source. `stop` ends its runs early.
+    /// An engine with a sending thread for each source, but no more than connections. `stop` ends
+    /// its runs early.
     ///
     /// # Errors
     ///
@@ -100,17 +101,18 @@ impl<S: Source> Engine<S> {
         sources: Vec<S>,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, EngineError> {
-        let options = Options { threads: sources.len(), ..options };
+        let most = options.connections as usize;
+        let threads = sources.len().min(most.max(1));
+        let options = Options { threads, ..options };
         let shared = Arc::new(Shared::new(options, stop)?);
-        let threads = sources.len();
-        let most = shared.options.connections as usize;
         let workers = sources
             .into_iter()
+            .take(threads)
             .enumerate()
             .map(|(number, source)| {
                 // Shares differ by one at most, and nobody is without.
                 let most = (most + threads - 1 - number) / threads;
-                Worker::new(source, number, most.max(1), shared.clone())
+                Worker::new(source, number, most, shared.clone())
             })
             .collect::<Result<_, _>>()?;
         Ok(Self { workers, shared })

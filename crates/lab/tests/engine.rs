@@ -149,6 +149,15 @@ fn requests_wait_for_a_connection_and_are_counted_as_late() {
 }
 
 #[test]
+fn more_threads_than_connections_make_no_more_connections() {
+    let server = StandIn::start(Answering { delay: seconds(0.01), ..Answering::default() });
+
+    let observed = run(&server, &[Stage::rate(100.0, seconds(0.5))], 2, 4);
+
+    assert_eq!((requests(&observed).ok, server.connections()), (50, 2));
+}
+
+#[test]
 fn what_cannot_be_sent_before_the_end_is_told_and_not_forgotten() {
     let server = StandIn::start(Answering { silent: true, ..Answering::default() });
     let mut options = options(&server, 1);

@@ -54,7 +54,7 @@ pub struct SendArgs {
     /// After this, a request has failed
     #[arg(long, value_name = "TIME", default_value = "30s")]
     timeout: HumanDuration,
-    /// Threads that send; half the cores unless given
+    /// Threads that send, no more than connections; half the cores unless given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     threads: Option<u32>,
     /// Sends requests together that are due within this time, which saves processor time
@@ -160,6 +160,7 @@ impl SendArgs {
     pub fn options(&self, to: &TargetArgs, target: &Target) -> Result<Options, Failure> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = self.threads.map_or((cores / 2).clamp(1, 8), |threads| threads as usize);
+        let threads = threads.min(self.connections as usize);
         let protocol = if self.http2 { Protocol::Http2 } else { Protocol::Http1 };
         let pem = match &to.ca {
             None => None,
