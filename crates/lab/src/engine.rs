@@ -36,7 +36,7 @@ use crate::run::Interval;
 use crate::stage::{Arrivals, Load, Stage};
 use schedule::Schedule;
 use shared::Shared;
-use worker::Worker;
+use worker::{Plan, Worker};
 
 /// Threads need a moment to start; the run begins when they have.
 const LEAD: Duration = Duration::from_millis(20);
@@ -87,6 +87,8 @@ pub struct Observed {
     pub busiest: f64,
     /// From the first moment to the end of the last answer.
     pub wall: Duration,
+    /// When it was told to end, since the first moment, if it was before it was over.
+    pub stopped_at: Option<Duration>,
 }
 
 impl<S: Source> Engine<S> {
@@ -140,6 +142,7 @@ impl<S: Source> Engine<S> {
         let (sender, seconds) = mpsc::channel();
         let cpu = process_cpu();
         let begun = Instant::now() + LEAD;
+        let plan = Plan { stages, arrivals, seed, begun };
         let mut due = Schedule::by_second(stages, arrivals, seed);
         let (shares, intervals) = thread::scope(|scope| {
             let running: Vec<_> = self
@@ -147,7 +150,7 @@ impl<S: Source> Engine<S> {
                 .iter_mut()
                 .map(|worker| {
                     let sender = sender.clone();
-                    scope.spawn(move || worker.run(stages, arrivals, seed, begun, &sender))
+                    scope.spawn(move || worker.run(plan, &sender))
                 })
                 .collect();
             drop(sender);
@@ -155,13 +158,13 @@ impl<S: Source> Engine<S> {
             let mut open = Open::new(running.len());
             for second in seconds {
                 for full in open.add(second) {
-                    let interval = full.interval(due.until_end_of(full.number));
+                    let interval = full.interval(due.before(full.due_before()));
                     each(&interval);
                     intervals.push(interval);
                 }
             }
             for full in open.rest() {
-                let interval = full.interval(due.until_end_of(full.number));
+                let interval = full.interval(due.before(full.due_before()));
                 each(&interval);
                 intervals.push(interval);
             }
@@ -185,10 +188,11 @@ impl<S: Source> Engine<S> {
                 all.merge(&share);
                 all
             })
-            .unwrap_or_else(|| Share::new(stages.len(), 0, false));
+            .unwrap_or_else(|| Share::new(schedule::ends(stages), 0, false));
         let cpu = process_cpu().saturating_sub(cpu);
         let wall = share.wall;
-        Ok(Observed { share, intervals, cpu, busiest, wall })
+        let stopped_at = share.stopped_at.map(Duration::from_nanos);
+        Ok(Observed { share, intervals, cpu, busiest, wall, stopped_at })
     }
 }
 
@@ -239,15 +243,19 @@ impl Open {
     }
 }
 
-/// Raises the limit of open files as far as the stages need it.
+/// Raises the limit of open files to what the stages may need, as far as that goes.
 fn make_room(stages: &[Stage], connections: u32) -> Result<(), EngineError> {
-    let users = stages.iter().map(|stage| match stage.load {
-        Load::Users { from, to } => from.max(to),
-        Load::Rate { .. } => connections,
-    });
-    let asked = u64::from(users.max().unwrap_or(0));
+    let needs = || {
+        stages.iter().map(|stage| match stage.load {
+            Load::Users { from, to } => u64::from(from.max(to)),
+            Load::Rate { .. } => connections.into(),
+        })
+    };
+    let asked = needs().max().unwrap_or(0);
+    // Clients that still wait when their stage is over overlap with the next one's.
+    let at_most = needs().sum::<u64>() + OTHER_FILES;
     let limit = getrlimit(Resource::Nofile);
-    if limit.current.is_none_or(|current| current >= asked + OTHER_FILES) {
+    if limit.current.is_none_or(|current| current >= at_most) {
         return Ok(());
     }
     let most = limit.maximum.unwrap_or(u64::MAX);

@@ -100,7 +100,7 @@ mod tests {
         "service_ms": {"mean": 11.0, "p99": 99.0},
         "send_lag_ms": {"p99": 0.04},
         "outcomes": {"200": 9980, "409": 8, "503": 7, "timeout": 5},
-        "stages": [{"seconds": 1.5}, {"seconds": 0.5}]
+        "stages": [{"seconds": 1.5, "goodput": 5000.0}, {"seconds": 0.5, "goodput": 4960.0}]
     }"#;
     const CAPACITY: &str = r#"{
         "stable": {"rate": 8123.0, "low": 8000.0, "high": null},

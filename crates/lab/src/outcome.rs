@@ -17,6 +17,10 @@ pub enum Outcome {
     Garbled,
     /// The run was over before the request could be sent: all connections were waiting.
     Unsent,
+    /// This machine had no socket, port or address for a connection: it never left.
+    NoRoom,
+    /// The run was interrupted before the answer came: nobody's fault, and no failure.
+    Unfinished,
 }
 
 impl Outcome {
@@ -29,9 +33,14 @@ impl Outcome {
             Self::Closed => "closed".into(),
             Self::Garbled => "garbled".into(),
             Self::Unsent => "unsent".into(),
+            Self::NoRoom => "no-room".into(),
+            Self::Unfinished => UNFINISHED.into(),
         }
     }
 }
+
+/// The name of [`Outcome::Unfinished`], which is in none of the classes.
+const UNFINISHED: &str = "unfinished";
 
 /// How many requests ended in each way, by [`Outcome::name`].
 pub type Outcomes = BTreeMap<String, u64>;
@@ -54,14 +63,15 @@ pub const CLASSES: &[(&str, &[&str])] = &[
     ("504", &["504"]),
     ("Other 5xx", &["5xx"]),
     ("Time-out", &["timeout"]),
-    ("Refused", &["refused", "closed", "garbled", "unsent"]),
+    ("Refused", &["refused", "closed", "garbled", "unsent", "no-room"]),
 ];
 
 /// Counts outcomes by the classes of [`CLASSES`], in that order; 1xx and nonsense count as refused.
+/// What was unfinished when a run was interrupted is in none.
 pub fn by_class(outcomes: &Outcomes) -> Vec<(&'static str, u64)> {
     let mut counted: Vec<(&'static str, u64)> =
         CLASSES.iter().map(|(name, _)| (*name, 0)).collect();
-    for (name, count) in outcomes {
+    for (name, count) in outcomes.iter().filter(|(name, _)| *name != UNFINISHED) {
         let at = CLASSES
             .iter()
             .position(|(_, patterns)| patterns.iter().any(|pattern| fits(name, pattern)))
@@ -77,6 +87,11 @@ pub fn outages(outcomes: &Outcomes) -> u64 {
         .into_iter()
         .filter(|(class, _)| matches!(*class, "503" | "504" | "Time-out" | "Refused"))
         .fold(0, |sum, (_, count)| sum.saturating_add(count))
+}
+
+/// How many were under way, or waited to be, when the run was interrupted.
+pub fn unfinished(outcomes: &Outcomes) -> u64 {
+    outcomes.get(UNFINISHED).copied().unwrap_or(0)
 }
 
 fn fits(name: &str, pattern: &str) -> bool {
@@ -112,5 +127,13 @@ mod tests {
         let found = outcomes(&[("200", 5), ("400", 1), ("500", 2), ("503", 3), ("timeout", 4)]);
 
         assert_eq!(outages(&found), 7);
+    }
+
+    #[test]
+    fn what_an_interruption_cut_off_is_no_outage_and_in_no_class() {
+        let found = outcomes(&[("200", 5), ("no-room", 2), ("unfinished", 9)]);
+
+        assert_eq!(by_class(&found).iter().map(|(_, count)| count).sum::<u64>(), 7);
+        assert_eq!((outages(&found), unfinished(&found)), (2, 9));
     }
 }

@@ -1,5 +1,7 @@
 //! What was seen of requests, while they run: counts and histograms.
 
+mod bins;
+
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -7,7 +9,7 @@ use hdrhistogram::Histogram;
 
 use crate::outcome::{Outcome, Outcomes};
 use crate::run::{Interval, Latency, Requests};
-use crate::trial::{Bin, WINDOW_SECONDS};
+pub use bins::Bins;
 
 /// Times in microseconds, three digits; it grows with the greatest.
 pub type Times = Histogram<u64>;
@@ -28,6 +30,10 @@ fn growing(digits: u8) -> Times {
 pub struct Counts {
     /// Totals.
     pub requests: Requests,
+    /// Answers that came within a stage's own time, whenever their requests were due …
+    pub answered_within: u64,
+    /// … and those of them that were as expected.
+    pub ok_within: u64,
     /// By status, those from 100 to 599; the rest is rare.
     statuses: Vec<(Outcome, u64)>,
 }
@@ -37,9 +43,15 @@ impl Counts {
     pub fn add(&mut self, outcome: Outcome, ok: bool, late: bool) {
         self.requests.total += 1;
         self.requests.ok += u64::from(ok);
-        self.requests.failed += u64::from(!ok);
+        self.requests.failed += u64::from(!ok && outcome != Outcome::Unfinished);
         self.requests.late += u64::from(late);
         self.add_outcome(outcome, 1);
+    }
+
+    /// Counts an answer that came within a stage's own time.
+    fn add_within(&mut self, ok: bool) {
+        self.answered_within += 1;
+        self.ok_within += u64::from(ok);
     }
 
     /// Counts what another has counted.
@@ -48,6 +60,8 @@ impl Counts {
         self.requests.ok += other.requests.ok;
         self.requests.failed += other.requests.failed;
         self.requests.late += other.requests.late;
+        self.answered_within += other.answered_within;
+        self.ok_within += other.ok_within;
         for (outcome, count) in &other.statuses {
             self.add_outcome(*outcome, *count);
         }
@@ -73,7 +87,7 @@ pub struct Seen {
     pub counts: Counts,
     /// From the intended moment to the end of the answer.
     pub response: Times,
-    /// From the moment each was sent.
+    /// From the moment each was sent; what was never sent has none.
     pub service: Times,
     /// Between both.
     pub lag: Times,
@@ -143,6 +157,13 @@ pub struct Over {
     pub late: bool,
 }
 
+impl Over {
+    /// Whether it ever left: what did not has no service time.
+    fn was_sent(&self) -> bool {
+        self.step.is_some() && self.outcome != Outcome::NoRoom
+    }
+}
+
 /// What one second of a run saw.
 #[derive(Debug, Clone)]
 pub struct Second {
@@ -156,12 +177,21 @@ pub struct Second {
     pub due: u64,
     /// Requests that waited for an answer at its end.
     pub in_flight: u64,
+    /// When sending was told to end, in nanoseconds since the run began, if it was by then.
+    pub stopped_at: Option<u64>,
 }
 
 impl Second {
     /// The second of this number, with nothing seen.
     pub fn new(number: u64) -> Self {
-        Self { number, counts: Counts::default(), response: times(), due: 0, in_flight: 0 }
+        Self {
+            number,
+            counts: Counts::default(),
+            response: times(),
+            due: 0,
+            in_flight: 0,
+            stopped_at: None,
+        }
     }
 
     /// Adds what another thread saw in the same second.
@@ -170,6 +200,14 @@ impl Second {
         merge(&mut self.response, &other.response);
         self.due += other.due;
         self.in_flight += other.in_flight;
+        self.stopped_at = self.stopped_at.max(other.stopped_at);
+    }
+
+    /// Until when requests of a rate were due that are counted by its end, in nanoseconds since the
+    /// run began: nothing is due when sending was told to end.
+    pub fn due_before(&self) -> u64 {
+        let end = (self.number + 1) * 1_000_000_000;
+        self.stopped_at.map_or(end, |stopped| end.min(stopped + 1))
     }
 
     /// As a row of a run file. `due` are the requests of a rate.
@@ -195,6 +233,10 @@ impl Second {
 pub struct Share {
     /// By stage.
     pub stages: Vec<Seen>,
+    /// When each stage ends, in nanoseconds since the run began.
+    ends: Vec<u64>,
+    /// When sending was told to end, in nanoseconds since the run began.
+    pub stopped_at: Option<u64>,
     /// By step.
     pub steps: Vec<(Counts, Times)>,
     /// The lag of requests for which a connection was free: the generator's own.
@@ -210,10 +252,12 @@ pub struct Share {
 }
 
 impl Share {
-    /// Nothing seen yet.
-    pub fn new(stages: usize, steps: usize, bins: bool) -> Self {
+    /// Nothing seen yet of stages that end at these moments.
+    pub fn new(ends: Vec<u64>, steps: usize, bins: bool) -> Self {
         Self {
-            stages: vec![Seen::default(); stages],
+            stages: vec![Seen::default(); ends.len()],
+            ends,
+            stopped_at: None,
             steps: (0..steps).map(|_| (Counts::default(), growing(2))).collect(),
             own_lag: times(),
             bins: bins.then(Bins::default),
@@ -230,10 +274,12 @@ impl Share {
         let stage = &mut self.stages[over.stage];
         stage.counts.add(over.outcome, over.ok, over.late);
         record(&mut stage.response, response);
-        record(&mut stage.service, micros(over.done - over.sent));
-        record(&mut stage.lag, lag);
-        if !over.late {
-            record(&mut self.own_lag, lag);
+        if over.was_sent() {
+            record(&mut stage.service, micros(over.done - over.sent));
+            record(&mut stage.lag, lag);
+            if !over.late {
+                record(&mut self.own_lag, lag);
+            }
         }
         if let Some(step) = over.step {
             let (counts, times) = &mut self.steps[step];
@@ -245,6 +291,27 @@ impl Share {
         }
         second.counts.add(over.outcome, over.ok, over.late);
         record(&mut second.response, response);
+        if matches!(over.outcome, Outcome::Status(_)) {
+            self.add_answer(over);
+        }
+    }
+
+    /// Counts an answer for the stage in which it came; what comes after the last counts for none.
+    fn add_answer(&mut self, over: &Over) {
+        let came = self.ends.partition_point(|end| *end <= over.done);
+        let Some(stage) = self.stages.get_mut(came) else { return };
+        stage.counts.add_within(over.ok);
+        if let Some(step) = over.step {
+            self.steps[step].0.add_within(over.ok);
+        }
+    }
+
+    /// Sending was told to end: so do the stages.
+    pub fn stop(&mut self, now: u64) {
+        self.stopped_at = Some(now);
+        for end in &mut self.ends {
+            *end = now.min(*end);
+        }
     }
 
     /// Adds what another thread saw of the same run.
@@ -260,92 +327,11 @@ impl Share {
         if let (Some(into), Some(from)) = (&mut self.bins, &other.bins) {
             into.merge(from);
         }
+        self.stopped_at = self.stopped_at.max(other.stopped_at);
         self.abandoned += other.abandoned;
         self.cpu += other.cpu;
         self.wall = self.wall.max(other.wall);
     }
-}
-
-/// Requests by the tenth of a second in which they were due.
-#[derive(Debug, Clone, Default)]
-pub struct Bins {
-    tenths: Vec<Bin>,
-    /// How many were over in each tenth.
-    over: Vec<u64>,
-    /// Response times by the window in which they were due.
-    windows: Vec<Times>,
-}
-
-impl Bins {
-    fn add(&mut self, over: &Over) {
-        let bin = place(&mut self.tenths, over.due);
-        bin.due += 1;
-        bin.not_ok += u64::from(!over.ok);
-        bin.sum_ms += (over.done - over.due) as f64 / 1e6;
-        *place(&mut self.over, over.done) += 1;
-        let window = self.window(over.due / WINDOW_NANOSECONDS);
-        record(window, micros(over.done - over.due));
-    }
-
-    fn window(&mut self, number: u64) -> &mut Times {
-        let number = usize::try_from(number).unwrap_or(usize::MAX);
-        while self.windows.len() <= number {
-            self.windows.push(times());
-        }
-        &mut self.windows[number]
-    }
-
-    /// 99th percentiles of the response time by window, in milliseconds; the last window takes in
-    /// what is left of a trial of so many seconds.
-    pub fn windows_p99_ms(&self, seconds: f64) -> Vec<f64> {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
-        let whole = ((seconds / WINDOW_SECONDS) as usize).max(1);
-        let mut windows = self.windows.clone();
-        while windows.len() > whole {
-            let rest = windows.pop().unwrap_or_else(times);
-            merge(&mut windows[whole - 1], &rest);
-        }
-        windows.iter().map(|window| latency(window).p99).collect()
-    }
-
-    fn merge(&mut self, other: &Self) {
-        for (at, bin) in other.tenths.iter().enumerate() {
-            let into = place(&mut self.tenths, at as u64 * BIN_NANOSECONDS);
-            into.due += bin.due;
-            into.not_ok += bin.not_ok;
-            into.sum_ms += bin.sum_ms;
-        }
-        for (at, over) in other.over.iter().enumerate() {
-            *place(&mut self.over, at as u64 * BIN_NANOSECONDS) += over;
-        }
-        for (at, window) in other.windows.iter().enumerate() {
-            merge(self.window(at as u64), window);
-        }
-    }
-
-    /// The bins in order, each with how many waited at its end.
-    pub fn finish(&self) -> Vec<Bin> {
-        let mut waiting = 0;
-        let mut bins = self.tenths.clone();
-        let over = self.over.iter().chain(std::iter::repeat(&0));
-        for (bin, over) in bins.iter_mut().zip(over) {
-            waiting += bin.due;
-            waiting = waiting.saturating_sub(*over);
-            bin.waiting = waiting;
-        }
-        bins
-    }
-}
-
-const BIN_NANOSECONDS: u64 = 100_000_000;
-const WINDOW_NANOSECONDS: u64 = 10_000_000_000;
-
-fn place<T: Default + Clone>(list: &mut Vec<T>, at: u64) -> &mut T {
-    let at = usize::try_from(at / BIN_NANOSECONDS).unwrap_or(usize::MAX);
-    if list.len() <= at {
-        list.resize(at + 1, T::default());
-    }
-    &mut list[at]
 }
 
 /// Notes a time; a histogram that grows takes every one.
@@ -403,7 +389,7 @@ mod tests {
 
     #[test]
     fn a_request_is_counted_once_in_stage_step_and_second() {
-        let mut share = Share::new(1, 1, true);
+        let mut share = Share::new(vec![1_000_000_000], 1, true);
         let mut second = Second::new(0);
 
         share.add(&over(0, 1_500_000, true), &mut second);
@@ -416,15 +402,65 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_counts_for_the_rate_of_the_stage_in_which_it_came() {
+        let second = 1_000_000_000;
+        let mut share = Share::new(vec![second, 2 * second], 1, false);
+        let mut seen = Second::new(0);
+        let mut add = |due, done, ok| share.add(&over(due, done, ok), &mut seen);
+
+        add(0, second - 1, true);
+        add(0, second, true);
+        add(0, 2 * second - 1, false);
+        add(0, 2 * second, true);
+
+        let within = |counts: &Counts| (counts.answered_within, counts.ok_within);
+        assert_eq!(share.stages[0].counts.requests.total, 4);
+        assert_eq!(within(&share.stages[0].counts), (1, 1));
+        assert_eq!(within(&share.stages[1].counts), (2, 1));
+        assert_eq!(within(&share.steps[0].0), (3, 2));
+    }
+
+    #[test]
+    fn what_never_left_has_no_service_time() {
+        let mut share = Share::new(vec![1_000_000_000], 1, false);
+        let mut second = Second::new(0);
+        let failed = over(0, 5_000_000, false);
+
+        let unsent = Over { step: None, outcome: Outcome::Unsent, late: true, ..failed };
+        share.add(&unsent, &mut second);
+        share.add(&Over { outcome: Outcome::NoRoom, ..failed }, &mut second);
+
+        let stage = &share.stages[0];
+        assert_eq!((stage.response.len(), stage.counts.requests.failed), (2, 2));
+        assert_eq!((stage.service.len(), stage.lag.len(), share.own_lag.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn an_interruption_ends_the_stage_and_what_it_cuts_off_is_no_failure() {
+        let mut share = Share::new(vec![1_000_000_000, 2_000_000_000], 1, false);
+        let mut second = Second::new(0);
+
+        share.stop(500_000_000);
+        share.add(&over(0, 600_000_000, true), &mut second);
+        let cut = Over { outcome: Outcome::Unfinished, ..over(0, 700_000_000, false) };
+        share.add(&cut, &mut second);
+
+        let counts = &share.stages[0].counts;
+        let Requests { total, ok, failed, .. } = counts.requests;
+        assert_eq!((total, ok, failed, counts.answered_within), (2, 1, 0, 0));
+        assert_eq!(counts.outcomes()["unfinished"], 1);
+    }
+
+    #[test]
     fn bins_tell_who_waited_at_their_end() {
-        let mut share = Share::new(1, 1, true);
+        let mut share = Share::new(vec![1_000_000_000], 1, true);
         let mut second = Second::new(0);
         let ms = 1_000_000;
 
         share.add(&over(0, 50 * ms, true), &mut second);
         share.add(&over(10 * ms, 250 * ms, true), &mut second);
         share.add(&over(120 * ms, 130 * ms, false), &mut second);
-        let mut other = Share::new(1, 1, true);
+        let mut other = Share::new(vec![1_000_000_000], 1, true);
         other.add(&over(20 * ms, 150 * ms, true), &mut second);
         share.merge(&other);
 

@@ -22,6 +22,10 @@ pub struct RunFile {
     pub facts: Facts,
     /// What was asked for, in order.
     pub plan: Vec<Stage>,
+    /// When it was interrupted, in seconds since it began; nothing if it was not. Its figures are of
+    /// the part until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupted_s: Option<f64>,
     /// All requests of all stages.
     pub requests: Requests,
     /// From the intended moment to the end of the answer.
@@ -35,7 +39,7 @@ pub struct RunFile {
     pub own_lag_ms: Latency,
     /// All requests by how they ended.
     pub outcomes: Outcomes,
-    /// A row a stage.
+    /// A row a stage that began.
     pub stages: Vec<StageResult>,
     /// A row a second.
     pub intervals: Vec<Interval>,
@@ -80,30 +84,37 @@ impl RunFile {
         for stage in &share.stages {
             all.merge(stage);
         }
+        let interrupted_s = observed.stopped_at.map(|at| at.as_secs_f64());
         let mut start = 0.0;
-        let stages = plan.iter().zip(&share.stages).map(|(stage, seen)| {
-            let row = stage_result(*stage, start, seen);
-            start += row.seconds;
-            row
-        });
+        let mut stages = vec![];
+        for (stage, seen) in plan.iter().zip(&share.stages) {
+            let planned = stage.duration.as_secs_f64();
+            let sent = interrupted_s.map_or(planned, |end| (end - start).clamp(0.0, planned));
+            if sent > 0.0 {
+                stages.push(stage_result(*stage, (start, sent), seen));
+            }
+            start += planned;
+        }
+        let seconds = stages.iter().map(|stage| stage.seconds).sum();
         let cpu = observed.cpu.as_secs_f64();
         let requests = all.counts.requests;
         Self {
             format: FORMAT,
             facts,
             plan: plan.to_vec(),
+            interrupted_s,
             requests,
             response_ms: latency(&all.response),
             service_ms: latency(&all.service),
             send_lag_ms: latency(&all.lag),
             own_lag_ms: latency(&share.own_lag),
             outcomes: all.counts.outcomes(),
-            stages: stages.collect(),
+            stages,
             intervals: observed.intervals.clone(),
             steps: steps
                 .iter()
                 .zip(&share.steps)
-                .map(|(facts, seen)| step_result(facts, seen))
+                .map(|(facts, seen)| step_result(facts, seen, seconds))
                 .collect(),
             server: vec![],
             generator: Generator {
@@ -119,17 +130,42 @@ impl RunFile {
             ]),
         }
     }
+
+    /// For how many seconds was sent.
+    pub fn seconds(&self) -> f64 {
+        self.stages.iter().map(|stage| stage.seconds).sum()
+    }
+
+    /// Answers a second while was sent.
+    pub fn answered_per_s(&self) -> f64 {
+        self.mean(|stage| stage.answered_per_s)
+    }
+
+    /// Answers as expected, a second, while was sent.
+    pub fn goodput(&self) -> f64 {
+        self.mean(|stage| stage.goodput)
+    }
+
+    /// The mean over the time of all stages.
+    fn mean(&self, of: impl Fn(&StageResult) -> f64) -> f64 {
+        let sum: f64 = self.stages.iter().map(|stage| of(stage) * stage.seconds).sum();
+        sum / self.seconds().max(1e-9)
+    }
 }
 
-fn stage_result(stage: Stage, start_s: f64, seen: &Seen) -> StageResult {
-    let seconds = stage.duration.as_secs_f64();
+fn per_second(count: u64, seconds: f64) -> f64 {
+    count as f64 / seconds.max(1e-9)
+}
+
+fn stage_result(stage: Stage, (start_s, seconds): (f64, f64), seen: &Seen) -> StageResult {
     StageResult {
         stage,
         start_s,
         seconds,
         requests: seen.counts.requests,
         outcomes: seen.counts.outcomes(),
-        goodput: seen.counts.requests.ok as f64 / seconds.max(1e-9),
+        answered_per_s: per_second(seen.counts.answered_within, seconds),
+        goodput: per_second(seen.counts.ok_within, seconds),
         response_ms: latency(&seen.response),
         service_ms: latency(&seen.service),
         send_lag_ms: latency(&seen.lag),
@@ -137,13 +173,18 @@ fn stage_result(stage: Stage, start_s: f64, seen: &Seen) -> StageResult {
     }
 }
 
-fn step_result(facts: &StepFacts, (counts, response): &(Counts, Times)) -> StepResult {
+fn step_result(
+    facts: &StepFacts,
+    (counts, response): &(Counts, Times),
+    seconds: f64,
+) -> StepResult {
     StepResult {
         name: facts.name.clone(),
         group: facts.group.clone(),
         method: facts.method.clone(),
         requests: counts.requests,
         outcomes: counts.outcomes(),
+        answered_per_s: per_second(counts.answered_within, seconds),
         response_ms: latency(response),
         skipped: 0,
         untaken: 0,
@@ -189,7 +230,7 @@ pub struct Requests {
     pub total: u64,
     /// Answered as the step expects, its checks passed.
     pub ok: u64,
-    /// All others.
+    /// All others, but for those that an interruption cut off.
     pub failed: u64,
     /// Sent more than a millisecond after their moment as every connection was waiting; they count
     /// among the two above, too.
@@ -230,13 +271,16 @@ pub struct StageResult {
     pub stage: Stage,
     /// When it began, seconds since the run began.
     pub start_s: f64,
-    /// How long it took, draining not counted.
+    /// How long it took, draining not counted; less than was asked for if it was interrupted.
     pub seconds: f64,
-    /// Its requests.
+    /// The requests that were due in it, whenever they ended.
     pub requests: Requests,
     /// By how they ended.
     pub outcomes: Outcomes,
-    /// Answers as expected, a second.
+    /// Answers that came in it, a second, whenever their requests were due.
+    #[serde(default)]
+    pub answered_per_s: f64,
+    /// Those of them that were as expected.
     pub goodput: f64,
     /// From the intended moment.
     pub response_ms: Latency,
@@ -286,6 +330,9 @@ pub struct StepResult {
     pub requests: Requests,
     /// By how they ended.
     pub outcomes: Outcomes,
+    /// Answers a second while was sent.
+    #[serde(default)]
+    pub answered_per_s: f64,
     /// From the intended moment.
     pub response_ms: Latency,
     /// How often it was its turn and it could not be done, as a value, an entry of a pool or a

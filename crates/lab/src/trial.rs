@@ -1,6 +1,7 @@
 //! A trial: a constant load for some seconds, seen closely enough to judge it.
 
 use crate::engine::Observed;
+use crate::outcome::Outcome;
 use crate::record::{Bins, Seen, times};
 
 /// What is asked of a trial.
@@ -46,6 +47,8 @@ pub struct Trial {
     pub lag_p99_ms: f64,
     /// Share of the due requests that were sent at all.
     pub sent_share: f64,
+    /// Share of the due requests for which this machine had no socket, port or address.
+    pub no_room_share: f64,
     /// Processor time of the generator, as a share of the cores it may use.
     pub generator_share: f64,
     /// Processor time that the host took from this machine, as a share.
@@ -80,7 +83,11 @@ impl Trial {
         let mut all = Seen::default();
         share.stages.iter().for_each(|stage| all.merge(stage));
         let total = all.counts.requests.total;
-        let unsent = all.counts.outcomes().get("unsent").copied().unwrap_or(0);
+        let outcomes = all.counts.outcomes();
+        let share_of = |outcome: Outcome| {
+            let count = outcomes.get(&outcome.name()).copied().unwrap_or(0);
+            count as f64 / total.max(1) as f64
+        };
         let ms = |share: f64| all.response.value_at_quantile(share) as f64 / 1e3;
         let own_lag = if share.own_lag.is_empty() { &times() } else { &share.own_lag };
         Self {
@@ -88,7 +95,8 @@ impl Trial {
             seconds: ask.seconds,
             bins: share.bins.as_ref().map(Bins::finish).unwrap_or_default(),
             lag_p99_ms: own_lag.value_at_quantile(0.99) as f64 / 1e3,
-            sent_share: if total == 0 { 0.0 } else { 1.0 - unsent as f64 / total as f64 },
+            sent_share: if total == 0 { 0.0 } else { 1.0 - share_of(Outcome::Unsent) },
+            no_room_share: share_of(Outcome::NoRoom),
             generator_share: observed.busiest,
             steal_share: host.steal_share,
             spin_share: host.spin_share,

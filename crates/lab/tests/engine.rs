@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use homeroom_lab::engine::{Engine, Observed};
 use homeroom_lab::outcome::Outcomes;
 use homeroom_lab::record::latency;
-use homeroom_lab::run::Requests;
+use homeroom_lab::run::{Facts, Machine, Requests, RunFile, Settings};
 use homeroom_lab::stage::{Arrivals, Load, Stage};
 use stand_in::{Answering, Asking, StandIn, options};
 
@@ -34,6 +34,29 @@ fn requests(observed: &Observed) -> Requests {
 
 fn outcomes(observed: &Observed) -> Outcomes {
     observed.share.stages[0].counts.outcomes()
+}
+
+/// The run file of a plan.
+fn file(plan: &[Stage], observed: &Observed) -> RunFile {
+    let settings = Settings {
+        arrivals: Arrivals::Even,
+        connections: 10,
+        timeout_ms: 5_000,
+        slack_us: 0,
+        threads: 1,
+        protocol: "HTTP/1.1".into(),
+    };
+    let facts = Facts {
+        generator_version: "1".into(),
+        scenario: "ask".into(),
+        target: "http://stand.in".into(),
+        command: vec![],
+        started: "2026-11-22T09:30:00Z".into(),
+        seed: 1,
+        settings,
+        machine: Machine::default(),
+    };
+    RunFile::new(facts, plan, &Asking::default().steps, observed)
 }
 
 fn of(outcomes: &Outcomes, name: &str) -> u64 {
@@ -146,6 +169,10 @@ fn requests_wait_for_a_connection_and_are_counted_as_late() {
     assert!(found.late > 80, "{found:?}");
     assert!(response.max > 1000.0 && service.max < 1000.0, "{response:?} {service:?}");
     assert_eq!(server.connections(), 2);
+    // What was answered after the stage was not answered in its second.
+    let counts = &observed.share.stages[0].counts;
+    assert!((20..=42).contains(&counts.answered_within), "{counts:?}");
+    assert_eq!(counts.ok_within, counts.answered_within);
 }
 
 #[test]
@@ -155,6 +182,21 @@ fn more_threads_than_connections_make_no_more_connections() {
     let observed = run(&server, &[Stage::rate(100.0, seconds(0.5))], 2, 4);
 
     assert_eq!((requests(&observed).ok, server.connections()), (50, 2));
+}
+
+#[test]
+fn a_request_for_which_this_machine_has_no_room_is_not_refused_by_the_server() {
+    let server = StandIn::start(Answering::default());
+    let mut options = options(&server, 10);
+    // An address that no machine has: it is for documentation.
+    options.from = vec!["192.0.2.1".parse().unwrap()];
+    let mut engine = Engine::new(options, vec![Asking::default()], Arc::default()).unwrap();
+
+    let observed =
+        engine.run(&[Stage::rate(50.0, seconds(0.4))], Arrivals::Even, 1, &mut |_| {}).unwrap();
+
+    assert_eq!(of(&outcomes(&observed), "no-room"), 20, "{:?}", outcomes(&observed));
+    assert_eq!((requests(&observed).failed, observed.share.stages[0].service.len()), (20, 0));
 }
 
 #[test]
@@ -193,6 +235,19 @@ fn modelled_clients_wait_for_their_answers_and_think() {
 }
 
 #[test]
+fn who_would_think_past_the_end_is_gone_and_leaves_the_connection_to_the_next() {
+    let server = StandIn::start(Answering::default());
+    let source = Asking { pause: seconds(4.0), ..Asking::default() };
+    let mut engine = Engine::new(options(&server, 1), vec![source], Arc::default()).unwrap();
+    let stages = [Stage::users(10, seconds(0.3)), Stage::users(10, seconds(0.3))];
+
+    let observed = engine.run(&stages, Arrivals::Even, 1, &mut |_| {}).unwrap();
+
+    assert!(observed.wall < seconds(2.0), "{:?}", observed.wall);
+    assert_eq!((server.connections(), server.answered()), (10, 20));
+}
+
+#[test]
 fn clients_come_and_leave_and_a_rate_follows() {
     let server = StandIn::start(Answering::default());
     let ramp = Stage { load: Load::Users { from: 0, to: 4 }, duration: seconds(0.5) };
@@ -211,18 +266,45 @@ fn a_run_that_is_told_to_end_ends_and_keeps_what_it_has() {
     let stop = Arc::new(AtomicBool::new(false));
     let mut engine =
         Engine::new(options(&server, 10), vec![Asking::default()], stop.clone()).unwrap();
+    let stages = [Stage::rate(100.0, seconds(600.0)), Stage::rate(1.0, seconds(1.0))];
     let begun = Instant::now();
 
     let observed = engine
-        .run(&[Stage::rate(100.0, seconds(600.0))], Arrivals::Poisson, 1, &mut |_| {
-            stop.store(true, Ordering::Relaxed);
-        })
+        .run(&stages, Arrivals::Poisson, 1, &mut |_| stop.store(true, Ordering::Relaxed))
         .unwrap();
 
     assert!(begun.elapsed() < seconds(60.0));
     let found = requests(&observed);
     assert!(found.total > 0 && found.total < 1000, "{found:?}");
     assert_eq!(found.total, server.answered());
+    // Nothing was due any longer, and the rate is that of the time until then.
+    assert_eq!(observed.intervals.iter().map(|second| second.due).sum::<u64>(), found.total);
+    let stopped = observed.stopped_at.unwrap().as_secs_f64();
+    assert!((1.0..60.0).contains(&stopped), "{stopped}");
+    let run = file(&stages, &observed);
+    assert_eq!((run.interrupted_s, run.plan.len(), run.stages.len()), (Some(stopped), 2, 1));
+    assert!((run.stages[0].seconds - stopped).abs() < 1e-9);
+    assert!((80.0..120.0).contains(&run.goodput()), "{}", run.goodput());
+}
+
+#[test]
+fn what_an_interruption_cuts_off_is_unfinished_and_no_failure() {
+    let server = StandIn::start(Answering { silent: true, ..Answering::default() });
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut options = options(&server, 5);
+    (options.timeout, options.drain) = (seconds(30.0), seconds(30.0));
+    let mut engine = Engine::new(options, vec![Asking::default()], stop.clone()).unwrap();
+
+    let observed = engine
+        .run(&[Stage::rate(10.0, seconds(600.0))], Arrivals::Even, 1, &mut |_| {
+            stop.store(true, Ordering::Relaxed);
+        })
+        .unwrap();
+
+    let found = requests(&observed);
+    assert!(found.total >= 10 && found.failed == 0, "{found:?}");
+    assert_eq!(of(&outcomes(&observed), "unfinished"), found.total);
+    assert!(observed.wall < seconds(10.0), "{:?}", observed.wall);
 }
 
 #[test]

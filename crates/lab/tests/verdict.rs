@@ -4,8 +4,8 @@ mod made_up;
 
 use std::time::Duration;
 
-use homeroom_lab::report::{Judgement, judge};
-use homeroom_lab::stage::Stage;
+use homeroom_lab::report::{Judgement, Paint, Report, html, judge, summary};
+use homeroom_lab::stage::{Load, Stage};
 
 #[test]
 fn a_load_that_was_answered_in_time_is_held() {
@@ -118,4 +118,41 @@ fn a_run_without_requests_is_not_judged() {
 
     assert_eq!(verdict.judgement, Judgement::NotJudged);
     assert_eq!(verdict.headline, "Nothing was sent");
+}
+
+#[test]
+fn an_interrupted_run_is_judged_by_what_was_there() {
+    let mut run = made_up::held();
+    run.interrupted_s = Some(30.4);
+    run.stages[0].seconds = 30.4;
+    run.outcomes.insert("unfinished".into(), 12);
+
+    let (verdict, summary) = (judge(&run), summary(&Report::of(&run), Paint::Plain));
+
+    assert_eq!(verdict.headline, "Interrupted after 30 s: held 300 requests/s");
+    assert!(summary.contains("30 s of 5 min were sent; 12 requests without"), "{summary}");
+    assert!(html(&Report::of(&run)).contains("30 s of 5 min were sent"));
+}
+
+#[test]
+fn an_interrupted_ramp_is_judged_as_far_as_it_came() {
+    let mut run = made_up::held();
+    run.stages[0].stage.load = Load::Rate { from: 100.0, to: 500.0 };
+    run.stages[0].stage.duration = Duration::from_secs(100);
+    (run.interrupted_s, run.stages[0].seconds) = (Some(25.0), 25.0);
+
+    assert_eq!(judge(&run).headline, "Interrupted after 25 s: held 100 to 200 requests/s");
+}
+
+#[test]
+fn a_server_is_not_judged_by_connections_that_never_left() {
+    let mut run = made_up::held();
+    let tenth = run.requests.total / 10;
+    run.outcomes.insert("no-room".into(), tenth);
+    run.stages[0].requests.failed = tenth;
+
+    let verdict = judge(&run);
+
+    assert_eq!(verdict.headline, "Not judged: the generator was the limit");
+    assert!(verdict.generator.because.ends_with("no socket, port or address on this machine"));
 }

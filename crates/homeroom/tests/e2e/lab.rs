@@ -182,22 +182,77 @@ fn where_nothing_listens_the_exit_code_is_5() {
 }
 
 #[test]
+fn where_this_machine_has_no_room_the_server_is_not_blamed() {
+    let place = Place::new();
+    let echo = Echo::start(&place, &[]);
+    // An address that no machine has: it is for documentation.
+    let arguments = [
+        "lab",
+        "run",
+        "--target",
+        &echo.url,
+        "--rate",
+        "9",
+        "--duration",
+        "1s",
+        "--from",
+        "192.0.2.1",
+    ];
+
+    let ran = place.run(&arguments);
+
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("mend --from"), "{ran:?}");
+    assert!(ran.stdout.starts_with("Not judged: the generator was the limit"), "{ran:?}");
+}
+
+#[test]
+fn an_overloaded_server_is_not_said_to_keep_up() {
+    let place = Place::new();
+    let echo = Echo::start(&place, &["--capacity", "200", "--queue", "10s"]);
+
+    let summary = place.done(&[
+        "lab",
+        "run",
+        "--target",
+        &echo.url,
+        "--rate",
+        "400",
+        "--duration",
+        "2s",
+        "--json",
+        "run.json",
+    ]);
+
+    let run = read_json(&place, "run.json");
+    let goodput = run["stages"][0]["goodput"].as_f64().unwrap();
+    assert_eq!(run["requests"]["ok"], 800, "{}", run["outcomes"]);
+    assert!((150.0..=205.0).contains(&goodput), "{summary}");
+}
+
+#[test]
 fn an_interrupted_run_writes_its_file_all_the_same() {
     let place = Place::new();
     let echo = Echo::start(&place, &[]);
     let arguments =
         ["lab", "run", "--target", &echo.url, "--rate", "100", "--duration", "10m", "--json", "r"];
-    let mut child =
-        place.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let child =
+        place.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     eventually("requests come", || echo.counts()["arrived"].as_u64().unwrap() > 20);
 
     let id = child.id().to_string();
     Command::new("kill").args(["-INT", &id]).status().unwrap();
-    let status = child.wait().unwrap();
+    let ended = child.wait_with_output().unwrap();
 
     let run = read_json(&place, "r");
-    assert_eq!(status.code(), Some(130));
+    assert_eq!(ended.status.code(), Some(130));
     assert!(run["requests"]["ok"].as_u64().unwrap() > 20, "{}", run["requests"]);
+    assert_eq!(run["requests"]["failed"], 0, "{}", run["outcomes"]);
+    // The rate is that of the time until then, and the summary says so.
+    let goodput = run["stages"][0]["goodput"].as_f64().unwrap();
+    assert!((50.0..150.0).contains(&goodput), "{}", run["stages"]);
+    let summary = String::from_utf8_lossy(&ended.stdout);
+    assert!(summary.starts_with("Interrupted after "), "{summary}");
 }
 
 #[test]

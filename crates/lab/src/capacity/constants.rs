@@ -94,6 +94,8 @@ pub struct Voiding {
     pub lag_share_of_mean: f64,
     /// Least share of the due requests that must be sent.
     pub sent_share: f64,
+    /// Share of the due requests that may find no socket, port or address on this machine.
+    pub no_room_share: f64,
     /// Share of the generator's cores that it may use.
     pub generator_share: f64,
     /// Share of processor time that the host may take.
@@ -208,6 +210,7 @@ impl Default for Voiding {
             lag_ms: 5.0,
             lag_share_of_mean: 0.1,
             sent_share: 0.99,
+            no_room_share: 0.001,
             generator_share: 0.8,
             steal_share: 0.05,
             spin_share: 0.9,

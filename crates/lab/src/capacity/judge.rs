@@ -113,6 +113,12 @@ pub fn void(
         let why = format!("only {} of the requests were sent", percent(trial.sent_share));
         return Some((Verdict::VoidGenerator, why));
     }
+    if trial.no_room_share > rules.no_room_share {
+        let share = percent(trial.no_room_share);
+        let why =
+            format!("this machine had no socket, port or address for {share} of the requests");
+        return Some((Verdict::VoidGenerator, why));
+    }
     if passed {
         return None;
     }
@@ -320,6 +326,8 @@ mod tests {
             (Trial { lag_p99_ms: 150.0, ..failed() }, Verdict::VoidGenerator),
             (Trial { lag_p99_ms: 6.0, ..errs() }, Verdict::VoidGenerator),
             (Trial { sent_share: 0.98, ..failed() }, Verdict::VoidGenerator),
+            (Trial { no_room_share: 0.002, ..errs() }, Verdict::VoidGenerator),
+            (Trial { no_room_share: 0.001, ..errs() }, Verdict::Failed),
             // Six milliseconds explain no 1,100, and a score that was not taken says nothing.
             (Trial { lag_p99_ms: 6.0, ..failed() }, Verdict::Failed),
             (Trial { spin_share: 0.0, ..failed() }, Verdict::Failed),

@@ -109,9 +109,8 @@ pub struct Seconds {
 }
 
 impl Seconds {
-    /// How many are due before the end of a second that were not counted yet.
-    pub fn until_end_of(&mut self, second: u64) -> u64 {
-        let end = (second + 1) * 1_000_000_000;
+    /// How many are due before a moment that were not counted yet.
+    pub fn before(&mut self, end: u64) -> u64 {
         let mut count = 0;
         while self.schedule.next_if(|due| due.at < end).is_some() {
             count += 1;
@@ -146,6 +145,16 @@ fn moment(stage: &Stage, share: f64) -> u64 {
         2.0 * requests / (from + (from * from + 2.0 * slope * requests).max(0.0).sqrt())
     };
     nanoseconds(Duration::from_secs_f64(at.clamp(0.0, seconds)))
+}
+
+/// When each stage ends, in nanoseconds since the run began.
+pub fn ends(stages: &[Stage]) -> Vec<u64> {
+    let mut end = 0;
+    let each = stages.iter().map(|stage| {
+        end += nanoseconds(stage.duration);
+        end
+    });
+    each.collect()
 }
 
 /// A duration in nanoseconds; beyond 584 years it is that.
@@ -228,7 +237,8 @@ mod tests {
         let stages = [rate(10.0, 10.0, 2), rate(30.0, 30.0, 1)];
         let mut seconds = Schedule::by_second(&stages, Arrivals::Even, 1);
 
-        let counts: Vec<u64> = (0..4).map(|second| seconds.until_end_of(second)).collect();
+        let counts: Vec<u64> =
+            (1..5).map(|second| seconds.before(second * 1_000_000_000)).collect();
 
         assert_eq!(counts, [10, 10, 30, 0]);
     }

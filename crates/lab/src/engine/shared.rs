@@ -1,6 +1,5 @@
 //! What all threads of an engine know.
 
-use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
@@ -14,6 +13,7 @@ use rustls::pki_types::ServerName;
 use super::connection::Protocol;
 use super::target::{Target, TargetError};
 use super::transport::Transport;
+use crate::outcome::Outcome;
 
 /// How requests are sent.
 #[derive(Debug, Clone)]
@@ -113,7 +113,7 @@ impl Shared {
     /// # Errors
     ///
     /// There is no socket to be had, or no way to the target.
-    pub fn open(&self) -> io::Result<Transport> {
+    pub fn open(&self) -> Result<Transport, Outcome> {
         let number = self.opened.fetch_add(1, Ordering::Relaxed);
         let (to, from) = self.ways[number % self.ways.len()];
         let from = from.or_else(|| beyond(to, number));

@@ -10,6 +10,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 
+use crate::outcome::Outcome;
+
 /// A connection to a server, perhaps still being made.
 #[derive(Debug)]
 pub struct Transport {
@@ -22,31 +24,31 @@ impl Transport {
     ///
     /// # Errors
     ///
-    /// There is no socket to be had, or the address cannot be reached at all.
+    /// [`Outcome::NoRoom`] where this machine has no socket, port or such address;
+    /// [`Outcome::Refused`] where the server cannot be reached at all.
     pub fn open(
         to: SocketAddr,
         from: Option<IpAddr>,
         tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
-    ) -> io::Result<Self> {
+    ) -> Result<Self, Outcome> {
         let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+        let socket =
+            socket_with(family, SocketType::STREAM, flags, None).map_err(|_| Outcome::NoRoom)?;
         if let Some(from) = from {
-            bind(&socket, &SocketAddr::new(from, 0))?;
+            bind(&socket, &SocketAddr::new(from, 0)).map_err(|_| Outcome::NoRoom)?;
         }
         match connect(&socket, &to) {
             Ok(()) | Err(Errno::INPROGRESS) => {}
-            Err(error) => return Err(error.into()),
+            Err(Errno::ADDRNOTAVAIL | Errno::ADDRINUSE | Errno::NOBUFS | Errno::NOMEM) => {
+                return Err(Outcome::NoRoom);
+            }
+            Err(_) => return Err(Outcome::Refused),
         }
         let socket = TcpStream::from(socket);
-        socket.set_nodelay(true)?;
-        let tls = match tls {
-            Some((config, name)) => {
-                let connection = ClientConnection::new(config, name).map_err(io::Error::other)?;
-                Some(Box::new(connection))
-            }
-            None => None,
-        };
+        socket.set_nodelay(true).map_err(|_| Outcome::Refused)?;
+        let tls = tls.map(|(config, name)| ClientConnection::new(config, name).map(Box::new));
+        let tls = tls.transpose().map_err(|_| Outcome::Refused)?;
         Ok(Self { socket, tls })
     }
 

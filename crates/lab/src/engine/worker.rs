@@ -3,6 +3,8 @@
 //! It sleeps until the next moment at which something is due or something has come, to the
 //! microsecond: the timer slack of its thread is a nanosecond, and the wait is told in nanoseconds.
 
+mod run;
+
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -19,22 +21,20 @@ use rustix::time::{ClockId, clock_gettime};
 use super::alarm::Alarm;
 use super::connection::{Connection, Fixed, Progress};
 use super::http1::HEADERS;
-use super::schedule::{Due, Schedule, nanoseconds};
+use super::schedule::{Due, nanoseconds};
 use super::shared::Shared;
 use super::source::{Answer, Request, Source};
-use super::users::{Coming, Thinking, User};
-use super::waiting::Waiting;
+use super::users::User;
 use crate::outcome::Outcome;
 use crate::record::{Over, Second, Share};
-use crate::stage::{Arrivals, Stage};
+pub use run::Plan;
+use run::Run;
 
 /// Later than this, and not for want of precision: a request had to wait for a connection.
 const LATE: u64 = 1_000_000;
 /// How long a modelled client waits after a request that got no answer, so that a server that is
 /// gone is not asked a hundred thousand times a second.
 const REST: Duration = Duration::from_millis(50);
-/// How long a run that was told to end waits for answers.
-const FAREWELL: u64 = 2 * SECOND;
 const SECOND: u64 = 1_000_000_000;
 const ROOM: usize = 64 * 1024;
 const EVENTS: usize = 1024;
@@ -69,49 +69,6 @@ struct Slot<C> {
     sent_again: bool,
 }
 
-/// What a run needs and learns, apart from the clients.
-struct Run<'a> {
-    begun: Instant,
-    schedule: std::iter::Peekable<Schedule>,
-    coming: Coming,
-    thinking: Thinking,
-    waiting: Waiting,
-    /// Until when there was no free client for a request that was due.
-    blocked_until: u64,
-    end: u64,
-    give_up: u64,
-    timeout: u64,
-    slack: u64,
-    share: Share,
-    second: Second,
-    seconds: &'a Sender<Second>,
-    token: Arc<[u8]>,
-}
-
-impl Run<'_> {
-    fn now(&self) -> u64 {
-        nanoseconds(self.begun.elapsed())
-    }
-
-    /// Counts what was due and never sent. What was not due yet was never asked for.
-    fn leave_unsent(&mut self, now: u64) {
-        while let Some(due) = self.schedule.next_if(|due| due.at <= now) {
-            let over = Over {
-                stage: due.stage,
-                step: None,
-                due: due.at,
-                sent: now,
-                done: now,
-                outcome: Outcome::Unsent,
-                ok: false,
-                late: true,
-            };
-            self.share.add(&over, &mut self.second);
-            self.share.abandoned += 1;
-        }
-    }
-}
-
 impl<S: Source> Worker<S> {
     /// A thread's clients; none is there yet. Of all connections this thread may have `most`.
     ///
@@ -139,37 +96,12 @@ impl<S: Source> Worker<S> {
     }
 
     /// Sends this thread's share of the stages and waits for the answers.
-    pub fn run(
-        &mut self,
-        stages: &[Stage],
-        arrivals: Arrivals,
-        seed: u64,
-        begun: Instant,
-        seconds: &Sender<Second>,
-    ) -> Share {
+    pub fn run(&mut self, plan: Plan<'_>, seconds: &Sender<Second>) -> Share {
         // Without it, sleeps end some 50 µs late; where it is refused, the lag shows it.
         _ = set_current_timer_slack(NonZeroU64::new(1));
-        let options = &self.shared.options;
-        let end = stages.iter().map(|stage| nanoseconds(stage.duration)).sum::<u64>();
         let steps = self.source.steps().len();
-        let mut run = Run {
-            begun,
-            schedule: Schedule::new(stages, arrivals, seed, self.number, options.threads)
-                .peekable(),
-            coming: Coming::new(stages, self.number, options.threads),
-            thinking: Thinking::default(),
-            waiting: Waiting::default(),
-            blocked_until: 0,
-            end,
-            give_up: end + nanoseconds(options.drain),
-            timeout: nanoseconds(options.timeout),
-            slack: nanoseconds(options.slack),
-            share: Share::new(stages.len(), steps, options.bins),
-            second: Second::new(0),
-            seconds,
-            token: self.shared.token(),
-        };
-        std::thread::sleep(begun.saturating_duration_since(Instant::now()));
+        let mut run = Run::new(plan, self.number, steps, &self.shared, seconds);
+        std::thread::sleep(run.begun.saturating_duration_since(Instant::now()));
         let cpu = thread_cpu();
         let mut events = Vec::with_capacity(EVENTS);
         let mut now = run.now();
@@ -179,10 +111,11 @@ impl<S: Source> Worker<S> {
             self.start_users(&mut run, now);
             self.send_due(&mut run);
             now = run.now();
-            if self.shared.stop.load(Ordering::Relaxed) {
-                Self::stop(&mut run, now);
+            if self.shared.stop.load(Ordering::Relaxed) && !run.was_stopped() && !run.is_over(now) {
+                run.stop(now);
+                self.dismiss(&mut run);
             }
-            if now >= run.give_up || Self::is_over(&mut run, now) {
+            if run.is_over(now) {
                 break;
             }
             let until = self.until(&mut run);
@@ -194,29 +127,9 @@ impl<S: Source> Worker<S> {
         }
         self.abandon(&mut run);
         run.share.cpu = thread_cpu().saturating_sub(cpu);
-        run.share.wall = begun.elapsed();
+        run.share.wall = run.begun.elapsed();
         _ = run.seconds.send(run.second);
         run.share
-    }
-
-    fn is_over(run: &mut Run<'_>, now: u64) -> bool {
-        now >= run.end
-            && run.waiting.is_empty()
-            && run.schedule.peek().is_none()
-            && run.coming.next_at().is_none()
-            && run.thinking.is_empty()
-    }
-
-    /// Told to end: nothing more is sent, and answers are waited for a little.
-    fn stop(run: &mut Run<'_>, now: u64) {
-        if run.end <= now {
-            return;
-        }
-        run.leave_unsent(now);
-        run.schedule = Schedule::new(&[], Arrivals::Even, 0, 0, 1).peekable();
-        run.coming = Coming::new(&[], 0, 1);
-        run.end = now;
-        run.give_up = run.give_up.min(now + FAREWELL);
     }
 
     /// The next moment at which something is to be done, if nothing comes before.
@@ -259,9 +172,7 @@ impl<S: Source> Worker<S> {
 
     fn turn_second(&self, run: &mut Run<'_>, now: u64) {
         while now >= (run.second.number + 1) * SECOND {
-            let next = Second::new(run.second.number + 1);
-            let mut full = std::mem::replace(&mut run.second, next);
-            full.in_flight = run.waiting.len() as u64;
+            let full = run.next_second();
             _ = run.seconds.send(full);
             run.token = self.shared.token();
         }
@@ -372,7 +283,7 @@ impl<S: Source> Worker<S> {
 
     fn connect(&mut self, at: u32) -> Result<(), Outcome> {
         let slot = &mut self.slots[at as usize];
-        let transport = self.shared.open().map_err(|_| Outcome::Refused)?;
+        let transport = self.shared.open()?;
         slot.generation = slot.generation.wrapping_add(1);
         let mark = u64::from(slot.generation) << 32 | u64::from(at);
         let flags = epoll::EventFlags::IN
@@ -380,7 +291,7 @@ impl<S: Source> Worker<S> {
             | epoll::EventFlags::RDHUP
             | epoll::EventFlags::ET;
         epoll::add(&self.poll, &transport, epoll::EventData::new_u64(mark), flags)
-            .map_err(|_| Outcome::Refused)?;
+            .map_err(|_| Outcome::NoRoom)?;
         slot.connection = Some(Connection::new(transport, self.shared.options.protocol));
         Ok(())
     }
@@ -484,38 +395,45 @@ impl<S: Source> Worker<S> {
             late: slot.late,
         };
         run.share.add(&over, &mut run.second);
-        if slot.user.is_none() {
-            self.idle.push(at);
-        } else {
+        let next = now + nanoseconds(pause);
+        match slot.user {
             // Never from within: a client that is answered at once would go on for ever.
-            run.thinking.push(now + nanoseconds(pause), at);
+            Some(user) if next < user.until.min(run.end) => run.thinking.push(next, at),
+            // Who would only think until the end is there no longer.
+            _ => self.free(at),
         }
     }
 
-    /// A modelled client's next request, or its end.
+    /// A modelled client's next request.
     fn go_on(&mut self, run: &mut Run<'_>, at: u32, due: u64) {
-        let slot = &mut self.slots[at as usize];
-        let Some(user) = slot.user else { return };
-        if due < user.until.min(run.end) {
+        if let Some(user) = self.slots[at as usize].user {
             self.send(run, at, Due { at: due, stage: user.stage }, false);
-        } else {
-            slot.user = None;
-            self.idle.push(at);
+        }
+    }
+
+    /// Its client is there no longer; another may take its connection.
+    fn free(&mut self, at: u32) {
+        self.slots[at as usize].user = None;
+        self.idle.push(at);
+    }
+
+    /// Nobody thinks any longer.
+    fn dismiss(&mut self, run: &mut Run<'_>) {
+        while let Some((_, at)) = run.thinking.next(u64::MAX) {
+            self.free(at);
         }
     }
 
     /// What is left when the run is over: nobody waits any longer.
     fn abandon(&mut self, run: &mut Run<'_>) {
         let now = run.now();
+        let outcome = if run.was_stopped() { Outcome::Unfinished } else { Outcome::TimedOut };
         run.share.abandoned += run.waiting.len() as u64;
         while let Some(slot) = run.waiting.first() {
-            self.fail(run, slot, Outcome::TimedOut, now);
+            self.fail(run, slot, outcome, now);
         }
-        while let Some(slot) = run.thinking.next(u64::MAX).map(|(_, slot)| slot) {
-            self.slots[slot as usize].user = None;
-            self.idle.push(slot);
-        }
-        run.leave_unsent(now);
+        self.dismiss(run);
+        run.leave(Outcome::Unsent, now);
     }
 }
 

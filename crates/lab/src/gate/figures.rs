@@ -55,7 +55,7 @@ enum Place {
     OfAll(&'static str),
     /// Outcomes without service, as a share of all requests.
     Outage,
-    /// Requests as expected by the seconds of the stages.
+    /// The mean of the stages' goodput over their time.
     Goodput,
 }
 
@@ -119,10 +119,13 @@ pub fn measure(file: &Value, name: &str) -> Option<f64> {
             Some(outages(&outcomes) as f64 / all()?)
         }
         Goodput => {
-            let stages = file.pointer("/stages")?.as_array()?;
-            let seconds: f64 =
-                stages.iter().filter_map(|stage| stage.get("seconds")?.as_f64()).sum();
-            (seconds > 0.0).then_some(number("/requests/ok")? / seconds)
+            let mut sum = (0.0, 0.0);
+            for stage in file.pointer("/stages")?.as_array()? {
+                let seconds = stage.get("seconds")?.as_f64()?;
+                sum.0 += stage.get("goodput")?.as_f64()? * seconds;
+                sum.1 += seconds;
+            }
+            (sum.1 > 0.0).then_some(sum.0 / sum.1)
         }
     }
 }

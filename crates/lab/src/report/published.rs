@@ -1,7 +1,7 @@
 //! The tables in the published form: columns as others print them, so that figures stand side by
 //! side.
 
-use crate::outcome::{self, Outcomes};
+use crate::outcome;
 use crate::run::{Latency, Requests, RunFile, StageResult};
 
 use super::server::{self, Place};
@@ -31,14 +31,11 @@ pub const STEPS_MAX: usize = 2_500;
 
 /// The table with the columns of [`SAMPLES_COLUMNS`]: the run, each stage, each step.
 pub fn samples(run: &RunFile) -> Table {
-    let seconds: f64 = run.stages.iter().map(|stage| stage.seconds).sum();
-    let row = |label: String, of: Requests, outcomes: &Outcomes, seconds, response: &Latency| {
-        samples_row(label, of, outcomes, seconds, response)
-    };
-    let total = vec![row("Total".into(), run.requests, &run.outcomes, seconds, &run.response_ms)];
+    let rate = run.answered_per_s();
+    let total = vec![samples_row("Total".into(), run.requests, rate, &run.response_ms)];
     let stages = run.stages.iter().take(STAGES_MAX).enumerate().map(|(at, stage)| {
         let label = format!("{}: {}", at + 1, verdict::short_load(&stage.stage.load));
-        row(label, stage.requests, &stage.outcomes, stage.seconds, &stage.response_ms)
+        samples_row(label, stage.requests, stage.answered_per_s, &stage.response_ms)
     });
     let steps = run.steps.iter().take(STEPS_MAX).map(|step| {
         let label = if step.group.is_empty() || step.name.contains(&step.group) {
@@ -46,7 +43,7 @@ pub fn samples(run: &RunFile) -> Table {
         } else {
             format!("{}: {}", step.group, step.name)
         };
-        row(label, step.requests, &step.outcomes, seconds, &step.response_ms)
+        samples_row(label, step.requests, step.answered_per_s, &step.response_ms)
     });
     let mut parts = vec![Part { heading: "The run".into(), rows: total }];
     parts.push(Part { heading: "Stages".into(), rows: stages.collect() });
@@ -63,18 +60,12 @@ pub fn samples(run: &RunFile) -> Table {
     }
 }
 
-fn samples_row(
-    label: String,
-    of: Requests,
-    outcomes: &Outcomes,
-    seconds: f64,
-    response: &Latency,
-) -> Vec<Cell> {
+fn samples_row(label: String, of: Requests, rate: f64, response: &Latency) -> Vec<Cell> {
     let mut row = vec![
         Cell::Text(label),
         Cell::Count(of.total),
         Cell::Percent(share(of.failed, of.total)),
-        per_second(answers(outcomes), seconds),
+        Cell::Figure(rate),
     ];
     let Latency { mean, sd, p75, p90, p95, p98, p99, p99_9, .. } = *response;
     row.extend([mean, sd, p75, p90, p95, p98, p99, p99_9].map(Cell::Figure));
@@ -85,7 +76,7 @@ fn samples_notes(run: &RunFile) -> Vec<(&'static str, String)> {
     let mut notes = vec![
         ("Samples", "requests that were due; none is left out".into()),
         ("Error %", FAILED.into()),
-        ("Throughput", "answers of any status a second, over the time in which was sent".into()),
+        ("Throughput", "answers of any status that came while was sent, a second".into()),
         (
             "Average, Std dev, p75 to p99.9",
             "response time in milliseconds, from the moment that was intended to the end of the \
@@ -132,9 +123,9 @@ fn transactional_row(run: &RunFile, number: usize, stage: &StageResult) -> Vec<C
     let mut row = vec![
         Cell::Text(number.to_string()),
         Cell::Text(verdict::load(&stage.stage.load)),
-        Cell::Text(words::duration(stage.stage.duration.as_secs_f64())),
+        Cell::Text(words::duration(stage.seconds)),
         per_second(total, stage.seconds),
-        per_second(answers(&stage.outcomes), stage.seconds),
+        Cell::Figure(stage.answered_per_s),
         Cell::Figure(stage.response_ms.mean),
         Cell::Figure(stage.response_ms.p95),
         Cell::Figure(stage.response_ms.max),
@@ -163,7 +154,7 @@ fn server_cell(run: &RunFile, stage: &StageResult, place: Place, series: &str) -
 fn transactional_notes(run: &RunFile) -> Vec<(&'static str, String)> {
     let mut notes = vec![
         ("Requests/s", "requests that were due, a second".into()),
-        ("Responses/s", "answers of any status, a second".into()),
+        ("Responses/s", "answers of any status that came in the stage's own time, a second".into()),
         (
             "Mean, 95 %, Max ms",
             "response time in milliseconds, from the moment that was intended".into(),
@@ -191,12 +182,6 @@ fn transactional_notes(run: &RunFile) -> Vec<(&'static str, String)> {
 /// What an error is, in both tables.
 const FAILED: &str =
     "requests that did not end as their step expects (status, checks, no answer), of all";
-
-/// Requests that got an answer, whatever it said.
-pub fn answers(outcomes: &Outcomes) -> u64 {
-    let is_status = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
-    outcomes.iter().filter(|(name, _)| is_status(name)).map(|(_, count)| count).sum()
-}
 
 fn per_second(count: u64, seconds: f64) -> Cell {
     if seconds > 0.0 { Cell::Figure(count as f64 / seconds) } else { Cell::Nothing }

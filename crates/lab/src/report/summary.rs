@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::verdict::{self, Finding, Judgement, Verdict};
-use super::{Report, levels, published, words};
+use super::{Report, levels, words};
 use crate::capacity::Capacity;
 use crate::outcome;
 use crate::run::RunFile;
@@ -72,6 +72,9 @@ fn searched(row: &mut impl FnMut(&str, &str), capacity: &Capacity, paint: Paint)
 }
 
 fn ran(row: &mut impl FnMut(&str, &str), run: &RunFile, verdict: &Verdict, paint: Paint) {
+    if let Some(says) = verdict::interruption(run) {
+        row("interrupted", &says);
+    }
     figures(row, run);
     stages(row, run, verdict);
     for (name, finding) in [
@@ -87,16 +90,14 @@ fn ran(row: &mut impl FnMut(&str, &str), run: &RunFile, verdict: &Verdict, paint
 }
 
 fn figures(row: &mut impl FnMut(&str, &str), run: &RunFile) {
-    let seconds: f64 = run.stages.iter().map(|stage| stage.seconds).sum();
-    let rate = published::answers(&run.outcomes) as f64 / seconds.max(1e-9);
     let failed = words::share(run.requests.failed, run.requests.total);
     row(
         "requests",
         &format!(
             "{} in {}, {} responses/s, {} failed ({})",
             words::count(run.requests.total),
-            words::duration(seconds.round()),
-            words::figure(rate),
+            words::duration(run.seconds().round()),
+            words::figure(run.answered_per_s()),
             words::count(run.requests.failed),
             words::percent(failed)
         ),

@@ -1,6 +1,8 @@
 //! What a run says: what was held, whether the generator was the limit, whether the host was quiet.
 
-use crate::outcome::Outcomes;
+use std::fmt::Write as _;
+
+use crate::outcome::{Outcome, Outcomes, unfinished};
 use crate::run::{RunFile, StageResult};
 use crate::stage::Load;
 
@@ -97,7 +99,7 @@ pub fn judge(run: &RunFile) -> Verdict {
         };
         if let Some(why) = spoilt {
             let at_least = if judgement == Judgement::Partly {
-                best(run, &stages).map(|stage| format!("At least {}", load(&stage.stage.load)))
+                best(run, &stages).map(|stage| format!("At least {}", load(&sent(stage))))
             } else {
                 None
             };
@@ -105,8 +107,28 @@ pub fn judge(run: &RunFile) -> Verdict {
             judgement = Judgement::NotJudged;
         }
     }
+    if let Some(seconds) = run.interrupted_s {
+        let (first, rest) = headline.split_at(1);
+        let after = words::duration(rounded(seconds));
+        headline = format!("Interrupted after {after}: {}{rest}", first.to_lowercase());
+    }
     let (connections, samples) = (judge_connections(run), judge_samples(run));
     Verdict { judgement, headline, stages, generator, host, connections, samples }
+}
+
+/// What an interruption has cut off, if the run was interrupted.
+pub fn interruption(run: &RunFile) -> Option<String> {
+    run.interrupted_s?;
+    let planned: f64 = run.plan.iter().map(|stage| stage.duration.as_secs_f64()).sum();
+    let of = words::duration(planned.round());
+    let sent = words::duration(rounded(run.seconds()));
+    let mut says = format!("{sent} of {of} were sent");
+    let cut_off = unfinished(&run.outcomes);
+    if cut_off > 0 {
+        let requests = words::some(cut_off, "request");
+        _ = write!(says, "; {requests} without an answer by then, neither right nor failed");
+    }
+    Some(says)
 }
 
 /// A load in words.
@@ -132,7 +154,7 @@ fn said(run: &RunFile, stages: &[StageVerdict]) -> (Judgement, String) {
     if run.requests.total == 0 || stages.is_empty() {
         return (Judgement::NotJudged, "Nothing was sent".into());
     }
-    let best = best(run, stages).map(|stage| load(&stage.stage.load));
+    let best = best(run, stages).map(|stage| load(&sent(stage)));
     let worst = run.stages.iter().zip(stages).filter(|(_, verdict)| !verdict.held());
     let worst = worst.min_by(|(a, _), (b, _)| size(a).total_cmp(&size(b)));
     match (best, worst) {
@@ -157,8 +179,24 @@ fn best<'a>(run: &'a RunFile, stages: &[StageVerdict]) -> Option<&'a StageResult
     by_load.into_iter().take_while(|(_, held)| *held).last().map(|(stage, _)| stage)
 }
 
-fn size(stage: &StageResult) -> f64 {
+/// A stage's load as far as it came: of an interrupted ramp, its end was never there.
+fn sent(stage: &StageResult) -> Load {
+    let share = stage.seconds / stage.stage.duration.as_secs_f64().max(1e-9);
     match stage.stage.load {
+        Load::Rate { from, to } if share < 1.0 => {
+            Load::Rate { from, to: from + (to - from) * share }
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in between")]
+        Load::Users { from, to } if share < 1.0 => {
+            let reached = f64::from(from) + (f64::from(to) - f64::from(from)) * share;
+            Load::Users { from, to: reached.round() as u32 }
+        }
+        whole => whole,
+    }
+}
+
+fn size(stage: &StageResult) -> f64 {
+    match sent(stage) {
         Load::Rate { from, to } => from.max(to),
         Load::Users { from, to } => from.max(to).into(),
     }
@@ -176,13 +214,14 @@ fn judge_stage(run: &RunFile, stage: &StageResult) -> StageVerdict {
     if stage.response_ms.mean >= MEAN_MS_MAX {
         why_not.push(format!("mean response {}", words::time_ms(stage.response_ms.mean)));
     }
-    if unsent(&stage.outcomes) > 0 {
-        why_not.push(format!("{} never sent", words::some(unsent(&stage.outcomes), "request")));
+    let unsent = counted(&stage.outcomes, Outcome::Unsent);
+    if unsent > 0 {
+        why_not.push(format!("{} never sent", words::some(unsent, "request")));
     }
     if let Some(growth) = growth_s(run, stage).filter(|growth| *growth > GROWTH_S_MAX) {
         why_not.push(format!("the wait grew by {}", words::time_ms(growth * 1e3)));
     }
-    StageVerdict { load: load(&stage.stage.load), why_not }
+    StageVerdict { load: load(&sent(stage)), why_not }
 }
 
 /// How much longer a request waits at the end of a constant stage than at its beginning, in seconds:
@@ -208,13 +247,18 @@ fn judge_generator(run: &RunFile) -> Finding {
     let busy = run.generator.cpu_share_max;
     // Lag while every connection waits is the server's doing, or that of too few connections.
     let lag = run.own_lag_ms.p99;
-    let good = lag <= LAG_MS_MAX && busy <= GENERATOR_SHARE_MAX;
+    let no_room = share(counted(&run.outcomes, Outcome::NoRoom), run.requests.total);
+    let good = lag <= LAG_MS_MAX && busy <= GENERATOR_SHARE_MAX && no_room <= FAILED_SHARE_MAX;
     let says = if good { "Not the limit" } else { "The generator was the limit" };
-    let because = format!(
+    let mut because = format!(
         "its own lag p99 {}, busiest thread {} of a core",
         words::time_ms(lag),
         words::percent(busy)
     );
+    if no_room > 0.0 {
+        let more = "of the requests found no socket, port or address on this machine";
+        _ = write!(because, ", {} {more}", words::percent(no_room));
+    }
     Finding { good, says: says.into(), because }
 }
 
@@ -251,8 +295,13 @@ fn judge_samples(run: &RunFile) -> Finding {
     Finding { good, says: says.into(), because }
 }
 
-fn unsent(outcomes: &Outcomes) -> u64 {
-    outcomes.get("unsent").copied().unwrap_or(0)
+fn counted(outcomes: &Outcomes, outcome: Outcome) -> u64 {
+    outcomes.get(&outcome.name()).copied().unwrap_or(0)
+}
+
+/// A time of more than ten seconds to the second, as nobody presses a key more exactly.
+fn rounded(seconds: f64) -> f64 {
+    if seconds < 10.0 { seconds } else { seconds.round() }
 }
 
 fn same(a: f64, b: f64) -> bool {

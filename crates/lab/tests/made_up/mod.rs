@@ -219,7 +219,10 @@ fn run(scenario: &str, plan: &[Stage], steps: &[(&str, &str, &str)]) -> RunFile 
     let requests = total(stages.iter().map(|stage| stage.requests));
     let response_ms = latency(stages.iter().map(|s| s.response_ms.mean).fold(0.0, f64::max) / 2.0);
     let count = steps.len() as u64;
+    let seconds = intervals.len() as f64;
     let of_step = |value: u64| value / count.max(1);
+    let step_outcomes: Outcomes =
+        outcomes.iter().map(|(name, many)| (name.clone(), of_step(*many))).collect();
     RunFile {
         format: FORMAT,
         facts: Facts {
@@ -247,6 +250,7 @@ fn run(scenario: &str, plan: &[Stage], steps: &[(&str, &str, &str)]) -> RunFile 
             },
         },
         plan: plan.to_vec(),
+        interrupted_s: None,
         requests,
         response_ms,
         service_ms: latency(response_ms.mean * 0.8),
@@ -263,7 +267,8 @@ fn run(scenario: &str, plan: &[Stage], steps: &[(&str, &str, &str)]) -> RunFile 
                     failed: of_step(requests.failed),
                     late: 0,
                 },
-                outcomes: outcomes.iter().map(|(k, v)| (k.clone(), of_step(*v))).collect(),
+                outcomes: step_outcomes.clone(),
+                answered_per_s: answers(&step_outcomes) as f64 / seconds,
                 response_ms: latency(response_ms.mean * (0.6 + 0.8 * (at as f64) / count as f64)),
                 skipped: 0,
                 untaken: 0,
@@ -334,6 +339,7 @@ fn stage_result(stage: Stage, start: usize, intervals: &[Interval]) -> StageResu
         start_s: start as f64,
         seconds,
         requests: Requests { total: due, ok, failed: due - ok, late: 0 },
+        answered_per_s: answers(&outcomes) as f64 / seconds,
         outcomes,
         goodput: ok as f64 / seconds,
         response_ms: latency(mean),
@@ -374,6 +380,11 @@ fn watched(name: &str, period: f64) -> Watched {
         series("disk_write_mb_s", 2.0, 3.0),
     ];
     Watched { name: name.into(), series: series.to_vec(), trouble: String::new() }
+}
+
+fn answers(outcomes: &Outcomes) -> u64 {
+    let is_status = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
+    outcomes.iter().filter(|(name, _)| is_status(name)).map(|(_, count)| count).sum()
 }
 
 fn sum<'a>(all: impl Iterator<Item = &'a Outcomes>) -> Outcomes {

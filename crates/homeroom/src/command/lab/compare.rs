@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use clap::Args;
 use homeroom_lab::compare::{Seen, Settings, Side, Verdict, compare, order, table};
@@ -94,9 +93,8 @@ fn one(
         return Err(Failure::Interrupted("interrupted: there is no result".into()));
     }
     let run = RunFile::new(ready.facts.clone(), stages, ready.program.facts(), &observed);
-    let seconds: Duration = stages.iter().map(|stage| stage.duration).sum();
     Ok(Seen {
-        goodput: run.requests.ok as f64 / seconds.as_secs_f64(),
+        goodput: run.goodput(),
         mean_ms: run.response_ms.mean,
         p50_ms: run.response_ms.p50,
         p99_ms: run.response_ms.p99,

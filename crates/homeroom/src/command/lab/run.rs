@@ -110,6 +110,13 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
         ));
     }
     let has_answers = run.outcomes.keys().any(|name| name.bytes().all(|b| b.is_ascii_digit()));
+    if run.requests.total > 0 && run.outcomes.keys().all(|name| name == "no-room") {
+        return Err(Failure::Failed(
+            "this machine has no socket, port or such address for a connection: mend --from, or \
+             the limit of open files (ulimit -Hn)"
+                .into(),
+        ));
+    }
     if run.requests.total > 0 && !has_answers {
         return Err(Failure::Unreachable(format!("{} gave no answer at all", run.facts.target)));
     }

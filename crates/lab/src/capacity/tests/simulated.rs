@@ -274,6 +274,7 @@ impl Driver for Simulated {
             bins,
             lag_p99_ms: at(&mut lags, 0.99),
             sent_share: 1.0 - unsent as f64 / moments.len().max(1) as f64,
+            no_room_share: 0.0,
             generator_share: (ask.rate / self.world.generator).min(1.0),
             steal_share: stolen,
             spin_share: 1.0 - stolen,

@@ -2,7 +2,7 @@
 
 use super::super::markup::Markup;
 use super::super::verdict::{self, Finding, Judgement, StageVerdict, Verdict};
-use super::super::{Report, levels, published, words};
+use super::super::{Report, levels, words};
 use crate::capacity::{Capacity, Level};
 use crate::run::RunFile;
 
@@ -41,6 +41,9 @@ pub fn write(page: &mut Markup, report: &Report, verdict: &Verdict, headline: &s
             levels(m, capacity);
         } else {
             m.leaf("p", &[("class", "lead")], &lead(run, verdict));
+            if let Some(says) = verdict::interruption(run) {
+                m.leaf("p", &[("class", "lead")], &format!("Interrupted: {says}."));
+            }
             stages(m, run, &verdict.stages);
             tiles(m, run);
         }
@@ -92,8 +95,7 @@ fn lead(run: &RunFile, verdict: &Verdict) -> String {
 }
 
 fn tiles(page: &mut Markup, run: &RunFile) {
-    let seconds: f64 = run.stages.iter().map(|stage| stage.seconds).sum();
-    let rate = published::answers(&run.outcomes) as f64 / seconds.max(1e-9);
+    let (seconds, rate) = (run.seconds(), run.answered_per_s());
     let failed = words::share(run.requests.failed, run.requests.total);
     let times = &run.response_ms;
     let shown = [

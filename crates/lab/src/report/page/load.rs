@@ -86,7 +86,7 @@ fn stages(run: &RunFile) -> Vec<Dots> {
     let stage = |at: usize, y: f64, label: bool| {
         let stage = &run.stages[at];
         let load = verdict::load(&stage.stage.load);
-        let x = published::answers(&stage.outcomes) as f64 / stage.seconds.max(1e-9);
+        let x = stage.answered_per_s;
         let label = if label { verdict::short_load(&stage.stage.load) } else { String::new() };
         Dot { name: load, label, x, y }
     };

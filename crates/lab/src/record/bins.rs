@@ -1,0 +1,88 @@
+//! What trials are judged by: tenths of a second.
+
+use super::{Over, Times, latency, merge, micros, record, times};
+use crate::trial::{Bin, WINDOW_SECONDS};
+
+const BIN_NANOSECONDS: u64 = 100_000_000;
+const WINDOW_NANOSECONDS: u64 = 10_000_000_000;
+
+/// Requests by the tenth of a second in which they were due.
+#[derive(Debug, Clone, Default)]
+pub struct Bins {
+    tenths: Vec<Bin>,
+    /// How many were over in each tenth.
+    over: Vec<u64>,
+    /// Response times by the window in which they were due.
+    windows: Vec<Times>,
+}
+
+impl Bins {
+    /// Counts a request that is over.
+    pub(super) fn add(&mut self, over: &Over) {
+        let bin = place(&mut self.tenths, over.due);
+        bin.due += 1;
+        bin.not_ok += u64::from(!over.ok);
+        bin.sum_ms += (over.done - over.due) as f64 / 1e6;
+        *place(&mut self.over, over.done) += 1;
+        let window = self.window(over.due / WINDOW_NANOSECONDS);
+        record(window, micros(over.done - over.due));
+    }
+
+    fn window(&mut self, number: u64) -> &mut Times {
+        let number = usize::try_from(number).unwrap_or(usize::MAX);
+        while self.windows.len() <= number {
+            self.windows.push(times());
+        }
+        &mut self.windows[number]
+    }
+
+    /// 99th percentiles of the response time by window, in milliseconds; the last window takes in
+    /// what is left of a trial of so many seconds.
+    pub fn windows_p99_ms(&self, seconds: f64) -> Vec<f64> {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+        let whole = ((seconds / WINDOW_SECONDS) as usize).max(1);
+        let mut windows = self.windows.clone();
+        while windows.len() > whole {
+            let rest = windows.pop().unwrap_or_else(times);
+            merge(&mut windows[whole - 1], &rest);
+        }
+        windows.iter().map(|window| latency(window).p99).collect()
+    }
+
+    /// Adds what another thread saw.
+    pub(super) fn merge(&mut self, other: &Self) {
+        for (at, bin) in other.tenths.iter().enumerate() {
+            let into = place(&mut self.tenths, at as u64 * BIN_NANOSECONDS);
+            into.due += bin.due;
+            into.not_ok += bin.not_ok;
+            into.sum_ms += bin.sum_ms;
+        }
+        for (at, over) in other.over.iter().enumerate() {
+            *place(&mut self.over, at as u64 * BIN_NANOSECONDS) += over;
+        }
+        for (at, window) in other.windows.iter().enumerate() {
+            merge(self.window(at as u64), window);
+        }
+    }
+
+    /// The bins in order, each with how many waited at its end.
+    pub fn finish(&self) -> Vec<Bin> {
+        let mut waiting = 0;
+        let mut bins = self.tenths.clone();
+        let over = self.over.iter().chain(std::iter::repeat(&0));
+        for (bin, over) in bins.iter_mut().zip(over) {
+            waiting += bin.due;
+            waiting = waiting.saturating_sub(*over);
+            bin.waiting = waiting;
+        }
+        bins
+    }
+}
+
+fn place<T: Default + Clone>(list: &mut Vec<T>, at: u64) -> &mut T {
+    let at = usize::try_from(at / BIN_NANOSECONDS).unwrap_or(usize::MAX);
+    if list.len() <= at {
+        list.resize(at + 1, T::default());
+    }
+    &mut list[at]
+}
