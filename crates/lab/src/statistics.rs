@@ -19,7 +19,7 @@ pub use distribution::{binomial_cdf, normal_cdf, student_t_cdf, student_t_quanti
 pub use growth::{Trend, mann_kendall, theil_sen};
 pub use knee::knee;
 pub use mean::batch_means;
-pub use quantile::{TAIL_MIN, quantile_of, quantile_of_times, quantile_ranks};
+pub use quantile::{TAIL_MIN, has_tail, quantile_of, quantile_of_times, quantile_ranks};
 pub use queue::littles_gap;
 pub use usl::{Forecast, Usl, forecast};
 pub use warm_up::mser5;

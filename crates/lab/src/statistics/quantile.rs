@@ -7,6 +7,12 @@ use crate::record::Times;
 /// 99.9th percentile needs 5,000, the 99th 500.
 pub const TAIL_MIN: f64 = 5.0;
 
+/// Whether so many observations say something of a quantile: whether [`TAIL_MIN`] of them are
+/// expected beyond it.
+pub fn has_tail(n: u64, quantile: f64) -> bool {
+    (n as f64) * quantile.min(1.0 - quantile) >= TAIL_MIN - 1e-6
+}
+
 /// The ranks (from 1) of the two observations between which a quantile lies with at least this
 /// confidence; `None` where there are too few observations to say so, or fewer than
 /// [`TAIL_MIN`] asks for.
@@ -16,7 +22,7 @@ pub const TAIL_MIN: f64 = 5.0;
 /// Source: Hahn & Meeker, Statistical Intervals, §5.2; Le Boudec, Performance Evaluation (2010),
 /// §2.2.
 pub fn quantile_ranks(n: u64, quantile: f64, confidence: f64) -> Option<(u64, u64)> {
-    if (n as f64) * quantile.min(1.0 - quantile) < TAIL_MIN - 1e-6 {
+    if !has_tail(n, quantile) {
         return None;
     }
     let beyond = (1.0 - confidence) / 2.0;

@@ -82,7 +82,8 @@ impl Usl {
 }
 
 /// Fits points `(N, X)` measured below and at saturation, and says what to expect up to twice as
-/// far, with a band from drawing the residuals anew; `None` as [`Usl::fit`] says.
+/// far, with a band from drawing the residuals anew; `None` as [`Usl::fit`] says, or where not even
+/// twice as far is one at a time.
 pub fn forecast(points: &[(f64, f64)], how: Resampling) -> Option<Forecast> {
     let fit = Usl::fit(points)?;
     // Shares, not differences: a fast server's errors are larger where its throughput is.
@@ -106,11 +107,14 @@ pub fn forecast(points: &[(f64, f64)], how: Resampling) -> Option<Forecast> {
         .collect();
     let measured_to = points.iter().fold(0.0f64, |most, point| most.max(point.0));
     let reach = measured_to * REACH;
-    let rows = (1..=ROWS)
+    let rows: Vec<(f64, Estimate)> = (1..=ROWS)
         .map(|row| reach * f64::from(row) / f64::from(ROWS))
         .filter(|n| *n >= 1.0)
         .map(|n| (n, band(fit.at(n), fits.iter().map(|fit| fit.at(n)).collect(), how.confidence)))
         .collect();
+    if rows.is_empty() {
+        return None;
+    }
     Some(Forecast {
         label: format!(
             "forecast by the universal scalability law from {} trials; nothing beyond {measured_to:.1} at a time was measured",
@@ -292,5 +296,14 @@ mod tests {
         assert_eq!(Usl::fit(&points), None);
         assert_eq!(Usl::fit(&[(4.0, 100.0); 9]), None);
         assert_eq!(forecast(&[], HOW), None);
+    }
+
+    #[test]
+    fn a_server_that_never_did_one_at_a_time_gives_no_empty_forecast() {
+        let points: Vec<(f64, f64)> =
+            (1..=8).map(|n| f64::from(n) * 0.05).map(|n| (n, 900.0 * n)).collect();
+
+        assert!(Usl::fit(&points).is_some());
+        assert_eq!(forecast(&points, HOW), None);
     }
 }
