@@ -354,7 +354,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 /// A process or an exporter that was watched.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Watched {
     /// What it is called: `web`, `database`, or what the command line named it.
     pub name: String,
@@ -362,6 +362,16 @@ pub struct Watched {
     pub series: Vec<Series>,
     /// What could not be read, in words; empty if all could.
     pub trouble: String,
+    /// The name of what it is in the process of; empty where it is by itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub within: String,
+}
+
+impl Watched {
+    /// One of this name, of which nothing was seen.
+    pub fn called(name: &str) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
 }
 
 /// One value over time.

@@ -35,7 +35,7 @@ fn lab(arguments: &[&str], server: &Server, client: &Client) -> Done {
         .arg("lab")
         .args(arguments)
         .args(["--target", &Server::url(""), "--scenario", SCENARIO])
-        .args(["--key", &client.key, "--watch", &watch])
+        .args(["--key", &client.key, "--watch", &watch, "--watch", "database=web"])
         .env("HOMEROOM_LAB_SECRET", &client.secret)
         .status()
         .map_err(|e| e.to_string())?;

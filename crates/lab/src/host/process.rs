@@ -53,7 +53,7 @@ impl Table {
                 };
                 self.stats.iter().filter(named).map(|(pid, _)| *pid).collect()
             }
-            What::Exporter { .. } => return BTreeSet::new(),
+            What::Exporter { .. } | What::Within(_) => return BTreeSet::new(),
         };
         loop {
             let children = self.stats.iter().filter(|(pid, stat)| {

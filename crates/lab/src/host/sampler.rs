@@ -34,6 +34,7 @@ pub struct Sampler {
     stop: Arc<AtomicBool>,
     own: JoinHandle<Seen>,
     exporters: Vec<JoinHandle<Watched>>,
+    within: Vec<Watched>,
 }
 
 /// What was seen while it looked.
@@ -57,10 +58,18 @@ impl Sampler {
         let stop = Arc::new(AtomicBool::new(false));
         let mut exporters = vec![];
         let mut local = vec![];
+        let mut within = vec![];
         for watch in watches {
-            let What::Exporter { target, path, metrics } = watch.what.clone() else {
-                local.push(watch.clone());
-                continue;
+            let (target, path, metrics) = match watch.what.clone() {
+                What::Exporter { target, path, metrics } => (target, path, metrics),
+                What::Within(other) => {
+                    within.push(Watched { within: other, ..Watched::called(&watch.name) });
+                    continue;
+                }
+                What::Process(_) | What::Named(_) => {
+                    local.push(watch.clone());
+                    continue;
+                }
             };
             let mut looking = Exporter::new(&watch.name, target, path, metrics);
             let stop = stop.clone();
@@ -77,7 +86,7 @@ impl Sampler {
             each_second(begun, &flag, |at_s| looking.look(at_s));
             looking.into_seen()
         })?;
-        Ok(Self { stop, own, exporters })
+        Ok(Self { stop, own, exporters, within })
     }
 
     /// Ends it and gives what was seen.
@@ -87,7 +96,7 @@ impl Sampler {
         self.exporters.iter().for_each(|thread| thread.thread().unpark());
         let mut seen = self.own.join().unwrap_or_default();
         let exporters = self.exporters.into_iter().filter_map(|thread| thread.join().ok());
-        seen.watched.splice(0..0, exporters);
+        seen.watched.splice(0..0, exporters.chain(self.within));
         // What was asked for by the names that tables have comes first.
         let place = |of: &Watched| match of.name.as_str() {
             "web" => 0,
@@ -187,7 +196,11 @@ impl Gathered {
             trouble.push(self.hint.into());
         }
         let series = self.series.into_iter().map(|(name, points)| Series { name, points });
-        Watched { name: self.name, series: series.collect(), trouble: trouble.join("; ") }
+        Watched {
+            series: series.collect(),
+            trouble: trouble.join("; "),
+            ..Watched::called(&self.name)
+        }
     }
 }
 
@@ -321,8 +334,13 @@ mod tests {
 
     #[test]
     fn a_run_is_looked_at_without_what_is_not_there_being_a_failure() {
-        let watches = ["nobody=no such program anywhere", "own=1", "deaf=http://127.0.0.1:1/"]
-            .map(|text| Watch::parse(text).unwrap());
+        let watches = [
+            "nobody=no such program anywhere",
+            "own=1",
+            "deaf=http://127.0.0.1:1/",
+            "database=web",
+        ]
+        .map(|text| Watch::parse(text).unwrap());
         let sampler = Sampler::start(&watches, Instant::now()).unwrap();
         thread::sleep(Duration::from_millis(1_200));
 
@@ -331,6 +349,7 @@ mod tests {
         let of = |name: &str| seen.watched.iter().find(|watched| watched.name == name).unwrap();
         assert!(of("nobody").trouble.starts_with("there was no such process"), "{seen:?}");
         assert!(!of("deaf").trouble.is_empty());
+        assert_eq!((of("database").within.as_str(), of("database").trouble.as_str()), ("web", ""));
         let memory = of(GENERATOR).series.iter().find(|series| series.name == "memory_mb").unwrap();
         assert!(!memory.points.is_empty() && memory.points.iter().all(|(_, mb)| *mb > 0.0));
         assert!(of(MACHINE).series.iter().any(|series| series.name == "cpu_percent"));

@@ -28,10 +28,13 @@ pub enum What {
         /// Metrics that are wanted besides those that are known.
         metrics: Vec<String>,
     },
+    /// Nothing of its own: it is in what is watched by this name.
+    Within(String),
 }
 
 impl Watch {
-    /// Reads `NAME=PID`, `NAME=PROGRAM`, or `NAME=http://HOST:PORT/PATH#METRIC,METRIC`.
+    /// Reads `NAME=PID`, `NAME=PROGRAM`, or `NAME=http://HOST:PORT/PATH#METRIC,METRIC`; and
+    /// `database=web`, which says that the database is in the process that is called web.
     ///
     /// # Errors
     ///
@@ -57,6 +60,7 @@ impl Watch {
             number if number.bytes().all(|byte| byte.is_ascii_digit()) => {
                 What::Process(number.parse().map_err(|_| format!("`{number}` is no process"))?)
             }
+            web @ "web" if name == "database" => What::Within(web.into()),
             program => What::Named(program.into()),
         };
         Ok(Self { name: name.into(), what })
@@ -108,6 +112,8 @@ mod tests {
         for (text, name, what) in [
             ("web=1234", "web", What::Process(1234)),
             ("database=postgres", "database", What::Named("postgres".into())),
+            ("database=web", "database", What::Within("web".into())),
+            ("cache=web", "cache", What::Named("web".into())),
             ("a-b=homeroom serve --x=y", "a-b", What::Named("homeroom serve --x=y".into())),
             ("db=http://h:9100", "db", exporter("h:9100", "/metrics", &[])),
             (

@@ -3,6 +3,7 @@
 
 use crate::outcome;
 use crate::run::{Latency, Requests, RunFile, StageResult};
+use crate::statistics::{TAIL_MIN, has_tail};
 
 use super::server::{self, Place};
 use super::table::{Cell, Part, Table};
@@ -68,8 +69,21 @@ fn samples_row(label: String, of: Requests, rate: f64, response: &Latency) -> Ve
         Cell::Figure(rate),
     ];
     let Latency { mean, sd, p75, p90, p95, p98, p99, p99_9, .. } = *response;
-    row.extend([mean, sd, p75, p90, p95, p98, p99, p99_9].map(Cell::Figure));
+    row.extend([mean, sd].map(Cell::Figure));
+    let percentiles =
+        [(0.75, p75), (0.9, p90), (0.95, p95), (0.98, p98), (0.99, p99), (0.999, p99_9)];
+    row.extend(percentiles.map(|(share, value)| percentile(value, share, of.total)));
     row
+}
+
+/// A percentile of so many requests; no figure where too few of them lie beyond it.
+pub fn percentile(value: f64, share: f64, of: u64) -> Cell {
+    if has_tail(of, share) { Cell::Figure(value) } else { Cell::Nothing }
+}
+
+/// Which percentiles are left out, and why.
+pub fn too_few() -> (&'static str, String) {
+    ("An empty percentile", format!("fewer than {TAIL_MIN:.0} requests lie beyond it"))
 }
 
 fn samples_notes(run: &RunFile) -> Vec<(&'static str, String)> {
@@ -84,6 +98,7 @@ fn samples_notes(run: &RunFile) -> Vec<(&'static str, String)> {
                 .into(),
         ),
     ];
+    notes.push(too_few());
     let left_out =
         run.stages.len().saturating_sub(STAGES_MAX) + run.steps.len().saturating_sub(STEPS_MAX);
     if left_out > 0 {
@@ -127,7 +142,7 @@ fn transactional_row(run: &RunFile, number: usize, stage: &StageResult) -> Vec<C
         per_second(total, stage.seconds),
         Cell::Figure(stage.answered_per_s),
         Cell::Figure(stage.response_ms.mean),
-        Cell::Figure(stage.response_ms.p95),
+        percentile(stage.response_ms.p95, 0.95, total),
         Cell::Figure(stage.response_ms.max),
     ];
     row.extend(outcome::by_class(&stage.outcomes).into_iter().map(|(_, count)| Cell::Count(count)));
@@ -140,14 +155,10 @@ fn transactional_row(run: &RunFile, number: usize, stage: &StageResult) -> Vec<C
 }
 
 fn server_cell(run: &RunFile, stage: &StageResult, place: Place, series: &str) -> Cell {
-    match (server::at(run, place), place) {
-        (Some(watched), _) => {
-            server::mean(watched, series, stage).map_or(Cell::Nothing, Cell::Figure)
-        }
-        (None, Place::Database) if server::at(run, Place::Web).is_some() => {
-            Cell::Text("in process".into())
-        }
-        (None, _) => Cell::Nothing,
+    match server::at(run, place) {
+        Some(watched) if !watched.within.is_empty() => Cell::Text("in process".into()),
+        Some(watched) => server::mean(watched, series, stage).map_or(Cell::Nothing, Cell::Figure),
+        None => Cell::Nothing,
     }
 }
 
@@ -166,17 +177,28 @@ fn transactional_notes(run: &RunFile) -> Vec<(&'static str, String)> {
         ("Outage %", "requests without any service (503, 504, time-out, refused), of all".into()),
         ("Error %", FAILED.into()),
     ];
-    if server::at(run, Place::Web).is_some() {
-        notes.push((
-            "Web, Database",
-            "means over the stage; CPU in per cent of one core, memory resident in MB; in process: \
-             there is no second server"
-                .into(),
-        ));
-    } else {
-        notes.push(("Web, Database", "no process of the server was watched".into()));
-    }
+    notes.push(("Web, Database", server_note(run)));
     notes
+}
+
+fn server_note(run: &RunFile) -> String {
+    let (web, database) = (server::at(run, Place::Web), server::at(run, Place::Database));
+    if web.is_none() && database.is_none() {
+        return "neither was watched".into();
+    }
+    let mut says =
+        String::from("means over the stage; CPU in per cent of one core, memory resident in MB");
+    match database {
+        Some(of) if !of.within.is_empty() => {
+            says += "; in process: the database is in the web server's, there is no second server";
+        }
+        Some(_) => {}
+        None => says += "; database: not watched",
+    }
+    if web.is_none() {
+        says += "; web: not watched";
+    }
+    says
 }
 
 /// What an error is, in both tables.

@@ -1,6 +1,5 @@
 //! What was watched of the server, by its place and by stage.
 
-use crate::host::{GENERATOR, MACHINE};
 use crate::run::{RunFile, StageResult, Watched};
 
 /// Where a watched process or host stands.
@@ -20,19 +19,13 @@ pub const COLUMNS: [(&str, Place, &str); 4] = [
     ("Database memory MB", Place::Database, "memory_mb"),
 ];
 
-/// What stands for the database in the published tables, by name.
-const DATABASE: &str = "database";
-
-/// The first that was watched at this place: `web` and `database` by name; whatever else is watched
-/// of the server stands for the web where nothing is called so.
+/// What was watched at this place: `web` and `database`, by name.
 pub fn at(run: &RunFile, place: Place) -> Option<&Watched> {
-    let called = |name: &str| run.server.iter().find(|watched| watched.name == name);
-    let not_server = [DATABASE, GENERATOR, MACHINE];
-    let other = || run.server.iter().find(|watched| !not_server.contains(&watched.name.as_str()));
-    match place {
-        Place::Web => called("web").or_else(other),
-        Place::Database => called(DATABASE),
-    }
+    let name = match place {
+        Place::Web => "web",
+        Place::Database => "database",
+    };
+    run.server.iter().find(|watched| watched.name == name)
 }
 
 /// The mean of a series while a stage was sent; none where nothing was read then.
