@@ -73,7 +73,8 @@ pub struct Comparison {
     pub b: Vec<Seen>,
     /// A row a figure.
     pub rows: Vec<Row>,
-    /// Worse if any figure is; better if any is and none is worse; same if all are.
+    /// Worse if any figure is; better if any is and none is worse; same if all are. Unclear where
+    /// neither gave a right answer.
     pub verdict: Verdict,
 }
 
@@ -160,7 +161,9 @@ pub fn compare<E>(
 pub fn judge(names: [String; 2], settings: Settings, a: Vec<Seen>, b: Vec<Seen>) -> Comparison {
     let rows: Vec<Row> = FIGURES.iter().map(|figure| row(figure, settings, &a, &b)).collect();
     let any = |verdict| rows.iter().any(|row| row.verdict == verdict);
-    let verdict = if any(Verdict::Worse) {
+    let verdict = if nobody_answers(&a, &b) {
+        Verdict::Unclear
+    } else if any(Verdict::Worse) {
         Verdict::Worse
     } else if any(Verdict::Better) {
         Verdict::Better
@@ -170,6 +173,26 @@ pub fn judge(names: [String; 2], settings: Settings, a: Vec<Seen>, b: Vec<Seen>)
         Verdict::Same
     };
     Comparison { names, settings, a, b, rows, verdict }
+}
+
+fn nobody_answers(a: &[Seen], b: &[Seen]) -> bool {
+    a.iter().chain(b).all(|seen| seen.goodput <= 0.0)
+}
+
+impl Comparison {
+    /// Whether neither gave a right answer; then there is nothing to compare.
+    pub fn nobody_answers(&self) -> bool {
+        nobody_answers(&self.a, &self.b)
+    }
+
+    /// What came out, in a few words.
+    pub fn says(&self) -> String {
+        if self.nobody_answers() {
+            "neither gave a right answer".into()
+        } else {
+            format!("B is {}", self.verdict.word())
+        }
+    }
 }
 
 /// The order of runs: A B B A, B A A B, and so on; at least two blocks.
@@ -209,13 +232,19 @@ pub fn table(comparison: &Comparison) -> String {
     }
     let _ = writeln!(
         text,
-        "\nB is {}: {} runs each in turns, {:.0} % intervals, effects below {:.0} % do not matter",
-        comparison.verdict.word(),
+        "\n{}: {} runs each in turns, {:.0} % intervals, effects below {:.0} % do not matter",
+        upper_first(&comparison.says()),
         comparison.a.len(),
         comparison.settings.confidence * 100.0,
         comparison.settings.effect * 100.0,
     );
     text
+}
+
+fn upper_first(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().to_string())
+        + letters.as_str()
 }
 
 fn figures(value: f64) -> String {
@@ -323,6 +352,21 @@ mod tests {
 
         assert_eq!((more.rows[4].verdict, more.verdict), (Verdict::Worse, Verdict::Worse));
         assert_eq!(none.verdict, Verdict::Same);
+    }
+
+    #[test]
+    fn two_that_give_no_right_answer_are_not_the_same() {
+        let names = || ["a".to_owned(), "b".to_owned()];
+        let fails =
+            || Seen { mean_ms: 1.0, p50_ms: 1.0, p99_ms: 1.0, error_share: 1.0, goodput: 0.0 };
+        let right = || Seen { error_share: 0.0, goodput: 100.0, ..fails() };
+
+        let neither = judge(names(), Settings::default(), vec![fails(); 10], vec![fails(); 10]);
+        let one = judge(names(), Settings::default(), vec![right(); 10], vec![fails(); 10]);
+
+        assert_eq!(neither.verdict, Verdict::Unclear);
+        assert!(table(&neither).contains("\nNeither gave a right answer: 10 runs each"));
+        assert_eq!((one.verdict, one.nobody_answers()), (Verdict::Worse, false));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub fn comparison(of: &Comparison) -> Table {
     columns.extend(["Change", "Low", "High", "B is"].map(String::from));
     Table {
         id: "comparison".into(),
-        caption: format!("Comparison: B is {}", of.verdict.word()),
+        caption: format!("Comparison: {}", of.says()),
         columns,
         parts: vec![Part { heading: String::new(), rows: rows.collect() }],
         notes: vec![(
