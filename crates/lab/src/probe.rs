@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use crate::capacity::{Ceiling, Driver, Event, Phase};
+use crate::capacity::{Driver, Event, Phase, SelfCheck};
 use crate::engine::{
     Answer, Engine, EngineError, Observed, Options, Protocol, Request, Source, StepFacts, Target,
     Verdict,
 };
-use crate::host;
+use crate::host::{self, Sampler, Watch};
 use crate::null::Null;
 use crate::outcome::Outcome;
-use crate::stage::{Arrivals, Stage};
+use crate::stage::{Arrivals, Load, Stage};
 use crate::trial::{Ask, Host, Trial};
 
 /// Modelled clients of the self-check: enough to keep the generator busy.
@@ -22,26 +22,6 @@ const PULL: Duration = Duration::from_secs(4);
 const KEEP: Duration = Duration::from_secs(3);
 /// The rate that it keeps to, requests a second, if the generator can do four times as many.
 const KEPT_RATE: f64 = 5_000.0;
-
-/// What the self-check found.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SelfCheck {
-    /// Requests a second against a server that does nothing.
-    pub ceiling: f64,
-    /// 99th percentile of the send lag at a rate that is easy to keep, in milliseconds.
-    pub lag_p99_ms: f64,
-    /// Score of the fixed piece of work, undisturbed.
-    pub spin_reference: f64,
-    /// How long it took.
-    pub seconds: f64,
-}
-
-impl SelfCheck {
-    /// As the search wants it.
-    pub fn ceiling(&self) -> Ceiling {
-        Ceiling { rate: Some(self.ceiling), seconds: self.seconds }
-    }
-}
 
 /// Drives a server of our own that does nothing with as many threads as will be used.
 ///
@@ -87,6 +67,7 @@ pub struct Probe<'a, S: Source> {
     stop: Arc<AtomicBool>,
     tell: &'a mut dyn FnMut(&Event<'_>),
     trials: u64,
+    watches: Vec<Watch>,
     kept: Vec<Kept>,
     last: Option<Kept>,
 }
@@ -100,6 +81,30 @@ pub struct Kept {
     pub stage: Stage,
     /// What was seen.
     pub observed: Observed,
+    /// What was seen of the server meanwhile.
+    pub meanwhile: host::Seen,
+}
+
+impl Kept {
+    /// Requests a second.
+    pub fn rate(&self) -> f64 {
+        match self.stage.load {
+            Load::Rate { from, .. } => from,
+            Load::Users { from, .. } => from.into(),
+        }
+    }
+}
+
+/// The trial that shows a level best: the last hold at its rate, or else the nearest of those that
+/// were not meant to overload the server.
+pub fn at_level(kept: &[Kept], rate: f64) -> Option<&Kept> {
+    let is_at = |kept: &&Kept| {
+        matches!(kept.phase, Phase::Confirm | Phase::Lift | Phase::Check)
+            && (kept.rate() / rate - 1.0).abs() < 0.01
+    };
+    let far = |kept: &Kept| (kept.rate() - rate).abs();
+    let others = kept.iter().filter(|kept| kept.phase != Phase::Unhealthy);
+    kept.iter().rfind(is_at).or_else(|| others.min_by(|a, b| far(a).total_cmp(&far(b))))
 }
 
 impl<'a, S: Source> Probe<'a, S> {
@@ -113,8 +118,14 @@ impl<'a, S: Source> Probe<'a, S> {
         tell: &'a mut dyn FnMut(&Event<'_>),
     ) -> Self {
         let spin_reference = check.spin_reference;
-        let (trials, kept, last) = (0, vec![], None);
-        Self { engine, arrivals, seed, spin_reference, stop, tell, trials, kept, last }
+        let (trials, watches, kept, last) = (0, vec![], vec![], None);
+        Self { engine, arrivals, seed, spin_reference, stop, tell, trials, watches, kept, last }
+    }
+
+    /// The same with these watched during the trials that a report may show.
+    #[must_use]
+    pub fn watching(self, watches: Vec<Watch>) -> Self {
+        Self { watches, ..self }
     }
 
     /// The long trials in their order: at the stable level, well below and well above it. If there
@@ -124,14 +135,19 @@ impl<'a, S: Source> Probe<'a, S> {
     }
 
     fn keep(&mut self, kept: Kept) {
-        match kept.phase {
-            Phase::Confirm | Phase::Check | Phase::Healthy | Phase::Unhealthy => {
-                self.kept.push(kept);
-            }
-            Phase::SelfCheck | Phase::Bracket | Phase::Narrow | Phase::Rest | Phase::Above => {
-                self.last = Some(kept);
-            }
+        if is_shown(kept.phase) {
+            self.kept.push(kept);
+        } else {
+            self.last = Some(kept);
         }
+    }
+}
+
+/// Whether a report may show a trial of this phase.
+fn is_shown(phase: Phase) -> bool {
+    match phase {
+        Phase::Confirm | Phase::Lift | Phase::Check | Phase::Healthy | Phase::Unhealthy => true,
+        Phase::SelfCheck | Phase::Bracket | Phase::Narrow | Phase::Rest | Phase::Above => false,
     }
 }
 
@@ -147,7 +163,10 @@ impl<S: Source> Driver for Probe<'_, S> {
         let counts = host::Counts::read();
         self.trials += 1;
         let seed = self.seed.wrapping_add(self.trials);
+        let watched = is_shown(phase).then(|| Sampler::start(&self.watches, Instant::now()));
+        let sampler = watched.transpose()?;
         let mut observed = self.engine.run(&[stage], self.arrivals, seed, &mut |_| {})?;
+        let meanwhile = sampler.map(Sampler::stop).unwrap_or_default();
         if self.stop.load(Relaxed) {
             return Ok(None);
         }
@@ -160,7 +179,7 @@ impl<S: Source> Driver for Probe<'_, S> {
         let mut trial = Trial::new(ask, &observed, Host { steal_share, spin_share });
         trial.drain_s = (begun.elapsed().as_secs_f64() - ask.seconds).max(0.0);
         observed.share.bins = None;
-        self.keep(Kept { phase, stage, observed });
+        self.keep(Kept { phase, stage, observed, meanwhile });
         Ok(Some(trial))
     }
 
@@ -213,5 +232,45 @@ mod tests {
 
         assert!(found.ceiling > 1000.0, "{found:?}");
         assert!(found.spin_reference > 0.0);
+    }
+
+    fn kept(phase: Phase, rate: f64) -> Kept {
+        let observed = Observed {
+            share: crate::record::Share::new(1, 0, false),
+            intervals: vec![],
+            cpu: Duration::ZERO,
+            busiest: 0.0,
+            wall: Duration::ZERO,
+        };
+        let stage = Stage::rate(rate, Duration::from_secs(45));
+        Kept { phase, stage, observed, meanwhile: host::Seen::default() }
+    }
+
+    #[test]
+    fn the_run_that_is_shown_is_at_the_level_or_near_it_and_never_the_overload() {
+        use Phase::{Bracket, Check, Confirm, Healthy, Lift, Unhealthy};
+        let shown = |kept: &[Kept], rate| {
+            let shown = super::at_level(kept, rate).unwrap();
+            (shown.phase, shown.rate())
+        };
+        let of = |all: &[(Phase, f64)]| -> Vec<Kept> {
+            all.iter().map(|(phase, rate)| kept(*phase, *rate)).collect()
+        };
+        let all = of(&[
+            (Confirm, 300.0),
+            (Confirm, 313.0),
+            (Lift, 338.0),
+            (Healthy, 237.0),
+            (Unhealthy, 440.0),
+            (Check, 325.0),
+        ]);
+
+        assert_eq!(shown(&all, 338.0), (Lift, 338.0));
+        assert_eq!(shown(&all, 313.0), (Confirm, 313.0));
+        assert_eq!(shown(&all, 330.0), (Check, 325.0));
+        assert_eq!(shown(&all, 500.0), (Lift, 338.0));
+        assert_eq!(shown(&of(&[(Healthy, 70.0), (Unhealthy, 130.0)]), 110.0), (Healthy, 70.0));
+        assert_eq!(shown(&of(&[(Bracket, 50.0)]), 0.0), (Bracket, 50.0));
+        assert!(super::at_level(&[], 50.0).is_none());
     }
 }

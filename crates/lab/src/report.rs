@@ -4,6 +4,7 @@
 //! (names of scenarios, steps and servers, addresses, the command line) is text in each form.
 
 mod chart;
+mod files;
 mod levels;
 mod live;
 mod markup;
@@ -17,6 +18,7 @@ mod thin;
 mod verdict;
 mod words;
 
+pub use files::{csv, markdown};
 pub use live::Board;
 pub use others::{comparison, gate};
 pub use page::html;
@@ -31,7 +33,7 @@ use crate::run::RunFile;
 /// What a report is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct Report<'a> {
-    /// The run; of a search for the capacity, one at the stable level.
+    /// The run; of a search for the capacity, the one that is nearest to the stable level.
     pub run: &'a RunFile,
     /// What a search for the capacity found; then the answer is its.
     pub capacity: Option<&'a Capacity>,

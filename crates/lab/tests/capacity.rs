@@ -62,7 +62,6 @@ fn a_planted_capacity_is_found_or_the_verdict_says_why_not() {
     let engine = Engine::new(options, vec![Asking(vec![asking])], Arc::clone(&stop)).unwrap();
     let check = check_self(1).unwrap();
     let constants = Constants {
-        budget_s: 45.0,
         start_rate: 100.0,
         bracket_s: 2.0,
         narrow_s: 3.0,
@@ -71,7 +70,8 @@ fn a_planted_capacity_is_found_or_the_verdict_says_why_not() {
         window_s: 3.0,
         width: 0.1,
         ..Constants::default()
-    };
+    }
+    .within(45.0);
     let mut told = vec![];
     let mut tell = |event: &capacity::Event<'_>| told.push(format!("{event:?}"));
 

@@ -4,8 +4,11 @@ mod made_up;
 
 use std::collections::HashSet;
 
-use homeroom_lab::report::{Paint, Report, SAMPLES_COLUMNS, html, samples, summary, transactional};
-use homeroom_lab::run::RunFile;
+use homeroom_lab::record::{encoded, times};
+use homeroom_lab::report::{
+    Cell, Paint, Report, SAMPLES_COLUMNS, csv, html, markdown, samples, summary, transactional,
+};
+use homeroom_lab::run::{RunFile, Watched};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
@@ -195,4 +198,71 @@ fn a_terminal_sees_a_dozen_lines_with_the_answer_first() {
     insta::assert_snapshot!("summary", plain);
     let colour = summary(&Report::of(&run), Paint::Colour);
     assert!(colour.starts_with("\u{1b}[1;31mHeld 300 requests/s, not 420\u{1b}[0m\n"), "{colour}");
+}
+
+#[test]
+fn the_files_of_a_run_have_both_tables() {
+    let run = made_up::stages();
+    let report = Report::of(&run);
+
+    let (text, files) = (markdown(&report), csv(&report));
+
+    assert!(text.starts_with(&transactional(&run).markdown()));
+    assert!(text.ends_with(&samples(&run).markdown()));
+    let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["", "stages"]);
+    assert_eq!(files[1].1, transactional(&run).csv());
+}
+
+#[test]
+fn a_percentile_of_too_few_requests_is_left_empty() {
+    let mut run = made_up::few();
+    run.requests.total = 499;
+    run.steps[0].requests.total = 5_000;
+
+    let table = samples(&run);
+
+    let rows: Vec<&Vec<Cell>> = table.rows().collect();
+    // p98 needs 250, p99 500, p99.9 5,000.
+    assert!(matches!(rows[0][9..], [Cell::Figure(_), Cell::Nothing, Cell::Nothing]), "{rows:?}");
+    assert!(rows[1][6..].iter().all(|cell| *cell == Cell::Nothing), "{rows:?}");
+    assert!(!rows.last().unwrap().contains(&Cell::Nothing), "{rows:?}");
+    assert!(table.csv().lines().nth(1).unwrap().ends_with(",,"));
+    assert!(table.markdown().contains("fewer than 5 requests lie beyond it"));
+    assert_eq!(transactional(&run).rows().next().unwrap()[6], Cell::Nothing);
+}
+
+#[test]
+fn percentiles_have_the_interval_that_the_histograms_give() {
+    let mut run = made_up::held();
+    let mut response = times();
+    for us in 1..=10_000 {
+        response.record(us * 10).unwrap();
+    }
+    run.histograms.insert("response".into(), encoded(&response));
+
+    let page = Page::read(&html(&Report::of(&run)));
+
+    // Ranks 4,902 to 5,099 of 10,000, and 9,980 or so to 9,996.
+    assert!(page.text.contains("49 to 51"), "{}", page.text);
+    assert!(page.text.contains("99.8 to 100") || page.text.contains("99.9 to 100"));
+}
+
+#[test]
+fn the_database_is_in_process_only_where_somebody_says_so() {
+    let cells = |run: &RunFile| transactional(run).rows().next().unwrap()[24..].to_vec();
+    let note = |run: &RunFile| transactional(run).notes.last().unwrap().1.clone();
+    let mut run = made_up::held();
+
+    assert!(matches!(cells(&run)[..], [_, _, Cell::Nothing, Cell::Nothing]), "{:?}", cells(&run));
+    assert!(note(&run).ends_with("; database: not watched"), "{}", note(&run));
+
+    run.server.push(Watched { within: "web".into(), ..Watched::called("database") });
+    let text = Cell::Text("in process".into());
+    assert_eq!(cells(&run)[2..], [text.clone(), text]);
+    assert!(note(&run).ends_with("there is no second server"), "{}", note(&run));
+
+    run.server = vec![Watched { name: "cache".into(), ..run.server[0].clone() }];
+    assert_eq!(cells(&run), [const { Cell::Nothing }; 4], "a cache is no web server");
+    assert_eq!(note(&run), "neither was watched");
 }

@@ -5,7 +5,9 @@ mod made_up;
 use homeroom_lab::capacity::{Level, Verdict};
 use homeroom_lab::compare::{self, Seen, Settings};
 use homeroom_lab::gate;
-use homeroom_lab::report::{Paint, Report, comparison, gate as gate_table, html, summary};
+use homeroom_lab::report::{
+    Paint, Report, comparison, csv, gate as gate_table, html, markdown, samples, summary,
+};
 
 #[test]
 fn a_terminal_sees_the_three_levels() {
@@ -69,4 +71,50 @@ fn a_comparison_and_a_gate_become_sections() {
     insta::assert_snapshot!("gate", tables[1].markdown());
     assert!(page.contains("<section id=\"comparison-section\""));
     assert!(page.contains("B: &lt;new&gt;"));
+}
+
+#[test]
+fn the_files_of_a_search_begin_with_the_answer() {
+    let (run, mut capacity) = (made_up::held(), made_up::capacity());
+    capacity.trials.truncate(3);
+    let report = Report { capacity: Some(&capacity), ..Report::of(&run) };
+
+    let (text, files) = (markdown(&report), csv(&report));
+
+    let until = text.find("**Stages: load").unwrap();
+    insta::assert_snapshot!("capacity_markdown", &text[..until]);
+    let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["", "stages", "levels", "trials"]);
+    assert_eq!(files[0].1, samples(&run).csv());
+    insta::assert_snapshot!("levels_csv", files[2].1.replace("\r\n", "\n"));
+    assert_eq!(files[3].1.lines().count(), 4);
+}
+
+#[test]
+fn the_page_of_a_search_says_which_run_it_shows_and_what_the_generator_does_alone() {
+    let (run, capacity) = (made_up::held(), made_up::capacity());
+    let report = Report { capacity: Some(&capacity), ..Report::of(&run) };
+
+    let page = html(&report);
+
+    assert!(page.contains(">Over time: the run at 300/s</h2>"), "{page}");
+    assert!(page.contains(">In the published form: the run at 300/s</h2>"));
+    assert!(page.contains("<dt>Sends at most</dt><dd><bdi>52,000/s to a server"));
+    assert!(!html(&Report::of(&run)).contains("the run at"));
+}
+
+#[test]
+fn an_interrupted_search_says_at_least_until_a_rate_has_failed() {
+    let (run, mut capacity) = (made_up::held(), made_up::capacity());
+    capacity.verdict = Verdict::Interrupted;
+    let said = |capacity: &homeroom_lab::capacity::Capacity| {
+        let report = Report { capacity: Some(capacity), ..Report::of(&run) };
+        summary(&report, Paint::Plain)
+    };
+
+    let lines = said(&capacity);
+    assert!(lines.starts_with("Holds about 391 requests/s\n"), "{lines}");
+    assert!(lines.contains("INTERRUPTED: It was told to stop"), "{lines}");
+    capacity.stable.high = None;
+    assert!(said(&capacity).starts_with("Holds at least 391 requests/s\n"));
 }

@@ -154,7 +154,7 @@ fn profiles<D: Driver>(search: &mut Search<'_, D>, stable: f64) -> Result<(), D:
             made += u32::from(search.once(Phase::Unhealthy, rate, unhealthy)?.is_some());
         }
     }
-    if made < 2 {
+    if made < 2 && !search.is_stopped {
         search.reasons.push("there was no time for both profiles".into());
     }
     Ok(())

@@ -29,7 +29,11 @@ pub fn conclude<D: Driver>(search: Search<'_, D>, above: &Above) -> Capacity {
         reasons.push("it was told to stop before it was through".into());
     }
     let stable = level(&search, above.stable);
-    let verdict = verdict(&search, above, stable, &mut reasons);
+    let verdict = if search.is_stopped {
+        Verdict::Interrupted
+    } else {
+        verdict(&search, above, stable, &mut reasons)
+    };
     let knee = knee_of(&search.trials);
     if let Some(knee) = knee.filter(|knee| stable.found && far(*knee, stable.rate)) {
         reasons.push(format!(
@@ -54,6 +58,7 @@ pub fn conclude<D: Driver>(search: Search<'_, D>, above: &Above) -> Capacity {
         failure: above.failure,
         stable_mean_ms: mean_at(&search.trials, stable.rate),
         generator_ceiling: search.ceiling,
+        self_check: None,
         knee,
         usl: forecast(&concurrency(&search.trials), how),
         seconds: search.spent_s,
@@ -120,9 +125,6 @@ fn verdict<D: Driver>(
         reasons.push(format!("so the server holds at least {:.0}/s", stable.rate));
         return Verdict::GeneratorLimited;
     }
-    if above.stable == Stable::Nothing && search.is_stopped {
-        return Verdict::OutOfTime;
-    }
     if above.stable == Stable::Nothing {
         let least = search.known.iter().map(|known| known.rate).fold(f64::INFINITY, f64::min);
         if least > by.rate_min * 1.001 {
@@ -169,9 +171,6 @@ fn verdict<D: Driver>(
             ),
             None => format!("the time was over: stable is at least {:.0}/s", stable.low),
         });
-        return Verdict::OutOfTime;
-    }
-    if search.is_stopped {
         return Verdict::OutOfTime;
     }
     if wide {

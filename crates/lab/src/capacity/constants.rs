@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The budget that the phases are made for.
+const BUDGET_S: f64 = 600.0;
+
 /// What the search goes by. Seconds and shares unless a name says otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -54,10 +57,16 @@ pub struct Constants {
     pub rests: u32,
     /// Rest: rate, as a share of the one before.
     pub rest: f64,
+    /// After a trial its answers are waited for at most so long, or as long as a request may take,
+    /// if that is shorter.
+    pub drain_s: f64,
     /// Kept for windows, profiles and check while the stable level is looked for …
     pub reserve_s: f64,
     /// … and while no rate is confirmed yet.
     pub reserve_least_s: f64,
+    /// Of these, and of what later phases need, only this share is kept: 1, or less where the
+    /// budget has no room for all of it.
+    pub reserve_share: f64,
     /// A failed trial with more not-ok answers, or more requests left waiting, than this share of
     /// those due is not repeated to be sure …
     pub hopeless_share: f64,
@@ -141,7 +150,7 @@ pub struct Goal {
 impl Default for Constants {
     fn default() -> Self {
         Self {
-            budget_s: 600.0,
+            budget_s: BUDGET_S,
             start_rate: 50.0,
             rate_min: 1.0,
             rate_max: None,
@@ -164,8 +173,10 @@ impl Default for Constants {
             rest_s: 5.0,
             rests: 4,
             rest: 0.02,
+            drain_s: 10.0,
             reserve_s: 210.0,
             reserve_least_s: 140.0,
+            reserve_share: 1.0,
             hopeless_share: 0.25,
             hopeless_throughout: 3.0,
             confidence: 0.95,
@@ -184,8 +195,7 @@ impl Default for Constants {
 impl Constants {
     /// For a first look of a minute: short trials, and so a coarse level.
     pub fn quick() -> Self {
-        Self {
-            budget_s: 60.0,
+        let constants = Self {
             bracket_s: 2.0,
             narrow_s: 4.0,
             narrow_s_max: 8.0,
@@ -200,7 +210,14 @@ impl Constants {
             reserve_least_s: 10.0,
             clean_width: 0.2,
             ..Self::default()
-        }
+        };
+        constants.within(60.0)
+    }
+
+    /// The same for another budget, in seconds; of a smaller one less is kept for later.
+    #[must_use]
+    pub fn within(self, budget_s: f64) -> Self {
+        Self { budget_s, reserve_share: (budget_s / BUDGET_S).min(1.0), ..self }
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Ceiling;
 use super::constants::Constants;
 use super::judge::Verdict as TrialVerdict;
 use crate::statistics::{Estimate, Forecast};
@@ -30,6 +31,9 @@ pub struct Capacity {
     pub stable_mean_ms: Estimate,
     /// What the generator can send at most, as the self-check found.
     pub generator_ceiling: Option<f64>,
+    /// The self-check itself, where there was one.
+    #[serde(default)]
+    pub self_check: Option<SelfCheck>,
     /// The knee of goodput over rate, a cross-check of the stable level.
     pub knee: Option<f64>,
     /// What more clients at a time would give, by the universal scalability law.
@@ -42,6 +46,26 @@ pub struct Capacity {
     pub trials: Vec<Tried>,
     /// What the search went by.
     pub constants: Constants,
+}
+
+/// What the self-check found of the generator alone.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SelfCheck {
+    /// Requests a second against a server that does nothing.
+    pub ceiling: f64,
+    /// 99th percentile of the send lag at a rate that is easy to keep, in milliseconds.
+    pub lag_p99_ms: f64,
+    /// Score of the fixed piece of work, undisturbed: rounds in a microsecond.
+    pub spin_reference: f64,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+impl SelfCheck {
+    /// As the search wants it.
+    pub fn ceiling(&self) -> Ceiling {
+        Ceiling { rate: Some(self.ceiling), seconds: self.seconds }
+    }
 }
 
 /// A level and the interval in which it lies.
@@ -83,6 +107,9 @@ pub enum Verdict {
     /// The time was over before the interval was narrow.
     #[serde(rename = "OUT-OF-TIME")]
     OutOfTime,
+    /// It was told to stop: the levels are what was known by then.
+    #[serde(rename = "INTERRUPTED")]
+    Interrupted,
 }
 
 impl Verdict {
@@ -96,6 +123,21 @@ impl Verdict {
             Self::TargetFailing => "TARGET-FAILING",
             Self::LimitOfSearch => "LIMIT-OF-SEARCH",
             Self::OutOfTime => "OUT-OF-TIME",
+            Self::Interrupted => "INTERRUPTED",
+        }
+    }
+
+    /// What it means, in a sentence.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Clean => "The levels are the server's own.",
+            Self::GeneratorLimited => "The generator was the limit: the server may hold more.",
+            Self::HostNoisy => "The host was noisy: the server may hold more.",
+            Self::TargetUnsteady => "The server did not do the same twice.",
+            Self::TargetFailing => "No rate kept the goal.",
+            Self::LimitOfSearch => "The highest rate that was asked for was held.",
+            Self::OutOfTime => "The time was over before the answer was sharp.",
+            Self::Interrupted => "It was told to stop before the answer was sharp.",
         }
     }
 
@@ -121,6 +163,8 @@ pub enum Phase {
     Rest,
     /// Windows above it: burst and failure.
     Above,
+    /// Long holds of a rate whose window kept the goal of stable.
+    Lift,
     /// Well below stable, for the report's picture of a healthy server.
     Healthy,
     /// Well above stable, for the report's picture of an unhealthy one.
@@ -139,6 +183,7 @@ impl Phase {
             Self::Confirm => "confirming the stable level",
             Self::Rest => "letting the server come to rest",
             Self::Above => "looking for burst and failure",
+            Self::Lift => "confirming a higher stable level",
             Self::Healthy => "profile of a healthy server",
             Self::Unhealthy => "profile of an unhealthy server",
             Self::Check => "the stable level once more",

@@ -9,12 +9,6 @@ use super::{Ceiling, Driver, Event};
 use crate::statistics::binomial_cdf;
 use crate::trial::{Ask, Trial};
 
-/// The time that a drain may need, for planning.
-const DRAIN_S: f64 = 10.0;
-
-/// The budget that the constants of the phases are made for.
-const BUDGET_S: f64 = 600.0;
-
 /// A search under way.
 pub struct Search<'a, D> {
     pub constants: &'a Constants,
@@ -71,19 +65,18 @@ impl<'a, D: Driver> Search<'a, D> {
             return 0.0;
         }
         let by = self.constants;
-        let profiles = 2.0 * by.profile_s / 3.0 + by.check_s + 2.0 * DRAIN_S;
+        let profiles = 2.0 * by.profile_s / 3.0 + by.check_s + 2.0 * by.drain_s;
         let kept = match phase {
             Phase::SelfCheck | Phase::Bracket => by.reserve_s + 3.0 * by.hold_s,
             Phase::Narrow => by.reserve_s + 2.0 * by.hold_s,
             Phase::Confirm if self.is_confirmed => by.reserve_s,
             Phase::Confirm => by.reserve_least_s,
-            Phase::Above => profiles + DRAIN_S,
+            Phase::Above | Phase::Lift => profiles + by.drain_s,
             Phase::Healthy => profiles - by.profile_s / 3.0,
-            Phase::Unhealthy => by.check_s + 2.0 * DRAIN_S,
+            Phase::Unhealthy => by.check_s + 2.0 * by.drain_s,
             Phase::Check | Phase::Rest => 4.0,
         };
-        // What is kept for later shrinks with a budget that has no room for it.
-        by.budget_s - kept * (by.budget_s / BUDGET_S).min(1.0) - self.spent_s
+        by.budget_s - kept * by.reserve_share - self.spent_s
     }
 
     /// Makes a trial and judges it by the goal of stable; `None` if there is no time left for it.
@@ -117,7 +110,9 @@ impl<'a, D: Driver> Search<'a, D> {
                 return Ok(());
             }
         }
-        self.reasons.push(format!("after {after:.0}/s the server did not come to rest"));
+        if !self.is_stopped {
+            self.reasons.push(format!("after {after:.0}/s the server did not come to rest"));
+        }
         Ok(())
     }
 

@@ -210,5 +210,5 @@ fn lift<D: Driver>(search: &mut Search<'_, D>, from: f64) -> Result<f64, D::Erro
 
 /// Holds a rate that a window has passed already.
 pub fn holds_too<D: Driver>(search: &mut Search<'_, D>, rate: f64) -> Result<bool, D::Error> {
-    Ok(hold(search, Phase::Above, rate, 1)? == Held::Yes)
+    Ok(hold(search, Phase::Lift, rate, 1)? == Held::Yes)
 }

@@ -206,7 +206,7 @@ fn a_rate_that_was_asked_for_at_most_is_the_limit_of_the_search() {
 
 #[test]
 fn a_short_budget_is_kept_and_says_so_where_it_is_too_short() {
-    let constants = Constants { budget_s: 260.0, ..Constants::default() };
+    let constants = Constants::default().within(260.0);
 
     let found = searched(&World::quiet(400.0), 1, &constants);
 
@@ -256,8 +256,41 @@ fn a_search_that_is_told_to_stop_says_what_it_knows() {
             find(&Constants::default(), Ceiling { rate: None, seconds: 0.0 }, &mut driver);
 
         assert_eq!(found.trials.len(), trials as usize);
-        assert_eq!(found.verdict, Verdict::OutOfTime, "after {trials}");
+        assert_eq!(found.verdict, Verdict::Interrupted, "after {trials}");
         assert!(found.stable.rate <= whole.stable.high.unwrap(), "after {trials}");
-        assert!(found.reasons.iter().any(|why| why.contains("told to stop")), "{found:?}");
+        assert!(found.reasons[0].contains("told to stop"), "{found:?}");
+        let blames_time = |why: &String| why.contains("time was over") || why.contains("no time");
+        assert!(!found.reasons.iter().any(blames_time), "{:?}", found.reasons);
     }
+}
+
+#[test]
+fn what_is_kept_for_later_stands_in_the_constants() {
+    let of = |constants: Constants| (constants.budget_s, constants.reserve_share);
+
+    assert_eq!(of(Constants::default()), (600.0, 1.0));
+    assert_eq!(of(Constants::default().within(1_200.0)), (1_200.0, 1.0));
+    assert_eq!(of(Constants::quick()), (60.0, 0.1));
+    // And they are what the search goes by: with nothing kept it confirms until the time is over.
+    let keeps = searched(&World::quiet(400.0), 1, &Constants::default().within(260.0));
+    let nothing = Constants { reserve_share: 0.0, ..Constants::default().within(260.0) };
+    let spends = searched(&World::quiet(400.0), 1, &nothing);
+    let searched_s = |of: &Capacity| {
+        [Phase::Bracket, Phase::Narrow, Phase::Confirm]
+            .iter()
+            .filter_map(|phase| of.phases.get(phase))
+            .sum::<f64>()
+    };
+    assert!(searched_s(&spends) > searched_s(&keeps));
+}
+
+#[test]
+fn a_drain_that_takes_longer_is_planned_for() {
+    let long = Constants { drain_s: 60.0, ..Constants::default() };
+    let mut driver = Simulated::new(World::quiet(400.0), 1);
+    let ceiling = Ceiling { rate: None, seconds: 0.0 };
+    let search = super::search::Search::new(&long, ceiling, &mut driver);
+
+    // Two drains after the overload and after the check: 600 - 25 - 2 * 60.
+    assert!((search.left_s(Phase::Unhealthy) - 455.0).abs() < 1e-9);
 }

@@ -1,10 +1,15 @@
 //! What a search for the capacity found, in words, tables and findings.
 
+use std::fmt::Write as _;
+
 use crate::capacity::{Capacity, Level, Phase, TrialVerdict, Verdict};
 
-use super::table::{Cell, Part, Table};
+use super::table::{Cell, Part, Table, markdown_text};
 use super::verdict::{Finding, Judgement};
 use super::words;
+
+/// Longest reason that is given.
+const REASON_CHARS_MAX: usize = 600;
 
 /// A level with its name and meaning.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,7 +88,12 @@ pub fn headline(capacity: &Capacity) -> String {
         Verdict::GeneratorLimited | Verdict::HostNoisy | Verdict::LimitOfSearch => {
             format!("Holds at least {rate} requests/s")
         }
-        Verdict::TargetUnsteady | Verdict::OutOfTime => format!("Holds about {rate} requests/s"),
+        Verdict::OutOfTime | Verdict::Interrupted if capacity.stable.high.is_none() => {
+            format!("Holds at least {rate} requests/s")
+        }
+        Verdict::TargetUnsteady | Verdict::OutOfTime | Verdict::Interrupted => {
+            format!("Holds about {rate} requests/s")
+        }
     }
 }
 
@@ -92,25 +102,30 @@ pub fn judgement(capacity: &Capacity) -> Judgement {
     match capacity.verdict {
         Verdict::Clean => Judgement::Held,
         Verdict::TargetFailing => Judgement::NotHeld,
-        Verdict::LimitOfSearch | Verdict::TargetUnsteady | Verdict::OutOfTime => Judgement::Partly,
+        Verdict::LimitOfSearch
+        | Verdict::TargetUnsteady
+        | Verdict::OutOfTime
+        | Verdict::Interrupted => Judgement::Partly,
         Verdict::GeneratorLimited | Verdict::HostNoisy => Judgement::NotJudged,
     }
 }
 
 /// What the verdict means, and from how much.
 pub fn lead(capacity: &Capacity) -> String {
-    let meaning = match capacity.verdict {
-        Verdict::Clean => "The levels are the server's own.",
-        Verdict::GeneratorLimited => "The generator was the limit: the server may hold more.",
-        Verdict::HostNoisy => "The host was noisy: the server may hold more.",
-        Verdict::TargetUnsteady => "The server did not do the same twice.",
-        Verdict::TargetFailing => "No rate kept the goal.",
-        Verdict::LimitOfSearch => "The highest rate that was asked for was held.",
-        Verdict::OutOfTime => "The time was over before the answer was sharp.",
-    };
+    let meaning = capacity.verdict.meaning();
     let trials = words::some(capacity.trials.len() as u64, "trial");
     let time = words::duration(capacity.seconds.round());
     format!("{}: {meaning} From {trials} in {time}.", capacity.verdict.name())
+}
+
+/// The answer in full as Markdown: headline, what the verdict means, the reasons.
+pub fn answer(capacity: &Capacity) -> String {
+    let mut says = format!("**{}.**\n\n{}\n", headline(capacity), lead(capacity));
+    for (at, reason) in capacity.reasons.iter().enumerate() {
+        let reason = markdown_text(&words::cut(reason, REASON_CHARS_MAX));
+        let _ = writeln!(says, "{}- {reason}", if at == 0 { "\n" } else { "" });
+    }
+    says
 }
 
 /// Whether to rely on it: the generator, its host.
@@ -122,6 +137,9 @@ pub fn findings(capacity: &Capacity) -> [(&'static str, Finding); 2] {
         Some(rate) => format!("sends up to {}/s; ", words::figure(rate)),
         None => String::new(),
     };
+    let lag = capacity.self_check.map_or_else(String::new, |check| {
+        format!("{} late by itself (p99); ", words::time_ms(check.lag_p99_ms))
+    });
     let generator = capacity.verdict != Verdict::GeneratorLimited;
     let host = capacity.verdict != Verdict::HostNoisy;
     let finding = |good, says: &str, because| Finding { good, says: says.into(), because };
@@ -132,7 +150,7 @@ pub fn findings(capacity: &Capacity) -> [(&'static str, Finding); 2] {
             finding(
                 generator,
                 if generator { "Not the limit" } else { "The limit" },
-                format!("{ceiling}{}", void_words(TrialVerdict::VoidGenerator)),
+                format!("{ceiling}{lag}{}", void_words(TrialVerdict::VoidGenerator)),
             ),
         ),
         (
@@ -144,6 +162,33 @@ pub fn findings(capacity: &Capacity) -> [(&'static str, Finding); 2] {
             ),
         ),
     ]
+}
+
+/// The levels, a row each.
+pub fn levels(capacity: &Capacity) -> Table {
+    let yes = |is: bool| if is { "yes" } else { "no" };
+    let rows = named(capacity).into_iter().map(|of| {
+        vec![
+            Cell::Text(of.name.into()),
+            Cell::Figure(of.level.rate),
+            Cell::Figure(of.level.low),
+            of.level.high.map_or(Cell::Nothing, Cell::Figure),
+            Cell::Text(yes(of.level.found).into()),
+            Cell::Text(capacity.verdict.name().into()),
+            Cell::Text(of.meaning),
+        ]
+    });
+    let columns = ["Level", "Requests/s", "Low", "High", "Found", "Verdict", "Meaning"];
+    Table {
+        id: "levels".into(),
+        caption: "Levels".into(),
+        columns: columns.map(String::from).to_vec(),
+        parts: vec![Part { heading: String::new(), rows: rows.collect() }],
+        notes: vec![
+            ("Low, High", "where the level lies; without High no rate above it was found".into()),
+            ("Found", "no: Requests/s is the nearest rate that is known".into()),
+        ],
+    }
 }
 
 /// The trials, in order.
@@ -241,6 +286,7 @@ fn phase(phase: Phase) -> &'static str {
         Phase::Narrow => "narrow",
         Phase::Confirm => "confirm",
         Phase::Above => "above",
+        Phase::Lift => "lift",
         Phase::Healthy => "healthy",
         Phase::Unhealthy => "unhealthy",
         Phase::Check => "check",

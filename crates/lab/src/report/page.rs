@@ -55,8 +55,13 @@ fn head(page: &mut Markup, report: &Report, headline: &str) {
 fn sections(page: &mut Markup, report: &Report, verdict: &verdict::Verdict) {
     let run = report.run;
     section(page, "load", "Throughput against response time", |m| load::write(m, report));
-    section(page, "time", "Over time", |m| over_time::write(m, "run", "", run));
-    section(page, "outcomes", "How requests ended", |m| {
+    // A search has many runs: each heading says which one is shown.
+    let of_run = |heading: &str| match report.capacity {
+        Some(_) => format!("{heading}: {}", verdict::shown_run(run)),
+        None => heading.to_owned(),
+    };
+    section(page, "time", &of_run("Over time"), |m| over_time::write(m, "run", "", run));
+    section(page, "outcomes", &of_run("How requests ended"), |m| {
         outcomes::chart(m, "run", "", run);
     });
     for (nth, (name, profile)) in report.profiles.iter().enumerate() {
@@ -67,7 +72,7 @@ fn sections(page: &mut Markup, report: &Report, verdict: &verdict::Verdict) {
             outcomes::chart(m, &id, &of, profile);
         });
     }
-    section(page, "tables", "In the published form", |m| {
+    section(page, "tables", &of_run("In the published form"), |m| {
         published::samples(run).html(m);
         published::transactional(run).html(m);
     });
@@ -76,10 +81,10 @@ fn sections(page: &mut Markup, report: &Report, verdict: &verdict::Verdict) {
         section(page, &format!("{}-section", table.id), &heading, |m| table.html(m));
     }
     if !run.steps.is_empty() {
-        section(page, "resources", "Resources and steps", |m| resources::write(m, run));
+        section(page, "resources", &of_run("Resources and steps"), |m| resources::write(m, run));
     }
-    section(page, "server", "Server", |m| server::write(m, run));
-    section(page, "facts", "How it was made", |m| facts::write(m, run, verdict));
+    section(page, "server", &of_run("Server"), |m| server::write(m, run));
+    section(page, "facts", "How it was made", |m| facts::write(m, report, verdict));
 }
 
 fn section(page: &mut Markup, id: &str, heading: &str, inside: impl FnOnce(&mut Markup)) {

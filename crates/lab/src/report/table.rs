@@ -197,7 +197,7 @@ impl Table {
 }
 
 /// Text inside a row of a Markdown table.
-fn markdown_text(text: &str) -> String {
+pub fn markdown_text(text: &str) -> String {
     let mut out = String::new();
     for character in text.chars() {
         match character {

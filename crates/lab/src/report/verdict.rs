@@ -150,6 +150,14 @@ pub fn short_load(of: &Load) -> String {
     load(of).replace(" requests/s", "/s")
 }
 
+/// Which of a search's runs is shown, in words.
+pub fn shown_run(run: &RunFile) -> String {
+    match run.plan.first() {
+        Some(stage) => format!("the run at {}", short_load(&stage.load)),
+        None => "the run".into(),
+    }
+}
+
 fn said(run: &RunFile, stages: &[StageVerdict]) -> (Judgement, String) {
     if run.requests.total == 0 || stages.is_empty() {
         return (Judgement::NotJudged, "Nothing was sent".into());

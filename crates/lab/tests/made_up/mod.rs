@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use homeroom_lab::capacity::{Capacity, Constants, Level, Phase, TrialVerdict, Tried, Verdict};
+use homeroom_lab::capacity::{
+    Capacity, Constants, Level, Phase, SelfCheck, TrialVerdict, Tried, Verdict,
+};
 use homeroom_lab::outcome::Outcomes;
 use homeroom_lab::run::{
     FORMAT, Facts, Generator, Interval, Latency, Machine, Requests, RunFile, Series, Settings,
@@ -154,6 +156,12 @@ pub fn capacity() -> Capacity {
         failure: level(464.0, Some(470.0), 30.0),
         stable_mean_ms: Estimate { value: 190.0, low: 171.0, high: 212.0 },
         generator_ceiling: Some(52_000.0),
+        self_check: Some(SelfCheck {
+            ceiling: 52_000.0,
+            lag_p99_ms: 0.04,
+            spin_reference: 310.0,
+            seconds: 7.4,
+        }),
         knee: Some(388.0),
         usl: None,
         seconds: 413.0,
@@ -379,7 +387,7 @@ fn watched(name: &str, period: f64) -> Watched {
         series("threads", 14.0, 1.0),
         series("disk_write_mb_s", 2.0, 3.0),
     ];
-    Watched { name: name.into(), series: series.to_vec(), trouble: String::new() }
+    Watched { series: series.to_vec(), ..Watched::called(name) }
 }
 
 fn answers(outcomes: &Outcomes) -> u64 {

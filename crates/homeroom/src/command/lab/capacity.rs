@@ -1,16 +1,16 @@
 //! `homeroom lab capacity`.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use clap::Args;
 use homeroom_lab::capacity::{Capacity, Constants, Event, Goal, Phase, find};
-use homeroom_lab::probe::{Kept, Probe, check_self};
+use homeroom_lab::probe::{Kept, Probe, at_level, check_self};
 use homeroom_lab::report::Report;
 use homeroom_lab::run::RunFile;
-use homeroom_lab::stage::Load;
 use serde_json::{Value, json};
 
-use super::load::{SendArgs, TargetArgs};
+use super::load::{SendArgs, TargetArgs, WatchArgs};
 use super::output::OutputArgs;
 use super::ready::{Ready, engine_failure};
 use super::session;
@@ -21,11 +21,15 @@ use crate::exit::{Exit, Failure};
 /// Finds how much load the target holds: for ever, for a while, and where it breaks.
 #[derive(Debug, Args)]
 #[command(after_help = "Three levels, each with the interval in which it lies:
-  stable   it holds indefinitely: the mean response time stays below a second
-  burst    it holds for half a minute, though people wait
-  failure  more than 5 % of requests get no right answer, or it does much less than before
-Where the generator or this machine was the limit, the verdict says so and the levels are what the
-target holds at least.
+  stable   it holds indefinitely: the mean response time stays below a second and does not grow, and
+           at most 0.1 % of requests get no right answer
+  burst    it holds for half a minute from idle, though people wait: at most 1 % get no right answer
+  failure  within half a minute more than 5 % get none, or it does less than 70 % of its best
+Where the generator or this machine was the limit, the verdict says so and stable is what the target
+holds at least.
+
+Exit codes: 0 done, whatever the verdict; 5 nothing answers there, 130 interrupted; the files are
+written all the same, if a trial was made
 
 Examples:
   homeroom lab capacity --target http://127.0.0.1:8080/readyz --json capacity.json
@@ -34,7 +38,7 @@ Examples:
 pub struct CapacityArgs {
     #[command(flatten)]
     to: TargetArgs,
-    /// The longest that the search takes
+    /// About the longest that the search takes; what the scenario needs beforehand comes on top
     #[arg(long, value_name = "TIME", default_value = "10m")]
     budget: HumanDuration,
     /// The first rate that is tried, requests a second
@@ -43,18 +47,21 @@ pub struct CapacityArgs {
     /// No rate above this is tried
     #[arg(long, value_name = "RATE", value_parser = rate)]
     rate_max: Option<f64>,
-    /// Stable is where the 99th percentile stays below this, instead of the mean below a second
+    /// Stable is where the 99th percentile of the median 10 seconds stays within this, and of the worst
+    /// within twice as much, instead of the mean below a second
     #[arg(long, value_name = "TIME")]
     p99: Option<HumanDuration>,
     #[command(flatten)]
     send: SendArgs,
+    #[command(flatten)]
+    watch: WatchArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
 
 /// Runs the command.
 pub fn run(args: CapacityArgs) -> Result<Exit, Failure> {
-    let mut constants = Constants { budget_s: args.budget.0.as_secs_f64(), ..Constants::default() };
+    let mut constants = Constants::default().within(args.budget.0.as_secs_f64());
     constants.rate_max = args.rate_max;
     if let Some(rate) = args.start_rate {
         constants.start_rate = rate;
@@ -62,7 +69,7 @@ pub fn run(args: CapacityArgs) -> Result<Exit, Failure> {
     if let Some(HumanDuration(limit)) = args.p99 {
         constants.goals.stable = Goal::p99(limit.as_secs_f64() * 1e3);
     }
-    search(&constants, &args.to, &args.send, &args.output)?;
+    search(&constants, &args.to, &args.send, &args.watch, &args.output)?;
     Ok(Exit::Done)
 }
 
@@ -71,10 +78,13 @@ pub fn search(
     constants: &Constants,
     to: &TargetArgs,
     send: &SendArgs,
+    watch: &WatchArgs,
     output: &OutputArgs,
 ) -> Result<(), Failure> {
+    let watches = watch.watches()?;
     let stop = session::stop_when_told()?;
-    let ready = Ready::new(to, send, true, &stop)?;
+    let drain = Duration::from_secs_f64(constants.drain_s);
+    let ready = Ready::new(to, send, Some(drain), &stop)?;
     let mut line = ProgressLine::new();
     line.show(|| Phase::SelfCheck.words().into());
     let threads = ready.facts.settings.threads as usize;
@@ -87,14 +97,19 @@ pub fn search(
         &check,
         stop.clone(),
         &mut tell,
-    );
+    )
+    .watching(watches);
     let found = find(constants, check.ceiling(), &mut probe);
     let kept = probe.into_kept();
     line.end();
-    let found = found.map_err(|error| engine_failure(&error))?;
+    let mut found = found.map_err(|error| engine_failure(&error))?;
+    found.self_check = Some(check);
     let was_interrupted = stop.load(Ordering::Relaxed);
     let of = |kept: &Kept| {
-        RunFile::new(ready.facts.clone(), &[kept.stage], ready.program.facts(), &kept.observed)
+        let steps = ready.program.facts();
+        let mut run = RunFile::new(ready.facts.clone(), &[kept.stage], steps, &kept.observed);
+        kept.meanwhile.clone().put_into(&mut run);
+        run
     };
     let no_time = || {
         if was_interrupted {
@@ -103,16 +118,20 @@ pub fn search(
             Failure::Failed("there was no time for a trial: raise --budget".into())
         }
     };
-    let run = of(at_stable(&kept, &found).ok_or_else(no_time)?);
-    let profiles: Vec<(&str, RunFile)> = kept
+    let run = of(at_level(&kept, found.stable.rate).ok_or_else(no_time)?);
+    let profiles: Vec<(String, RunFile)> = kept
         .iter()
-        .filter_map(|trial| match trial.phase {
-            Phase::Healthy => Some(("below the stable level", of(trial))),
-            Phase::Unhealthy => Some(("above the stable level", of(trial))),
-            _ => None,
+        .filter_map(|trial| {
+            let place = match trial.phase {
+                Phase::Healthy => "below",
+                Phase::Unhealthy => "above",
+                _ => return None,
+            };
+            Some((format!("{place} the stable level, at {:.0}/s", trial.rate()), of(trial)))
         })
         .collect();
-    let profiles: Vec<(&str, &RunFile)> = profiles.iter().map(|(name, run)| (*name, run)).collect();
+    let profiles: Vec<(&str, &RunFile)> =
+        profiles.iter().map(|(name, run)| (name.as_str(), run)).collect();
     let report = Report { capacity: Some(&found), profiles: &profiles, ..Report::of(&run) };
     output.write(&report, &file(&found, &run), "")?;
     if was_interrupted {
@@ -121,16 +140,6 @@ pub fn search(
         ));
     }
     Ok(())
-}
-
-/// The trial that shows the stable level best: the last that held that rate, or else the last.
-fn at_stable<'a>(kept: &'a [Kept], found: &Capacity) -> Option<&'a Kept> {
-    let is_at = |kept: &&Kept| {
-        matches!(kept.phase, Phase::Confirm | Phase::Check)
-            && matches!(kept.stage.load, Load::Rate { from, .. }
-                if (from / found.stable.rate - 1.0).abs() < 0.01)
-    };
-    kept.iter().rfind(is_at).or(kept.last())
 }
 
 /// The levels, and what is known of how they were found.

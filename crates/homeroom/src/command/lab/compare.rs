@@ -1,15 +1,17 @@
 //! `homeroom lab compare`.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 use homeroom_lab::compare::{Seen, Settings, Side, Verdict, compare, order, table};
+use homeroom_lab::report::comparison;
 use homeroom_lab::run::RunFile;
 use homeroom_lab::stage::Stage;
 
 use super::load::{SendArgs, TargetArgs};
-use super::output::FiguresArgs;
+use super::output::{FiguresArgs, write_file};
 use super::ready::{Ready, engine_failure};
 use super::session;
 use crate::command::terminal::ProgressLine;
@@ -22,7 +24,8 @@ use crate::exit::{Exit, Failure};
     after_help = "A machine's speed drifts, so the runs alternate: A B B A, B A A B, and so on. Each figure has the
 interval in which its change lies.
 
-Exit codes: 0 done, 5 nothing answers there, 6 B is worse, 130 interrupted
+Exit codes: 0 done, 5 nothing answers there or neither gives a right answer, 6 B is worse,
+130 interrupted
 
 Examples:
   homeroom lab compare --target http://127.0.0.1:8080/readyz --against http://127.0.0.1:8081/readyz \\
@@ -46,6 +49,9 @@ pub struct CompareArgs {
     blocks: u32,
     #[command(flatten)]
     send: SendArgs,
+    /// Writes the table as Markdown
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
     #[command(flatten)]
     output: FiguresArgs,
 }
@@ -58,8 +64,8 @@ pub fn run(args: CompareArgs) -> Result<Exit, Failure> {
     let stop = session::stop_when_told()?;
     let mut other = args.to.clone();
     other.target.clone_from(&args.against);
-    let mut a = Ready::new(&args.to, &args.send, false, &stop)?;
-    let mut b = Ready::new(&other, &args.send, false, &stop)?;
+    let mut a = Ready::new(&args.to, &args.send, None, &stop)?;
+    let mut b = Ready::new(&other, &args.send, None, &stop)?;
     let settings = Settings { blocks: args.blocks, seed: a.facts.seed, ..Settings::default() };
     let names = [a.facts.target.clone(), b.facts.target.clone()];
     let (all, mut done) = (order(args.blocks).len(), 0_u64);
@@ -73,6 +79,12 @@ pub fn run(args: CompareArgs) -> Result<Exit, Failure> {
     line.end();
     let compared = compared?;
     args.output.write(&compared, &table(&compared))?;
+    if let Some(path) = &args.markdown {
+        write_file(path, &comparison(&compared).markdown())?;
+    }
+    if compared.nobody_answers() {
+        return Err(Failure::Unreachable("neither gave a right answer".into()));
+    }
     Ok(if compared.verdict == Verdict::Worse { Exit::Differences } else { Exit::Done })
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use homeroom_lab::engine::{Options, Protocol, Target, Trust, trust};
-use homeroom_lab::host::Watch;
+use homeroom_lab::host::{Watch, What};
 use homeroom_lab::run::Settings;
 use homeroom_lab::stage::Arrivals;
 use homeroom_lab::token::Key;
@@ -69,8 +69,14 @@ pub struct SendArgs {
     /// What random choices follow from; another one each time unless given
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
+}
+
+/// What is watched meanwhile.
+#[derive(Debug, Args)]
+pub struct WatchArgs {
     /// Watches processes on this machine, with their children, or an exporter of Prometheus; `web`
-    /// and `database` have columns of their own in reports
+    /// and `database` have columns of their own in reports, and `database=web` says that the
+    /// database is in the process that is called web
     #[arg(long, value_name = "NAME=PID|PROGRAM|URL")]
     watch: Vec<String>,
 }
@@ -139,23 +145,6 @@ impl SendArgs {
         }
     }
 
-    /// What is watched.
-    pub fn watches(&self) -> Result<Vec<Watch>, Failure> {
-        let read = |text: &String| {
-            Watch::parse(text).map_err(|why| Failure::Usage(format!("--watch {text}: {why}")))
-        };
-        let watches: Vec<Watch> = self.watch.iter().map(read).collect::<Result<_, _>>()?;
-        for (at, watch) in watches.iter().enumerate() {
-            if watches[..at].iter().any(|other| other.name == watch.name) {
-                return Err(Failure::Usage(format!(
-                    "--watch: there are two called {}",
-                    watch.name
-                )));
-            }
-        }
-        Ok(watches)
-    }
-
     /// How the engine sends to a target.
     pub fn options(&self, to: &TargetArgs, target: &Target) -> Result<Options, Failure> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -201,6 +190,35 @@ impl SendArgs {
             slack_us: whole(options.slack.as_micros()),
             threads: u32::try_from(options.threads).unwrap_or(u32::MAX),
             protocol: if self.http2 { "HTTP/2" } else { "HTTP/1.1" }.into(),
+        }
+    }
+}
+
+impl WatchArgs {
+    /// What is watched.
+    pub fn watches(&self) -> Result<Vec<Watch>, Failure> {
+        let read = |text: &String| {
+            Watch::parse(text).map_err(|why| Failure::Usage(format!("--watch {text}: {why}")))
+        };
+        let watches: Vec<Watch> = self.watch.iter().map(read).collect::<Result<_, _>>()?;
+        for (at, watch) in watches.iter().enumerate() {
+            if watches[..at].iter().any(|other| other.name == watch.name) {
+                return Err(Failure::Usage(format!(
+                    "--watch: there are two called {}",
+                    watch.name
+                )));
+            }
+        }
+        let without = watches.iter().find(|watch| match &watch.what {
+            What::Within(other) => !watches.iter().any(|watch| watch.name == *other),
+            _ => false,
+        });
+        match without {
+            None => Ok(watches),
+            Some(watch) => Err(Failure::Usage(format!(
+                "--watch {}=web: nothing is watched that is called web; say what that is, too",
+                watch.name
+            ))),
         }
     }
 }

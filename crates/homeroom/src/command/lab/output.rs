@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use homeroom_lab::report::{Paint, Report, html, samples, summary, transactional};
+use homeroom_lab::report::{Paint, Report, csv, html, markdown, summary};
 use serde::Serialize;
 
 use crate::exit::Failure;
@@ -17,10 +17,13 @@ pub struct OutputArgs {
     /// Writes a report for people: one page, which needs no network
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Writes the tables as Markdown: stages as published tables have them, and every step
+    /// Writes the tables as Markdown: of a search verdict, levels and trials first; stages as
+    /// published tables have them; every step
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Writes the table of stages and steps as CSV
+    /// Writes the tables as CSV: samples by stage and step into FILE, beside it stages as published
+    /// tables have them (`.stages.csv` in place of `.csv`), of a search levels (`.levels.csv`) and
+    /// trials (`.trials.csv`)
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 }
@@ -55,11 +58,12 @@ impl OutputArgs {
             write_file(path, &html(report))?;
         }
         if let Some(path) = &self.markdown {
-            let tables = [transactional(report.run).markdown(), samples(report.run).markdown()];
-            write_file(path, &tables.join("\n"))?;
+            write_file(path, &markdown(report))?;
         }
         if let Some(path) = &self.csv {
-            write_file(path, &samples(report.run).csv())?;
+            for (name, text) in csv(report) {
+                write_file(&beside(path, name), &text)?;
+            }
         }
         let is_terminal = std::io::stdout().is_terminal();
         let paint = if is_terminal { Paint::Colour } else { Paint::Plain };
@@ -85,8 +89,37 @@ impl FiguresArgs {
     }
 }
 
+/// A CSV file that goes with another: `NAME.csv` in place of `.csv`.
+fn beside(path: &Path, name: &str) -> PathBuf {
+    if name.is_empty() {
+        return path.to_owned();
+    }
+    let is_csv = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
+    let mut beside =
+        if is_csv { path.with_extension("") } else { path.to_owned() }.into_os_string();
+    beside.push(format!(".{name}.csv"));
+    beside.into()
+}
+
 /// Writes a file.
 pub fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text)
         .map_err(|error| Failure::because(&format!("writing {}", path.display()), error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_go_together_differ_before_the_ending() {
+        for (path, name, expected) in [
+            ("a/r.csv", "", "a/r.csv"),
+            ("a/r.csv", "stages", "a/r.stages.csv"),
+            ("a.b/r", "trials", "a.b/r.trials.csv"),
+            ("r.v2.CSV", "levels", "r.v2.levels.csv"),
+        ] {
+            assert_eq!(beside(Path::new(path), name), Path::new(expected));
+        }
+    }
 }

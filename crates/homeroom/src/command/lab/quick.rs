@@ -4,7 +4,7 @@ use clap::Args;
 use homeroom_lab::capacity::Constants;
 
 use super::capacity;
-use super::load::{SendArgs, TargetArgs};
+use super::load::{SendArgs, TargetArgs, WatchArgs};
 use super::output::OutputArgs;
 use crate::exit::{Exit, Failure};
 
@@ -12,7 +12,8 @@ use crate::exit::{Exit, Failure};
 #[derive(Debug, Args)]
 #[command(
     after_help = "It is the search of `homeroom lab capacity` with short trials, so its number is coarse: the
-interval beside it says how coarse. Use `capacity` for one to stand by.
+interval beside it says how coarse. Burst and failure are those of 4 seconds, if there is time to
+look for them. Use `capacity` for a number to stand by.
 
 Examples:
   homeroom lab quick --target http://127.0.0.1:8080/readyz
@@ -25,13 +26,15 @@ pub struct QuickArgs {
     #[command(flatten)]
     send: SendArgs,
     #[command(flatten)]
+    watch: WatchArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
 /// Runs the command.
 pub fn run(args: QuickArgs) -> Result<Exit, Failure> {
     let output = args.output.with_page("lab-quick.html");
-    capacity::search(&Constants::quick(), &args.to, &args.send, &output)?;
+    capacity::search(&Constants::quick(), &args.to, &args.send, &args.watch, &output)?;
     if let Some(page) = output.page() {
         eprintln!("report: {}", page.display());
     }

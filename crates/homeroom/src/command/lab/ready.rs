@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use homeroom_lab::engine::{Engine, EngineError, Options};
 use homeroom_lab::host::machine;
@@ -26,16 +26,20 @@ pub struct Ready {
 }
 
 impl Ready {
-    /// Reads the scenario, makes sure that the target can be reached, and gets a token. With
-    /// `trials`, runs can be judged by the tenth of a second.
+    /// Reads the scenario, makes sure that the target can be reached, and gets a token. For trials,
+    /// runs can be judged by the tenth of a second, and are drained for at most so long.
     pub fn new(
         to: &TargetArgs,
         how: &SendArgs,
-        trials: bool,
+        trials: Option<Duration>,
         stop: &Arc<AtomicBool>,
     ) -> Result<Self, Failure> {
         let (target, path) = to.target()?;
-        let options = Options { bins: trials, ..how.options(to, &target)? };
+        let options = how.options(to, &target)?;
+        let options = match trials {
+            None => options,
+            Some(drain) => for_trials(options, drain),
+        };
         let seed = how.seed();
         let key = to.key()?;
         let Chosen { program, token_path } =
@@ -71,6 +75,11 @@ impl Ready {
         };
         Ok(Self { program, engine, facts, _renewal: renewal })
     }
+}
+
+/// How trials are sent: seen by the tenth of a second, and drained for at most so long.
+fn for_trials(options: Options, drain: Duration) -> Options {
+    Options { bins: true, drain: options.drain.min(drain), ..options }
 }
 
 /// The command line that gives the same again: with the seed that was drawn.
@@ -110,5 +119,32 @@ pub fn engine_failure(error: &EngineError) -> Failure {
         EngineError::Name | EngineError::Files { .. } | EngineError::System(_) => {
             Failure::Failed(error.to_string())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use homeroom_lab::engine::{Protocol, Target};
+
+    use super::*;
+
+    #[test]
+    fn trials_are_drained_no_longer_than_a_request_may_take_or_the_search_plans_for() {
+        let options = |timeout: u64| Options {
+            target: Target::parse("http://127.0.0.1:1").unwrap(),
+            protocol: Protocol::Http1,
+            connections: 1,
+            timeout: Duration::from_secs(timeout),
+            drain: Duration::from_secs(timeout),
+            slack: Duration::ZERO,
+            threads: 1,
+            from: vec![],
+            bins: false,
+            tls: None,
+        };
+        let drain = |timeout| for_trials(options(timeout), Duration::from_secs(10)).drain.as_secs();
+
+        assert_eq!((drain(30), drain(5)), (10, 5));
+        assert!(for_trials(options(1), Duration::ZERO).bins);
     }
 }

@@ -13,7 +13,7 @@ use homeroom_lab::run::{Facts, Interval, RunFile};
 use homeroom_lab::scenario::{Program, ScenarioSource};
 use homeroom_lab::stage::{Load, Stage};
 
-use super::load::{SendArgs, TargetArgs};
+use super::load::{SendArgs, TargetArgs, WatchArgs};
 use super::output::OutputArgs;
 use super::ready::{Ready, engine_failure};
 use super::{gate, session};
@@ -79,16 +79,18 @@ pub struct RunArgs {
     #[command(flatten)]
     send: SendArgs,
     #[command(flatten)]
+    watch: WatchArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
 /// Runs the command.
 pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     let stages = stages(&args)?;
-    let watches = args.send.watches()?;
+    let watches = args.watch.watches()?;
     let goals = gate::goals(&args.fail_if)?;
     let stop = session::stop_when_told()?;
-    let mut ready = Ready::new(&args.to, &args.send, false, &stop)?;
+    let mut ready = Ready::new(&args.to, &args.send, None, &stop)?;
     let seed = ready.facts.seed;
     if let Some(HumanDuration(time)) = args.warm_up {
         let load = at_its_start(stages[0].load);

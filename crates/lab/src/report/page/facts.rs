@@ -3,19 +3,26 @@
 use super::super::markup::Markup;
 use super::super::table::{Cell, Part, Table};
 use super::super::verdict::{self, Verdict};
-use super::super::words;
+use super::super::{Report, published, words};
+use crate::capacity::SelfCheck;
+use crate::record::{Times, decoded};
 use crate::run::{Latency, RunFile};
 use crate::stage::Arrivals;
+use crate::statistics::{Estimate, quantile_of_times};
 
 /// Longest command line that is shown.
 const COMMAND_CHARS_MAX: usize = 4_000;
 
 /// Writes the section.
-pub fn write(page: &mut Markup, run: &RunFile, verdict: &Verdict) {
+pub fn write(page: &mut Markup, report: &Report, verdict: &Verdict) {
+    let run = report.run;
     distributions(run).html(page);
     page.element("div", &[("class", "facts")], |m| {
         facts(m, "Settings", &settings(run));
         facts(m, "Machine of the generator", &machine(run));
+        if let Some(check) = report.capacity.and_then(|capacity| capacity.self_check) {
+            facts(m, "The generator by itself", &self_check(check));
+        }
         facts(m, "The run", &identity(run));
     });
     page.leaf("h3", &[("id", "command-name")], "The command that repeats it");
@@ -58,28 +65,42 @@ fn rules() -> String {
     )
 }
 
+/// Percentiles that are shown with their interval.
+const WITH_INTERVAL: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
+/// Of those intervals.
+const CONFIDENCE: f64 = 0.95;
+
 fn distributions(run: &RunFile) -> Table {
-    let row = |name: &str, times: &Latency| {
-        let Latency { mean, sd, min, p50, p75, p90, p95, p98, p99, p99_9, max } = *times;
-        let mut row = vec![Cell::Text(name.into())];
-        row.extend([mean, sd, min, p50, p75, p90, p95, p98, p99, p99_9, max].map(Cell::Figure));
-        row
-    };
+    let all = run.requests.total;
     let rows = vec![
-        row("Response", &run.response_ms),
-        row("Service", &run.service_ms),
-        row("Send lag", &run.send_lag_ms),
-        row("Own lag", &run.own_lag_ms),
+        distribution("Response", &run.response_ms, all, histogram(run, "response")),
+        distribution("Service", &run.service_ms, all, histogram(run, "service")),
+        distribution("Send lag", &run.send_lag_ms, all, histogram(run, "send_lag")),
+        distribution("Own lag", &run.own_lag_ms, all.saturating_sub(run.requests.late), None),
     ];
-    let columns = [
-        "ms", "Mean", "Std dev", "Least", "p50", "p75", "p90", "p95", "p98", "p99", "p99.9", "Max",
-    ];
+    let mut columns = ["ms", "Mean", "Std dev", "Least"].map(String::from).to_vec();
+    for (share, name) in PERCENTILES {
+        columns.push(name.into());
+        if WITH_INTERVAL.contains(&share) {
+            columns.push(format!("{name} interval"));
+        }
+    }
+    columns.push("Max".into());
     Table {
         id: "distributions".into(),
         caption: "Response, service and send lag in milliseconds".into(),
-        columns: columns.map(String::from).to_vec(),
+        columns,
         parts: vec![Part { heading: String::new(), rows }],
         notes: vec![
+            (
+                "p50 interval",
+                format!(
+                    "holds the true percentile at {}, if requests are independent of each other; \
+                     the same of p95, p99, p99.9",
+                    words::percent(CONFIDENCE)
+                ),
+            ),
+            published::too_few(),
             (
                 "Response",
                 "from the moment at which a request was due to the end of its answer".into(),
@@ -101,6 +122,39 @@ fn distributions(run: &RunFile) -> Table {
             ),
         ],
     }
+}
+
+/// The percentiles of the table, in order.
+const PERCENTILES: [(f64, &str); 7] = [
+    (0.5, "p50"),
+    (0.75, "p75"),
+    (0.9, "p90"),
+    (0.95, "p95"),
+    (0.98, "p98"),
+    (0.99, "p99"),
+    (0.999, "p99.9"),
+];
+
+fn distribution(name: &str, of: &Latency, requests: u64, times: Option<Times>) -> Vec<Cell> {
+    let mut row = vec![Cell::Text(name.into())];
+    row.extend([of.mean, of.sd, of.min].map(Cell::Figure));
+    let values = [of.p50, of.p75, of.p90, of.p95, of.p98, of.p99, of.p99_9];
+    for ((share, _), value) in PERCENTILES.into_iter().zip(values) {
+        row.push(published::percentile(value, share, requests));
+        if WITH_INTERVAL.contains(&share) {
+            let found = times.as_ref().and_then(|of| quantile_of_times(of, share, CONFIDENCE));
+            row.push(found.map_or(Cell::Nothing, |Estimate { low, high, .. }| {
+                Cell::Text(format!("{} to {}", words::figure(low), words::figure(high)))
+            }));
+        }
+    }
+    row.push(Cell::Figure(of.max));
+    row
+}
+
+/// A histogram of the run file.
+fn histogram(run: &RunFile, name: &str) -> Option<Times> {
+    decoded(run.histograms.get(name)?)
 }
 
 fn settings(run: &RunFile) -> Vec<(&'static str, String)> {
@@ -136,6 +190,17 @@ fn machine(run: &RunFile) -> Vec<(&'static str, String)> {
             ),
         ),
         ("Taken by the host", words::percent(used.steal_share)),
+    ]
+}
+
+fn self_check(found: SelfCheck) -> Vec<(&'static str, String)> {
+    vec![
+        (
+            "Sends at most",
+            format!("{}/s to a server that does nothing", words::figure(found.ceiling)),
+        ),
+        ("Late (p99)", format!("{} at a rate that is easy", words::time_ms(found.lag_p99_ms))),
+        ("A fixed piece of work", format!("{} rounds/µs", words::figure(found.spin_reference))),
     ]
 }
 

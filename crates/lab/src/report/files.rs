@@ -1,0 +1,33 @@
+//! The tables as files: one of Markdown, several of CSV.
+
+use super::table::Table;
+use super::{Report, levels, published, verdict};
+
+/// All tables as Markdown. That of a search begins with its verdict, its levels and its trials.
+pub fn markdown(report: &Report) -> String {
+    let mut parts = vec![];
+    if let Some(capacity) = report.capacity {
+        parts.push(levels::answer(capacity));
+        parts.push(levels::levels(capacity).markdown());
+        parts.push(levels::trials(capacity).markdown());
+        parts.extend(levels::forecast(capacity).map(|table| table.markdown()));
+        parts.push(format!("The tables below are of {}.\n", verdict::shown_run(report.run)));
+    }
+    let tables = [published::transactional(report.run), published::samples(report.run)];
+    parts.extend(tables.iter().chain(report.tables).map(Table::markdown));
+    parts.join("\n")
+}
+
+/// The tables as CSV, each with what stands before `.csv` in the name of its file: nothing for the
+/// samples, then `stages`, and of a search `levels` and `trials`.
+pub fn csv(report: &Report) -> Vec<(&'static str, String)> {
+    let mut files = vec![
+        ("", published::samples(report.run).csv()),
+        ("stages", published::transactional(report.run).csv()),
+    ];
+    if let Some(capacity) = report.capacity {
+        files.push(("levels", levels::levels(capacity).csv()));
+        files.push(("trials", levels::trials(capacity).csv()));
+    }
+    files
+}
