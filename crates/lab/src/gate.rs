@@ -43,13 +43,24 @@ pub enum Error {
         /// The names of what the file has.
         known: String,
     },
+    /// The file has a bound, which does not decide the goal.
+    #[error("`{goal}`: the file says only at least {bound} ({why})")]
+    Bound {
+        /// The goal, as written.
+        goal: String,
+        /// What was held at least, with its unit.
+        bound: String,
+        /// Why no more is known.
+        why: String,
+    },
 }
 
 /// Holds a file against goals, in their order.
 ///
 /// # Errors
 ///
-/// [`Error`]; a goal about what is not there is no goal that was kept.
+/// [`Error`]; a goal about what is not there is no goal that was kept, and one that asks for more
+/// than a file says at least is none that was missed.
 pub fn evaluate(file: &str, goals: &[Goal]) -> Result<Vec<Row>, Error> {
     let file: Value =
         serde_json::from_str(file).map_err(|error| Error::NotAFile(error.to_string()))?;
@@ -65,9 +76,22 @@ pub fn evaluate(file: &str, goals: &[Goal]) -> Result<Vec<Row>, Error> {
                 known: figures::present(&file).join(", "),
             })?;
             let failed = goal.operator.holds(measured, goal.limit);
+            if let Some(bound) = figures::bound(&file, goal.figure)
+                && failed
+                && !goal.operator.holds(bound.high, goal.limit)
+            {
+                let (goal, shown) = (goal.text.clone(), goal.kind.shown(measured));
+                return Err(Error::Bound { goal, bound: shown, why: bound.why });
+            }
             Ok(Row { goal: goal.clone(), measured, failed })
         })
         .collect()
+}
+
+/// What a capacity file's verdict says of its levels, in a line; nothing of other files.
+pub fn verdict(file: &str) -> Option<String> {
+    let verdict = figures::verdict(&serde_json::from_str(file).ok()?)?;
+    Some(format!("{}: {}", verdict.name(), verdict.meaning()))
 }
 
 /// The rows as a table, for people.
@@ -138,6 +162,74 @@ mod tests {
         assert!(!failed(CAPACITY, "stable < 8000/s"));
         assert!(failed(CAPACITY, "stable.low <= 8000"));
         assert!(failed(CAPACITY, "failure < 10000/s"));
+    }
+
+    #[test]
+    fn a_bound_is_no_measured_level() {
+        let file = |verdict: &str, high: &str| {
+            format!(
+                r#"{{"verdict": "{verdict}",
+                    "stable": {{"rate": 400, "low": 400, "high": {high}, "found": true}},
+                    "burst": {{"rate": 450, "low": 450, "high": 480, "found": true}},
+                    "failure": {{"rate": 520, "low": 520, "high": null, "found": false}}}}"#
+            )
+        };
+        let judged = |verdict: &str, high: &str, goal: &str| {
+            let rows = evaluate(&file(verdict, high), &[parse(goal).unwrap()]);
+            rows.map(|rows| rows[0].failed).map_err(|error| error.to_string())
+        };
+        let only = |goal: &str, bound: &str, why: &str| {
+            Err(format!("`{goal}`: the file says only at least {bound} ({why})"))
+        };
+
+        for (verdict, high, goal, expected) in [
+            (
+                "CLEAN",
+                "410",
+                "failure < 600/s",
+                only("failure < 600/s", "520.0/s", "no rate above was found to fail"),
+            ),
+            ("CLEAN", "410", "failure < 500/s", Ok(false)),
+            ("CLEAN", "410", "failure > 500/s", Ok(true)),
+            ("CLEAN", "410", "stable < 500/s", Ok(true)),
+            (
+                "GENERATOR-LIMITED",
+                "null",
+                "stable < 500/s",
+                only("stable < 500/s", "400.0/s", "GENERATOR-LIMITED"),
+            ),
+            (
+                "HOST-NOISY",
+                "600",
+                "stable <= 500/s",
+                only("stable <= 500/s", "400.0/s", "HOST-NOISY"),
+            ),
+            // It lies below 600, whatever the host did.
+            ("HOST-NOISY", "600", "stable < 700/s", Ok(true)),
+            ("HOST-NOISY", "600", "stable < 300/s", Ok(false)),
+            ("HOST-NOISY", "600", "burst < 460/s", Ok(true)),
+            (
+                "TARGET-FAILING",
+                "410",
+                "failure < 600/s",
+                only("failure < 600/s", "520.0/s", "TARGET-FAILING"),
+            ),
+        ] {
+            assert_eq!(judged(verdict, high, goal), expected, "{verdict}, {high}, {goal}");
+        }
+        let nothing = r#"{"verdict": "TARGET-FAILING", "failure": {"rate": 0, "high": null}}"#;
+        assert!(failed(nothing, "failure < 600/s"), "no rate was held at all");
+    }
+
+    #[test]
+    fn the_verdict_of_a_capacity_file_is_told() {
+        let said = verdict(r#"{"verdict": "HOST-NOISY", "stable": {"rate": 4}}"#);
+
+        assert_eq!(
+            said.as_deref(),
+            Some("HOST-NOISY: The host was noisy: the server may hold more.")
+        );
+        assert_eq!((verdict(RUN), verdict(r#"{"verdict": "better"}"#)), (None, None));
     }
 
     #[test]

@@ -265,6 +265,7 @@ fn what_cannot_be_run_is_refused_and_mended_by_what_is_told() {
         (&["--rate", "1", "--set", "x=1"], "no `x` to set; it has: path"),
         (&["--rate", "1", "--set", "x"], "--set NAME=VALUE"),
         (&["--rate", "1", "--watch", "postgres"], "has no name"),
+        (&["--rate", "1", "--watch", "database=web"], "nothing is watched that is called web"),
         (&["--rate", "1", "--key", "k"], "HOMEROOM_LAB_SECRET"),
         (&["--rate", "1", "--users", "1"], "cannot be used with"),
         (&["--rate", "-1"], "rate"),
@@ -344,6 +345,56 @@ fn a_run_is_reported_as_a_page_and_as_tables() {
     assert!(read("r.md").contains("| "));
     let csv = read("r.csv");
     assert!(csv.lines().next().unwrap().contains("Samples"), "{csv}");
+    let stages = read("r.stages.csv");
+    assert!(stages.starts_with("Stage,Load,Duration,Requests/s,"), "{stages}");
+    assert_eq!(stages.lines().count(), 3);
+}
+
+#[test]
+fn a_bound_in_a_capacity_file_misses_no_goal() {
+    let place = Place::new();
+    place.write(
+        "capacity.json",
+        r#"{"verdict": "GENERATOR-LIMITED",
+            "stable": {"rate": 400, "low": 400, "high": null, "found": true},
+            "failure": {"rate": 520, "low": 520, "high": null, "found": false}}"#,
+    );
+    let gate = |goal: &str| place.run(&["lab", "gate", "capacity.json", "--fail-if", goal]);
+
+    let (unknown, kept) = (gate("failure < 600/s"), gate("failure < 500/s"));
+
+    assert_eq!((unknown.code, kept.code), (Some(2), Some(0)), "{unknown:?} {kept:?}");
+    let told = "the file says only at least 520.0/s (GENERATOR-LIMITED)";
+    assert!(unknown.stderr.contains(told), "{unknown:?}");
+    assert!(kept.stdout.starts_with("GENERATOR-LIMITED: The generator was the limit"), "{kept:?}");
+}
+
+#[test]
+fn two_targets_that_give_no_right_answer_are_not_compared() {
+    let place = Place::new();
+    let echo = Echo::start(&place, &["--error-share", "100%"]);
+
+    let ran = place.run(&[
+        "lab",
+        "compare",
+        "--target",
+        &echo.url,
+        "--against",
+        &echo.url,
+        "--rate",
+        "50",
+        "--duration",
+        "200ms",
+        "--blocks",
+        "2",
+        "--markdown",
+        "compared.md",
+    ]);
+
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+    assert!(ran.stderr.contains("neither gave a right answer"), "{ran:?}");
+    let written = std::fs::read_to_string(place.path("compared.md")).unwrap();
+    assert!(written.starts_with("**Comparison: neither gave a right answer**"), "{written}");
 }
 
 #[test]

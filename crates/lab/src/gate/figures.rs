@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::capacity::Verdict;
 use crate::outcome::{Outcomes, outages};
 
 /// What a figure is.
@@ -103,6 +104,44 @@ pub fn find(name: &str) -> Option<(&'static str, Kind)> {
 /// The names of the figures that a file has.
 pub fn present(file: &Value) -> Vec<&'static str> {
     known().into_iter().filter(|name| measure(file, name).is_some()).collect()
+}
+
+/// What a capacity file says of a level only as a bound.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bound {
+    /// It may be as high as this.
+    pub high: f64,
+    /// Why no more is known, in a word or some.
+    pub why: String,
+}
+
+/// Whether a figure is only what was held at least: no rate above was found to fail, or the
+/// generator or its host was the limit. Of a target that held nothing that is known.
+pub fn bound(file: &Value, name: &str) -> Option<Bound> {
+    let (.., place) = FIGURES.iter().find(|(known, ..)| *known == name)?;
+    let At(pointer) = place else { return None };
+    let level = file.pointer(pointer.strip_suffix("/rate")?)?;
+    let verdict = verdict(file);
+    let held = level.get("rate").and_then(Value::as_f64).is_some_and(|rate| rate > 0.0);
+    if verdict == Some(Verdict::TargetFailing) && !held {
+        return None;
+    }
+    let limited = verdict.filter(|verdict| verdict.is_at_least());
+    let high = match level.get("high")? {
+        Value::Null => f64::INFINITY,
+        high if name == "stable" && limited.is_some() => high.as_f64()?,
+        _ => return None,
+    };
+    let why = match verdict {
+        Some(Verdict::Clean) | None => "no rate above was found to fail",
+        Some(verdict) => verdict.name(),
+    };
+    Some(Bound { high, why: why.into() })
+}
+
+/// The verdict of a capacity file.
+pub fn verdict(file: &Value) -> Option<Verdict> {
+    serde_json::from_value(file.get("verdict")?.clone()).ok()
 }
 
 /// A figure of a file, in the unit of its kind.

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use homeroom_lab::gate::{Goal, Row, evaluate, junit, parse, table};
+use homeroom_lab::gate::{Goal, Row, evaluate, junit, parse, table, verdict};
+use homeroom_lab::report;
 use homeroom_lab::run::RunFile;
 
 use super::output::write_file;
@@ -11,11 +12,14 @@ use crate::exit::{Exit, Failure};
 
 /// Holds the file of a run, or of a search for the capacity, against goals.
 #[derive(Debug, Args)]
-#[command(after_help = "A goal says what must not be. If it is, the exit code is 7.
+#[command(
+    after_help = "A goal says what must not be. If it is, the exit code is 7. What a file says only as a bound, as
+the generator or its host was the limit, misses no goal: then the exit code is 2.
 
 Examples:
   homeroom lab gate run.json --fail-if \"p99 > 500ms\" --fail-if \"failed > 0.1%\"
-  homeroom lab gate capacity.json --fail-if \"stable < 400/s\" --junit gate.xml")]
+  homeroom lab gate capacity.json --fail-if \"stable < 400/s\" --junit gate.xml"
+)]
 pub struct GateArgs {
     /// What `lab run --json FILE` or `lab capacity --json FILE` has written
     #[arg(value_name = "FILE")]
@@ -26,6 +30,9 @@ pub struct GateArgs {
     /// Writes a test report, a case a goal
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+    /// Writes the goals and what was measured as Markdown
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
 }
 
 /// Runs the command.
@@ -36,7 +43,13 @@ pub fn run(args: GateArgs) -> Result<Exit, Failure> {
         .map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
     let rows =
         evaluate(&text, &goals).map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
+    if let Some(verdict) = verdict(&text) {
+        crate::exit::say!("{verdict}");
+    }
     crate::exit::print(&table(&rows));
+    if let Some(path) = &args.markdown {
+        write_file(path, &report::gate(&rows).markdown())?;
+    }
     if let Some(path) = &args.junit {
         write_file(path, &junit(&name, &rows))?;
     }
