@@ -230,6 +230,9 @@ fn a_percentile_of_too_few_requests_is_left_empty() {
     assert!(table.csv().lines().nth(1).unwrap().ends_with(",,"));
     assert!(table.markdown().contains("fewer than 5 requests lie beyond it"));
     assert_eq!(transactional(&run).rows().next().unwrap()[6], Cell::Nothing);
+    run.requests.total = 4_999;
+    let page = html(&Report::of(&run));
+    assert!(page.contains("<dd>p99.9 –</dd>") && !page.contains("<dd>p95 –</dd>"), "{page}");
 }
 
 #[test]

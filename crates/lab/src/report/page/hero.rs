@@ -5,6 +5,7 @@ use super::super::verdict::{self, Finding, Judgement, StageVerdict, Verdict};
 use super::super::{Report, levels, words};
 use crate::capacity::{Capacity, Level};
 use crate::run::RunFile;
+use crate::statistics::has_tail;
 
 /// Most stages that are shown one by one on the first screen.
 const STAGES_SHOWN_MAX: usize = 12;
@@ -98,13 +99,17 @@ fn tiles(page: &mut Markup, run: &RunFile) {
     let (seconds, rate) = (run.seconds(), run.answered_per_s());
     let failed = words::share(run.requests.failed, run.requests.total);
     let times = &run.response_ms;
+    let tail = |value, share| {
+        let is_known = has_tail(run.requests.total, share);
+        if is_known { words::time_ms(value) } else { words::NOTHING.into() }
+    };
     let shown = [
         ("Requests", words::count(run.requests.total), words::duration(seconds.round())),
         ("Responses", format!("{}/s", words::figure(rate)), "mean of the run".into()),
         ("Failed", words::percent(failed), words::some(run.requests.failed, "request")),
         ("Mean", words::time_ms(times.mean), format!("median {}", words::time_ms(times.p50))),
-        ("p99", words::time_ms(times.p99), format!("p95 {}", words::time_ms(times.p95))),
-        ("Greatest", words::time_ms(times.max), format!("p99.9 {}", words::time_ms(times.p99_9))),
+        ("p99", tail(times.p99, 0.99), format!("p95 {}", tail(times.p95, 0.95))),
+        ("Greatest", words::time_ms(times.max), format!("p99.9 {}", tail(times.p99_9, 0.999))),
     ];
     page.element("dl", &[("class", "tiles")], |m| {
         for (name, value, more) in shown {

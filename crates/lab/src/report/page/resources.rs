@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::super::markup::Markup;
-use super::super::published::STEPS_MAX;
+use super::super::published::{STEPS_MAX, percentile, too_few};
 use super::super::table::{Cell, Part, Table};
 use super::super::words::{self, share};
 use crate::outcome::Outcomes;
 use crate::run::{RunFile, StepResult};
+use crate::statistics::has_tail;
 
 /// Most ways of failing that are named in a row.
 const WAYS_MAX: usize = 4;
@@ -34,6 +35,10 @@ fn resources(run: &RunFile) -> Table {
             .sum::<f64>();
         let worst =
             |of: fn(&StepResult) -> f64| steps.iter().map(|step| of(step)).fold(0.0, f64::max);
+        let worst_of = |share, of: fn(&StepResult) -> f64| {
+            let known = steps.iter().filter(|step| has_tail(step.requests.total, share));
+            known.map(|step| of(step)).reduce(f64::max).map_or(Cell::Nothing, Cell::Figure)
+        };
         let mut outcomes = Outcomes::new();
         for (name, count) in steps.iter().flat_map(|step| &step.outcomes) {
             *outcomes.entry(name.clone()).or_default() += count;
@@ -45,8 +50,8 @@ fn resources(run: &RunFile) -> Table {
             Cell::Count(total),
             Cell::Percent(share(failed, total)),
             if total > 0 { Cell::Figure(weighed / total as f64) } else { Cell::Nothing },
-            Cell::Figure(worst(|step| step.response_ms.p95)),
-            Cell::Figure(worst(|step| step.response_ms.p99)),
+            worst_of(0.95, |step| step.response_ms.p95),
+            worst_of(0.99, |step| step.response_ms.p99),
             Cell::Figure(worst(|step| step.response_ms.max)),
             Cell::Text(ways(&outcomes)),
         ]
@@ -59,6 +64,7 @@ fn resources(run: &RunFile) -> Table {
         "p95, p99",
         "of the resource's slowest step; percentiles of several steps cannot be added up".into(),
     )];
+    notes.push(too_few());
     notes.extend(left_out(run));
     Table {
         id: "resource-table".into(),
@@ -80,9 +86,9 @@ fn steps(run: &RunFile) -> Table {
             Cell::Count(step.requests.failed),
             Cell::Percent(share(step.requests.failed, step.requests.total)),
             Cell::Figure(times.mean),
-            Cell::Figure(times.p50),
-            Cell::Figure(times.p95),
-            Cell::Figure(times.p99),
+            percentile(times.p50, 0.5, step.requests.total),
+            percentile(times.p95, 0.95, step.requests.total),
+            percentile(times.p99, 0.99, step.requests.total),
             Cell::Figure(times.max),
             Cell::Text(ways(&step.outcomes)),
         ]
@@ -96,7 +102,7 @@ fn steps(run: &RunFile) -> Table {
         caption: "Steps".into(),
         columns: columns.map(String::from).to_vec(),
         parts: vec![Part { heading: String::new(), rows: rows.collect() }],
-        notes: left_out(run).into_iter().chain(not_done(run)).collect(),
+        notes: [too_few()].into_iter().chain(left_out(run)).chain(not_done(run)).collect(),
     }
 }
 
