@@ -236,11 +236,12 @@ mod tests {
 
     fn kept(phase: Phase, rate: f64) -> Kept {
         let observed = Observed {
-            share: crate::record::Share::new(1, 0, false),
+            share: crate::record::Share::new(vec![45_000_000_000], 0, false),
             intervals: vec![],
             cpu: Duration::ZERO,
             busiest: 0.0,
             wall: Duration::ZERO,
+            stopped_at: None,
         };
         let stage = Stage::rate(rate, Duration::from_secs(45));
         Kept { phase, stage, observed, meanwhile: host::Seen::default() }

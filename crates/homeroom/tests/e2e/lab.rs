@@ -256,6 +256,31 @@ fn an_interrupted_run_writes_its_file_all_the_same() {
 }
 
 #[test]
+fn an_interrupted_search_writes_what_it_knows() {
+    let place = Place::new();
+    let echo = Echo::start(&place, &[]);
+    let web = format!("web={}", echo.child.id());
+    let mut arguments = vec!["lab", "capacity", "--target", &echo.url, "--watch", &web];
+    arguments.extend(["--json", "found.json", "--html", "found.html", "--markdown", "found.md"]);
+    let child =
+        place.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    // The first trial has 250 requests.
+    eventually("a trial is over", || echo.counts()["arrived"].as_u64().unwrap() > 260);
+
+    let id = child.id().to_string();
+    Command::new("kill").args(["-INT", &id]).status().unwrap();
+    let ended = child.wait_with_output().unwrap();
+
+    assert_eq!(ended.status.code(), Some(130));
+    let found = read_json(&place, "found.json");
+    assert_eq!(found["verdict"], "INTERRUPTED", "{found}");
+    assert!(found["stable"]["low"].as_f64().unwrap() >= 50.0, "{}", found["stable"]);
+    let page = std::fs::read_to_string(place.path("found.html")).unwrap();
+    assert!(page.contains("web"), "the server was watched");
+    assert!(std::fs::read_to_string(place.path("found.md")).unwrap().contains("INTERRUPTED"));
+}
+
+#[test]
 fn what_cannot_be_run_is_refused_and_mended_by_what_is_told() {
     let place = Place::new();
     let target = ["lab", "run", "--target", "http://127.0.0.1:1"];

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::load::{SendArgs, TargetArgs, WatchArgs};
 use super::output::OutputArgs;
 use super::ready::{Ready, engine_failure};
+use super::run::trouble;
 use super::session;
 use crate::command::terminal::ProgressLine;
 use crate::config::HumanDuration;
@@ -118,7 +119,9 @@ pub fn search(
             Failure::Failed("there was no time for a trial: raise --budget".into())
         }
     };
-    let run = of(at_level(&kept, found.stable.rate).ok_or_else(no_time)?);
+    let mut run = of(at_level(&kept, found.stable.rate).ok_or_else(no_time)?);
+    // Of the whole search, as there is no saying which trial it was.
+    ready.program.put_into(&mut run);
     let profiles: Vec<(String, RunFile)> = kept
         .iter()
         .filter_map(|trial| {
@@ -133,7 +136,7 @@ pub fn search(
     let profiles: Vec<(&str, &RunFile)> =
         profiles.iter().map(|(name, run)| (name.as_str(), run)).collect();
     let report = Report { capacity: Some(&found), profiles: &profiles, ..Report::of(&run) };
-    output.write(&report, &file(&found, &run), "")?;
+    output.write(&report, &file(&found, &run), &trouble(&run))?;
     if was_interrupted {
         return Err(Failure::Interrupted(
             "interrupted: the levels are what was known until then".into(),
