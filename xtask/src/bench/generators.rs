@@ -49,6 +49,7 @@ pub fn run(settings: &Settings, table: &mut String) -> Done {
         let mut found = vec![
             lab(folder, "the lab, each request at its moment", &load, &[])?,
             lab(folder, "the lab, --slack 1ms", &load, &["--slack", "1ms"])?,
+            lab(folder, "the lab, --slack 2ms", &load, &["--slack", "2ms"])?,
         ];
         let whole = Load { url: Nginx::url(""), ..load };
         for (name, more) in [
