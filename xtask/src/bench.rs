@@ -105,7 +105,9 @@ pub fn run(arguments: &[String]) -> Done {
         Some(mode) => mode(&settings, &district, &mut table),
         None => usual(&mut table),
     };
-    println!("{table}");
+    if table.lines().count() > 2 {
+        println!("{table}");
+    }
     done
 }
 
