@@ -132,6 +132,8 @@ fn problem_of(error: AccessError) -> Problem {
         StoreError::DiskFull | StoreError::DiskFailed(_) => {
             Problem::busy(30).detail("The server's disk is full or fails; nothing was written.")
         }
+        StoreError::Displaced(_) => Problem::busy(30)
+            .detail("The server's store was moved or replaced; nothing was written."),
         StoreError::Away(_) | StoreError::Deadline(_) | StoreError::Closed => {
             Problem::busy(2).detail("The server cannot use its database at the moment.")
         }

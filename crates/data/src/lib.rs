@@ -145,6 +145,8 @@ pub fn problem_of(error: StoreError) -> Problem {
         StoreError::DiskFailed(_) => {
             Problem::busy(30).detail("The server's disk fails; nothing was written.")
         }
+        StoreError::Displaced(_) => Problem::busy(30)
+            .detail("The server's store was moved or replaced; nothing was written."),
         StoreError::Unsure => Problem::busy(30)
             .detail("The server's disk or database failed; whether this was written is not known.")
             .hint("Send the same request again: what is there already stays as it is."),

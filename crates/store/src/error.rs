@@ -40,6 +40,12 @@ pub enum StoreError {
     /// Another process has the store open.
     #[error("another process has {0} open; stop it, or choose another folder")]
     InUse(String),
+    /// Another file, or none, stands under the name of one of the store's files; nothing was written.
+    #[error(
+        "{0} is not the file any more that was opened: it was moved, replaced or deleted; nothing is \
+         written until it is back, or the server is started anew"
+    )]
+    Displaced(String),
     /// The store was made by a newer Homeroom.
     #[error("the store has schema version {found}, this Homeroom knows {known}; upgrade Homeroom")]
     FromTheFuture {

@@ -1,12 +1,13 @@
 //! The embedded store: one SQLite file, one writer thread with group commit, readers beside it.
 //!
-//! Every process that opens the file holds a lock on `FILE.lock`, so that a second one is refused
-//! instead of writing beside the first one's counters.
+//! Every process that opens the file holds a lock on it, whatever name leads there, so that a second
+//! one is refused instead of writing beside the first one's counters (`lock.rs`).
 
 mod checkpoint;
 mod copy;
 mod error;
 mod lister;
+mod lock;
 mod open;
 mod probe;
 mod reach;
@@ -18,17 +19,19 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use rusqlite::Connection;
 
 use crate::error::StoreError;
 use crate::queue::Queue;
+use crate::sqlite::lock::Lock;
 use crate::store::Options;
 use crate::tie::{Reached, Start, Way};
 
 pub(crate) use copy::{backup, restore};
 pub(crate) use lister::Lister;
+pub use lock::{FileId, is_held_here, real_file};
 pub(crate) use open::check;
 pub(crate) use probe::{by_key, by_uuid, target};
 pub(crate) use select::{count, cuts, list, pass};
@@ -50,13 +53,13 @@ pub(crate) struct Sqlite {
 /// Opens the store in a file, making and migrating it as needed.
 pub(crate) fn open(path: &Path, options: &Options) -> Result<Sqlite, StoreError> {
     let cache_kib = options.cache_kib.saturating_mul(WRITER_CACHE);
-    let (connection, lock) = open::open_file(path, options.page_bytes, cache_kib)?;
+    let (lock, connection) = open::open_file(path, options.page_bytes, cache_kib)?;
     let newest = snapshot::newest_change_version(&connection)?;
-    let shared = Arc::new(Shared::new(path.to_owned(), newest, options.cache_kib));
+    let shared = Arc::new(Shared::new(lock, newest, options.cache_kib));
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     let lister = Lister::start(&shared, cores, (cores / 2).max(1))?;
     let writer =
-        writer::start(connection, lock, Arc::clone(&shared), options.queue, options.wal_bytes_max)?;
+        writer::start(connection, Arc::clone(&shared), options.queue, options.wal_bytes_max)?;
     Ok(Sqlite { shared, writer, lister })
 }
 
@@ -95,7 +98,10 @@ impl Drop for Sqlite {
 
 /// What writer, readers and the checkpointer share.
 pub(crate) struct Shared {
+    /// The file's path without links.
     pub(crate) path: PathBuf,
+    /// Nothing once the store is closed.
+    lock: RwLock<Option<Lock>>,
     /// Tells thread-local connections of different stores apart.
     pub(crate) number: u64,
     pub(crate) newest_change_version: AtomicI64,
@@ -112,10 +118,11 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(path: PathBuf, newest: i64, cache_kib: u32) -> Self {
+    pub(crate) fn new(lock: Lock, newest: i64, cache_kib: u32) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self {
-            path,
+            path: lock.path().to_owned(),
+            lock: RwLock::new(Some(lock)),
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             newest_change_version: AtomicI64::new(newest),
             cache_kib,
@@ -125,6 +132,42 @@ impl Shared {
             waiting: Arc::default(),
             trouble: Mutex::new(None),
         }
+    }
+
+    /// Makes sure that the store's files still stand under their names.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Displaced`]; [`StoreError::Closed`].
+    pub(crate) fn check_place(&self) -> Result<(), StoreError> {
+        let lock = self.lock.read().unwrap_or_else(PoisonError::into_inner);
+        lock.as_ref().ok_or(StoreError::Closed)?.check()
+    }
+
+    /// Which of an open store's files does not stand under its name any more, if so.
+    pub(crate) fn displaced(&self) -> Option<StoreError> {
+        self.check_place().err().filter(|error| matches!(error, StoreError::Displaced(_)))
+    }
+
+    /// The file that is held, as long as the store is open.
+    pub(crate) fn file_id(&self) -> Option<FileId> {
+        self.lock.read().unwrap_or_else(PoisonError::into_inner).as_ref()?.id()
+    }
+
+    /// Gives the lock back, after the last connection was closed.
+    fn unlock(&self) {
+        drop(self.lock.write().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    /// Opens a further, read-only connection to the file that is held, and to no other that stands
+    /// under its name by now.
+    pub(crate) fn open_reader(&self) -> Result<Connection, StoreError> {
+        self.check_place()?;
+        let connection = open::open_reader(&self.path, self.cache_kib)?;
+        // With the first read the log is opened, too.
+        connection.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
+        self.check_place()?;
+        Ok(connection)
     }
 
     /// The write-ahead log's file.

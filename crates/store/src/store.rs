@@ -19,7 +19,7 @@ use crate::plan::{Answer, Ask, Decide, Decision, Plan, Ran, Refused, Write};
 use crate::postgres::{self, Postgres};
 use crate::snapshot::{Snapshot, SnapshotOptions};
 use crate::sql::Sql;
-use crate::sqlite::{self, Sqlite};
+use crate::sqlite::{self, FileId, Sqlite};
 use crate::store::job::{Outcome, PlanJob};
 use crate::store::temporary::TemporaryFolder;
 
@@ -203,15 +203,25 @@ impl Store {
         )
     }
 
-    /// Why nothing can be written at this moment, if so. SQLite: the disk is full or fails; reads go
-    /// on, and the store finds out by itself when the disk takes writes again. PostgreSQL: it could
+    /// Why nothing can be written at this moment, if so. SQLite: the disk is full or fails, or the file
+    /// was moved or replaced; reads go on, and the store finds out by itself when it may write again. PostgreSQL: it could
     /// not be reached when it was tried last; a read that comes through ends that.
     pub fn trouble(&self) -> Option<StoreError> {
         match &*self.engine {
             Engine::Sqlite(sqlite) => {
-                sqlite.shared.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+                let known = sqlite.shared.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+                known.clone().or_else(|| sqlite.shared.displaced())
             }
             Engine::Postgres(postgres) => postgres.trouble(),
+        }
+    }
+
+    /// The file that is held open, and its path without links; nothing where the store is no file, or
+    /// closed.
+    pub fn file(&self) -> Option<(PathBuf, FileId)> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => Some((sqlite.shared.path.clone(), sqlite.shared.file_id()?)),
+            Engine::Postgres(_) => None,
         }
     }
 
@@ -263,7 +273,7 @@ impl Store {
     /// otherwise.
     pub fn backup(&self, to: &Path) -> Result<(), StoreError> {
         match &*self.engine {
-            Engine::Sqlite(sqlite) => sqlite::backup(&sqlite.shared.path, to),
+            Engine::Sqlite(sqlite) => sqlite::backup(&sqlite.shared, to),
             Engine::Postgres(_) => Err(no_file("back up", "pg_dump or pg_basebackup")),
         }
     }

@@ -13,6 +13,7 @@ mod lab_target;
 mod lifecycle;
 mod log_file;
 mod logs;
+mod one_store;
 mod overload;
 mod postgres;
 mod refused_start;

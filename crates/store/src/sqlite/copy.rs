@@ -8,17 +8,23 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::StoreError;
-use crate::sqlite::open::{BUSY, check, lock, make_private, open_reader};
-use crate::sqlite::with_ending;
+use crate::sqlite::lock::{Lock, hold_still, real_file};
+use crate::sqlite::open::{BUSY, check, make_private, open_reader};
+use crate::sqlite::{Shared, with_ending};
 
 /// Copies the store to `to` while it is in use; the copy is checked before it gets its name.
-pub(crate) fn backup(from: &Path, to: &Path) -> Result<(), StoreError> {
-    if to.exists() {
-        return Err(StoreError::Unusable(format!("{} exists already", to.display())));
-    }
+pub(crate) fn backup(from: &Shared, to: &Path) -> Result<(), StoreError> {
     let part = with_ending(to, ".part");
+    // A link that leads nowhere is a name, too; and whose file it is that stands there, who knows?
+    for name in [to, &part] {
+        if name.symlink_metadata().is_ok() {
+            return Err(StoreError::Unusable(format!(
+                "{} exists already; remove it, or name another file",
+                name.display()
+            )));
+        }
+    }
     let remove_part = || ["", "-journal"].map(|ending| remove(&with_ending(&part, ending)));
-    _ = remove_part();
     // A disk that is full is not helped by half a copy.
     copy_to(from, &part, to).inspect_err(|_| _ = remove_part())?;
     sync_folder(to);
@@ -26,8 +32,8 @@ pub(crate) fn backup(from: &Path, to: &Path) -> Result<(), StoreError> {
 }
 
 /// Copies the store to `part`, checks it and gives it its name.
-fn copy_to(from: &Path, part: &Path, to: &Path) -> Result<(), StoreError> {
-    let source = open_reader(from, 4_096)?;
+fn copy_to(from: &Shared, part: &Path, to: &Path) -> Result<(), StoreError> {
+    let source = from.open_reader()?;
     let text = part
         .to_str()
         .ok_or_else(|| StoreError::Unusable(format!("{} is not UTF-8", part.display())))?;
@@ -48,6 +54,16 @@ fn copy_to(from: &Path, part: &Path, to: &Path) -> Result<(), StoreError> {
 ///
 /// The lock is held all the time, and at every moment one of the two stands under the store's name.
 pub(crate) fn restore(from: &Path, to: &Path) -> Result<Option<PathBuf>, StoreError> {
+    let real = real_file(from).map_err(|error| {
+        StoreError::Unusable(format!("cannot open {}: {error}", from.display()))
+    })?;
+    let from = real.as_path();
+    let _still = hold_still(from).map_err(|error| match error {
+        StoreError::InUse(from) => StoreError::Unusable(format!(
+            "another process has {from} open; homeroom backup makes a copy of it to be restored"
+        )),
+        error => error,
+    })?;
     if log_bytes(from) > 0 {
         return Err(StoreError::Unusable(format!(
             "{} has a write-ahead log beside it, which a copy would lose; start a server on it \
@@ -58,17 +74,23 @@ pub(crate) fn restore(from: &Path, to: &Path) -> Result<Option<PathBuf>, StoreEr
     if let Some(first) = check(from)?.first() {
         return Err(StoreError::Unusable(format!("{} is damaged: {first}", from.display())));
     }
-    let _lock = lock(to)?;
+    let lock = Lock::of_place(to)?;
+    let to = lock.path();
     let cannot = |what: &'static str| {
         move |error: io::Error| {
             StoreError::Unusable(format!("cannot {what} {}: {error}", to.display()))
         }
     };
     let fresh = with_ending(to, ".restored");
+    if fresh.exists() {
+        // Left by a restore that was killed, unless it is somebody's store.
+        hold_still(&fresh)?;
+    }
     copy(from, &fresh)
         .inspect_err(|_| _ = std::fs::remove_file(&fresh))
         .map_err(cannot("make room beside"))?;
     let kept = if to.exists() { Some(keep(to).map_err(cannot("keep"))?) } else { None };
+    lock.check()?;
     // A log belongs to one file; the new one must not find the old one's.
     for ending in ["-wal", "-shm"] {
         remove(&with_ending(to, ending)).map_err(cannot("remove the log of"))?;

@@ -14,7 +14,6 @@ use tokio::sync::oneshot;
 use crate::error::StoreError;
 use crate::queue::join;
 use crate::sqlite::Shared;
-use crate::sqlite::open::open_reader;
 
 /// Most reads that wait for a thread.
 const QUEUE_MAX: usize = 512;
@@ -127,10 +126,10 @@ fn work(reads: &Mutex<Receiver<Read>>, shared: &Shared) {
         let next = reads.lock().map(|reads| reads.recv());
         let Ok(Ok(read)) = next else { return };
         if connection.is_none() {
-            match open_reader(&shared.path, shared.cache_kib) {
+            match shared.open_reader() {
                 Ok(opened) => connection = Some(opened),
                 Err(error) => {
-                    read(Err(error.into()));
+                    read(Err(error));
                     continue;
                 }
             }

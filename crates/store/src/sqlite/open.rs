@@ -1,8 +1,8 @@
 //! Opening, migrating and checking the file.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
@@ -10,7 +10,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 use crate::error::StoreError;
 use crate::health::CHECKS;
 use crate::migration::{HAS_DOCUMENTS, MIGRATIONS, is_too_old, newest, too_old};
-use crate::sqlite::with_ending;
+use crate::sqlite::lock::{Lock, real_file};
 
 /// Marks a file as Homeroom's in its header (`PRAGMA application_id`): "HMRM".
 const APPLICATION_ID: i64 = 0x484d_524d;
@@ -18,14 +18,15 @@ const APPLICATION_ID: i64 = 0x484d_524d;
 /// How long a connection waits for another one's lock.
 pub(crate) const BUSY: Duration = Duration::from_secs(5);
 
-/// Opens the file for writing: takes the lock, creates and migrates as needed.
+/// Opens the file for writing: takes the lock, creates and migrates as needed. The lock has to
+/// outlive the connection.
 pub(crate) fn open_file(
     path: &Path,
     page_bytes: u32,
     cache_kib: u32,
-) -> Result<(Connection, File), StoreError> {
-    let lock = lock(path)?;
-    make_private(path)?;
+) -> Result<(Lock, Connection), StoreError> {
+    let lock = Lock::of_store(path)?;
+    let path = lock.path();
     let connection = Connection::open(path).map_err(|error| {
         StoreError::Unusable(format!("cannot open {}: {error}", path.display()))
     })?;
@@ -43,8 +44,10 @@ pub(crate) fn open_file(
     {
         return Err(too_old(path.display()));
     }
+    lock.check()?;
     migrate(&connection, version)?;
-    Ok((connection, lock))
+    lock.keep();
+    Ok((lock, connection))
 }
 
 /// Opens a second, read-only connection.
@@ -65,7 +68,7 @@ const NETWORK: &[&str] =
     &["nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "fuse.sshfs", "glusterfs"];
 
 /// Refuses a folder that another machine serves: a store there is damaged sooner or later.
-fn refuse_network_folder(path: &Path) -> Result<(), StoreError> {
+pub(crate) fn refuse_network_folder(path: &Path) -> Result<(), StoreError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let Ok(folder) = std::fs::canonicalize(folder.unwrap_or(Path::new("."))) else { return Ok(()) };
     let Ok(mounts) = std::fs::read_to_string("/proc/self/mounts") else { return Ok(()) };
@@ -101,28 +104,6 @@ pub(crate) fn make_private(path: &Path) -> Result<(), StoreError> {
     let made = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
     made.map(drop)
         .map_err(|error| StoreError::Unusable(format!("cannot open {}: {error}", path.display())))
-}
-
-/// Takes the lock beside the file, making its folder as needed; it is given back with the value.
-pub(crate) fn lock(path: &Path) -> Result<File, StoreError> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            StoreError::Unusable(format!("cannot create {}: {error}", folder.display()))
-        })?;
-    }
-    refuse_network_folder(path)?;
-    let name = with_ending(path, ".lock");
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&name).map_err(
-        |error| StoreError::Unusable(format!("cannot open {}: {error}", name.display())),
-    )?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StoreError::InUse(path.display().to_string())),
-        Err(TryLockError::Error(error)) => Err(StoreError::Unusable(format!(
-            "cannot lock {}: {error}; network file systems are not supported",
-            name.display()
-        ))),
-    }
 }
 
 fn version(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
@@ -171,9 +152,9 @@ pub(crate) fn open_existing(path: &Path, cache_kib: u32) -> Result<(Connection, 
         StoreError::Unusable(format!("cannot open {}: {error}", path.display()))
     };
     // Not opened: closing a second handle would take this process's locks on the file away.
-    std::fs::metadata(path).map_err(|error| cannot_open(&error))?;
+    let real = existing_file(path).map_err(|error| cannot_open(&error))?;
     let connection =
-        open_reader(path, cache_kib).map_err(|error| match error.sqlite_error_code() {
+        open_reader(&real, cache_kib).map_err(|error| match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => StoreError::Unusable(format!(
                 "{} is no Homeroom store (not SQLite)",
                 path.display()
@@ -185,6 +166,12 @@ pub(crate) fn open_existing(path: &Path, cache_kib: u32) -> Result<(Connection, 
         return Err(StoreError::Unusable(format!("{} is no Homeroom store", path.display())));
     }
     Ok((connection, found))
+}
+
+/// The path without links of a file that is there.
+fn existing_file(path: &Path) -> std::io::Result<PathBuf> {
+    std::fs::metadata(path)?;
+    real_file(path)
 }
 
 /// Looks for damage: the file's own structure, then edges, counts and aliases against documents.

@@ -14,7 +14,6 @@ use crate::error::StoreError;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 use crate::row::Row;
 use crate::sqlite::Shared;
-use crate::sqlite::open::open_reader;
 
 /// Most stores that a thread remembers; it outlives those that tests open one after another.
 const REMEMBERED_MAX: usize = 4;
@@ -86,7 +85,7 @@ impl Probes {
     }
 
     fn open(&self, shared: &Shared) -> Result<Arc<Mutex<Probe>>, StoreError> {
-        let connection = Some(open_reader(&shared.path, shared.cache_kib)?);
+        let connection = Some(shared.open_reader()?);
         let probe = Arc::new(Mutex::new(Probe { connection, seen: None }));
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         // A connection that no thread remembers any more goes.
@@ -146,7 +145,7 @@ fn opened<'a>(
     let opened = match connection.take() {
         Some(opened) => opened,
         None if shared.is_closed.load(Ordering::Acquire) => return Err(StoreError::Closed),
-        None => open_reader(&shared.path, shared.cache_kib)?,
+        None => shared.open_reader()?,
     };
     Ok(connection.insert(opened))
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use crate::error::StoreError;
+use crate::sqlite::lock::real_file;
 use crate::sqlite::open::{BUSY, open_existing};
 use crate::views::View;
 
@@ -35,7 +36,10 @@ pub(crate) fn views_version(path: &Path) -> Result<Option<String>, StoreError> {
 pub(crate) fn replace_views(path: &Path, views: &[View], version: &str) -> Result<(), StoreError> {
     drop(open_existing(path, CACHE_KIB)?);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
+    let real = real_file(path).map_err(|error| {
+        StoreError::Unusable(format!("cannot open {}: {error}", path.display()))
+    })?;
+    let connection = Connection::open_with_flags(real, flags)?;
     connection.busy_timeout(BUSY)?;
     // Checkpoints are the server's.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;

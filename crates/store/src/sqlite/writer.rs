@@ -7,7 +7,6 @@ mod trouble;
 mod write;
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -26,12 +25,12 @@ use crate::store::Job;
 /// Starts the writer of a file; `length` bounds the jobs that wait.
 pub(crate) fn start(
     connection: Connection,
-    lock: File,
     shared: Arc<Shared>,
     length: usize,
     wal_bytes_max: u64,
 ) -> Result<Queue, StoreError> {
     let waiting = Arc::clone(&shared.waiting);
+    let locked = Arc::clone(&shared);
     let writer = Writer {
         last_id: connection.query_row(LAST_ID, [], |row| row.get(0))?,
         last_change_version: shared.newest_change_version.load(Ordering::Acquire),
@@ -48,7 +47,7 @@ pub(crate) fn start(
     };
     Queue::start(length, waiting, move |arrivals| {
         writer.work(&arrivals);
-        drop(lock);
+        locked.unlock();
     })
 }
 
@@ -83,7 +82,9 @@ impl Writer {
         let mut group: Vec<Box<dyn Job>> = Vec::with_capacity(GROUP_MAX);
         while let Some(first) = self.wait(arrivals) {
             let before = (self.last_id, self.last_change_version);
-            let mut ended = self.connection.execute_batch("BEGIN IMMEDIATE").map_err(Into::into);
+            let mut ended = self.shared.check_place().and_then(|()| {
+                self.connection.execute_batch("BEGIN IMMEDIATE").map_err(Into::into)
+            });
             let mut next = Some(first);
             while let Some(mut job) = next.take() {
                 if ended.is_ok() {
@@ -118,6 +119,11 @@ impl Writer {
                 self.shared.climbs.forget(&std::mem::take(&mut self.changed_ties));
                 self.checkpointer.log_has_grown();
                 self.log_may_shrink = true;
+                // What stands where nobody will find it again is not acknowledged.
+                ended = self.shared.check_place().map_err(|error| {
+                    tracing::error!(%error, jobs = group.len(), "a transaction may be lost");
+                    StoreError::Unsure
+                });
             }
             self.shared.waiting.fetch_sub(group.len(), Ordering::Relaxed);
             for job in group.drain(..) {

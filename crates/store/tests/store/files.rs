@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use homeroom_store::{Store, StoreError, StoreUrl};
+use homeroom_store::{Options, Store, StoreError, StoreUrl};
 
 use crate::support::{Place, create, document, key};
 
@@ -145,6 +145,71 @@ fn a_store_that_is_open_is_not_replaced() {
 
     assert!(matches!(refused, Err(StoreError::InUse(_))), "{refused:?}");
     assert!(store.document_by_key_blocking(key("old")).unwrap().is_some());
+}
+
+#[test]
+fn a_store_is_in_use_whatever_name_it_is_opened_by() {
+    let place = Place::new();
+    let [link, name, ahead] = ["link.db", "name.db", "ahead.db"].map(|name| place.0.join(name));
+    // It leads to where the file will be.
+    std::os::unix::fs::symlink("homeroom.db", &ahead).unwrap();
+    let store = Store::open(&Options::for_file(&ahead)).unwrap();
+    let a = store.kinds(&["a".to_owned()]).unwrap()[0];
+    create(&store, document(a, "x", vec![]));
+    let backup = place.0.join("backup.db");
+    store.backup(&backup).unwrap();
+    std::os::unix::fs::symlink(place.file(), &link).unwrap();
+    std::fs::hard_link(place.file(), &name).unwrap();
+
+    for has_lock_file in [true, false] {
+        if !has_lock_file {
+            std::fs::remove_file(beside(&place.file(), ".lock")).unwrap();
+        }
+        for way in [&place.file(), &ahead, &link, &name] {
+            let second = Store::open(&Options::for_file(way));
+            let replaced = restore(&backup, way);
+            let copied = restore(way, &place.0.join("other.db"));
+
+            assert!(matches!(second, Err(StoreError::InUse(_))), "{way:?}: {second:?}");
+            assert!(matches!(replaced, Err(StoreError::InUse(_))), "{way:?}: {replaced:?}");
+            let told = copied.unwrap_err().to_string();
+            assert!(told.contains("homeroom backup"), "{way:?}: {told}");
+        }
+    }
+
+    create(&store, document(a, "y", vec![]));
+    store.close();
+    for ending in ["-wal", "-shm", ".lock"] {
+        assert!(!beside(&ahead, ending).exists(), "{ending} is beside the link");
+    }
+    let store = Store::open(&Options::for_file(&link)).unwrap();
+    assert!(store.document_by_key_blocking(key("y")).unwrap().is_some());
+}
+
+#[test]
+fn a_file_that_is_not_the_one_that_was_opened_is_not_written_for() {
+    let (place, backup, file) = with_backup();
+    let (store, a) = place.open();
+    let aside = place.0.join("aside");
+    for ending in ["", "-wal", "-shm"] {
+        let file = beside(&file, ending);
+        std::fs::rename(&file, &aside).unwrap();
+        for is_replaced in [false, true] {
+            if is_replaced {
+                std::fs::copy(&backup, &file).unwrap();
+            }
+            let refused = store.kinds(&[format!("new{ending}{is_replaced}")]);
+            let copied = store.backup(&place.0.join("copy.db"));
+
+            for refused in [refused.map(drop), copied, store.trouble().map_or(Ok(()), Err)] {
+                assert!(matches!(refused, Err(StoreError::Displaced(_))), "{ending}: {refused:?}");
+            }
+        }
+        std::fs::rename(&aside, &file).unwrap();
+        create(&store, document(a, &format!("after{ending}"), vec![]));
+        assert!(store.trouble().is_none());
+    }
+    assert!(!place.0.join("copy.db").exists() && !place.0.join("copy.db.part").exists());
 }
 
 #[test]

@@ -1,0 +1,321 @@
+//! Who has a store's file: one process at a time, whatever name leads to the file.
+//!
+//! Two locks are held (`flock`). That of `FILE.lock`, beside the file that links lead to, is the one
+//! that every Homeroom knows, and is held while there is no file yet. That of the file itself goes
+//! with the file: by a second name, a mount or a `FILE.lock` that somebody has deleted nobody gets
+//! around it. What stands under the names of the store is looked at again and again, so that a
+//! process finds out when it has the store no more.
+//!
+//! SQLite's own locks are of another kind, and the two do not see each other. But a process loses
+//! all that SQLite has locked of a file when it closes any descriptor of that file. So the descriptor
+//! here is opened before SQLite's and closed after them, and [`is_held_here`] is asked before a file
+//! is opened that could be a store.
+//!
+//! Source: fcntl(2), "Advisory record locking"; flock(2); SQLite, "How To Corrupt", §2.2.
+
+mod holder;
+
+use std::collections::BTreeSet;
+use std::fs::{File, Metadata, OpenOptions, Permissions, TryLockError};
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::error::StoreError;
+use crate::sqlite::open::refuse_network_folder;
+use crate::sqlite::with_ending;
+
+/// What the files of a store end with besides the file itself.
+const PARTS: [&str; 3] = ["", "-wal", "-shm"];
+/// Most links that are followed to a file which is not there.
+const LINKS_MAX: usize = 40;
+/// Most tries to lock what stands under a name, where it is replaced meanwhile.
+const TRIES_MAX: usize = 8;
+
+/// Which file it is, whatever it is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileId {
+    /// The device that it is on.
+    pub device: u64,
+    /// Its number there.
+    pub inode: u64,
+}
+
+impl FileId {
+    /// The file that stands under a name, links followed; nothing where there is none, or it cannot
+    /// be seen.
+    pub fn of(path: &Path) -> Option<Self> {
+        std::fs::metadata(path).ok().as_ref().map(Self::of_metadata)
+    }
+
+    fn of_metadata(about: &Metadata) -> Self {
+        Self { device: about.dev(), inode: about.ino() }
+    }
+}
+
+/// The files of the stores that this process holds.
+static HELD: Mutex<BTreeSet<FileId>> = Mutex::new(BTreeSet::new());
+
+fn held() -> MutexGuard<'static, BTreeSet<FileId>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a file belongs to a store that this process has open. It must not be opened: to close it
+/// again would take SQLite's locks on it away.
+pub fn is_held_here(path: &Path) -> bool {
+    FileId::of(path).is_some_and(|id| held().contains(&id))
+}
+
+/// The path of a store's file without links; the file itself need not be there, its folder must.
+///
+/// # Errors
+///
+/// Why the path leads nowhere.
+pub fn real_file(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        match path.canonicalize() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            found => return found,
+        }
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let folder = folder_of(&path).canonicalize()?;
+        let whole = folder.join(name);
+        match whole.read_link() {
+            Ok(target) => path = folder.join(target),
+            Err(_) => return Ok(whole),
+        }
+    }
+    Err(io::Error::other("too many links"))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+/// The locks of a store's file; they are given back with the value, which has to outlive all of
+/// SQLite's connections to the file.
+pub(crate) struct Lock {
+    /// The file's path without links.
+    path: PathBuf,
+    /// The file, once there is one, and whether its lock is held: somebody who may not write it may
+    /// be in the way.
+    file: Option<(File, AtomicBool)>,
+    _beside: File,
+    /// What must stand under the names of the store's files while it is open.
+    kept: OnceLock<Vec<(PathBuf, FileId)>>,
+}
+
+impl Lock {
+    /// Takes the locks of a store that is to be opened, making folder and file as needed.
+    pub(crate) fn of_store(path: &Path) -> Result<Self, StoreError> {
+        Self::take(path, true)
+    }
+
+    /// Takes the locks of a place where a store may be or not; no file is made.
+    pub(crate) fn of_place(path: &Path) -> Result<Self, StoreError> {
+        Self::take(path, false)
+    }
+
+    fn take(path: &Path, make: bool) -> Result<Self, StoreError> {
+        let folder = folder_of(path);
+        if !folder.is_dir() {
+            std::fs::create_dir_all(folder).map_err(|error| cannot("create", folder, error))?;
+        }
+        let path = real_file(path).map_err(|error| cannot("open", path, error))?;
+        refuse_network_folder(&path)?;
+        // Nobody else in this process looks or opens until it is known what is held.
+        let mut held = held();
+        if FileId::of(&path).is_some_and(|id| held.contains(&id)) {
+            return Err(in_use(&path));
+        }
+        let (beside, was_replaced) = lock_beside(&path)?;
+        let file = lock_file(&path, make)?;
+        if let Some((_, is_held)) = &file
+            && was_replaced
+            && !is_held.load(Ordering::Relaxed)
+        {
+            // Whoever is in the way of one lock alone leaves the other to tell processes apart.
+            return Err(in_use(&path));
+        }
+        held.extend(
+            file.as_ref()
+                .and_then(|(file, _)| file.metadata().ok())
+                .iter()
+                .map(FileId::of_metadata),
+        );
+        Ok(Self { path, file, _beside: beside, kept: OnceLock::new() })
+    }
+
+    /// The file's path without links.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file that is held, if there is one.
+    pub(crate) fn id(&self) -> Option<FileId> {
+        let (file, _) = self.file.as_ref()?;
+        file.metadata().ok().as_ref().map(FileId::of_metadata)
+    }
+
+    /// The store is open: takes note of its files, which belong to it from now on, and takes the
+    /// right to read them, and with it to lock them, from all who may not write them.
+    pub(crate) fn keep(&self) {
+        let paths = PARTS.map(|ending| with_ending(&self.path, ending));
+        paths.iter().for_each(|path| tighten(path));
+        let ids = paths.into_iter().filter_map(|path| FileId::of(&path).map(|id| (path, id)));
+        let kept = self.kept.get_or_init(|| ids.collect());
+        held().extend(kept.iter().map(|(_, id)| *id));
+    }
+
+    /// Makes sure that the store's files still stand under their names, as they must whenever
+    /// something is acknowledged or replaced.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Displaced`].
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        if let Some((file, is_held)) = &self.file {
+            let id = self.id();
+            let is_kept = self.kept.get().is_some();
+            if !is_kept && id.is_some() && FileId::of(&self.path) != id {
+                return Err(StoreError::Displaced(self.path.display().to_string()));
+            }
+            if !is_held.load(Ordering::Relaxed) && file.try_lock().is_ok() {
+                is_held.store(true, Ordering::Relaxed);
+            }
+        }
+        match self.kept.get().into_iter().flatten().find(|(path, id)| FileId::of(path) != Some(*id))
+        {
+            Some((path, _)) => Err(StoreError::Displaced(path.display().to_string())),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let mut held = held();
+        let own = self.id();
+        for id in self.kept.get().into_iter().flatten().map(|(_, id)| *id).chain(own) {
+            held.remove(&id);
+        }
+    }
+}
+
+/// Holds a file as it is, for one who copies it: nobody opens it as a store meanwhile.
+///
+/// # Errors
+///
+/// [`StoreError::InUse`] when a process has it open as a store.
+pub(crate) fn hold_still(path: &Path) -> Result<File, StoreError> {
+    if is_held_here(path) {
+        return Err(in_use(path));
+    }
+    let file = File::open(path).map_err(|error| cannot("open", path, error))?;
+    match file.try_lock_shared() {
+        // Where there are no locks, there is no store that is open.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(in_use(path)),
+    }
+}
+
+/// Locks `FILE.lock`; says, too, whether another stands under the name from now on.
+fn lock_beside(path: &Path) -> Result<(File, bool), StoreError> {
+    let name = with_ending(path, ".lock");
+    let mut was_replaced = false;
+    for _ in 0..TRIES_MAX {
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true).mode(0o600);
+        let file = options.open(&name).map_err(|error| cannot("open", &name, error))?;
+        let about = file.metadata().map_err(|error| cannot("open", &name, error))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) if holder::are_strangers(&about) => {
+                tracing::warn!(
+                    file = %name.display(),
+                    "somebody who may not write the store holds its lock; the lock is made anew"
+                );
+                std::fs::remove_file(&name).map_err(|error| cannot("remove", &name, error))?;
+                was_replaced = true;
+                continue;
+            }
+            Err(TryLockError::WouldBlock) => return Err(in_use(path)),
+            Err(TryLockError::Error(error)) => return Err(cannot("lock", &name, error)),
+        }
+        if FileId::of(&name) == Some(FileId::of_metadata(&about)) {
+            tighten(&name);
+            return Ok((file, was_replaced));
+        }
+    }
+    Err(in_use(path))
+}
+
+/// Locks the file itself; makes it, where there is none and it shall be made, so that only its owner
+/// may read it. SQLite gives the files beside it the same rights.
+fn lock_file(path: &Path, make: bool) -> Result<Option<(File, AtomicBool)>, StoreError> {
+    for _ in 0..TRIES_MAX {
+        let mut options = OpenOptions::new();
+        options.create(make).truncate(false).write(true).mode(0o600);
+        let file = match options.open(path) {
+            Ok(file) => file,
+            Err(error) if !make && error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(cannot("open", path, error)),
+        };
+        let about = file.metadata().map_err(|error| cannot("open", path, error))?;
+        let is_held = match file.try_lock() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock) if holder::are_strangers(&about) => {
+                tracing::warn!(
+                    file = %path.display(),
+                    "somebody who may not write the store holds its file's lock; who may is known \
+                     by the lock beside it meanwhile"
+                );
+                false
+            }
+            Err(TryLockError::WouldBlock) => return Err(in_use(path)),
+            Err(TryLockError::Error(error)) => return Err(cannot("lock", path, error)),
+        };
+        if FileId::of(path) == Some(FileId::of_metadata(&about)) {
+            return Ok(Some((file, AtomicBool::new(is_held))));
+        }
+    }
+    Err(in_use(path))
+}
+
+/// Takes the right to read a file from those who may not write it: who may read may lock.
+fn tighten(path: &Path) {
+    let Ok(about) = std::fs::metadata(path) else { return };
+    let mode = about.permissions().mode() & 0o7777;
+    let mut tight = mode;
+    for (read, write) in [(0o040, 0o020), (0o004, 0o002)] {
+        if mode & write == 0 {
+            tight &= !read;
+        }
+    }
+    if tight == mode {
+        return;
+    }
+    match std::fs::set_permissions(path, Permissions::from_mode(tight)) {
+        Ok(()) => tracing::info!(
+            file = %path.display(),
+            "those who may not write the store may no longer read this file"
+        ),
+        Err(error) => tracing::warn!(
+            file = %path.display(), %error,
+            "those who may not write the store may read this file, and lock it"
+        ),
+    }
+}
+
+fn in_use(path: &Path) -> StoreError {
+    StoreError::InUse(path.display().to_string())
+}
+
+fn cannot(what: &str, path: &Path, error: io::Error) -> StoreError {
+    let hint = if what == "lock" { "; network file systems are not supported" } else { "" };
+    StoreError::Unusable(format!("cannot {what} {}: {error}{hint}", path.display()))
+}
