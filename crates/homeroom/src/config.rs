@@ -108,7 +108,7 @@ impl StoreConfig {
     /// them in beside it, so that there is none.
     pub fn control_socket(&self) -> Option<PathBuf> {
         match self.place() {
-            StoreUrl::Sqlite(file) => Some(file.with_file_name("control.sock")),
+            StoreUrl::Sqlite(file) => Some(crate::control::socket_name(&file)),
             StoreUrl::Postgres(_) => None,
         }
     }

@@ -1,19 +1,21 @@
 //! The control socket: how commands reach a server that has the store open.
 //!
-//! `DATA/control.sock` (mode 0600) takes one JSON line, a [`Request`]; it answers with JSON lines:
-//! any number of `{"progress": …}`, then `{"done": …}` or `{"failed": …}`. A command that finds no
-//! server opens the store itself and does the same: both ways end in [`perform`].
+//! `DATA/control.sock` (mode 0600) takes one JSON line, a [`Request`] and whose store is meant; it
+//! answers with JSON lines: any number of `{"progress": …}`, then `{"done": …}`, `{"refused": …}` or
+//! `{"failed": …}`. A server that has another store does nothing. A command that finds no server opens
+//! the store itself and does the same: both ways end in [`perform`].
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+mod socket;
 mod told;
+mod whose;
 
 use homeroom_access::Manage;
 use homeroom_bulk::{LoadOptions, Progress};
@@ -25,7 +27,11 @@ use tokio::sync::oneshot;
 use crate::app::App;
 use crate::config::Config;
 use crate::exit::Failure;
+pub use socket::Socket;
 use told::Told;
+use whose::{Asked, Meant};
+
+pub use whose::socket_name;
 
 /// Longest request line.
 const REQUEST_BYTES_MAX: u64 = 16 << 20;
@@ -52,6 +58,8 @@ pub enum Request {
 enum Answer {
     Progress(Value),
     Done(Value),
+    /// The arguments are wrong.
+    Refused(String),
     Failed(String),
 }
 
@@ -66,13 +74,18 @@ pub fn perform(
     request: Request,
     progress: &mut dyn FnMut(Value),
     is_stopped: &dyn Fn() -> bool,
-) -> Result<Value, String> {
+) -> Result<Value, Failure> {
+    let failed = |error: &dyn std::error::Error| Failure::Failed(crate::app::chain(error));
     match request {
         Request::Manage(manage) => runtime
             .block_on(app.access.manage(manage, Timestamp::now()))
-            .map_err(|error| crate::app::chain(&error)),
+            .map_err(|error| failed(&error)),
         Request::Backup { to } => {
-            app.data.store.backup(&to).map_err(|error| error.to_string())?;
+            if to.symlink_metadata().is_ok() {
+                let message = format!("{} exists already; name another file", to.display());
+                return Err(Failure::Usage(message));
+            }
+            app.data.store.backup(&to).map_err(|error| failed(&error))?;
             Ok(json!({ "backup": to }))
         }
         Request::Load(options) => {
@@ -82,8 +95,8 @@ pub fn perform(
                 }
             };
             let summary = homeroom_bulk::load(&app.data, &options, &mut tell, is_stopped)
-                .map_err(|error| crate::app::chain(&error))?;
-            serde_json::to_value(summary).map_err(|error| error.to_string())
+                .map_err(crate::command::load::failure)?;
+            serde_json::to_value(summary).map_err(|error| failed(&error))
         }
     }
 }
@@ -108,7 +121,8 @@ pub fn request(
     progress: &mut dyn FnMut(Value),
 ) -> Result<Value, Failure> {
     if let Some(stream) = connect(config) {
-        return send(&stream, &request, progress);
+        let asked = Asked { store: Meant::by(config), request };
+        return send(&stream, &asked, progress);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -116,19 +130,19 @@ pub fn request(
         .build()
         .map_err(|e| Failure::because("starting the runtime", e))?;
     let app = runtime.block_on(App::open(config))?;
-    perform(&app, runtime.handle(), request, progress, &|| false).map_err(Failure::Failed)
+    perform(&app, runtime.handle(), request, progress, &|| false)
 }
 
 fn send(
     stream: &UnixStream,
-    request: &Request,
+    asked: &Asked,
     progress: &mut dyn FnMut(Value),
 ) -> Result<Value, Failure> {
     let broken = |error: std::io::Error| {
         Failure::Unreachable(format!("the server at the control socket broke off: {error}"))
     };
     let mut line =
-        serde_json::to_string(request).map_err(|e| Failure::because("writing the request", e))?;
+        serde_json::to_string(asked).map_err(|e| Failure::because("writing the request", e))?;
     line.push('\n');
     let mut writer = stream;
     writer.write_all(line.as_bytes()).map_err(broken)?;
@@ -138,49 +152,19 @@ fn send(
         match answer {
             Answer::Progress(value) => progress(value),
             Answer::Done(value) => return Ok(value),
-            Answer::Failed(message) => return Err(Failure::Failed(message)),
+            Answer::Refused(message) => return Err(Failure::Usage(message)),
+            Answer::Failed(message) => return Err(Failure::Failed(whose::plainly(message))),
         }
     }
     Err(Failure::Unreachable("the server closed the control socket without an answer".into()))
 }
 
-/// A bound control socket.
-#[derive(Debug)]
-pub struct Socket {
-    listener: UnixListener,
-    path: PathBuf,
-}
-
 impl Socket {
-    /// Binds the socket; one that a killed server left behind is replaced. The store's lock keeps
-    /// two servers from the same folder.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be bound.
-    pub fn bind(path: &Path) -> Result<Self, Failure> {
-        let wrong = |error: std::io::Error| {
-            let doing = format!("binding {}", path.display());
-            match error.kind() {
-                std::io::ErrorKind::InvalidInput => Failure::because(
-                    &doing,
-                    format!("{error}; choose a folder with a shorter path (--data-dir)"),
-                ),
-                _ => Failure::because(&doing, error),
-            }
-        };
-        _ = std::fs::remove_file(path);
-        let listener = UnixListener::bind(path).map_err(wrong)?;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(wrong)?;
-        listener.set_nonblocking(true).map_err(wrong)?;
-        Ok(Self { listener, path: path.to_owned() })
-    }
-
     /// Answers on a thread of its own, a further one for each connection, until stopped.
     pub fn serve(self, app: App) -> Serving {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
-        let path = self.path.clone();
+        let name = self.name.clone();
         let runtime = tokio::runtime::Handle::current();
         let (ending, ended) = oneshot::channel::<()>();
         let accept = move || {
@@ -213,7 +197,7 @@ impl Socket {
         if let Err(error) = thread {
             tracing::error!(%error, "the control socket is not served");
         }
-        Serving { stop, path, ended }
+        Serving { stop, name, ended }
     }
 }
 
@@ -221,7 +205,7 @@ impl Socket {
 #[derive(Debug)]
 pub struct Serving {
     stop: Arc<AtomicBool>,
-    path: PathBuf,
+    name: socket::Name,
     /// Done when the last request is answered.
     ended: oneshot::Receiver<()>,
 }
@@ -231,7 +215,7 @@ impl Serving {
     /// time.
     pub async fn stop(self, time_max: Duration) {
         self.stop.store(true, Ordering::Release);
-        _ = std::fs::remove_file(&self.path);
+        self.name.remove();
         if tokio::time::timeout(time_max, self.ended).await.is_err() {
             tracing::warn!("a command was still served after the drain time");
         }
@@ -251,13 +235,19 @@ fn answer(
     let mut line = String::new();
     let read = BufReader::new(stream.take(REQUEST_BYTES_MAX)).read_line(&mut line);
     let answer = match read.map_err(|e| e.to_string()).and_then(|_| {
-        serde_json::from_str::<Request>(&line).map_err(|e| format!("the request is wrong: {e}"))
+        serde_json::from_str::<Asked>(&line).map_err(|error| whose::not_understood(&error))
     }) {
-        Ok(request) => {
+        Ok(asked) if !asked.store.is(app.data.store.file().as_ref()) => {
+            Answer::Failed(asked.store.refused_by(app.data.store.file().as_ref()))
+        }
+        Ok(Asked { request, .. }) => {
             let mut progress = |value| told.progress(&line_of(&Answer::Progress(value)));
             let is_stopped = || is_stopped.load(Ordering::Acquire) || told.is_gone();
-            perform(app, runtime, request, &mut progress, &is_stopped)
-                .map_or_else(Answer::Failed, Answer::Done)
+            match perform(app, runtime, request, &mut progress, &is_stopped) {
+                Ok(done) => Answer::Done(done),
+                Err(Failure::Usage(message)) => Answer::Refused(message),
+                Err(failure) => Answer::Failed(failure.to_string()),
+            }
         }
         Err(message) => Answer::Failed(message),
     };

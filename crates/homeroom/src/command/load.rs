@@ -174,7 +174,7 @@ fn run_by(
 }
 
 /// A load that could not be done, as a failure of the command.
-fn failure(error: LoadError) -> Failure {
+pub fn failure(error: LoadError) -> Failure {
     match error {
         LoadError::Path { .. }
         | LoadError::Nothing

@@ -8,7 +8,7 @@ use crate::support::{Place, Ran, Server};
 const WITHOUT_EXAMPLE: &[&str] = &[];
 
 /// All commands that do something, as words: `["keys", "create"]`.
-fn commands(place: &Place, above: &[String]) -> Vec<Vec<String>> {
+pub fn commands(place: &Place, above: &[String]) -> Vec<Vec<String>> {
     let help = help(place, above);
     let listed = help.split_once("\nCommands:\n").map_or("", |(_, rest)| rest);
     let listed = listed.split("\n\n").next().unwrap_or("");

@@ -22,4 +22,5 @@ mod restore;
 mod slow;
 mod standards;
 mod support;
+mod whose_store;
 mod wire;

@@ -1,0 +1,225 @@
+//! A command says which store it means, and a server that has another one refuses.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::help::commands;
+use crate::support::{Place, Ran, STUDENTS, Server, student};
+
+/// A command on the store of this name in the place's folder.
+fn on(place: &Place, store: &str, arguments: &[&str]) -> Command {
+    let mut command = place.command(arguments);
+    let url = format!("sqlite:{}", place.data().join(store).display());
+    command.env("HOMEROOM_STORE__URL", url);
+    command
+}
+
+fn serve(place: &Place, store: &str) -> Server {
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+    Server::of(&mut on(place, store, &arguments))
+}
+
+fn done(place: &Place, store: &str, arguments: &[&str]) -> String {
+    let ran = Ran::of(&mut on(place, store, arguments));
+    assert_eq!(ran.code, Some(0), "{store} {arguments:?}: {ran:?}");
+    ran.stdout
+}
+
+fn key(place: &Place, store: &str) -> (String, String) {
+    let made = done(place, store, &["keys", "create", "--claim-set", "FullAccess", "--json"]);
+    let made: Value = serde_json::from_str(&made).unwrap();
+    let text = |name: &str| made[name].as_str().unwrap().to_owned();
+    (text("key"), text("secret"))
+}
+
+#[test]
+fn servers_of_stores_in_one_folder_are_each_reached_by_their_own_commands() {
+    let place = Place::new();
+    let long = format!("{}.db", "name".repeat(40));
+    let stores = ["homeroom.db", "other.db", &long];
+    let servers = stores.map(|store| serve(&place, store));
+
+    let keys = stores.map(|store| key(&place, store));
+
+    for (at, server) in servers.iter().enumerate() {
+        for (of, (key, secret)) in keys.iter().enumerate() {
+            let expected = if at == of { 200 } else { 401 };
+            assert_eq!(server.client().ask_token(key, secret).status, expected, "{at} {of}");
+        }
+        let document = student(&at.to_string(), "Ada");
+        assert_eq!(server.client_of(&keys[at]).post(STUDENTS, &document).status, 201);
+    }
+    for (at, store) in stores.iter().enumerate() {
+        let backup = place.path(format!("backup-{at}"));
+        done(&place, store, &["backup", backup.to_str().unwrap()]);
+        let copy = Place::with_store(&format!("sqlite:{}", backup.display()));
+        let restored = Server::start(&copy);
+        let found = restored.client_of(&keys[at]).get(STUDENTS).json();
+        assert_eq!(found[0]["studentUniqueId"], at.to_string());
+    }
+    let [first, second, third] = servers;
+    first.stop();
+    // The others' sockets are where they were.
+    key(&place, stores[1]);
+    key(&place, stores[2]);
+    second.stop();
+    third.stop();
+    let left = std::fs::read_dir(place.data()).unwrap();
+    let left: Vec<_> =
+        left.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(!left.iter().any(|name| name.contains("sock") || name.starts_with('.')), "{left:?}");
+}
+
+/// Commands that ask the server which has the store open, with what else they need.
+const MANAGING: &[&[&str]] = &[
+    &["keys", "create", "--claim-set", "FullAccess"],
+    &["keys", "list"],
+    &["keys", "rotate", "KEY"],
+    &["keys", "revoke", "KEY"],
+    &["keys", "explain", "KEY", "GET", "/ed-fi/students"],
+    &["claim-sets", "list"],
+    &["claim-sets", "put", "Nightly", "--file", "set.json"],
+    &["strategies", "list"],
+    &["strategies", "show", "StudentWithAda"],
+    &["strategies", "put", "StudentWithAda", "--file", "view.json"],
+    &["strategies", "remove", "StudentWithAda"],
+    &["load", "students.jsonl"],
+    &["backup", "the.copy"],
+];
+
+/// Commands that open the store's file themselves, if any.
+const OTHERS: &[&str] = &[
+    "demo",
+    "serve",
+    "generate",
+    "counts",
+    "export",
+    "views apply",
+    "views drop",
+    "views sql",
+    "restore",
+    "doctor",
+    "claim-sets import",
+    "model import",
+    "model check",
+    "model show",
+    "config show",
+    "lab quick",
+    "lab run",
+    "lab capacity",
+    "lab compare",
+    "lab gate",
+    "lab echo",
+];
+
+#[test]
+fn every_managing_command_is_refused_by_a_server_that_has_another_store() {
+    let place = Place::new();
+    for command in commands(&place, &[]) {
+        let words = command.join(" ");
+        let is_managing = MANAGING.iter().any(|known| known.join(" ").starts_with(&words));
+        let is_other = OTHERS.contains(&words.as_str());
+        assert!(is_managing != is_other, "`{words}`: does it ask the server of a store?");
+    }
+    let (theirs, _) = key(&place, "theirs.db");
+    key(&place, "homeroom.db");
+    place.write("set.json", json!({"name": "Nightly", "resourceClaims": []}).to_string());
+    let view = json!({"where": {"member": "firstName", "in": ["Ada"]}});
+    place.write("view.json", view.to_string());
+    place.write("students.jsonl", student("1", "Ada").to_string());
+    let server = serve(&place, "theirs.db");
+    let sockets = std::fs::read_dir(place.data()).unwrap().map(|entry| entry.unwrap().path());
+    let socket = sockets.into_iter().find(|path| path.extension().is_some_and(|e| e == "sock"));
+    // Whatever brought it about: where the one store's socket should be, the other's server listens.
+    std::fs::rename(socket.unwrap(), place.data().join("control.sock")).unwrap();
+    let state = || {
+        let counts = done(&place, "theirs.db", &["counts", "--json"]);
+        (counts, server.client().get("/readyz").status)
+    };
+    let before = state();
+
+    for arguments in MANAGING {
+        let arguments: Vec<&str> =
+            arguments.iter().map(|word| if *word == "KEY" { &theirs } else { *word }).collect();
+        let ran = place.run(&arguments);
+
+        assert_eq!(ran.code, Some(1), "{arguments:?}: {ran:?}");
+        assert!(ran.stderr.contains("theirs.db"), "{arguments:?}: {ran:?}");
+        assert!(ran.stderr.contains("nothing was done"), "{arguments:?}: {ran:?}");
+        assert_eq!(ran.stdout, "", "{arguments:?}");
+    }
+
+    assert_eq!(state(), before);
+    assert!(!place.path("the.copy").exists());
+    let keys = place.data().join("control.sock");
+    std::fs::remove_file(keys).unwrap();
+    assert_eq!(server.stop().code, Some(0));
+    let listed = done(&place, "theirs.db", &["keys", "list", "--json"]);
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!(listed["keys"].as_array().unwrap().len(), 1, "{listed}");
+    assert_eq!(listed["keys"][0]["status"], "active", "{listed}");
+}
+
+#[test]
+fn a_stopping_server_leaves_a_socket_that_is_not_its_own() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let socket = place.data().join("control.sock");
+    std::fs::remove_file(&socket).unwrap();
+    let listener = UnixListener::bind(&socket).unwrap();
+
+    server.stop();
+
+    assert!(socket.exists());
+    drop(listener);
+}
+
+#[test]
+fn a_file_that_is_no_socket_is_not_replaced_by_one() {
+    let place = Place::new();
+    place.done(&["keys", "list"]);
+    let letter = place.write("data/control.sock", "Dear all");
+
+    let ran = place.run(&["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
+
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("control.sock") && ran.stderr.contains("no socket"), "{ran:?}");
+    assert_eq!(std::fs::read(letter).unwrap(), b"Dear all");
+}
+
+#[test]
+fn commands_and_servers_of_different_versions_say_so() {
+    let place = Place::new();
+    place.done(&["keys", "list"]);
+    let socket = place.data().join("control.sock");
+    // What a server says that knows no envelope.
+    let older = UnixListener::bind(&socket).unwrap();
+    let answering = std::thread::spawn(move || {
+        let (stream, _) = older.accept().unwrap();
+        let mut line = String::new();
+        BufReader::new(&stream).read_line(&mut line).unwrap();
+        let said = json!({"failed": "the request is wrong: unknown variant `store`, expected one of \
+             `manage`, `backup`, `load` at line 1 column 8"});
+        writeln!(&stream, "{said}").unwrap();
+    });
+    let ran = place.run(&["keys", "list"]);
+    answering.join().unwrap();
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("version") && ran.stderr.contains("restart"), "{ran:?}");
+
+    std::fs::remove_file(&socket).unwrap();
+    let _server = Server::start(&place);
+    let stream = UnixStream::connect(&socket).unwrap();
+    let create = json!({"manage": {"create-key": {"claim_set": "FullAccess"}}});
+    writeln!(&stream, "{create}").unwrap();
+    let mut answer = String::new();
+    BufReader::new(&stream).read_line(&mut answer).unwrap();
+
+    let answer: HashMap<String, Value> = serde_json::from_str(&answer).unwrap();
+    let failed = answer["failed"].as_str().unwrap();
+    assert!(failed.contains("version") && failed.contains("nothing was done"), "{failed}");
+}
