@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use homeroom_store::StoreError;
+use homeroom_store::{OutputError, StoreError};
 
 /// Why a load could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +39,23 @@ pub enum LoadError {
         "{}: is one of the files to load; the results need a file of their own", .0.display()
     )]
     OutputIsSource(PathBuf),
+    /// What the load writes beside the store would go over something else.
+    #[error(transparent)]
+    Refused(OutputError),
+    /// The folder for rejects holds what is neither an earlier load's nor read by this one.
+    #[error(
+        "{}: holds {}, which is no reject of an earlier load; name a folder that is new or empty",
+        folder.display(), found.display()
+    )]
+    Foreign {
+        /// The folder.
+        folder: PathBuf,
+        /// What is in it.
+        found: PathBuf,
+    },
+    /// Another load writes its rejects there.
+    #[error("{}: another load writes its rejects there; name another folder", .0.display())]
+    RejectsInUse(PathBuf),
     /// Somebody has told it to stop.
     #[error("the load was stopped; what it has loaded stays, and it can be repeated")]
     Stopped,

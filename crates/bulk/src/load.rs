@@ -92,7 +92,8 @@ pub fn load(
         source::refuse_as_output(&files, results)?;
     }
     let names = files.iter().map(|file| file.name.clone()).collect();
-    let report = Report::new(names, options.results.as_deref(), options.rejects.as_deref())?;
+    let rejects = options.rejects.as_deref().map(|folder| (folder, &*files));
+    let report = Report::new(names, options.results.as_deref(), rejects)?;
     let mut sources = Sources::new(&model, &shapes, &lookups, &levels, files);
     let mut now = Progress {
         phase: Phase::Surveying,

@@ -4,14 +4,17 @@
 //! A record of an interchange stands in its interchange's root again, together with what its `ref`s
 //! name, so that the file can be loaded by itself.
 //!
-//! They may be written to where the load reads from, or where an earlier load has left some: so a
-//! file gets its name at the end, and never one that another has.
+//! They may be written to where the load reads from, or where an earlier load has left some, which a
+//! mark says: so a file gets its name at the end, and never one that another has. Where anything else
+//! stands they are not written, nor where another load writes at the same time.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+
+use homeroom_store::{OutputError, OutputKind, check_folder};
 
 use crate::error::LoadError;
 use crate::json_items::Layout;
@@ -25,15 +28,26 @@ const CHAIN_MAX: usize = 8;
 /// What a file's name ends with while it is written.
 const PART: &str = ".part";
 
+/// Marks a folder of rejects, and is locked while a load writes to it. A search for files passes it
+/// over.
+const MARK: &str = ".homeroom-rejects";
+/// What stands in it.
+const MARK_TEXT: &[u8] = b"homeroom load --rejects\n";
+const MARKS: OutputKind =
+    OutputKind { name: "a mark of rejects", is_ours: |head| head.starts_with(MARK_TEXT) };
+
 /// Writes rejected records, a file for each file that has any.
 pub(crate) struct RejectFiles {
     folder: PathBuf,
     files: HashMap<u32, RejectFile>,
     open: Option<(u32, BufWriter<File>)>,
+    /// Locked.
+    _mark: File,
 }
 
 struct RejectFile {
-    path: PathBuf,
+    /// Its name within the folder, unless another has it.
+    relative: PathBuf,
     /// Where it is written until it is whole.
     part: PathBuf,
     suffix: &'static [u8],
@@ -44,11 +58,22 @@ struct RejectFile {
 }
 
 impl RejectFiles {
-    /// Files in a folder, which is made as needed.
-    pub(crate) fn new(folder: &Path) -> Result<Self, LoadError> {
-        make_folder(folder)
-            .map_err(|source| LoadError::Output { path: folder.to_owned(), source })?;
-        Ok(Self { folder: folder.to_owned(), files: HashMap::new(), open: None })
+    /// Files in a folder, which is made as needed; `sources` are those that the load reads.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Foreign`], [`LoadError::RejectsInUse`], [`LoadError::Refused`],
+    /// [`LoadError::Output`].
+    pub(crate) fn new(folder: &Path, sources: &[SourceFile]) -> Result<Self, LoadError> {
+        let wrong = |source| LoadError::Output { path: folder.to_owned(), source };
+        check_rejects(folder, sources)?;
+        make_folder(folder).map_err(wrong)?;
+        let mut mark = MARKS.create(&folder.join(MARK)).map_err(|error| match error {
+            OutputError::InUse(_) => LoadError::RejectsInUse(folder.to_owned()),
+            error => error.into(),
+        })?;
+        mark.write_all(MARK_TEXT).map_err(wrong)?;
+        Ok(Self { folder: folder.to_owned(), files: HashMap::new(), open: None, _mark: mark })
     }
 
     /// Copies a record.
@@ -73,11 +98,12 @@ impl RejectFiles {
     pub(crate) fn finish(mut self) -> Result<(), LoadError> {
         let files: Vec<u32> = self.files.keys().copied().collect();
         for file in files {
+            let folder = self.folder.clone();
             let ended = self.writer(file).and_then(|(out, about)| {
                 out.write_all(about.suffix)?;
                 out.write_all(&about.root_end)?;
                 out.flush()?;
-                std::fs::rename(&about.part, &about.path)
+                give_name(&folder, about)
             });
             ended.map_err(|error| self.wrong(file, error))?;
         }
@@ -85,7 +111,7 @@ impl RejectFiles {
     }
 
     fn wrong(&self, file: u32, source: io::Error) -> LoadError {
-        let path = self.files.get(&file).map_or(&self.folder, |file| &file.path).clone();
+        let path = self.files.get(&file).map_or(&self.folder, |file| &file.part).clone();
         LoadError::Output { path, source }
     }
 
@@ -96,7 +122,7 @@ impl RejectFiles {
         if let Some(folder) = self.folder.join(&source.relative).parent() {
             make_folder(folder)?;
         }
-        let (path, part, mut out) = self.begin_file(&source.relative)?;
+        let (part, mut out) = self.begin_file(&source.relative)?;
         let (mut suffix, mut root_end): (&[u8], _) = (b"", vec![]);
         match source.format {
             Format::Xml => {
@@ -117,21 +143,14 @@ impl RejectFiles {
         }
         let written = HashSet::new();
         let is_first = true;
-        self.files.insert(file, RejectFile { path, part, suffix, root_end, is_first, written });
+        let relative = source.relative.clone();
+        self.files.insert(file, RejectFile { relative, part, suffix, root_end, is_first, written });
         Ok(())
     }
 
-    /// Makes a file under a name that no other has, of this load or of one before.
-    fn begin_file(&self, relative: &Path) -> io::Result<(PathBuf, PathBuf, File)> {
-        let stem = relative.file_stem().unwrap_or_default().to_string_lossy();
-        let end = relative.extension().map(|end| format!(".{}", end.to_string_lossy()));
-        let end = end.unwrap_or_default();
-        let mut number = 1;
-        loop {
-            let path = match number {
-                1 => self.folder.join(relative),
-                _ => self.folder.join(relative.with_file_name(format!("{stem}-{number}{end}"))),
-            };
+    /// Makes a file beside a name that no other has, of this load or of one before.
+    fn begin_file(&self, relative: &Path) -> io::Result<(PathBuf, File)> {
+        for path in names(&self.folder, relative) {
             let mut part = path.clone().into_os_string();
             part.push(PART);
             let part = PathBuf::from(part);
@@ -140,13 +159,14 @@ impl RejectFiles {
             let mut options = File::options();
             options.write(true).create_new(true).mode(0o600);
             match is_free.then(|| options.open(&part)) {
-                Some(Ok(out)) => return Ok((path, part, out)),
+                Some(Ok(out)) => return Ok((part, out)),
                 Some(Err(error)) if error.kind() != io::ErrorKind::AlreadyExists => {
                     return Err(error);
                 }
-                Some(Err(_)) | None => number += 1,
+                Some(Err(_)) | None => {}
             }
         }
+        Err(io::ErrorKind::AlreadyExists.into())
     }
 
     fn writer(&mut self, file: u32) -> io::Result<(&mut BufWriter<File>, &mut RejectFile)> {
@@ -197,6 +217,55 @@ impl RejectFiles {
         io::copy(&mut from.take(bytes), out)?;
         out.write_all(b"\n")
     }
+}
+
+/// The names that a file may get: its own, then with a number.
+fn names(folder: &Path, relative: &Path) -> impl Iterator<Item = PathBuf> {
+    let stem = relative.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let end = relative.extension().map(|end| format!(".{}", end.to_string_lossy()));
+    let end = end.unwrap_or_default();
+    let (own, relative) = (folder.join(relative), relative.to_owned());
+    let folder = folder.to_owned();
+    let numbered = (2_u64..)
+        .map(move |number| folder.join(relative.with_file_name(format!("{stem}-{number}{end}"))));
+    std::iter::once(own).chain(numbered)
+}
+
+/// Gives a file that is whole the first name that is free, also where somebody else gives names.
+fn give_name(folder: &Path, about: &RejectFile) -> io::Result<()> {
+    for path in names(folder, &about.relative) {
+        let mut options = File::options();
+        match options.write(true).create_new(true).mode(0o600).open(&path) {
+            Ok(_) => return std::fs::rename(&about.part, &path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Makes sure that rejects may be written to a folder: it is new, or empty, or has those of an earlier
+/// load, or what the load reads and nothing else.
+///
+/// # Errors
+///
+/// [`LoadError::Foreign`], [`LoadError::Refused`].
+fn check_rejects(folder: &Path, sources: &[SourceFile]) -> Result<(), LoadError> {
+    check_folder(folder)?;
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };
+    if folder.join(MARK).symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let sources: Vec<PathBuf> = sources.iter().map(|source| real(&source.path)).collect();
+    for entry in entries.flatten() {
+        let found = real(&entry.path());
+        if !sources.iter().any(|source| source.starts_with(&found)) {
+            let (folder, found) = (folder.to_owned(), entry.file_name().into());
+            return Err(LoadError::Foreign { folder, found });
+        }
+    }
+    Ok(())
 }
 
 /// Makes a folder that only its owner may read, as it holds what stands in documents.

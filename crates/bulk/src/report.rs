@@ -1,13 +1,11 @@
 //! What a load tells: counts, rejects line by line, their causes, the rejected records themselves.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use homeroom_model::{Resource, ResourceId};
-use homeroom_store::NaturalKey;
+use homeroom_store::{NaturalKey, OutputError, OutputKind};
 use serde::Serialize;
 
 use crate::causes::Causes;
@@ -16,12 +14,19 @@ use crate::fault::{Absent, Fault, root};
 use crate::place::{At, Malformed};
 use crate::reject::{Missing, Reject, RejectedAt, Summary, Warning};
 use crate::reject_files::RejectFiles;
+use crate::source::SourceFile;
 use crate::sources::Sources;
 
 /// Most sorts of warnings that are kept.
 const WARNINGS_MAX: usize = 1_000;
 /// The path of results that stands for the standard output.
 const STDOUT: &str = "-";
+
+/// The results of a load: lines of rejects and a summary.
+const RESULTS: OutputKind = OutputKind {
+    name: "a file of results",
+    is_ours: |head| head.starts_with(b"{\"file\":") || head.starts_with(b"{\"summary\":"),
+};
 
 /// A record that is to be rejected.
 pub(crate) struct Rejected<'r> {
@@ -52,37 +57,33 @@ struct Results {
 }
 
 impl Report {
-    /// A report that writes results and rejected records where the options say.
+    /// A report that writes results and rejected records where the options say; `files` are those that
+    /// are read.
     ///
     /// # Errors
     ///
-    /// [`LoadError::Output`].
+    /// [`LoadError::Output`], [`LoadError::Refused`], and as [`RejectFiles::new`].
     pub(crate) fn new(
         names: Vec<String>,
         results: Option<&Path>,
-        rejects: Option<&Path>,
+        rejects: Option<(&Path, &[SourceFile])>,
     ) -> Result<Self, LoadError> {
         let results = results.map(|path| {
-            let out: io::Result<Box<dyn Write>> = if path.as_os_str() == STDOUT {
-                Ok(Box::new(BufWriter::new(io::stdout())))
+            let out: Box<dyn Write> = if path.as_os_str() == STDOUT {
+                Box::new(BufWriter::new(io::stdout()))
             } else {
-                // Keys of documents stand in it.
-                let mut options = File::options();
-                options.write(true).create(true).truncate(true).mode(0o600);
-                options.open(path).map(|file| Box::new(BufWriter::new(file)) as _)
+                Box::new(BufWriter::new(RESULTS.create(path)?))
             };
-            match out {
-                Ok(out) => Ok(Results { path: path.to_owned(), out }),
-                Err(source) => Err(LoadError::Output { path: path.to_owned(), source }),
-            }
+            Ok::<_, LoadError>(Results { path: path.to_owned(), out })
         });
+        let files = rejects.map(|(folder, sources)| RejectFiles::new(folder, sources));
         Ok(Self {
             counts: Summary::default(),
             names,
             causes: Causes::default(),
             warnings: BTreeMap::new(),
             results: results.transpose()?,
-            files: rejects.map(RejectFiles::new).transpose()?,
+            files: files.transpose()?,
         })
     }
 
@@ -313,6 +314,15 @@ struct Last<'s> {
 /// A resource as requests name it, `ed-fi/students`.
 fn resource_path(resource: &Resource) -> String {
     format!("{}/{}", resource.schema, resource.endpoint)
+}
+
+impl From<OutputError> for LoadError {
+    fn from(error: OutputError) -> Self {
+        match error {
+            OutputError::File { path, source } => Self::Output { path, source },
+            refused => Self::Refused(refused),
+        }
+    }
 }
 
 impl Missing {

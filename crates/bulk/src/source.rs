@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use homeroom_model::{Model, ResourceId};
-use homeroom_store::Uuid;
+use homeroom_store::{Uuid, is_held_here};
 
 use crate::error::LoadError;
 use crate::json_items::{Layout, layout};
@@ -69,10 +69,12 @@ pub(crate) fn find(model: &Model, paths: &[PathBuf]) -> Result<Vec<SourceFile>, 
             let mut files = vec![];
             search(path, FOLDERS_MAX, &mut files)?;
             for file in files {
+                refuse_open_store(&file)?;
                 let relative = file.strip_prefix(path).unwrap_or(&file).to_owned();
                 found.push(source_file(model, file, relative));
             }
         } else {
+            refuse_open_store(path)?;
             let relative = path.file_name().map_or_else(PathBuf::new, PathBuf::from);
             found.push(source_file(model, path.clone(), relative));
         }
@@ -81,6 +83,16 @@ pub(crate) fn find(model: &Model, paths: &[PathBuf]) -> Result<Vec<SourceFile>, 
     found
         .retain(|file| seen.insert(file.path.canonicalize().unwrap_or_else(|_| file.path.clone())));
     if found.is_empty() { Err(LoadError::Nothing) } else { Ok(found) }
+}
+
+/// Refuses a file of a store that this process has open: to close it again would take the store's locks
+/// away.
+fn refuse_open_store(path: &Path) -> Result<(), LoadError> {
+    if is_held_here(path) {
+        let problem = "it is a store, or belongs to one; homeroom export makes files of it".into();
+        return Err(LoadError::Path { path: path.to_owned(), problem });
+    }
+    Ok(())
 }
 
 /// Refuses to write to one of the files that are to be read.

@@ -406,6 +406,8 @@ fn rejects_are_written_beside_what_is_loaded_and_never_over_it() {
     let mut names: Vec<_> =
         std::fs::read_dir(&place).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
+    // A search for files does not see what begins with a dot.
+    assert_eq!(names.remove(0), ".homeroom-rejects");
     assert_eq!(names, ["students-2.jsonl", "students-3.jsonl", "students.jsonl"]);
     for name in names {
         assert_eq!(std::fs::read_to_string(place.join(name)).unwrap(), text);

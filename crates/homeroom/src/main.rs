@@ -6,6 +6,7 @@ mod config;
 mod control;
 mod exit;
 mod logging;
+mod output;
 mod probes;
 mod serve;
 mod standard;

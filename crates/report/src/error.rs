@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use homeroom_store::StoreError;
+use homeroom_store::{OutputError, StoreError};
 
 /// Why an export is not there. Whatever it is, no manifest was written.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +13,12 @@ pub enum ExportError {
     /// The folder has something in it, and nobody said that it may be replaced.
     #[error("{0} is not empty; choose a new folder, or say --force to replace an earlier export")]
     NotEmpty(PathBuf),
+    /// The folder has something in it, and no earlier export that could be replaced.
+    #[error("{0} holds no earlier export that could be replaced; choose a new folder")]
+    Foreign(PathBuf),
+    /// A file would go over something else.
+    #[error(transparent)]
+    Refused(#[from] OutputError),
     /// The store is older than what is asked for.
     #[error(
         "the store is at change version {newest}, before {since}: it was restored, or it is \

@@ -192,6 +192,38 @@ fn a_folder_with_something_in_it_is_left_alone_unless_it_may_be_replaced() {
 }
 
 #[test]
+fn what_no_export_has_written_is_not_replaced_by_one() {
+    let folder = Folder::new();
+    let source = district(3);
+    let mut replacing = options(Format::Jsonl, &folder);
+    replacing.replace = true;
+    let others = Folder::new();
+    std::fs::create_dir_all(others.path()).unwrap();
+    std::fs::write(others.path().join("notes.txt"), "mine").unwrap();
+    let mut elsewhere = options(Format::Jsonl, &others);
+    elsewhere.replace = true;
+    run(&source, &options(Format::Csv, &folder)).unwrap();
+    std::fs::create_dir_all(folder.path().join("ed-fi")).unwrap();
+    // A CSV export has no such file, the next one would.
+    std::fs::write(folder.path().join("ed-fi/students.jsonl"), "mine").unwrap();
+
+    let foreign = run(&source, &elsewhere).unwrap_err();
+    let beside = run(&source, &replacing).unwrap_err();
+
+    assert!(matches!(foreign, ExportError::Foreign(_)), "{foreign}");
+    assert!(matches!(beside, ExportError::Refused(_)), "{beside}");
+    assert_eq!(folder.read("ed-fi/students.jsonl"), "mine");
+    assert!(folder.read("manifest.json").contains("\"csv\""), "the export before is whole");
+    // Nor does a list make a file of a database.
+    std::fs::remove_file(folder.path().join("ed-fi/students.jsonl")).unwrap();
+    let database = folder.path().join("edfi/Student.csv");
+    std::fs::write(&database, "SQLite format 3\0 and so on").unwrap();
+    let listed = run(&source, &replacing).unwrap_err();
+    assert!(matches!(listed, ExportError::Refused(_)), "{listed}");
+    assert!(database.exists());
+}
+
+#[test]
 fn documents_of_kinds_that_the_model_has_not_are_named_unless_resources_are() {
     let folder = Folder::new();
     let source = target();

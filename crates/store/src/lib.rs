@@ -33,7 +33,9 @@ pub use plan::{Answer, Ask, Decide, Decision, NewDocument, Plan, Ran, Refused, T
 pub use row::{Link, References, Row};
 pub use snapshot::{Deleted, Snapshot, SnapshotOptions, Span};
 pub use sql::{Sql, Value};
-pub use sqlite::{FileId, is_held_here, real_file};
+pub use sqlite::{
+    FileId, OutputError, OutputKind, check_folder, is_database, is_held_here, real_file,
+};
 pub use store::{Health, Options, PostgresUrl, StandardName, Store, StoreLoad, StoreUrl};
 pub use through::{DocumentTest, KeyOf, LeadsTo, Passed, SameValue, Through};
 pub use tie::{Reached, Start, Tie, TieState, Way};

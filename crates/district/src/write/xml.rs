@@ -73,6 +73,8 @@ impl<'a> Xml<'a> {
             if part == 1 {
                 let path = self.path(name, Some(1));
                 full.close(name)?;
+                // Its name is taken, so that the file that gets it goes over none.
+                drop(create(&path)?);
                 std::fs::rename(&first, &path).map_err(|source| at(&first, source))?;
                 self.files.push(super::name(&path));
             } else {

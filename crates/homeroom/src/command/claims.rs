@@ -7,6 +7,7 @@ use homeroom_access::import;
 use homeroom_model::{format, link};
 
 use crate::exit::{Exit, Failure};
+use crate::output;
 
 /// Where the hierarchy is, and which claims file it makes.
 #[derive(Debug, Args)]
@@ -30,6 +31,7 @@ pub struct ImportClaims {
 
 /// Runs the command.
 pub fn run(args: &ImportClaims) -> Result<Exit, Failure> {
+    output::check(&output::CLAIMS, &args.out)?;
     let read = |path: &PathBuf| {
         std::fs::read_to_string(path)
             .map_err(|error| Failure::because(&format!("reading {}", path.display()), error))
@@ -43,8 +45,7 @@ pub fn run(args: &ImportClaims) -> Result<Exit, Failure> {
     let current = if args.out.exists() { read(&args.out)? } else { String::new() };
     let imported = import::import(&read(&args.hierarchy)?, &model, &current, &args.leave_out)
         .map_err(|error| Failure::because(&args.hierarchy.display().to_string(), error))?;
-    std::fs::write(&args.out, &imported.text)
-        .map_err(|error| Failure::because(&format!("writing {}", args.out.display()), error))?;
+    output::write(&output::CLAIMS, &args.out, &imported.text)?;
     eprintln!(
         "{}: {} claim sets; left out {} sets and {} claims that stand for no resource of the model",
         args.out.display(),

@@ -228,11 +228,14 @@ fn failure(error: &ExportError) -> Failure {
     match error {
         ExportError::UnknownResource(_)
         | ExportError::NotEmpty(_)
+        | ExportError::Foreign(_)
         | ExportError::BeforeSince { .. } => Failure::Usage(text),
+        ExportError::Refused(error) if error.is_refusal() => Failure::Usage(text),
         ExportError::Interrupted => Failure::Interrupted(text),
         ExportError::File { .. }
         | ExportError::DiskFull(_)
         | ExportError::Closed
+        | ExportError::Refused(_)
         | ExportError::Store(_)
         | ExportError::Document { .. } => Failure::Failed(text),
     }

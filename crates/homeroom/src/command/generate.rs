@@ -48,6 +48,7 @@ enum Format {
 /// Runs the command.
 pub fn run(args: GenerateArgs) -> Result<Exit, Failure> {
     let GenerateArgs { students, seed, out, format, school_year, json } = args;
+    homeroom_store::check_folder(&out).map_err(crate::output::failure)?;
     let plan = DistrictPlan::new(students, seed, school_year)
         .map_err(|error| Failure::Usage(error.to_string()))?;
     let standard = Standard::read(&StandardConfig::default())?;

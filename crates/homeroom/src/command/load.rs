@@ -179,6 +179,9 @@ pub fn failure(error: LoadError) -> Failure {
         LoadError::Path { .. }
         | LoadError::Nothing
         | LoadError::UnknownResource(_)
+        | LoadError::Refused(_)
+        | LoadError::Foreign { .. }
+        | LoadError::RejectsInUse(_)
         | LoadError::OutputIsSource(_) => Failure::Usage(error.to_string()),
         LoadError::Output { .. }
         | LoadError::Stopped

@@ -10,6 +10,7 @@ use homeroom_model::{Source, format};
 
 use crate::config::StandardConfig;
 use crate::exit::{Exit, Failure};
+use crate::output;
 use crate::standard::{self, DEFAULT_VERSION};
 
 /// What to do with a model.
@@ -153,6 +154,7 @@ pub fn run(command: ModelCommand) -> Result<Exit, Failure> {
 }
 
 fn make(args: &ImportArgs) -> Result<Exit, Failure> {
+    output::check(&output::MODEL, &args.out)?;
     let imported = match (&args.extension, &args.artefacts) {
         (Some(file), _) => make_extension(file, &args.standard)?,
         (None, Some(artefacts)) => make_standard(artefacts)?,
@@ -168,8 +170,7 @@ fn make(args: &ImportArgs) -> Result<Exit, Failure> {
         std::fs::create_dir_all(folder)
             .map_err(|error| Failure::because(&folder.display().to_string(), error))?;
     }
-    std::fs::write(&args.out, format::write(&imported.source))
-        .map_err(|error| Failure::because(&args.out.display().to_string(), error))?;
+    output::write(&output::MODEL, &args.out, &format::write(&imported.source))?;
     let Source { resources, extensions, .. } = &imported.source;
     eprintln!(
         "{}: {} resources and bases, {} extended, {} XML elements placed",

@@ -14,6 +14,7 @@ mod lifecycle;
 mod log_file;
 mod logs;
 mod one_store;
+mod outputs;
 mod overload;
 mod postgres;
 mod refused_start;

@@ -44,8 +44,8 @@ impl Checked {
         if let Some(folder) = path.parent() {
             make_folder(folder)?;
         }
-        let file =
-            OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path);
+        // What was there before is gone by now, as far as it was an export's.
+        let file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(path);
         let file = file.map_err(|error| ExportError::of_file(path, error))?;
         Ok(Self { file, hash: Sha256::new(), bytes: 0 })
     }

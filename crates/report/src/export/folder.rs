@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Component, Path};
 
+use homeroom_store::{OutputError, check_folder, is_database};
+
 use super::file::{Checked, make_folder};
 use super::manifest::{MANIFEST, Manifest};
 use crate::error::ExportError;
@@ -13,17 +15,19 @@ const UNFINISHED: &str = ".export.part";
 
 /// Makes the folder, or finds it empty. With `replace` an export that is there goes: its manifest
 /// first, so that it is no whole export from then on, then the files that the manifest names, or
-/// those of an export that was broken off. What else stands in the folder stays. `files` are those
-/// that will be written.
+/// those of an export that was broken off. What else stands in the folder stays, and nothing is written
+/// over it. `files` are those that will be written.
 ///
 /// # Errors
 ///
-/// [`ExportError::NotEmpty`], [`ExportError::File`].
+/// [`ExportError::NotEmpty`], [`ExportError::Foreign`], [`ExportError::Refused`],
+/// [`ExportError::File`].
 pub(super) fn prepare(
     folder: &Path,
     replace: bool,
     files: impl IntoIterator<Item = String>,
 ) -> Result<(), ExportError> {
+    check_folder(folder)?;
     make_folder(folder)?;
     let failed = |error| ExportError::of_file(folder, error);
     let is_empty = std::fs::read_dir(folder).map_err(failed)?.next().is_none();
@@ -31,9 +35,16 @@ pub(super) fn prepare(
         return Err(ExportError::NotEmpty(folder.to_owned()));
     }
     let before = written_before(folder);
-    let all: BTreeSet<String> = before.iter().cloned().chain(files).collect();
+    if !is_empty && before.is_none() {
+        return Err(ExportError::Foreign(folder.to_owned()));
+    }
+    let before = before.unwrap_or_default();
+    let files: BTreeSet<String> = files.into_iter().collect();
+    refuse_others(folder, &before, &files)?;
+    let all: BTreeSet<String> = before.union(&files).cloned().collect();
     let path = folder.join(UNFINISHED);
     let failed = |error| ExportError::of_file(&path, error);
+    remove(&path)?;
     let mut unfinished = Checked::create(&path)?;
     let names: Vec<&str> = all.iter().map(String::as_str).collect();
     unfinished.write_all(names.join("\n").as_bytes()).map_err(failed)?;
@@ -53,16 +64,48 @@ pub(super) fn finish(folder: &Path) -> Result<(), ExportError> {
     remove(&folder.join(UNFINISHED))
 }
 
-/// The files of the exports that are there, whole or broken off.
-fn written_before(folder: &Path) -> BTreeSet<String> {
-    let whole = std::fs::read(folder.join(MANIFEST)).unwrap_or_default();
-    let whole = serde_json::from_slice::<Manifest>(&whole).ok().map(|manifest| manifest.files);
-    let broken_off = std::fs::read_to_string(folder.join(UNFINISHED)).unwrap_or_default();
+/// The files of the exports that are there, whole or broken off; nothing where there is none.
+fn written_before(folder: &Path) -> Option<BTreeSet<String>> {
+    let whole = manifest(folder).map(|manifest| manifest.files);
+    let broken_off = std::fs::read_to_string(folder.join(UNFINISHED)).ok();
+    if whole.is_none() && broken_off.is_none() {
+        return None;
+    }
+    let broken_off = broken_off.unwrap_or_default();
     let broken_off = broken_off.lines().map(str::to_owned);
-    whole.into_iter().flatten().map(|file| file.path).chain(broken_off).collect()
+    Some(whole.into_iter().flatten().map(|file| file.path).chain(broken_off).collect())
 }
 
-fn remove(path: &Path) -> Result<(), ExportError> {
+fn manifest(folder: &Path) -> Option<Manifest> {
+    let text = std::fs::read(folder.join(MANIFEST)).ok()?;
+    serde_json::from_slice(&text).ok()
+}
+
+/// Refuses to remove a database that a list names, and to write over what no export has written.
+fn refuse_others(
+    folder: &Path,
+    before: &BTreeSet<String>,
+    files: &BTreeSet<String>,
+) -> Result<(), ExportError> {
+    for name in before {
+        let path = folder.join(name);
+        if is_database(&path) {
+            return Err(OutputError::Database(path).into());
+        }
+    }
+    let is_there = |name: &str| folder.join(name).symlink_metadata().is_ok();
+    let other = files.difference(before).map(String::as_str).find(|name| is_there(name));
+    let no_manifest = is_there(MANIFEST) && manifest(folder).is_none();
+    match other.or(no_manifest.then_some(MANIFEST)) {
+        Some(name) => {
+            Err(OutputError::NotOurs { path: folder.join(name), kind: "a file of an export" }
+                .into())
+        }
+        None => Ok(()),
+    }
+}
+
+pub(super) fn remove(path: &Path) -> Result<(), ExportError> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(ExportError::of_file(path, error))

@@ -8,6 +8,7 @@ use homeroom_model::Model;
 use serde::{Deserialize, Serialize};
 
 use super::file::{Checked, Written};
+use super::folder::remove;
 use crate::error::ExportError;
 
 /// The file's name.
@@ -90,6 +91,7 @@ impl Manifest {
         let failed = |error| ExportError::of_file(&path, error);
         let mut text = serde_json::to_vec_pretty(self).map_err(|error| failed(error.into()))?;
         text.push(b'\n');
+        remove(&part)?;
         let mut file = Checked::create(&part)?;
         file.write_all(&text).map_err(failed)?;
         let _: Written = file.finish().map_err(failed)?;

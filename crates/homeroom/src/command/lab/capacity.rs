@@ -82,6 +82,7 @@ pub fn search(
     watch: &WatchArgs,
     output: &OutputArgs,
 ) -> Result<(), Failure> {
+    output.check()?;
     let watches = watch.watches()?;
     let stop = session::stop_when_told()?;
     let drain = Duration::from_secs_f64(constants.drain_s);

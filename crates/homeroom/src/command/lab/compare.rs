@@ -11,12 +11,13 @@ use homeroom_lab::run::RunFile;
 use homeroom_lab::stage::Stage;
 
 use super::load::{SendArgs, TargetArgs};
-use super::output::{FiguresArgs, write_file};
+use super::output::FiguresArgs;
 use super::ready::{Ready, engine_failure};
 use super::session;
 use crate::command::terminal::ProgressLine;
 use crate::config::HumanDuration;
 use crate::exit::{Exit, Failure};
+use crate::output::{MARKDOWN, check, write as write_output};
 
 /// Runs the same load against two targets in turns, and says whether B is better, worse or the same.
 #[derive(Debug, Args)]
@@ -58,6 +59,8 @@ pub struct CompareArgs {
 
 /// Runs the command.
 pub fn run(args: CompareArgs) -> Result<Exit, Failure> {
+    args.output.check()?;
+    args.markdown.iter().try_for_each(|path| check(&MARKDOWN, path))?;
     let text = format!("{}/s {}", args.rate, homeroom_lab::duration::show(args.duration.0));
     let stages =
         Stage::parse_list(&text).map_err(|why| Failure::Usage(format!("--rate: {why}")))?;
@@ -80,7 +83,7 @@ pub fn run(args: CompareArgs) -> Result<Exit, Failure> {
     let compared = compared?;
     args.output.write(&compared, &table(&compared))?;
     if let Some(path) = &args.markdown {
-        write_file(path, &comparison(&compared).markdown())?;
+        write_output(&MARKDOWN, path, &comparison(&compared).markdown())?;
     }
     if compared.nobody_answers() {
         return Err(Failure::Unreachable("neither gave a right answer".into()));

@@ -7,8 +7,8 @@ use homeroom_lab::gate::{Goal, Row, evaluate, junit, parse, table, verdict};
 use homeroom_lab::report;
 use homeroom_lab::run::RunFile;
 
-use super::output::write_file;
 use crate::exit::{Exit, Failure};
+use crate::output::{JUNIT, MARKDOWN, check, write as write_output};
 
 /// Holds the file of a run, or of a search for the capacity, against goals.
 #[derive(Debug, Args)]
@@ -37,6 +37,8 @@ pub struct GateArgs {
 
 /// Runs the command.
 pub fn run(args: GateArgs) -> Result<Exit, Failure> {
+    args.markdown.iter().try_for_each(|path| check(&MARKDOWN, path))?;
+    args.junit.iter().try_for_each(|path| check(&JUNIT, path))?;
     let goals = goals(&args.fail_if)?;
     let name = args.file.display().to_string();
     let text = std::fs::read_to_string(&args.file)
@@ -48,10 +50,10 @@ pub fn run(args: GateArgs) -> Result<Exit, Failure> {
     }
     crate::exit::print(&table(&rows));
     if let Some(path) = &args.markdown {
-        write_file(path, &report::gate(&rows).markdown())?;
+        write_output(&MARKDOWN, path, &report::gate(&rows).markdown())?;
     }
     if let Some(path) = &args.junit {
-        write_file(path, &junit(&name, &rows))?;
+        write_output(&JUNIT, path, &junit(&name, &rows))?;
     }
     Ok(judged(&rows))
 }

@@ -8,6 +8,10 @@ use homeroom_lab::report::{Paint, Report, csv, html, markdown, summary};
 use serde::Serialize;
 
 use crate::exit::Failure;
+use crate::output::{CSV, FIGURES, MARKDOWN, PAGE, check, write as write_output};
+
+/// What goes before `.csv` in the names of the tables that are written.
+const TABLES: [&str; 4] = ["", "stages", "levels", "trials"];
 
 /// Files that are written.
 #[derive(Debug, Args)]
@@ -42,6 +46,16 @@ impl OutputArgs {
         Self { html: self.html.or_else(|| Some(name.into())), ..self }
     }
 
+    /// Makes sure that nothing is in the way of what will be written, before the load begins.
+    pub fn check(&self) -> Result<(), Failure> {
+        self.figures.check()?;
+        self.html.iter().try_for_each(|path| check(&PAGE, path))?;
+        self.markdown.iter().try_for_each(|path| check(&MARKDOWN, path))?;
+        let tables =
+            |path: &PathBuf| TABLES.iter().try_for_each(|name| check(&CSV, &beside(path, name)));
+        self.csv.iter().try_for_each(tables)
+    }
+
     /// Where the page is written.
     pub fn page(&self) -> Option<&Path> {
         self.html.as_deref()
@@ -55,14 +69,14 @@ impl OutputArgs {
         more: &str,
     ) -> Result<(), Failure> {
         if let Some(path) = &self.html {
-            write_file(path, &html(report))?;
+            write_output(&PAGE, path, &html(report))?;
         }
         if let Some(path) = &self.markdown {
-            write_file(path, &markdown(report))?;
+            write_output(&MARKDOWN, path, &markdown(report))?;
         }
         if let Some(path) = &self.csv {
             for (name, text) in csv(report) {
-                write_file(&beside(path, name), &text)?;
+                write_output(&CSV, &beside(path, name), &text)?;
             }
         }
         let is_terminal = std::io::stdout().is_terminal();
@@ -72,6 +86,12 @@ impl OutputArgs {
 }
 
 impl FiguresArgs {
+    /// As [`OutputArgs::check`].
+    pub fn check(&self) -> Result<(), Failure> {
+        let file = self.json.as_ref().filter(|path| path.as_os_str() != "-");
+        file.map_or(Ok(()), |path| check(&FIGURES, path))
+    }
+
     /// Writes the figures where they are asked for, and prints the summary unless they are printed.
     pub fn write(&self, figures: &impl Serialize, summary: &str) -> Result<(), Failure> {
         let json = serde_json::to_string_pretty(figures)
@@ -81,7 +101,7 @@ impl FiguresArgs {
                 crate::exit::say!("{json}");
                 return Ok(());
             }
-            Some(path) => write_file(path, &json)?,
+            Some(path) => write_output(&FIGURES, path, &json)?,
             None => {}
         }
         crate::exit::print(summary);
@@ -99,12 +119,6 @@ fn beside(path: &Path, name: &str) -> PathBuf {
         if is_csv { path.with_extension("") } else { path.to_owned() }.into_os_string();
     beside.push(format!(".{name}.csv"));
     beside.into()
-}
-
-/// Writes a file.
-pub fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text)
-        .map_err(|error| Failure::because(&format!("writing {}", path.display()), error))
 }
 
 #[cfg(test)]

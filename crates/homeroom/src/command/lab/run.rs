@@ -86,6 +86,7 @@ pub struct RunArgs {
 
 /// Runs the command.
 pub fn run(args: RunArgs) -> Result<Exit, Failure> {
+    args.output.check()?;
     let stages = stages(&args)?;
     let watches = args.watch.watches()?;
     let goals = gate::goals(&args.fail_if)?;

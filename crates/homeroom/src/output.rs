@@ -1,0 +1,96 @@
+//! Files that commands write where a person says: the kinds that there are, each told by how it
+//! begins. What is there already and of no such kind stays.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use homeroom_store::{OutputError, OutputKind};
+
+use crate::exit::Failure;
+
+/// A page of the lab.
+pub const PAGE: OutputKind = OutputKind {
+    name: "a page of the lab",
+    is_ours: |head| has(head, "<!DOCTYPE html>\n<html lang=\"en\">", &["Content-Security-Policy"]),
+};
+
+/// Tables of the lab as Markdown: the first one's caption says of what.
+pub const MARKDOWN: OutputKind = OutputKind {
+    name: "Markdown of the lab",
+    is_ours: |head| {
+        has(head, "**", &["**Levels**", "**Samples, ", "**Stages: ", "**Comparison: ", "**Gate: "])
+    },
+};
+
+/// A table of the lab as CSV: its headings.
+pub const CSV: OutputKind = OutputKind {
+    name: "a table of the lab",
+    is_ours: |head| {
+        let headings =
+            ["Label,Samples,", "Stage,Load,Duration,", "Level,Requests/s,", "Trial,Phase,"];
+        headings.iter().any(|headings| head.starts_with(headings.as_bytes()))
+    },
+};
+
+/// Figures of the lab as JSON: of a run, of a search, of a comparison.
+pub const FIGURES: OutputKind = OutputKind {
+    name: "a file of the lab's figures",
+    is_ours: |head| {
+        has(head, "{\n  \"format\": ", &["\"generator_version\"", "\"verdict\""])
+            || has(head, "{\n  \"names\": [", &["\"settings\""])
+    },
+};
+
+/// A test report of goals.
+pub const JUNIT: OutputKind = OutputKind {
+    name: "a test report of the lab",
+    is_ours: |head| {
+        has(head, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites tests=", &[])
+    },
+};
+
+/// A model file.
+pub const MODEL: OutputKind =
+    OutputKind { name: "a model file", is_ours: |head| has(head, "standard ", &[]) };
+
+/// The claims file.
+pub const CLAIMS: OutputKind = OutputKind {
+    name: "a claims file",
+    is_ours: |head| has(head, "", &["# Made by `homeroom claim-sets import`"]),
+};
+
+/// Whether a file begins so and has one of these soon, if there are any.
+fn has(head: &[u8], begin: &str, one_of: &[&str]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let is_there = one_of.is_empty() || one_of.iter().any(|part| text.contains(part));
+    text.starts_with(begin) && is_there
+}
+
+/// Makes sure that an output may be written, before there is anything to write.
+///
+/// # Errors
+///
+/// What is there instead, and how to mend it.
+pub fn check(kind: &OutputKind, path: &Path) -> Result<(), Failure> {
+    kind.check(path).map_err(failure)
+}
+
+/// Writes an output.
+///
+/// # Errors
+///
+/// As [`check`]; why it cannot be written.
+pub fn write(kind: &OutputKind, path: &Path, text: &str) -> Result<(), Failure> {
+    let mut file = kind.create(path).map_err(failure)?;
+    let written = file.write_all(text.as_bytes());
+    written.map_err(|error| Failure::because(&format!("writing {}", path.display()), error))
+}
+
+/// An output that is not written, as a failure of the command.
+pub fn failure(error: OutputError) -> Failure {
+    if error.is_refusal() {
+        Failure::Usage(error.to_string())
+    } else {
+        Failure::Failed(error.to_string())
+    }
+}

@@ -1,0 +1,222 @@
+//! Files that commands write where a person says: they go over nothing that is not an earlier output
+//! of the same kind, and never over a store or another database.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _};
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use crate::sqlite::lock::is_held_here;
+
+/// Bytes at the beginning of a file by which its kind is told.
+const HEAD_BYTES: u64 = 4_096;
+/// What the names of files end with that stand beside a database.
+const BESIDE: [&str; 4] = ["-wal", "-shm", "-journal", ".lock"];
+
+/// A kind of output.
+#[derive(Debug, Clone, Copy)]
+pub struct OutputKind {
+    /// What it is called, with its article: `a page of the lab`.
+    pub name: &'static str,
+    /// Whether the beginning of a file, which is not empty, is that of such an output.
+    pub is_ours: fn(&[u8]) -> bool,
+}
+
+/// Why an output is not written where it was to be.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// A database, of Homeroom or others, or a file that belongs to one.
+    #[error("{} is a database, or belongs to one; name another file", .0.display())]
+    Database(PathBuf),
+    /// Something else.
+    #[error(
+        "{} is there already, and is not {kind} that a command has written; remove it, or name another \
+         file", path.display()
+    )]
+    NotOurs {
+        /// What is there.
+        path: PathBuf,
+        /// What was to be written.
+        kind: &'static str,
+    },
+    /// Another process has it.
+    #[error("{} is in use by another process; name another file", .0.display())]
+    InUse(PathBuf),
+    /// A folder where a file is to be, or the other way round.
+    #[error("{} is there already, and is no {wanted}; name another", path.display())]
+    Wrong {
+        /// What is there.
+        path: PathBuf,
+        /// `file` or `folder`.
+        wanted: &'static str,
+    },
+    /// It cannot be written.
+    #[error("{}: cannot be written: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl OutputError {
+    /// Whether it is for the person to name another place, and nothing else is wrong.
+    pub fn is_refusal(&self) -> bool {
+        !matches!(self, Self::File { .. })
+    }
+}
+
+impl OutputKind {
+    /// Makes sure that a file may be written, before there is anything to write; nothing is made.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError`].
+    pub fn check(&self, path: &Path) -> Result<(), OutputError> {
+        self.existing(path).map(drop)
+    }
+
+    /// Makes the file, which only its owner may read, or empties an earlier output of this kind. As
+    /// long as it is open, no other output goes there.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError`].
+    pub fn create(&self, path: &Path) -> Result<File, OutputError> {
+        let failed = |source| OutputError::File { path: path.to_owned(), source };
+        if let Some(mut file) = self.existing(path)? {
+            if file.metadata().map_err(failed)?.is_file() {
+                file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
+            }
+            return Ok(file);
+        }
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        let file = options.open(path).map_err(failed)?;
+        _ = file.try_lock();
+        Ok(file)
+    }
+
+    /// What stands there already and may be written to, opened and locked.
+    fn existing(&self, path: &Path) -> Result<Option<File>, OutputError> {
+        let own = || path.to_owned();
+        let failed = |source| OutputError::File { path: own(), source };
+        if belongs_to_database(path) {
+            return Err(OutputError::Database(own()));
+        }
+        let kind = match std::fs::metadata(path) {
+            Ok(about) => about.file_type(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        if kind.is_fifo() || kind.is_char_device() {
+            return OpenOptions::new().write(true).open(path).map(Some).map_err(failed);
+        }
+        if !kind.is_file() {
+            return Err(OutputError::Wrong { path: own(), wanted: "file" });
+        }
+        let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
+        match file.try_lock() {
+            // A file system without locks is one without stores.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+            Err(TryLockError::WouldBlock) => return Err(OutputError::InUse(own())),
+        }
+        let mut head = vec![];
+        (&mut file).take(HEAD_BYTES).read_to_end(&mut head).map_err(failed)?;
+        if has_magic(&head) {
+            return Err(OutputError::Database(own()));
+        }
+        if !head.is_empty() && !(self.is_ours)(&head) {
+            return Err(OutputError::NotOurs { path: own(), kind: self.name });
+        }
+        Ok(Some(file))
+    }
+}
+
+/// Makes sure that a folder may be made, or is there.
+///
+/// # Errors
+///
+/// [`OutputError::Wrong`], [`OutputError::Database`].
+pub fn check_folder(path: &Path) -> Result<(), OutputError> {
+    match std::fs::metadata(path) {
+        Ok(about) if about.is_dir() => Ok(()),
+        Ok(_) if belongs_to_database(path) || is_database(path) => {
+            Err(OutputError::Database(path.to_owned()))
+        }
+        Ok(_) => Err(OutputError::Wrong { path: path.to_owned(), wanted: "folder" }),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Whether a file is a database: a store that this process has open, or by its beginning.
+pub fn is_database(path: &Path) -> bool {
+    if is_held_here(path) {
+        return true;
+    }
+    // To open a pipe is to wait for whoever writes to it.
+    if !std::fs::metadata(path).is_ok_and(|about| about.is_file()) {
+        return false;
+    }
+    let mut head = vec![];
+    let read = File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    read.is_ok() && has_magic(&head)
+}
+
+/// Whether a file is one of a store that this process has open, or has its place beside a database.
+fn belongs_to_database(path: &Path) -> bool {
+    let name = path.to_string_lossy();
+    let mut beside = BESIDE.iter().filter_map(|ending| name.strip_suffix(ending));
+    is_held_here(path) || beside.any(|store| is_database(Path::new(store)))
+}
+
+/// Source: SQLite file format, §1.3.1.
+fn has_magic(head: &[u8]) -> bool {
+    head.starts_with(b"SQLite format 3\0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, Store, Uuid};
+
+    const LINES: OutputKind =
+        OutputKind { name: "a list", is_ours: |head| head.starts_with(b"- ") };
+
+    #[test]
+    fn an_output_is_made_or_replaces_one_of_its_kind_and_nothing_else() {
+        let folder = std::env::temp_dir().join(format!("homeroom-output-{}", Uuid::new()));
+        std::fs::create_dir(&folder).unwrap();
+        let path = folder.join("list");
+        for content in ["", "- an earlier one"] {
+            std::fs::write(&path, content).unwrap();
+            LINES.create(&path).unwrap();
+            assert_eq!(std::fs::read(&path).unwrap(), b"", "{content}");
+        }
+        std::fs::remove_file(&path).unwrap();
+        LINES.check(&path).unwrap();
+        assert!(!path.exists());
+        let held = LINES.create(&path).unwrap();
+        assert!(matches!(LINES.check(&path), Err(OutputError::InUse(_))));
+        drop(held);
+        std::fs::write(&path, "Dear all").unwrap();
+        assert!(matches!(LINES.create(&path), Err(OutputError::NotOurs { .. })));
+        assert_eq!(std::fs::read(&path).unwrap(), b"Dear all");
+        assert!(matches!(LINES.check(&folder), Err(OutputError::Wrong { .. })));
+        assert!(matches!(check_folder(&path), Err(OutputError::Wrong { .. })));
+        LINES.check(Path::new("/dev/null")).unwrap();
+
+        let file = folder.join("homeroom.db");
+        let store = Store::open(&Options::for_file(&file)).unwrap();
+        for is_open in [true, false] {
+            for ending in ["", "-wal", "-shm", ".lock"] {
+                let path = crate::sqlite::with_ending(&file, ending);
+                let refused = LINES.create(&path);
+                assert!(matches!(refused, Err(OutputError::Database(_))), "{is_open} {ending}");
+            }
+            store.close();
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
