@@ -6,6 +6,7 @@
 //!
 //! The store knows no resource, no HTTP and no rights.
 
+mod copies;
 mod dialect;
 mod error;
 mod health;
@@ -31,12 +32,15 @@ pub use id::{DocumentId, KindId, NaturalKey, Uuid};
 pub use list::{Bounds, Condition, Leads, ListQuery, MarkTest, Page};
 pub use plan::{Answer, Ask, Decide, Decision, NewDocument, Plan, Ran, Refused, Tombstone, Write};
 pub use row::{Link, References, Row};
-pub use snapshot::{Deleted, Snapshot, SnapshotOptions, Span};
+pub use snapshot::{Deleted, Edge, Identity, Snapshot, SnapshotOptions, Span};
 pub use sql::{Sql, Value};
 pub use sqlite::{
     FileId, OutputError, OutputKind, check_folder, is_database, is_held_here, real_file,
 };
-pub use store::{Health, Options, PostgresUrl, StandardName, Store, StoreLoad, StoreUrl};
+pub use store::{
+    Health, Look, Options, PostgresUrl, Restored, Restoring, StandardName, Store, StoreLoad,
+    StoreUrl,
+};
 pub use through::{DocumentTest, KeyOf, LeadsTo, Passed, SameValue, Through};
 pub use tie::{Reached, Start, Tie, TieState, Way};
 pub use views::{View, replace_views, views_version};

@@ -49,6 +49,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0006_tie_versions.sqlite.sql"),
         postgres: include_str!("../migrations/0006_tie_versions.postgres.sql"),
     },
+    Migration {
+        version: 7,
+        name: "copies",
+        sqlite: include_str!("../migrations/0007_copies.sqlite.sql"),
+        postgres: include_str!("../migrations/0007_copies.postgres.sql"),
+    },
 ];
 
 /// The first version whose documents can be read: before it, references were packed without marks.

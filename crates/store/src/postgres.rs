@@ -9,6 +9,7 @@ mod connection;
 mod driver;
 mod error;
 mod migrate;
+mod place;
 mod reach;
 mod reads;
 mod snapshot;
@@ -29,10 +30,11 @@ use std::time::Duration;
 use tokio_postgres::Row as SqlRow;
 use tokio_postgres::types::ToSql;
 
+use crate::copies::Counted;
 use crate::error::StoreError;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 use crate::list::{ListQuery, Page};
-use crate::postgres::connection::{Connector, Shared};
+use crate::postgres::connection::{Connector, Role, Shared};
 use crate::postgres::driver::Driver;
 use crate::postgres::error::Fault;
 use crate::postgres::reads::{Lists, Reads};
@@ -42,12 +44,12 @@ use crate::queue::Queue;
 use crate::row::Row;
 use crate::select;
 use crate::sql::{Sql, Value};
-use crate::store::{Job, Options, PostgresUrl};
+use crate::store::{Health, Job, Options, PostgresUrl};
 use crate::through::{DocumentTest, Passed};
 use crate::tie::{Reached, Start, TieState, Way};
 
-/// Longest look for damage.
-const CHECK: Duration = Duration::from_hours(1);
+/// Longest time that the server counts for a statement: its milliseconds have 31 bits.
+const TIME_MAX: Duration = Duration::from_millis(i32::MAX as u64);
 
 /// An open store in a PostgreSQL database; clones share it.
 #[derive(Clone)]
@@ -88,10 +90,25 @@ pub(crate) fn open(
     Ok(Postgres(Arc::new(Inner { queue, reads, memory, driver, is_closed })))
 }
 
-/// Looks for damage: edges, counts and aliases against documents.
-pub(crate) fn check(url: &PostgresUrl) -> Result<Vec<String>, StoreError> {
-    let connector = Connector::new(url, None, CHECK, false)?;
-    Driver::new()?.wait(async move { migrate::check(&connector).await })
+/// Looks for damage: the tables against each other, as far as there is time.
+pub(crate) fn check(url: &PostgresUrl, time_max: Duration) -> Result<Health, StoreError> {
+    let connector = Connector::new(url, None, time_max.min(TIME_MAX), false)?;
+    Driver::new()?.wait(async move { migrate::check(&connector, time_max).await })
+}
+
+/// Has a database go on above all that may have been given out, whether or not nodes have it open;
+/// gives the newest change version before and where it goes on.
+pub(crate) fn raise(url: &PostgresUrl) -> Result<(i64, i64), StoreError> {
+    let connector = Connector::new(url, None, TIME_MAX, false)?;
+    Driver::new()?.wait(async move {
+        let raised = async {
+            let connection = connector.connect(Role::Writer).await?;
+            migrate::expect_newest(&connection, connector.shown()).await?;
+            place::raise(&connection, Counted::default()).await
+        };
+        let (before, raised) = raised.await.map_err(told)?;
+        Ok((before.change_version, raised.version))
+    })
 }
 
 impl Drop for Inner {
@@ -195,8 +212,13 @@ impl Postgres {
         &self,
         uuid: Uuid,
     ) -> Result<Option<(Row, TieState)>, StoreError> {
+        let before = self.0.memory.newest();
         let read = |row: &SqlRow| Ok((document(row)?, TieState(row.try_get(8)?)));
-        self.probe(BY_UUID_WITH_TIES, uuid.0, read).await
+        let found = self.probe(BY_UUID_WITH_TIES, uuid.0, read).await?;
+        if let Some((_, TieState(Some(any)))) = found {
+            self.0.memory.saw(before, any);
+        }
+        Ok(found)
     }
 
     /// Follows ways; gives what each has reached. What is known of this state of the ties is taken

@@ -8,6 +8,33 @@ pub(crate) const COLUMNS: &str = "id, uuid, kind, key, cv, modified, refs, body"
 /// Blocks of 4,096 ids are counted together.
 pub(crate) const BLOCK_BITS: u32 = 12;
 
+/// A count that is kept beside what it counts, in the same transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Count {
+    /// Documents of a kind in a block of ids.
+    Documents(u16, i64),
+    /// Tombstones of a kind.
+    Tombstones(u16),
+    /// Past ties of a label.
+    PastTies(u16),
+}
+
+impl Count {
+    /// That of the documents of a kind around an id.
+    pub(crate) fn of_document(kind: KindId, id: i64) -> Self {
+        Self::Documents(kind.0, id >> BLOCK_BITS)
+    }
+
+    /// Part and kind of a row of `gone`; none for documents.
+    pub(crate) fn gone(self) -> Option<(i64, u16)> {
+        match self {
+            Self::Documents(..) => None,
+            Self::Tombstones(kind) => Some((0, kind)),
+            Self::PastTies(label) => Some((1, label)),
+        }
+    }
+}
+
 /// A stored document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
@@ -131,6 +158,12 @@ impl References {
             kind: KindId(u16::from_le_bytes(array(&chunk[12..14]))),
             uuid: Uuid(array(&chunk[14..30])),
         })
+    }
+
+    /// The further documents of packed references, as they stand there.
+    pub fn others(packed: &[u8]) -> impl Iterator<Item = DocumentId> + '_ {
+        let (.., others) = parts(packed);
+        others.chunks_exact(8).map(|chunk| DocumentId(i64::from_le_bytes(array(chunk))))
     }
 
     /// Every other document referred to, each once, in order.

@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use crate::error::StoreError;
-use crate::id::{KindId, Uuid};
+use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 use crate::postgres::PostgresSnapshot;
 use crate::row::Row;
+use crate::sql::{Sql, Value};
 use crate::sqlite::SqliteSnapshot;
 use crate::store::StoreUrl;
 use crate::tie::Tie;
@@ -51,10 +52,38 @@ pub struct Deleted {
     pub kind: KindId,
     /// Public id that it had.
     pub uuid: Uuid,
+    /// Hash of its identity.
+    pub key: NaturalKey,
     /// Key values as JSON.
     pub key_values: String,
     /// Moment of the deletion, microseconds since 1970.
     pub modified: i64,
+}
+
+/// What a document is known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    /// Number.
+    pub id: DocumentId,
+    /// Public id.
+    pub uuid: Uuid,
+    /// Kind.
+    pub kind: KindId,
+    /// Hash of its identity.
+    pub key: NaturalKey,
+    /// Hash of its identity under its abstract base, if it has one.
+    pub alias: Option<NaturalKey>,
+}
+
+/// One row of who refers to whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Edge {
+    /// The document referred to.
+    pub target: DocumentId,
+    /// Kind of the one that refers to it.
+    pub kind: KindId,
+    /// The one that refers to it.
+    pub source: DocumentId,
 }
 
 /// One moment of a store: whatever is read from it and however long that takes, later writes are
@@ -209,6 +238,83 @@ impl Snapshot {
             Engine::Sqlite(sqlite) => sqlite.ties(after, TIES_MAX),
             Engine::Postgres(postgres) => postgres.ties(after, TIES_MAX),
         })
+    }
+
+    /// What documents of these numbers are known by, in any order; those that are not there are left
+    /// out.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::kinds`].
+    pub fn identities(&self, ids: &[DocumentId]) -> Result<Vec<Identity>, StoreError> {
+        self.timed(|| match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.identities(ids),
+            Engine::Postgres(postgres) => postgres.identities(ids),
+        })
+    }
+
+    /// The numbers of those who carry these identities, as their own or an abstract base's, in any
+    /// order.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::kinds`].
+    pub fn carriers(&self, keys: &[NaturalKey]) -> Result<Vec<(NaturalKey, i64)>, StoreError> {
+        self.timed(|| match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.carriers(keys),
+            Engine::Postgres(postgres) => postgres.carriers(keys),
+        })
+    }
+
+    /// A page of edges, in order; for the next page the last one is given. An empty page is the end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::kinds`].
+    pub fn edges(&self, after: Option<Edge>) -> Result<Vec<Edge>, StoreError> {
+        let after =
+            after.map_or([-1; 3], |edge| [edge.target.0, edge.kind.0.into(), edge.source.0]);
+        self.timed(|| match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.edges(after, TIES_MAX),
+            Engine::Postgres(postgres) => postgres.edges(after, TIES_MAX),
+        })
+    }
+
+    /// A page of identities under abstract bases, each with the number of its document, in order;
+    /// for the next page the last number is given. An empty page is the end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::kinds`].
+    pub fn aliases(&self, after: i64) -> Result<Vec<(i64, NaturalKey)>, StoreError> {
+        self.timed(|| match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.aliases(after, TIES_MAX),
+            Engine::Postgres(postgres) => postgres.aliases(after, TIES_MAX),
+        })
+    }
+
+    /// The rows of a statement that reads, for those who keep tables of their own in the store.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::kinds`].
+    pub fn rows(&self, sql: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
+        self.timed(|| match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.rows(&sql),
+            Engine::Postgres(postgres) => postgres.rows(sql),
+        })
+    }
+
+    /// Whether a change version is one that the store has passed over: another store, of which this
+    /// one is a copy, has given it out, or may have.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::kinds`].
+    pub fn is_passed_over(&self, change_version: i64) -> Result<bool, StoreError> {
+        let text = "SELECT count(*) FROM passed_over WHERE first <= ?1 AND last > ?1";
+        let rows = self.rows(Sql::new(text, vec![change_version.into()]))?;
+        Ok(rows.first().and_then(|row| row[0].as_integer()) != Some(0))
     }
 
     /// Reads while there is time; a read that the end interrupts is late, whatever the engine says.

@@ -10,6 +10,7 @@ mod lister;
 mod lock;
 mod open;
 mod output;
+mod place;
 mod probe;
 mod reach;
 mod select;
@@ -30,7 +31,7 @@ use crate::sqlite::lock::Lock;
 use crate::store::Options;
 use crate::tie::{Reached, Start, Way};
 
-pub(crate) use copy::{backup, restore};
+pub(crate) use copy::{backup, raise, restore};
 pub(crate) use lister::Lister;
 pub use lock::{FileId, is_held_here, real_file};
 pub(crate) use open::check;
@@ -56,6 +57,7 @@ pub(crate) struct Sqlite {
 pub(crate) fn open(path: &Path, options: &Options) -> Result<Sqlite, StoreError> {
     let cache_kib = options.cache_kib.saturating_mul(WRITER_CACHE);
     let (lock, connection) = open::open_file(path, options.page_bytes, cache_kib)?;
+    place::settle(&connection, lock.path())?;
     let newest = snapshot::newest_change_version(&connection)?;
     let shared = Arc::new(Shared::new(lock, newest, options.cache_kib));
     let cores = std::thread::available_parallelism().map_or(2, usize::from);

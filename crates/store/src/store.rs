@@ -24,7 +24,7 @@ use crate::store::job::{Outcome, PlanJob};
 use crate::store::temporary::TemporaryFolder;
 
 pub(crate) use job::{Job, Step};
-pub use options::{Health, Options, StoreLoad};
+pub use options::{Health, Options, Restored, StoreLoad};
 pub use standard::StandardName;
 pub use url::{PostgresUrl, StoreUrl};
 
@@ -265,46 +265,137 @@ impl Store {
         }
     }
 
-    /// Copies the store to a new file while it is in use; the copy is checked.
+    /// Copies the store to a new file while it is in use. The copy is checked, and marked as one:
+    /// whoever opens it first goes on above all that this store may have given out.
     ///
     /// # Errors
     ///
     /// [`StoreError::Unusable`] when the file exists or the store is no file, the store's own
     /// otherwise.
     pub fn backup(&self, to: &Path) -> Result<(), StoreError> {
+        self.backup_after(to, &mut |copy| Self::check(copy).map(|health| health.problems))
+    }
+
+    /// As [`Store::backup`], where the caller looks at the copy, too, before it gets its name;
+    /// problems that `look` gives are as good as an error.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::backup`]; those of `look`.
+    pub fn backup_after(&self, to: &Path, look: &mut Look<'_>) -> Result<(), StoreError> {
         match &*self.engine {
-            Engine::Sqlite(sqlite) => sqlite::backup(&sqlite.shared, to),
+            Engine::Sqlite(sqlite) => sqlite::backup(&sqlite.shared, to, look),
             Engine::Postgres(_) => Err(no_file("back up", "pg_dump or pg_basebackup")),
         }
     }
 
     /// Puts a backup in the place of the store at `to`, which nobody may have open; gives the name
     /// under which the store before is kept, if there was one. Whatever happens meanwhile, the
-    /// store at `to` is the one before or the backup.
+    /// store at `to` is the one before or the backup. The restored store goes on above all that the
+    /// one before may have given out.
     ///
     /// # Errors
     ///
     /// [`StoreError::InUse`] when a process has the store open, [`StoreError::Unusable`] when
     /// `from` is no good backup, the files cannot be written, or `to` is no file.
     pub fn restore(from: &Path, to: &StoreUrl) -> Result<Option<PathBuf>, StoreError> {
+        struct Plainly;
+        impl Restoring for Plainly {
+            fn look(&mut self, copy: &StoreUrl) -> Result<Vec<String>, StoreError> {
+                Store::check(copy).map(|health| health.problems)
+            }
+
+            fn settle(
+                &mut self,
+                _: &Snapshot,
+                _: Result<&Snapshot, &StoreError>,
+            ) -> Result<Vec<Sql>, StoreError> {
+                Ok(vec![])
+            }
+        }
+        Self::restore_with(from, to, &mut Plainly).map(|restored| restored.kept)
+    }
+
+    /// As [`Store::restore`], with a say for the caller.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::restore`]; those of `restoring`.
+    pub fn restore_with(
+        from: &Path,
+        to: &StoreUrl,
+        restoring: &mut dyn Restoring,
+    ) -> Result<Restored, StoreError> {
         match to {
-            StoreUrl::Sqlite(to) => sqlite::restore(from, to),
+            StoreUrl::Sqlite(to) => sqlite::restore(from, to, restoring),
             StoreUrl::Postgres(_) => Err(no_file("restore", "pg_restore or the base backup")),
         }
     }
 
-    /// Looks for damage in a store, whether or not it is open.
+    /// Has a store that was put back to an earlier state by other means go on above all that may
+    /// have been given out. One in a file must not be open; nodes of one in PostgreSQL may go on.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::InUse`] when a process has the file open, [`StoreError::Unusable`] when it is
+    /// no store or has counted too far.
+    pub fn raise(url: &StoreUrl) -> Result<Restored, StoreError> {
+        let (backup_version, goes_on_after) = match url {
+            StoreUrl::Sqlite(path) => sqlite::raise(path)?,
+            StoreUrl::Postgres(url) => postgres::raise(url)?,
+        };
+        Ok(Restored { kept: None, backup_version, replaced_version: None, goes_on_after })
+    }
+
+    /// Looks for damage in a store, whether or not it is open: the tables against each other. What
+    /// the documents' texts say, only who has the model can look at.
     ///
     /// # Errors
     ///
     /// [`StoreError::Unusable`] when it is no store.
     pub fn check(url: &StoreUrl) -> Result<Health, StoreError> {
-        let problems = match url {
-            StoreUrl::Sqlite(path) => sqlite::check(path)?,
-            StoreUrl::Postgres(url) => postgres::check(url)?,
-        };
-        Ok(Health { problems })
+        Self::check_within(url, CHECK_TIME_MAX)
     }
+
+    /// As [`Store::check`], as far as there is time.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::check`].
+    pub fn check_within(url: &StoreUrl, time_max: Duration) -> Result<Health, StoreError> {
+        match url {
+            StoreUrl::Sqlite(path) => sqlite::check(path, time_max),
+            StoreUrl::Postgres(url) => postgres::check(url, time_max),
+        }
+    }
+}
+
+/// Longest look for damage where nobody says another.
+const CHECK_TIME_MAX: Duration = Duration::from_hours(1);
+
+/// Looks at a copy before it gets its name; gives what is wrong with it.
+pub type Look<'a> = dyn FnMut(&StoreUrl) -> Result<Vec<String>, StoreError> + 'a;
+
+/// What whoever restores a store has to say meanwhile.
+pub trait Restoring {
+    /// Looks at what is about to become the store; problems keep it from being so.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be looked at; it does not become the store either.
+    fn look(&mut self, copy: &StoreUrl) -> Result<Vec<String>, StoreError>;
+
+    /// Compares what is about to become the store with the one that it replaces, if there is one
+    /// that can be read; gives statements that are run on it before.
+    ///
+    /// # Errors
+    ///
+    /// Why it shall not become the store.
+    fn settle(
+        &mut self,
+        restored: &Snapshot,
+        replaced: Result<&Snapshot, &StoreError>,
+    ) -> Result<Vec<Sql>, StoreError>;
 }
 
 fn no_file(what: &str, tool: &str) -> StoreError {

@@ -1,14 +1,17 @@
 //! Making, migrating and checking the tables.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use tokio_postgres::error::SqlState;
 
+use crate::copies::now_us;
 use crate::error::StoreError;
-use crate::health::CHECKS;
+use crate::health::{CHECKS, TOO_OLD_TO_CHECK};
 use crate::migration::{HAS_DOCUMENTS, MIGRATIONS, Migration, is_too_old, newest, too_old};
 use crate::postgres::connection::{Connection, Connector, Role};
 use crate::postgres::error::Fault;
+use crate::postgres::place;
+use crate::store::Health;
 
 /// How often a step is tried that another node's keeps from being done.
 const TRIES: u32 = 40;
@@ -55,6 +58,14 @@ pub(super) async fn migrate(connector: &Connector, schema: Option<&str>) -> Resu
         _ = connection.simple("ROLLBACK").await;
         tries += 1;
         tokio::time::sleep(PAUSE_MAX.min(Duration::from_millis(5) * tries)).await;
+    }
+    let mut tries = 0;
+    while let Err(fault) = place::settle(&connection).await {
+        _ = connection.simple("ROLLBACK").await;
+        if !matches!(fault, Fault::Again(_)) || tries == TRIES {
+            return Err(cannot(fault));
+        }
+        tries += 1;
     }
     let old = now_us() - NODE_KEPT_US;
     connection.query(FORGET_NODES, &[&old]).await.map_err(cannot)?;
@@ -156,36 +167,51 @@ pub(super) fn damaged(table: &str) -> Fault {
     Fault::Own(StoreError::Failed(format!("the table {table} has lost its row")))
 }
 
-/// The moment, in microseconds since 1970.
-pub(super) fn now_us() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
-}
-
-/// Looks for damage.
-pub(super) async fn check(connector: &Connector) -> Result<Vec<String>, StoreError> {
+/// Looks for damage, as far as there is time.
+pub(super) async fn check(connector: &Connector, time_max: Duration) -> Result<Health, StoreError> {
+    let end = Instant::now() + time_max;
     let told = |fault: Fault| fault.told(|| StoreError::Failed("the look took too long".into()));
     let connection = connector.connect(Role::List).await.map_err(told)?;
-    made(&connection, connector.shown()).await.map_err(told)?;
+    let mut health = Health::default();
+    if made(&connection, connector.shown()).await.map_err(told)? < newest() {
+        health.left_out.push(TOO_OLD_TO_CHECK.into());
+        return Ok(health);
+    }
     connection
         .simple("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         .await
         .map_err(told)?;
-    let mut problems = vec![];
+    let is_late = || Instant::now() >= end;
     for (what, text) in CHECKS.iter().chain(OWN_CHECKS) {
-        let rows = connection.query(text, &[]).await.map_err(told)?;
-        if let Some(row) = rows.first() {
-            let hit: String = row.try_get(0).map_err(|error| told(error.into()))?;
-            problems.push(format!("{what} (for example {hit})"));
+        if is_late() {
+            health.left_out.push(format!("whether {what}"));
+            continue;
         }
+        match connection.query(text, &[]).await {
+            Ok(rows) => {
+                if let Some(row) = rows.first() {
+                    let hit: String = row.try_get(0).map_err(|error| told(error.into()))?;
+                    health.problems.push(format!("{what} (for example {hit})"));
+                }
+            }
+            // The transaction is over with it; so is the time.
+            Err(Fault::Late) => health.left_out.push(format!("whether {what}")),
+            Err(_) if is_late() => health.left_out.push(format!("whether {what}")),
+            Err(fault) => return Err(told(fault)),
+        }
+    }
+    if is_late() {
+        health.left_out.push("whether a document is no JSON".into());
+        return Ok(health);
     }
     match connection.query(PARSE, &[]).await {
         Err(fault) if fault.has_code(&SqlState::INVALID_TEXT_REPRESENTATION) => {
-            problems.push("a document is no JSON".into());
+            health.problems.push("a document is no JSON".into());
         }
+        Err(Fault::Late) => health.left_out.push("whether a document is no JSON".into()),
         parsed => _ = parsed.map_err(told)?,
     }
-    Ok(problems)
+    Ok(health)
 }
 
 /// What only this database can look at.
@@ -197,6 +223,26 @@ const OWN_CHECKS: &[(&str, &str)] = &[
     (
         "a document has a change version that will be given again",
         "SELECT 'document ' || d.id FROM counter c JOIN doc d ON d.cv > c.cv WHERE c.name = 'writer' LIMIT 1",
+    ),
+    (
+        "a number that a document had will be given again",
+        "SELECT 'document ' || t.number FROM counter c JOIN tomb t ON t.number > c.id WHERE c.name = 'writer' LIMIT 1",
+    ),
+    (
+        "a tie of a deleted document has a number that will be given again",
+        "SELECT 'document ' || t.via FROM counter c JOIN past_tie t ON t.via > c.id WHERE c.name = 'writer' LIMIT 1",
+    ),
+    (
+        "a deletion has a change version that will be given again",
+        "SELECT 'change version ' || t.cv FROM counter c JOIN tomb t ON t.cv > c.cv WHERE c.name = 'writer' LIMIT 1",
+    ),
+    (
+        "change versions that were passed over will be given out",
+        "SELECT 'change version ' || p.last FROM counter c JOIN passed_over p ON p.last > c.cv OR p.last > c.id WHERE c.name = 'writer' LIMIT 1",
+    ),
+    (
+        "the counter has lost its row",
+        "SELECT CAST('writer' AS text) WHERE NOT EXISTS (SELECT 1 FROM counter WHERE name = 'writer')",
     ),
 ];
 

@@ -6,16 +6,17 @@ use std::time::{Duration, Instant};
 use tokio_postgres::Row as SqlRow;
 use tokio_postgres::types::ToSql;
 
+use crate::dialect::Dialect;
 use crate::error::StoreError;
-use crate::id::{KindId, Uuid};
+use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 use crate::postgres::connection::{Connection, Connector, Role, Shared};
 use crate::postgres::driver::Driver;
 use crate::postgres::error::Fault;
 use crate::postgres::migrate;
-use crate::postgres::value::{bytes, document, kind};
+use crate::postgres::value::{bytes, document, kind, values};
 use crate::row::Row;
-use crate::snapshot::{Deleted, Span};
-use crate::sql::Value;
+use crate::snapshot::{Deleted, Edge, Identity, Span};
+use crate::sql::{Sql, Value};
 use crate::store::PostgresUrl;
 use crate::tie::Tie;
 
@@ -43,12 +44,23 @@ const BY_CHANGE: &str = "SELECT id, uuid, kind, key, cv, modified, refs, body FR
      - octet_length(d.body) - octet_length(d.refs) AS bytes_before \
      FROM doc d WHERE d.kind = ?1 AND d.cv > ?2 ORDER BY d.cv LIMIT ?3) p \
      WHERE bytes_before < ?4 ORDER BY cv";
-const DELETES: &str = "SELECT cv, kind, uuid, key_values, modified FROM tomb \
+const DELETES: &str = "SELECT cv, kind, uuid, key_values, modified, key FROM tomb \
      WHERE cv > ?1 ORDER BY cv LIMIT ?2";
 
 const TIES: &str = "SELECT label, item, holder, via FROM tie \
      WHERE (label, item, holder, via) > (?1, ?2, ?3, ?4) \
      ORDER BY label, item, holder, via LIMIT ?5";
+
+const IDENTITIES: &str = "SELECT d.id, d.uuid, d.kind, d.key, a.key \
+     FROM unnest(CAST(CAST(?1 AS text) AS bigint[])) x (id) \
+     JOIN doc d ON d.id = x.id LEFT JOIN alias a ON a.id = d.id";
+const CARRIERS: &str = "SELECT d.key, d.id \
+     FROM unnest(CAST(CAST(?1 AS text) AS uuid[])) x (key) JOIN doc d ON d.key = x.key \
+     UNION ALL SELECT a.key, a.id \
+     FROM unnest(CAST(CAST(?1 AS text) AS uuid[])) x (key) JOIN alias a ON a.key = x.key";
+const EDGES: &str = "SELECT target, kind, source FROM ref \
+     WHERE (target, kind, source) > (?1, ?2, ?3) ORDER BY target, kind, source LIMIT ?4";
+const ALIASES: &str = "SELECT id, key FROM alias WHERE id > ?1 ORDER BY id LIMIT ?2";
 
 /// An open read transaction.
 pub(crate) struct PostgresSnapshot {
@@ -129,6 +141,7 @@ impl PostgresSnapshot {
                 uuid: Uuid(bytes(row, 2)?),
                 key_values: row.try_get(3)?,
                 modified: row.try_get(4)?,
+                key: NaturalKey(bytes(row, 5)?),
             })
         })
     }
@@ -144,6 +157,57 @@ impl PostgresSnapshot {
             let tie = Tie { label: kind(row, 0)?, item: row.try_get(1)?, holder: row.try_get(2)? };
             Ok((tie, row.try_get(3)?))
         })
+    }
+
+    pub(crate) fn identities(&self, ids: &[DocumentId]) -> Result<Vec<Identity>, StoreError> {
+        let ids = Dialect::Postgres.list(ids.iter().map(|id| id.0));
+        self.ask(IDENTITIES, vec![ids], |row| {
+            let alias: Option<uuid::Uuid> = row.try_get(4)?;
+            Ok(Identity {
+                id: DocumentId(row.try_get(0)?),
+                uuid: Uuid(bytes(row, 1)?),
+                kind: kind(row, 2)?,
+                key: NaturalKey(bytes(row, 3)?),
+                alias: alias.map(|alias| NaturalKey(alias.into_bytes())),
+            })
+        })
+    }
+
+    pub(crate) fn carriers(
+        &self,
+        keys: &[NaturalKey],
+    ) -> Result<Vec<(NaturalKey, i64)>, StoreError> {
+        let keys: Vec<String> = keys.iter().map(|key| Uuid(key.0).to_string()).collect();
+        let keys = format!("{{{}}}", keys.join(","));
+        self.ask(CARRIERS, vec![keys.into()], |row| {
+            Ok((NaturalKey(bytes(row, 0)?), row.try_get(1)?))
+        })
+    }
+
+    pub(crate) fn edges(&self, after: [i64; 3], rows_max: u32) -> Result<Vec<Edge>, StoreError> {
+        let [target, of, source] = after;
+        let numbers = [target, of, source, rows_max.into()];
+        self.ask(EDGES, numbers.map(Value::from).into(), |row| {
+            Ok(Edge {
+                target: DocumentId(row.try_get(0)?),
+                kind: kind(row, 1)?,
+                source: DocumentId(row.try_get(2)?),
+            })
+        })
+    }
+
+    pub(crate) fn aliases(
+        &self,
+        after: i64,
+        rows_max: u32,
+    ) -> Result<Vec<(i64, NaturalKey)>, StoreError> {
+        self.ask(ALIASES, vec![after.into(), i64::from(rows_max).into()], |row| {
+            Ok((row.try_get(0)?, NaturalKey(bytes(row, 1)?)))
+        })
+    }
+
+    pub(crate) fn rows(&self, sql: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
+        self.ask(sql.text, sql.arguments, values)
     }
 
     /// Runs a statement in the time that is left, here and on the server.

@@ -19,10 +19,12 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
 
+use crate::copies::Counted;
 use crate::error::StoreError;
 use crate::id::Uuid;
 use crate::postgres::connection::{Connection, Connector, Role};
 use crate::postgres::error::Fault;
+use crate::postgres::place;
 use crate::postgres::reach::Memory;
 use crate::postgres::writer::group::{Place, Prepared, end_all, prepare};
 use crate::queue::{Arrivals, GROUP_MAX};
@@ -219,6 +221,13 @@ impl Lane {
         self.txn += 1;
         let failing = self.shall_fail();
         let memory = Arc::clone(&self.memory);
+        if let Some(change_version) = memory.behind() {
+            let seen = Counted { change_version, ..Counted::default() };
+            let (_, raised) = place::raise(self.connection().await?, seen).await?;
+            let version = raised.version;
+            tracing::warn!(version, "the database has gone back: change versions go on above");
+            memory.caught_up();
+        }
         let connection = self.connection().await?;
         let Prepared { last, ended } = prepare(connection, &memory, jobs, places).await?;
         if let Some(Failing::Statement) = failing {
@@ -253,7 +262,7 @@ impl Lane {
 
     async fn connection(&mut self) -> Result<&Connection, Fault> {
         if self.connection.as_ref().is_none_or(Connection::is_closed) {
-            let made = self.connector.connect(Role::Writer).await;
+            let made = self.made().await;
             // What keeps the node out is no plan's own fault, whatever the server calls it.
             let made = made.map_err(|fault| match fault {
                 Fault::Own(error) | Fault::Everybody(error) => {
@@ -264,6 +273,14 @@ impl Lane {
             self.connection = Some(made?);
         }
         self.connection.as_ref().ok_or_else(|| Fault::Lost("there is no connection".into()))
+    }
+
+    /// A connection to a database that nobody has put back since it was written to, or that was
+    /// made to go on above.
+    async fn made(&self) -> Result<Connection, Fault> {
+        let connection = self.connector.connect(Role::Writer).await?;
+        place::settle(&connection).await?;
+        Ok(connection)
     }
 
     /// Whether and where this transaction shall fail, as related databases let any fail.

@@ -4,16 +4,20 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
+use crate::copies::Counted;
 use crate::error::StoreError;
+use crate::snapshot::{Snapshot, SnapshotOptions};
 use crate::sqlite::lock::{Lock, hold_still, real_file};
-use crate::sqlite::open::{BUSY, check, make_private, open_reader};
-use crate::sqlite::{Shared, with_ending};
+use crate::sqlite::open::{BUSY, bring_up_to_date, check, make_private, open_existing, open_reader};
+use crate::sqlite::{Shared, place, with_ending};
+use crate::store::{Look, Restored, Restoring, StoreUrl};
 
-/// Copies the store to `to` while it is in use; the copy is checked before it gets its name.
-pub(crate) fn backup(from: &Shared, to: &Path) -> Result<(), StoreError> {
+/// Copies the store to `to` while it is in use; the copy is looked at before it gets its name.
+pub(crate) fn backup(from: &Shared, to: &Path, look: &mut Look<'_>) -> Result<(), StoreError> {
     let part = with_ending(to, ".part");
     // A link that leads nowhere is a name, too; and whose file it is that stands there, who knows?
     for name in [to, &part] {
@@ -26,20 +30,23 @@ pub(crate) fn backup(from: &Shared, to: &Path) -> Result<(), StoreError> {
     }
     let remove_part = || ["", "-journal"].map(|ending| remove(&with_ending(&part, ending)));
     // A disk that is full is not helped by half a copy.
-    copy_to(from, &part, to).inspect_err(|_| _ = remove_part())?;
+    copy_to(from, &part, to, look).inspect_err(|_| _ = remove_part())?;
     sync_folder(to);
     Ok(())
 }
 
-/// Copies the store to `part`, checks it and gives it its name.
-fn copy_to(from: &Shared, part: &Path, to: &Path) -> Result<(), StoreError> {
+/// Copies the store to `part`, marks it as a copy, has it looked at and gives it its name.
+fn copy_to(from: &Shared, part: &Path, to: &Path, look: &mut Look<'_>) -> Result<(), StoreError> {
     let source = from.open_reader()?;
     let text = part
         .to_str()
         .ok_or_else(|| StoreError::Unusable(format!("{} is not UTF-8", part.display())))?;
     make_private(part)?;
     source.execute("VACUUM INTO ?1", [text])?;
-    let problems = check(part)?;
+    let copy = alone(part)?;
+    place::mark(&copy)?;
+    drop(copy);
+    let problems = look(&StoreUrl::Sqlite(part.to_owned()))?;
     if let Some(first) = problems.first() {
         return Err(StoreError::Failed(format!("the copy is damaged: {first}")));
     }
@@ -49,11 +56,23 @@ fn copy_to(from: &Shared, part: &Path, to: &Path) -> Result<(), StoreError> {
         .map_err(|error| StoreError::Unusable(format!("cannot finish {}: {error}", to.display())))
 }
 
-/// Puts a backup in the place of the store `to`, which nobody may have open; gives the name under
-/// which the store before is kept, if there was one.
+/// Opens a file that is nobody else's, so that all of it stands in the one file.
+fn alone(file: &Path) -> Result<Connection, StoreError> {
+    let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.busy_timeout(BUSY)?;
+    connection.pragma_update(None, "journal_mode", "delete")?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    Ok(connection)
+}
+
+/// Puts a backup in the place of the store `to`, which nobody may have open.
 ///
 /// The lock is held all the time, and at every moment one of the two stands under the store's name.
-pub(crate) fn restore(from: &Path, to: &Path) -> Result<Option<PathBuf>, StoreError> {
+pub(crate) fn restore(
+    from: &Path,
+    to: &Path,
+    restoring: &mut dyn Restoring,
+) -> Result<Restored, StoreError> {
     let real = real_file(from).map_err(|error| {
         StoreError::Unusable(format!("cannot open {}: {error}", from.display()))
     })?;
@@ -71,8 +90,8 @@ pub(crate) fn restore(from: &Path, to: &Path) -> Result<Option<PathBuf>, StoreEr
             from.display()
         )));
     }
-    if let Some(first) = check(from)?.first() {
-        return Err(StoreError::Unusable(format!("{} is damaged: {first}", from.display())));
+    if let Some(first) = check(from, STRUCTURE_TIME_MAX)?.problems.first() {
+        return Err(damaged(from, first));
     }
     let lock = Lock::of_place(to)?;
     let to = lock.path();
@@ -86,9 +105,17 @@ pub(crate) fn restore(from: &Path, to: &Path) -> Result<Option<PathBuf>, StoreEr
         // Left by a restore that was killed, unless it is somebody's store.
         hold_still(&fresh)?;
     }
-    copy(from, &fresh)
-        .inspect_err(|_| _ = std::fs::remove_file(&fresh))
-        .map_err(cannot("make room beside"))?;
+    // What a restore that was killed has left must not be taken for this one's.
+    let remove_fresh = || {
+        let all = ["", "-journal", "-wal", "-shm"];
+        all.iter().try_for_each(|ending| remove(&with_ending(&fresh, ending)))
+    };
+    remove_fresh().map_err(cannot("make room beside"))?;
+    let prepared = copy(from, &fresh)
+        .map_err(cannot("make room beside"))
+        .and_then(|()| prepare(from, &fresh, to, restoring));
+    let (backup_version, replaced_version, goes_on_after) =
+        prepared.inspect_err(|_| _ = remove_fresh())?;
     let kept = if to.exists() { Some(keep(to).map_err(cannot("keep"))?) } else { None };
     lock.check()?;
     // A log belongs to one file; the new one must not find the old one's.
@@ -97,13 +124,84 @@ pub(crate) fn restore(from: &Path, to: &Path) -> Result<Option<PathBuf>, StoreEr
     }
     std::fs::rename(&fresh, to).map_err(cannot("replace"))?;
     sync_folder(to);
-    Ok(kept)
+    Ok(Restored { kept, backup_version, replaced_version, goes_on_after })
+}
+
+/// Makes of a copy of a backup what may become the store at `to`: up to date, whole, above all that
+/// the one before may have given out, and as `restoring` wants it. Gives the newest change version
+/// of the backup, of the store before and of the new one.
+fn prepare(
+    from: &Path,
+    fresh: &Path,
+    to: &Path,
+    restoring: &mut dyn Restoring,
+) -> Result<(i64, Option<i64>, i64), StoreError> {
+    let connection = alone(fresh)?;
+    bring_up_to_date(&connection, fresh)?;
+    let url = StoreUrl::Sqlite(fresh.to_owned());
+    if let Some(first) = restoring.look(&url)?.first() {
+        return Err(damaged(from, first));
+    }
+    if let Err(error) = take_in_log(to)
+        && to.exists()
+    {
+        tracing::warn!(%error, "the store before cannot be opened; it is kept as it is");
+    }
+    let options = SnapshotOptions::default();
+    let replaced = Snapshot::open(&StoreUrl::Sqlite(to.to_owned()), &options);
+    let before = replaced.as_ref().ok().and_then(|_| {
+        let (connection, _) = open_existing(to, 512).ok()?;
+        place::counted(&connection).ok()
+    });
+    let own = place::counted(&connection)?;
+    let settled = {
+        let restored = Snapshot::open(&url, &options)?;
+        restoring.settle(&restored, replaced.as_ref())?
+    };
+    drop(replaced);
+    let raised = place::raise(&connection, fresh, before.unwrap_or_default())?;
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    for sql in settled {
+        connection.execute(sql.text, rusqlite::params_from_iter(&sql.arguments))?;
+    }
+    connection.execute_batch("COMMIT")?;
+    connection.close().map_err(|(_, error)| error)?;
+    File::open(fresh).and_then(|file| file.sync_all()).map_err(|error| {
+        StoreError::Unusable(format!("cannot finish {}: {error}", fresh.display()))
+    })?;
+    Ok((own.change_version, before.map(|before| before.change_version), raised.version))
+}
+
+/// Has the store in a file, which nobody may have open, go on above all that may have been given
+/// out; gives its newest change version before and after.
+pub(crate) fn raise(file: &Path) -> Result<(i64, i64), StoreError> {
+    if !file.exists() {
+        return Err(StoreError::Unusable(format!("there is no store at {}", file.display())));
+    }
+    let lock = Lock::of_place(file)?;
+    let file = lock.path();
+    let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.busy_timeout(BUSY)?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    bring_up_to_date(&connection, file)?;
+    let before = place::counted(&connection)?.change_version;
+    lock.check()?;
+    let raised = place::raise(&connection, file, Counted::default())?;
+    Ok((before, raised.version))
+}
+
+/// Longest look at the structure of a backup before it is copied.
+const STRUCTURE_TIME_MAX: Duration = Duration::from_hours(1);
+
+fn damaged(from: &Path, first: &str) -> StoreError {
+    StoreError::Unusable(format!("{} is damaged: {first}", from.display()))
 }
 
 /// Gives the store a second name under which it stays, with what its log still holds.
 fn keep(file: &Path) -> io::Result<PathBuf> {
-    if let Err(error) = take_in_log(file) {
-        tracing::warn!(%error, "the store before cannot be opened; it is kept as it is");
+    // If the file itself is put back by hand, it is a copy for those who see it then.
+    if let Err(error) = mark_kept(file) {
+        tracing::debug!(%error, "the store before cannot be marked");
     }
     let kept = free_name(file);
     link(file, &kept)?;
@@ -135,6 +233,16 @@ fn take_in_log(file: &Path) -> rusqlite::Result<()> {
     let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.busy_timeout(BUSY)?;
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+}
+
+/// Marks a store as a copy: the one that takes its place goes on from it.
+fn mark_kept(file: &Path) -> Result<(), StoreError> {
+    take_in_log(file)?;
+    let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.busy_timeout(BUSY)?;
+    place::mark(&connection)?;
+    drop(connection);
+    Ok(take_in_log(file)?)
 }
 
 /// A second name for a file, or a copy where the file system has no such names.

@@ -3,14 +3,15 @@
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::StoreError;
-use crate::health::CHECKS;
+use crate::health::{CHECKS, TOO_OLD_TO_CHECK};
 use crate::migration::{HAS_DOCUMENTS, MIGRATIONS, is_too_old, newest, too_old};
 use crate::sqlite::lock::{Lock, real_file};
+use crate::store::Health;
 
 /// Marks a file as Homeroom's in its header (`PRAGMA application_id`): "HMRM".
 const APPLICATION_ID: i64 = 0x484d_524d;
@@ -128,6 +129,17 @@ fn version(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
     Ok(found)
 }
 
+/// Brings the tables of a file up to date.
+pub(super) fn bring_up_to_date(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let version = version(connection, path)?;
+    if is_too_old(version)
+        && connection.query_row(HAS_DOCUMENTS, [], |row| row.get::<_, i64>(0))? > 0
+    {
+        return Err(too_old(path.display()));
+    }
+    migrate(connection, version)
+}
+
 fn migrate(connection: &Connection, from: i64) -> Result<(), StoreError> {
     for migration in MIGRATIONS.iter().filter(|migration| migration.version > from) {
         tracing::info!(version = migration.version, name = migration.name, "migrates the store");
@@ -174,30 +186,67 @@ fn existing_file(path: &Path) -> std::io::Result<PathBuf> {
     real_file(path)
 }
 
-/// Looks for damage: the file's own structure, then edges, counts and aliases against documents.
-pub(crate) fn check(path: &Path) -> Result<Vec<String>, StoreError> {
-    let (connection, _) = open_existing(path, 65_536)?;
-    let mut problems = vec![];
-    let integrity: String =
-        connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
-    if integrity != "ok" {
-        problems.push(integrity);
-        return Ok(problems);
+/// Looks for damage: the file's own structure, then the tables against each other, as far as there
+/// is time.
+pub(crate) fn check(path: &Path, time_max: Duration) -> Result<Health, StoreError> {
+    let end = Instant::now() + time_max;
+    let (mut connection, version) = open_existing(path, 65_536)?;
+    connection.progress_handler(STEPS, Some(move || Instant::now() >= end))?;
+    let mut health = Health::default();
+    // What an interrupted statement would have found is not known.
+    let done = |found: rusqlite::Result<String>| match found {
+        Ok(hit) => Ok(Some(hit)),
+        Err(rusqlite::Error::QueryReturnedNoRows) => Ok(None),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
+            Err(None)
+        }
+        Err(error) => Err(Some(error)),
+    };
+    match done(connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))) {
+        Ok(Some(integrity)) if integrity != "ok" => {
+            health.problems.push(integrity);
+            return Ok(health);
+        }
+        Ok(_) => {}
+        Err(None) => {
+            health.left_out.push("the file's own structure".into());
+            return Ok(health);
+        }
+        Err(Some(error)) => return Err(error.into()),
+    }
+    if version < newest() {
+        health.left_out.push(TOO_OLD_TO_CHECK.into());
+        return Ok(health);
     }
     for (what, sql) in CHECKS.iter().chain(OWN_CHECKS) {
-        let hit: Option<String> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
-        if let Some(hit) = hit {
-            problems.push(format!("{what} (for example {hit})"));
+        match done(connection.query_row(sql, [], |row| row.get(0))) {
+            Ok(None) => {}
+            Ok(Some(hit)) => health.problems.push(format!("{what} (for example {hit})")),
+            Err(None) => health.left_out.push(format!("whether {what}")),
+            Err(Some(error)) => return Err(error.into()),
         }
     }
-    Ok(problems)
+    Ok(health)
 }
 
+/// Virtual-machine steps between two looks at the clock.
+const STEPS: i32 = 100_000;
+
 /// What only this database can look at.
-const OWN_CHECKS: &[(&str, &str)] = &[(
-    "a document is no JSON",
-    "SELECT 'document ' || id FROM doc WHERE NOT json_valid(body) LIMIT 1",
-)];
+const OWN_CHECKS: &[(&str, &str)] = &[
+    (
+        "a document is no JSON",
+        "SELECT 'document ' || id FROM doc WHERE NOT json_valid(body) LIMIT 1",
+    ),
+    (
+        "a number that a document had will be given again",
+        "SELECT 'document ' || n FROM (SELECT max(coalesce((SELECT max(number) FROM tomb), 0), \
+         coalesce((SELECT max(via) FROM past_tie), 0), \
+         coalesce((SELECT max(last) FROM passed_over), 0)) AS n) x \
+         WHERE n > coalesce((SELECT id FROM high_water WHERE name = 'doc'), 0) \
+         AND n > coalesce((SELECT max(id) FROM doc), 0)",
+    ),
+];
 
 #[cfg(test)]
 mod tests {

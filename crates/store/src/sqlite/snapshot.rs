@@ -7,20 +7,30 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, params};
 
+use crate::dialect::Dialect;
 use crate::error::StoreError;
-use crate::id::{KindId, Uuid};
+use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 use crate::migration::newest;
 use crate::row::Row;
-use crate::snapshot::{Deleted, Span};
+use crate::snapshot::{Deleted, Edge, Identity, Span};
+use crate::sql::{Sql, Value};
 use crate::sqlite::open::open_existing;
 use crate::sqlite::probe::document;
+use crate::sqlite::value::{list_of_keys, rows};
 use crate::tie::Tie;
 
 /// Virtual-machine steps between two looks at the clock.
 const STEPS: i32 = 100_000;
 
-/// The newest change version of all documents and deletions.
+/// The newest change version of all documents and deletions, or the last one that was passed over.
 pub(crate) fn newest_change_version(connection: &Connection) -> Result<i64, StoreError> {
+    let passed_over = "SELECT coalesce(max(last), 0) FROM passed_over";
+    let passed_over: i64 = connection.query_row(passed_over, [], |row| row.get(0))?;
+    Ok(newest_written(connection)?.max(passed_over))
+}
+
+/// The newest change version of all documents and deletions.
+pub(crate) fn newest_written(connection: &Connection) -> Result<i64, StoreError> {
     // One look in an index for each kind; a maximum over all would read them all.
     Ok(connection.query_row(
         "SELECT max(coalesce((SELECT max(cv) FROM tomb), 0),
@@ -172,7 +182,7 @@ impl SqliteSnapshot {
     pub(crate) fn deletes(&self, after: i64, rows_max: u32) -> Result<Vec<Deleted>, StoreError> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(
-                "SELECT cv, kind, uuid, key_values, modified FROM tomb
+                "SELECT cv, kind, uuid, key_values, modified, key FROM tomb
              WHERE cv > ?1 ORDER BY cv LIMIT ?2",
             )?;
             let rows = statement.query_map(params![after, rows_max], |row| {
@@ -182,6 +192,7 @@ impl SqliteSnapshot {
                     uuid: Uuid(row.get(2)?),
                     key_values: row.get(3)?,
                     modified: row.get(4)?,
+                    key: NaturalKey(row.get(5)?),
                 })
             })?;
             Ok(rows.collect::<Result<_, _>>()?)
@@ -207,6 +218,82 @@ impl SqliteSnapshot {
             })?;
             Ok(rows.collect::<Result<_, _>>()?)
         })
+    }
+
+    pub(crate) fn identities(&self, ids: &[DocumentId]) -> Result<Vec<Identity>, StoreError> {
+        let Value::Text(ids) = Dialect::Sqlite.list(ids.iter().map(|id| id.0)) else {
+            return Ok(vec![]);
+        };
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT d.id, d.uuid, d.kind, d.key, a.key FROM json_each(?1) x
+             CROSS JOIN doc d ON d.id = x.value LEFT JOIN alias a ON a.id = d.id",
+            )?;
+            let rows = statement.query_map([ids], |row| {
+                Ok(Identity {
+                    id: DocumentId(row.get(0)?),
+                    uuid: Uuid(row.get(1)?),
+                    kind: KindId(row.get(2)?),
+                    key: NaturalKey(row.get(3)?),
+                    alias: row.get::<_, Option<[u8; 16]>>(4)?.map(NaturalKey),
+                })
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    pub(crate) fn carriers(
+        &self,
+        keys: &[NaturalKey],
+    ) -> Result<Vec<(NaturalKey, i64)>, StoreError> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT d.key, d.id FROM json_each(?1) x CROSS JOIN doc d ON d.key = unhex(x.value)
+             UNION ALL
+             SELECT a.key, a.id FROM json_each(?1) x CROSS JOIN alias a ON a.key = unhex(x.value)",
+            )?;
+            let rows = statement.query_map([list_of_keys(keys)], |row| {
+                Ok((NaturalKey(row.get(0)?), row.get(1)?))
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    pub(crate) fn edges(&self, after: [i64; 3], rows_max: u32) -> Result<Vec<Edge>, StoreError> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT target, kind, source FROM ref WHERE (target, kind, source) > (?1, ?2, ?3)
+             ORDER BY target, kind, source LIMIT ?4",
+            )?;
+            let [target, kind, source] = after;
+            let rows = statement.query_map(params![target, kind, source, rows_max], |row| {
+                Ok(Edge {
+                    target: DocumentId(row.get(0)?),
+                    kind: KindId(row.get(1)?),
+                    source: DocumentId(row.get(2)?),
+                })
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    pub(crate) fn aliases(
+        &self,
+        after: i64,
+        rows_max: u32,
+    ) -> Result<Vec<(i64, NaturalKey)>, StoreError> {
+        self.read(|connection| {
+            let mut statement = connection
+                .prepare_cached("SELECT id, key FROM alias WHERE id > ?1 ORDER BY id LIMIT ?2")?;
+            let rows = statement.query_map(params![after, rows_max], |row| {
+                Ok((row.get(0)?, NaturalKey(row.get(1)?)))
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    pub(crate) fn rows(&self, sql: &Sql) -> Result<Vec<Vec<Value>>, StoreError> {
+        self.read(|connection| rows(connection, sql))
     }
 }
 

@@ -4,6 +4,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql};
 
 use crate::error::StoreError;
+use crate::id::{NaturalKey, Uuid};
 use crate::sql::{Sql, Value};
 
 /// Runs a statement and reads all its rows.
@@ -41,4 +42,10 @@ impl ToSql for Value {
             Self::Blob(bytes) => ValueRef::Blob(bytes),
         }))
     }
+}
+
+/// Identities as a JSON array of hex texts.
+pub(super) fn list_of_keys(keys: &[NaturalKey]) -> String {
+    let keys: Vec<String> = keys.iter().map(|key| format!("\"{}\"", Uuid(key.0))).collect();
+    format!("[{}]", keys.join(","))
 }

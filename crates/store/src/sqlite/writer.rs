@@ -17,6 +17,7 @@ use rusqlite::{Connection, params};
 
 use crate::error::StoreError;
 use crate::queue::{Arrivals, GROUP_MAX, Queue};
+use crate::row::Count;
 use crate::sqlite::Shared;
 use crate::sqlite::checkpoint::{self, Checkpointer};
 use crate::sqlite::reach::{ChangedTies, Climbs};
@@ -57,8 +58,8 @@ pub(crate) struct Writer {
     shared: Arc<Shared>,
     last_id: i64,
     last_change_version: i64,
-    /// Changes of the kept counts, by kind and block, not yet written.
-    tally: HashMap<(u16, i64), i64>,
+    /// Changes of the kept counts, not yet written.
+    tally: HashMap<Count, i64>,
     known: known::Known,
     /// Where ties lead, as far as it was asked for and nothing has changed it.
     climbs: Climbs,
@@ -73,7 +74,7 @@ pub(crate) struct Writer {
 }
 
 /// The greatest number that a document has or had.
-const LAST_ID: &str = "SELECT max(coalesce((SELECT max(id) FROM doc), 0),
+pub(super) const LAST_ID: &str = "SELECT max(coalesce((SELECT max(id) FROM doc), 0),
     coalesce((SELECT id FROM high_water WHERE name = 'doc'), 0))";
 
 impl Writer {
@@ -163,10 +164,18 @@ impl Writer {
             "INSERT INTO tally (kind, block, n) VALUES (?1, ?2, ?3)
              ON CONFLICT (kind, block) DO UPDATE SET n = n + excluded.n",
         )?;
-        for ((kind, block), n) in self.tally.drain().filter(|(_, n)| *n != 0) {
-            upsert.execute(params![kind, block, n])?;
+        let mut gone = self.connection.prepare_cached(
+            "INSERT INTO gone (part, kind, n) VALUES (?1, ?2, ?3)
+             ON CONFLICT (part, kind) DO UPDATE SET n = n + excluded.n",
+        )?;
+        for (count, n) in self.tally.drain().filter(|(_, n)| *n != 0) {
+            match count {
+                Count::Documents(kind, block) => upsert.execute(params![kind, block, n])?,
+                Count::Tombstones(kind) => gone.execute(params![0, kind, n])?,
+                Count::PastTies(label) => gone.execute(params![1, label, n])?,
+            };
         }
-        drop(upsert);
+        drop((upsert, gone));
         self.connection.execute_batch("COMMIT").map_err(trouble::of_commit)
     }
 }

@@ -60,8 +60,23 @@ pub struct StoreLoad {
 }
 
 /// How a store is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Health {
     /// Damage that was found, in words; empty when there is none.
     pub problems: Vec<String>,
+    /// What was not looked at, in words, for want of time or because the tables are too old.
+    pub left_out: Vec<String>,
+}
+
+/// What a restored store is, beside the store before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// The file under which the store before is kept, if there was one.
+    pub kept: Option<PathBuf>,
+    /// The newest change version of the backup.
+    pub backup_version: i64,
+    /// The newest change version of the store before, where that could be read.
+    pub replaced_version: Option<i64>,
+    /// Change versions and numbers that are given out from now on are greater than this.
+    pub goes_on_after: i64,
 }

@@ -137,6 +137,67 @@ fn a_restored_store_is_the_backup_and_the_one_before_is_kept() {
 }
 
 #[test]
+fn whatever_takes_the_place_of_a_store_counts_on_above_it() {
+    type Replace = fn(&Path, &Path);
+    let ways: [Replace; 3] = [
+        |backup, file| _ = restore(backup, file).unwrap(),
+        // As `mv` of a copy does.
+        |backup, file| _ = std::fs::rename(backup, file).unwrap(),
+        // As `cp` over the file does: the mark in the backup tells.
+        |backup, file| _ = std::fs::copy(backup, file).unwrap(),
+    ];
+    for replace in ways {
+        let (place, backup, file) = with_backup();
+        let (store, a) = place.open();
+        let lost = create(&store, document(a, "lost", vec![]));
+        let number = store.document_by_key_blocking(key("lost")).unwrap().unwrap().id;
+        drop(store);
+
+        replace(&backup, &file);
+
+        let (store, a) = place.open();
+        let newest = store.newest_change_version_blocking().unwrap();
+        let next = create(&store, document(a, "next", vec![]));
+        assert!(newest > lost && next == newest + 1, "{lost} {newest} {next}");
+        let next = store.document_by_key_blocking(key("next")).unwrap().unwrap().id;
+        assert!(next > number, "{number:?} {next:?}");
+        // Only the first opening finds a copy.
+        store.close();
+        let (store, _) = place.open();
+        assert_eq!(store.newest_change_version_blocking().unwrap(), newest + 1);
+        assert_eq!(Store::check(store.url()).unwrap().problems, [""; 0]);
+    }
+}
+
+#[test]
+fn a_store_that_nobody_copied_counts_on_without_a_gap() {
+    let place = Place::new();
+    for version in 1..=3 {
+        let (store, a) = place.open();
+        assert_eq!(create(&store, document(a, &version.to_string(), vec![])), version);
+    }
+}
+
+#[test]
+fn a_store_is_raised_when_somebody_says_so_unless_it_is_open() {
+    let (place, _, file) = with_backup();
+    let url = StoreUrl::Sqlite(file);
+    let (store, a) = place.open();
+    let last = create(&store, document(a, "last", vec![]));
+    assert!(matches!(Store::raise(&url), Err(StoreError::InUse(_))));
+    drop(store);
+
+    let raised = Store::raise(&url).unwrap();
+
+    assert_eq!(raised.backup_version, last);
+    let (store, a) = place.open();
+    assert_eq!(create(&store, document(a, "next", vec![])), raised.goes_on_after + 1);
+    let nowhere = StoreUrl::Sqlite(place.0.join("nowhere.db"));
+    assert!(matches!(Store::raise(&nowhere), Err(StoreError::Unusable(_))));
+    assert!(!place.0.join("nowhere.db").exists());
+}
+
+#[test]
 fn a_store_that_is_open_is_not_replaced() {
     let (place, backup, file) = with_backup();
     let (store, _) = place.open();

@@ -271,7 +271,9 @@ fn documents_from_before_the_first_release_are_refused_and_an_empty_store_is_tak
         }
         drop(store);
         let connection = rusqlite::Connection::open(place.file()).unwrap();
-        let as_before = "DROP TABLE tie; DROP TABLE past_tie; ALTER TABLE tomb DROP COLUMN marks; \
+        let as_before = "DROP TABLE place; DROP TABLE passed_over; DROP TABLE gone; \
+             ALTER TABLE tomb DROP COLUMN number; \
+             DROP TABLE tie; DROP TABLE past_tie; ALTER TABLE tomb DROP COLUMN marks; \
              ALTER TABLE api_client DROP COLUMN ownership_tokens; \
              ALTER TABLE api_client DROP COLUMN creator_token; PRAGMA user_version = 4;";
         connection.execute_batch(as_before).unwrap();
@@ -287,6 +289,27 @@ fn documents_from_before_the_first_release_are_refused_and_an_empty_store_is_tak
             Err(other) => panic!("{other}"),
         }
     }
+}
+
+#[test]
+fn a_store_of_the_first_release_is_taken_along_with_its_counts() {
+    let place = Place::new();
+    let (store, a) = place.open();
+    for name in ["x", "y"] {
+        create(&store, document(a, name, vec![]));
+    }
+    delete(&store, "y");
+    drop(store);
+    let as_before = "DROP TABLE place; DROP TABLE passed_over; DROP TABLE gone; \
+         ALTER TABLE tomb DROP COLUMN number; PRAGMA user_version = 6;";
+    rusqlite::Connection::open(place.file()).unwrap().execute_batch(as_before).unwrap();
+
+    let (store, a) = place.open();
+
+    assert_eq!(Store::check(store.url()).unwrap().problems, [""; 0]);
+    assert_eq!(create(&store, document(a, "z", vec![])), 4, "it is no copy");
+    delete(&store, "x");
+    assert_eq!(Store::check(store.url()).unwrap().problems, [""; 0]);
 }
 
 #[tokio::test]

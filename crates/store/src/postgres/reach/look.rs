@@ -20,12 +20,14 @@ pub(in crate::postgres) async fn look(
     from: &[(Start, Way)],
 ) -> Result<Vec<Reached>, StoreError> {
     for _ in 0..TRIES {
+        let before = memory.newest();
         let mut reaching = Reaching::default();
         for (start, way) in from {
             reaching.add(*start, way);
         }
         let steps = reaching.steps();
         let Some(state) = ask(reads, &mut reaching, steps).await? else { continue };
+        memory.saw(before, state.any());
         let climbs = reaching.climbs(memory, Some(&state));
         if !climbs.is_empty() {
             match ask(reads, &mut reaching, climbs).await? {

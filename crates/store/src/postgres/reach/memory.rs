@@ -5,6 +5,7 @@
 //! none of its labels has a later version. So nothing remembered outlives a commit, on whichever node.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use tokio_postgres::Row as SqlRow;
@@ -44,6 +45,12 @@ impl Versions {
 /// What was found, each with the version of all ties at that moment.
 #[derive(Debug, Default)]
 pub(in crate::postgres) struct Memory {
+    /// The greatest version of any change of ties that was ever read.
+    newest: AtomicI64,
+    /// The greatest change version that this node has gone on from.
+    counted: AtomicI64,
+    /// Whether the database was found to have counted less than that.
+    is_behind: AtomicBool,
     climbs: RwLock<HashMap<(KindId, i64), (i64, Climb)>>,
     ways: RwLock<Ways>,
 }
@@ -56,6 +63,51 @@ struct Ways {
 }
 
 impl Memory {
+    /// The greatest version of any change of ties that was read so far; to be asked before a read
+    /// begins, and given to [`Memory::saw`] with what it has found.
+    pub(in crate::postgres) fn newest(&self) -> i64 {
+        self.newest.load(Ordering::Acquire)
+    }
+
+    /// Takes note of the version of any change of ties that a read has found which began after
+    /// `before` was known. An earlier one means that the database has gone back: what is remembered
+    /// is of a state that it never had, and goes.
+    pub(in crate::postgres) fn saw(&self, before: i64, any: i64) {
+        if any >= before {
+            self.newest.fetch_max(any, Ordering::AcqRel);
+            return;
+        }
+        self.climbs.write().unwrap_or_else(PoisonError::into_inner).clear();
+        *self.ways.write().unwrap_or_else(PoisonError::into_inner) = Ways::default();
+        self.newest.store(any, Ordering::Release);
+        tracing::warn!(
+            before,
+            any,
+            "the database has gone back; what ties lead to is looked up anew"
+        );
+    }
+
+    /// Takes note of the change version that a transaction goes on from, unless this node has seen
+    /// a greater one: then the database has gone back, and what was given out is given out again.
+    pub(in crate::postgres) fn count(&self, change_version: i64) -> Result<(), Fault> {
+        if change_version < self.counted.load(Ordering::Acquire) {
+            self.is_behind.store(true, Ordering::Release);
+            return Err(Fault::Again("the database has gone back".into()));
+        }
+        self.counted.fetch_max(change_version, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// How far this node has seen the store count, where the database has gone back since.
+    pub(in crate::postgres) fn behind(&self) -> Option<i64> {
+        self.is_behind.load(Ordering::Acquire).then(|| self.counted.load(Ordering::Acquire))
+    }
+
+    /// Says that the database has been made to go on above what was seen.
+    pub(in crate::postgres) fn caught_up(&self) {
+        self.is_behind.store(false, Ordering::Release);
+    }
+
     /// Where a label leads from an item in a state.
     pub(super) fn climb(&self, state: &Versions, label: KindId, item: i64) -> Option<Climb> {
         let climbs = self.climbs.read().unwrap_or_else(PoisonError::into_inner);
@@ -115,5 +167,50 @@ impl Memory {
             };
             ways.count += usize::from(is_new);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(any: i64) -> Versions {
+        Versions(HashMap::from([(ANY, any), (UNKNOWN, 0), (7, 2)]))
+    }
+
+    #[test]
+    fn what_is_remembered_goes_when_the_database_has_gone_back() {
+        let memory = Memory::default();
+        let label = KindId(7);
+        let remembered = |any| memory.climb(&state(any), label, 1).is_some();
+        memory.saw(memory.newest(), 5);
+        memory.keep(&state(5), std::iter::once(((label, 1), Climb::from([2]))));
+        assert!(remembered(5) && remembered(6));
+
+        // A read that began before another has seen more is late, and nothing has gone back.
+        let before = memory.newest();
+        memory.saw(memory.newest(), 9);
+        memory.saw(before, 8);
+        assert!(remembered(9));
+
+        memory.saw(memory.newest(), 3);
+
+        // The lost versions come again, with other ties.
+        assert!(!remembered(5) && !remembered(9));
+    }
+
+    #[test]
+    fn a_counter_that_has_gone_back_is_behind_until_it_is_raised() {
+        let memory = Memory::default();
+        memory.count(5).unwrap();
+        memory.count(5).unwrap();
+        assert_eq!(memory.behind(), None);
+
+        assert!(matches!(memory.count(4), Err(Fault::Again(_))));
+
+        assert_eq!(memory.behind(), Some(5));
+        memory.caught_up();
+        memory.count(100).unwrap();
+        assert_eq!(memory.behind(), None);
     }
 }

@@ -10,7 +10,7 @@ use crate::postgres::reach::{ANY, BUMP, UNKNOWN};
 use crate::postgres::strict::ROWS_MAX;
 use crate::postgres::value::{Column, Written};
 use crate::postgres::writer::touch::{self, Changed};
-use crate::row::{BLOCK_BITS, References, Row};
+use crate::row::{Count, References, Row};
 use crate::sql::Value;
 use crate::tie::Tie;
 
@@ -38,8 +38,8 @@ impl Statement {
 pub(super) struct Batch {
     pub(super) last_id: i64,
     pub(super) last_change_version: i64,
-    /// Changes of the kept counts, by kind and block.
-    tally: HashMap<(u16, i64), i64>,
+    /// Changes of the kept counts.
+    tally: HashMap<Count, i64>,
     /// The version of the ties when it began, and the labels whose ties it has changed.
     ties: i64,
     changed_ties: BTreeSet<i32>,
@@ -126,7 +126,7 @@ impl Batch {
         let edges = References::targets(&packed).into_iter();
         self.open.edges.extend(edges.map(|to| Edge::new(to, new.kind.0, id)));
         self.open.ties.extend(new.ties.iter().map(|tie| (*tie, id)));
-        *self.tally.entry((new.kind.0, id >> BLOCK_BITS)).or_default() += 1;
+        *self.tally.entry(Count::of_document(new.kind, id)).or_default() += 1;
         self.open.bytes += new.body.len();
         self.open.created.push((id, self.last_change_version, new));
     }
@@ -161,8 +161,10 @@ impl Batch {
         for tie in ties {
             self.open.ties_gone.push((tie, row.id.0));
             self.open.ties_past.push((tie, row.id.0));
+            *self.tally.entry(Count::PastTies(tie.label.0)).or_default() += 1;
         }
-        *self.tally.entry((row.kind.0, row.id.0 >> BLOCK_BITS)).or_default() -= 1;
+        *self.tally.entry(Count::of_document(row.kind, row.id.0)).or_default() -= 1;
+        *self.tally.entry(Count::Tombstones(row.kind.0)).or_default() += 1;
         self.open.bytes += tombstone.key_values.len();
         self.open.deleted.push((self.last_change_version, row, tombstone));
     }
@@ -186,15 +188,23 @@ impl Batch {
         let mut statements = self.take_statements();
         let mut tally: Vec<_> = self.tally.drain().filter(|(_, n)| *n != 0).collect();
         tally.sort_unstable();
-        for some in tally.chunks(ROWS_MAX) {
-            statements.push(arrays(
-                TALLY,
-                vec![
-                    Column::Kinds(some.iter().map(|((kind, _), _)| (*kind).into()).collect()),
-                    Column::Numbers(some.iter().map(|((_, block), _)| *block).collect()),
-                    Column::Numbers(some.iter().map(|(_, n)| *n).collect()),
-                ],
-            ));
+        for (text, is_of_documents) in [(TALLY, true), (GONE, false)] {
+            let rows = tally.iter().filter_map(|(count, n)| match (count, count.gone()) {
+                (Count::Documents(kind, block), _) if is_of_documents => Some((*kind, *block, *n)),
+                (_, Some((part, kind))) if !is_of_documents => Some((kind, part, *n)),
+                _ => None,
+            });
+            let rows: Vec<(u16, i64, i64)> = rows.collect();
+            for some in rows.chunks(ROWS_MAX) {
+                statements.push(arrays(
+                    text,
+                    vec![
+                        Column::Kinds(some.iter().map(|(kind, ..)| (*kind).into()).collect()),
+                        Column::Numbers(some.iter().map(|(_, place, _)| *place).collect()),
+                        Column::Numbers(some.iter().map(|(.., n)| *n).collect()),
+                    ],
+                ));
+            }
         }
         let mut labels: Vec<i32> = std::mem::take(&mut self.changed_ties).into_iter().collect();
         if !labels.is_empty() {
@@ -323,6 +333,7 @@ fn tombs(all: Vec<(i64, Row, Tombstone)>) -> Statement {
         Column::Bytes(
             all.iter().map(|(_, row, _)| References::marks_only(&row.references)).collect(),
         ),
+        Column::Numbers(all.iter().map(|(_, row, _)| row.id.0).collect()),
     ];
     with_texts(TOMB, columns, all.into_iter().map(|(.., tombstone)| tombstone.key_values))
 }
@@ -347,9 +358,10 @@ const REPLACE: &str = "UPDATE doc SET cv = n.cv, modified = n.modified, refs = n
      WHERE doc.id = n.id";
 const DELETE: &str = "DELETE FROM doc WHERE id = ANY(CAST(?1 AS bigint[]))";
 const DELETE_ALIAS: &str = "DELETE FROM alias WHERE id = ANY(CAST(?1 AS bigint[]))";
-const TOMB: &str = "INSERT INTO tomb (cv, kind, uuid, key, modified, marks, key_values) \
+const TOMB: &str = "INSERT INTO tomb (cv, kind, uuid, key, modified, marks, number, key_values) \
      SELECT * FROM unnest(CAST(?1 AS bigint[]), CAST(?2 AS integer[]), CAST(?3 AS uuid[]), \
-     CAST(?4 AS uuid[]), CAST(?5 AS bigint[]), CAST(?6 AS bytea[]), CAST(?7 AS text[]))";
+     CAST(?4 AS uuid[]), CAST(?5 AS bigint[]), CAST(?6 AS bytea[]), CAST(?7 AS bigint[]), \
+     CAST(?8 AS text[]))";
 const ALIAS: &str = "INSERT INTO alias (id, key) \
      SELECT * FROM unnest(CAST(?1 AS bigint[]), CAST(?2 AS uuid[]))";
 const EDGES: &str = "INSERT INTO ref (target, kind, source) \
@@ -371,4 +383,8 @@ const REMOVE_TIES: &str = "DELETE FROM tie USING \
 const TALLY: &str = "INSERT INTO tally (kind, block, n) \
      SELECT * FROM unnest(CAST(?1 AS integer[]), CAST(?2 AS bigint[]), CAST(?3 AS bigint[])) \
      ON CONFLICT (kind, block) DO UPDATE SET n = tally.n + excluded.n";
+const GONE: &str = "INSERT INTO gone (kind, part, n) \
+     SELECT k, p, c FROM unnest(CAST(?1 AS integer[]), CAST(?2 AS bigint[]), CAST(?3 AS bigint[])) \
+     AS g (k, p, c) \
+     ON CONFLICT (part, kind) DO UPDATE SET n = gone.n + excluded.n";
 const COUNT: &str = "UPDATE counter SET id = ?1, cv = ?2 WHERE name = 'writer'";

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use crate::copies::now_us;
 use crate::error::StoreError;
 use crate::postgres::connection::in_order;
 use crate::postgres::error::Fault;
-use crate::postgres::migrate::now_us;
 use crate::postgres::writer::batch::Statement;
 use crate::postgres::writer::group::{prepare_all, run};
 use crate::postgres::writer::{Failing, Lane, PAUSE_MAX};

@@ -58,6 +58,7 @@ pub(super) async fn prepare(
     let mut members: Vec<Member> = places.iter().map(|place| begin(jobs, *place)).collect();
     let (found, counters) = ask(connection, memory, &members, vec![], Ties::Unread).await?;
     let Counters { id, change_version, ties } = counters.ok_or_else(|| damaged("counter"))?;
+    memory.count(change_version)?;
     let mut batch = Batch::new(id, change_version, ties.any());
     let mut ties = Some(ties);
     let mut has_written = false;

@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, params};
 use crate::error::StoreError;
 use crate::id::{DocumentId, NaturalKey};
 use crate::plan::{NewDocument, Tombstone, Write};
-use crate::row::{BLOCK_BITS, References, Row};
+use crate::row::{Count, References, Row};
 use crate::sqlite::writer::Writer;
 use crate::tie::Tie;
 
@@ -20,7 +20,7 @@ impl Writer {
     pub(super) fn write(
         &mut self,
         write: Write,
-        tally: &mut Vec<((u16, i64), i64)>,
+        tally: &mut Vec<(Count, i64)>,
     ) -> Result<(), StoreError> {
         match write {
             Write::Create(new) => self.create(new, tally),
@@ -44,7 +44,7 @@ impl Writer {
     fn create(
         &mut self,
         mut new: NewDocument,
-        tally: &mut Vec<((u16, i64), i64)>,
+        tally: &mut Vec<(Count, i64)>,
     ) -> Result<(), StoreError> {
         self.last_id += 1;
         self.last_change_version += 1;
@@ -77,7 +77,7 @@ impl Writer {
         for tie in &new.ties {
             self.tie(ADD_TIE, tie, id)?;
         }
-        tally.push(((new.kind.0, id >> BLOCK_BITS), 1));
+        tally.push((Count::of_document(new.kind, id), 1));
         Ok(())
     }
 
@@ -117,7 +117,7 @@ impl Writer {
         row: &Row,
         ties: &[Tie],
         tombstone: &Tombstone,
-        tally: &mut Vec<((u16, i64), i64)>,
+        tally: &mut Vec<(Count, i64)>,
     ) -> Result<(), StoreError> {
         self.last_change_version += 1;
         for target in References::targets(&row.references) {
@@ -126,6 +126,7 @@ impl Writer {
         for tie in ties {
             self.tie(REMOVE_TIE, tie, row.id.0)?;
             self.tie(ADD_PAST_TIE, tie, row.id.0)?;
+            tally.push((Count::PastTies(tie.label.0), 1));
         }
         self.connection.prepare_cached("DELETE FROM doc WHERE id = ?1")?.execute([row.id.0])?;
         self.known.forget(row.key);
@@ -141,8 +142,8 @@ impl Writer {
         }
         self.connection
             .prepare_cached(
-                "INSERT INTO tomb (cv, kind, uuid, key, key_values, modified, marks)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                "INSERT INTO tomb (cv, kind, uuid, key, key_values, modified, marks, number)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             )?
             .execute(params![
                 self.last_change_version,
@@ -151,9 +152,11 @@ impl Writer {
                 row.key.0,
                 tombstone.key_values,
                 tombstone.modified,
-                References::marks_only(&row.references)
+                References::marks_only(&row.references),
+                row.id.0
             ])?;
-        tally.push(((row.kind.0, row.id.0 >> BLOCK_BITS), -1));
+        tally.push((Count::of_document(row.kind, row.id.0), -1));
+        tally.push((Count::Tombstones(row.kind.0), 1));
         Ok(())
     }
 
