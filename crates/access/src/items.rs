@@ -57,6 +57,9 @@ impl ItemKind {
 /// The id of the one instance that there is: the store itself.
 pub const ODS_INSTANCE: i64 = 1;
 
+/// The name of what bounds the ids of all kinds from below; the store puts it there.
+const ALL_KINDS: &str = "";
+
 /// Everything of each kind, by id.
 #[derive(Debug, Default)]
 pub(crate) struct Items {
@@ -100,8 +103,11 @@ impl Items {
         self.last.insert(kind.to_owned(), id);
     }
 
+    /// The greatest id of a kind, or the one from which on all kinds go where the store is a copy:
+    /// the other store may have given out any up to that.
     pub(crate) fn last(&self, kind: &str) -> i64 {
-        self.last.get(kind).copied().unwrap_or_default()
+        let last = |kind| self.last.get(kind).copied().unwrap_or_default();
+        last(kind).max(last(ALL_KINDS))
     }
 
     pub(crate) fn get(&self, kind: ItemKind, id: i64) -> Option<&Value> {

@@ -32,6 +32,7 @@ mod ownership;
 mod recognize;
 mod records;
 mod registry;
+mod revive;
 mod rights;
 mod routes;
 mod secret;
@@ -63,6 +64,7 @@ pub use manage::{
 pub use nearest::nearest;
 pub use recognize::ANY_SCOPE;
 pub use registry::{ApplicationClient, KnownSet, Registry};
+pub use revive::{Revival, revive};
 pub use rights::{Permission, Rights};
 pub use routes::routes;
 pub use secret::{RandomError, Secret};

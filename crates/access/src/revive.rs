@@ -1,0 +1,207 @@
+//! What a restored store brings back of who may call: keys, secrets and rights, beside those of the
+//! store that it replaces.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use homeroom_http::Timestamp;
+use homeroom_store::{Snapshot, Sql, StoreError, Value};
+use serde::Serialize;
+
+use crate::client::Status;
+use crate::records::{ClientRecord, SecretRecord};
+use crate::sql;
+
+/// What comes back to life, and what is done about it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Revival {
+    /// Whether the store before is a later state of the same one; else nothing is compared.
+    pub is_later: bool,
+    /// Keys that were revoked or removed since, and that stay so.
+    pub stay_revoked: Vec<String>,
+    /// Keys that were suspended since, and that stay so.
+    pub stay_suspended: Vec<String>,
+    /// Keys whose secrets are those of the store before: rotated, ended or made since.
+    pub secrets_kept: Vec<String>,
+    /// Keys that were revoked, removed or suspended since, and that may call again.
+    pub active_again: Vec<String>,
+    /// Keys with secrets that were ended since, and that are valid again.
+    pub secrets_valid_again: Vec<String>,
+    /// Keys that have other rights than in the store before.
+    pub rights_differ: Vec<String>,
+    /// Claim sets that are others than in the store before, or are not there in one of the two.
+    pub claim_sets_differ: Vec<String>,
+    /// Keys that were made since, and that are gone.
+    pub lost_keys: Vec<String>,
+    /// Every key that may call.
+    pub active_keys: Vec<String>,
+}
+
+/// Clients with their secrets, claim sets, and what tells a store from others.
+struct Registered {
+    clients: BTreeMap<String, ClientRecord>,
+    secrets: BTreeMap<String, Vec<SecretRecord>>,
+    claim_sets: BTreeMap<String, String>,
+    server_keys: BTreeSet<String>,
+    version: i64,
+}
+
+impl Registered {
+    fn read(snapshot: &Snapshot) -> Result<Self, StoreError> {
+        let rows = |text| snapshot.rows(Sql::new(text, vec![]));
+        let damaged = |what: &str| StoreError::Failed(format!("a row of a {what} cannot be read"));
+        let mut clients = BTreeMap::new();
+        for row in rows(sql::CLIENTS)? {
+            let client = ClientRecord::read(&row).ok_or_else(|| damaged("client"))?;
+            clients.insert(client.key.clone(), client);
+        }
+        let mut secrets: BTreeMap<String, Vec<SecretRecord>> = BTreeMap::new();
+        for row in rows(sql::SECRETS)? {
+            let (key, secret) = SecretRecord::read(&row).ok_or_else(|| damaged("secret"))?;
+            secrets.entry(key).or_default().push(secret);
+        }
+        let text = |value: &Value| value.as_text().unwrap_or_default().to_owned();
+        let claim_sets =
+            rows(sql::CLAIM_SETS)?.iter().map(|row| (text(&row[1]), text(&row[2]))).collect();
+        let server_keys =
+            rows(sql::SERVER_KEYS)?.iter().map(|row| text(&row[0]) + &text(&row[1])).collect();
+        let version = rows(sql::VERSION)?.first().and_then(|row| row[0].as_integer()).unwrap_or(0);
+        Ok(Self { clients, secrets, claim_sets, server_keys, version })
+    }
+
+    fn secrets(&self, key: &str) -> BTreeMap<&str, Option<Timestamp>> {
+        let secrets = self.secrets.get(key).into_iter().flatten();
+        secrets.map(|secret| (secret.id.as_str(), secret.valid_until)).collect()
+    }
+}
+
+/// Compares who may call in a store that is about to be restored with the store that it replaces,
+/// where there is one that can be read. Unless keys shall be `as_in_backup`, those that were revoked,
+/// removed or suspended since stay so, and secrets are those of the store before; the statements that
+/// make it so are given, too. Rights are those of the backup.
+///
+/// # Errors
+///
+/// The snapshots' own.
+pub fn revive(
+    restored: &Snapshot,
+    replaced: Option<&Snapshot>,
+    as_in_backup: bool,
+    now: Timestamp,
+) -> Result<(Revival, Vec<Sql>), StoreError> {
+    let new = Registered::read(restored)?;
+    let mut revival = Revival::default();
+    let mut statements = vec![];
+    let old = replaced.map(Registered::read).transpose()?;
+    // Another store's keys say nothing of this one's; nor does an earlier state of this one.
+    let old = old
+        .filter(|old| !old.server_keys.is_disjoint(&new.server_keys) && old.version >= new.version);
+    if let Some(old) = &old {
+        revival.is_later = true;
+        for client in new.clients.values() {
+            compare(client, &new, old, as_in_backup, now, &mut revival, &mut statements);
+        }
+        let lost = old.clients.keys().filter(|key| !new.clients.contains_key(*key));
+        revival.lost_keys = lost.cloned().collect();
+        let names: BTreeSet<&String> = new.claim_sets.keys().chain(old.claim_sets.keys()).collect();
+        let differ =
+            names.into_iter().filter(|name| new.claim_sets.get(*name) != old.claim_sets.get(*name));
+        revival.claim_sets_differ = differ.cloned().collect();
+    }
+    let stay: BTreeSet<&String> =
+        revival.stay_revoked.iter().chain(&revival.stay_suspended).collect();
+    let active = new
+        .clients
+        .values()
+        .filter(|client| client.status == Status::Active && !stay.contains(&client.key));
+    revival.active_keys = active.map(|client| client.key.clone()).collect();
+    Ok((revival, statements))
+}
+
+/// Compares one client of the backup with what became of it.
+fn compare(
+    client: &ClientRecord,
+    new: &Registered,
+    old: &Registered,
+    as_in_backup: bool,
+    now: Timestamp,
+    revival: &mut Revival,
+    statements: &mut Vec<Sql>,
+) {
+    let key = &client.key;
+    let before = old.clients.get(key);
+    let revoked = match before.map(|before| before.status) {
+        None => Some(now),
+        Some(Status::Revoked(moment)) => Some(moment),
+        Some(Status::Active | Status::Suspended) => None,
+    };
+    let was_active = client.status == Status::Active;
+    if let Some(moment) = revoked {
+        if matches!(client.status, Status::Revoked(_)) {
+            return;
+        }
+        if as_in_backup {
+            revival.active_again.extend(was_active.then(|| key.clone()));
+            return;
+        }
+        revival.stay_revoked.push(key.clone());
+        let arguments = vec![key.as_str().into(), moment.0.into()];
+        statements.push(Sql::new(sql::REVOKE_CLIENT, arguments));
+        statements.push(Sql::new(sql::REMOVE_SECRETS_OF, vec![key.as_str().into()]));
+        return;
+    }
+    let Some(before) = before else { return };
+    if was_active && before.status == Status::Suspended {
+        match (&before.link, as_in_backup) {
+            (Some(link), false) => {
+                revival.stay_suspended.push(key.clone());
+                // The row of the backup's own application, if it has one: only that it may not call.
+                let link = client.link.as_ref().unwrap_or(link).clone();
+                let link = crate::records::ClientLink { is_approved: false, ..link };
+                statements.push(Sql::new(sql::PUT_LINK, link.arguments(key)));
+            }
+            _ => revival.active_again.push(key.clone()),
+        }
+    }
+    let (secrets, secrets_before) = (new.secrets(key), old.secrets(key));
+    if secrets != secrets_before {
+        if as_in_backup {
+            let ended = secrets
+                .iter()
+                .any(|(id, until)| secrets_before.get(id).is_none_or(|before| before != until));
+            revival.secrets_valid_again.extend(ended.then(|| key.clone()));
+        } else {
+            revival.secrets_kept.push(key.clone());
+            statements.push(Sql::new(sql::REMOVE_SECRETS_OF, vec![key.as_str().into()]));
+            for secret in old.secrets.get(key).into_iter().flatten() {
+                statements.extend(put_secret(key, secret));
+            }
+        }
+    }
+    if rights(client) != rights(before) {
+        revival.rights_differ.push(key.clone());
+    }
+}
+
+/// Puts a secret as it was stored.
+fn put_secret(key: &str, secret: &SecretRecord) -> Vec<Sql> {
+    let hash = secret.hash.to_hex().to_string();
+    let arguments =
+        vec![secret.id.as_str().into(), key.into(), hash.into(), secret.created.0.into()];
+    let mut statements = vec![Sql::new(sql::ADD_SECRET, arguments)];
+    if let Some(until) = secret.valid_until {
+        let arguments = vec![secret.id.as_str().into(), until.0.into()];
+        statements.push(Sql::new(sql::END_SECRET, arguments));
+    }
+    statements
+}
+
+/// What a client may do, without who it is and whether it may at all.
+fn rights(client: &ClientRecord) -> ClientRecord {
+    ClientRecord {
+        application: String::new(),
+        status: Status::Active,
+        link: None,
+        ..client.clone()
+    }
+}
