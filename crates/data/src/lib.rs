@@ -3,6 +3,7 @@
 //! A request becomes a [`validate::Document`], the document a plan, the plan's outcome an answer.
 //! No resource is named here: the model says what differs between them.
 
+mod audit;
 pub mod catalog;
 mod deletes;
 mod filter;
@@ -27,8 +28,8 @@ use homeroom_model::Resource;
 use homeroom_store::{Store, StoreError};
 use http::Method;
 
+pub use audit::{Audit, AuditProgress, audit};
 pub use catalog::Catalog;
-pub use rights::audit_rights;
 pub use seed::{SeedError, seed};
 
 /// Most bytes of one document.

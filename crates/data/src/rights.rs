@@ -5,7 +5,6 @@
 //! organization belong to another and a person to an organization. Both are the store's; which
 //! document has which comes from the model.
 
-mod audit;
 mod bounds;
 mod catalog;
 mod explain;
@@ -19,7 +18,6 @@ use crate::catalog::Catalog;
 use crate::json::member_text;
 use crate::validate::Document;
 
-pub use audit::audit_rights;
 pub(crate) use bounds::bounds;
 pub(crate) use catalog::{Maker, Routes, Slot, label_names};
 pub(crate) use standing::{Asked, questions};

@@ -27,6 +27,8 @@ pub struct App {
     pub metrics: Arc<Metrics>,
     /// What the metrics say of the store.
     pub store_gauges: Arc<probes::StoreGauges>,
+    /// The standard that is served.
+    pub standard: Arc<Standard>,
     /// Whether requests are wanted; false while starting and draining.
     pub ready: Arc<probes::Readiness>,
 }
@@ -74,7 +76,8 @@ impl App {
         let mut metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
         let store_gauges = Arc::new(probes::StoreGauges::new(&mut metrics, data.store.clone()));
         let ready = Arc::new(probes::Readiness::new(data.store.clone()));
-        Ok(Self { data, access, metrics: Arc::new(metrics), store_gauges, ready })
+        let standard = Arc::new(standard.clone());
+        Ok(Self { data, access, metrics: Arc::new(metrics), store_gauges, standard, ready })
     }
 
     /// Makes reporting views anew that an earlier model has left in the store.

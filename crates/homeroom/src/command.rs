@@ -12,6 +12,7 @@ pub mod lab;
 pub mod load;
 pub mod model;
 pub mod operations;
+pub mod restore;
 pub mod serve;
 pub mod strategies;
 pub mod terminal;

@@ -19,7 +19,9 @@ mod whose;
 
 use homeroom_access::Manage;
 use homeroom_bulk::{LoadOptions, Progress};
+use homeroom_data::AuditProgress;
 use homeroom_http::Timestamp;
+use homeroom_store::StoreUrl;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -27,6 +29,7 @@ use tokio::sync::oneshot;
 use crate::app::App;
 use crate::config::Config;
 use crate::exit::Failure;
+use crate::health::Looked;
 pub use socket::Socket;
 use told::Told;
 use whose::{Asked, Meant};
@@ -48,9 +51,20 @@ pub enum Request {
     Backup {
         /// The new file.
         to: PathBuf,
+        /// Longest time that the copy is looked through, in milliseconds.
+        time_max_ms: u64,
     },
     /// Loads files with trust; their paths are absolute.
     Load(LoadOptions),
+}
+
+/// How far a backup's look at the copy is.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Far {
+    /// Documents that were looked at.
+    pub documents: u64,
+    /// How many there are.
+    pub of: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -80,13 +94,26 @@ pub fn perform(
         Request::Manage(manage) => runtime
             .block_on(app.access.manage(manage, Timestamp::now()))
             .map_err(|error| failed(&error)),
-        Request::Backup { to } => {
+        Request::Backup { to, time_max_ms } => {
             if to.symlink_metadata().is_ok() {
                 let message = format!("{} exists already; name another file", to.display());
                 return Err(Failure::Usage(message));
             }
-            app.data.store.backup(&to).map_err(|error| failed(&error))?;
-            Ok(json!({ "backup": to }))
+            let time_max = Duration::from_millis(time_max_ms);
+            let mut looked = Looked::default();
+            let mut tell = |now: AuditProgress| {
+                let far = Far { documents: now.documents, of: now.in_all };
+                if let Ok(far) = serde_json::to_value(far) {
+                    progress(far);
+                }
+            };
+            let mut look = |copy: &StoreUrl| {
+                looked = crate::health::look(copy, &app.standard, time_max, false, &mut tell)?;
+                Ok(looked.problems.clone())
+            };
+            let backed_up = app.data.store.backup_after(&to, &mut look);
+            backed_up.map_err(|error| failed(&error))?;
+            Ok(json!({ "backup": to, "looked": looked }))
         }
         Request::Load(options) => {
             let mut tell = |now: &Progress| {

@@ -5,6 +5,7 @@ mod command;
 mod config;
 mod control;
 mod exit;
+mod health;
 mod logging;
 mod output;
 mod probes;
@@ -46,7 +47,7 @@ enum Command {
     #[command(subcommand)]
     Lab(command::lab::LabCommand),
     Backup(command::operations::BackupArgs),
-    Restore(command::operations::RestoreArgs),
+    Restore(command::restore::RestoreArgs),
     Doctor(command::operations::DoctorArgs),
     Config(command::config::ConfigCommandArgs),
 }
@@ -73,7 +74,7 @@ fn main() -> ExitCode {
         Command::Model(command) => command::model::run(command),
         Command::Lab(command) => command::lab::run(command),
         Command::Backup(args) => command::operations::backup(args),
-        Command::Restore(args) => command::operations::restore(args),
+        Command::Restore(args) => command::restore::run(args),
         Command::Doctor(args) => command::operations::doctor(args),
         Command::Config(args) => command::config::run(args),
     };

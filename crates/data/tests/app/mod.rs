@@ -16,11 +16,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use homeroom_access::{Access, AccessConfig, Manage};
 use homeroom_data::metadata::{self, Metadata};
-use homeroom_data::{Catalog, DataApi};
+use homeroom_data::{Catalog, DataApi, audit};
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{RequestBody, Timestamp};
 use homeroom_model::{Model, format, link, shipped, shipped_extension, shipped_seed};
-use homeroom_store::{Store, trial};
+use homeroom_store::{Snapshot, SnapshotOptions, Store, trial};
 use http::{HeaderName, HeaderValue, Method, Request};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
@@ -142,6 +142,23 @@ impl TestApp {
 
     pub fn model(&self) -> &Model {
         &self.data.catalog.model
+    }
+
+    /// What is wrong with what is derived from the store's documents, in its tables and beside their
+    /// texts.
+    pub fn wrongly_derived(&self) -> Vec<String> {
+        let (url, model) = (self.data.store.url().clone(), Arc::clone(&self.data.catalog.model));
+        // A snapshot waits for its reads, which a thread of a runtime may not.
+        let looking = std::thread::spawn(move || {
+            let mut problems = Store::check(&url).unwrap().problems;
+            let snapshot = Snapshot::open(&url, &SnapshotOptions::default()).unwrap();
+            let found = audit(&model, &snapshot, &mut |_| {}).unwrap();
+            assert_eq!(found.left_out, [""; 0]);
+            problems.extend(found.problems);
+            problems.extend(found.misfits);
+            problems
+        });
+        looking.join().unwrap()
     }
 
     /// How many resources its model has.

@@ -81,6 +81,7 @@ async fn every_resource_keeps_its_smallest_document() {
             failures.check(&world.resource(sample).endpoint, outcome);
         }
         failures.assert_none(world.app.resources());
+        assert_eq!(world.app.wrongly_derived(), [""; 0], "{}", world.app);
     }
 }
 
@@ -97,6 +98,7 @@ async fn every_resource_keeps_its_fullest_document() {
             failures.check(&world.resource(sample).endpoint, outcome);
         }
         failures.assert_none(world.app.resources());
+        assert_eq!(world.app.wrongly_derived(), [""; 0], "{}", world.app);
     }
 }
 
@@ -156,6 +158,7 @@ async fn every_resource_is_updated_by_put_and_by_post() {
             }
         }
         failures.assert_none(world.app.resources() - without.len());
+        assert_eq!(world.app.wrongly_derived(), [""; 0], "{}", world.app);
         assert!(without.len() < 25, "resources with nothing to change: {without:?}");
     }
 }
@@ -183,6 +186,7 @@ async fn every_resource_writes_nothing_when_an_unchanged_document_is_sent_again(
             failures.check(&world.resource(sample).endpoint, resend(&world, sample).await);
         }
         failures.assert_none(world.app.resources());
+        assert_eq!(world.app.wrongly_derived(), [""; 0], "{}", world.app);
     }
 }
 
@@ -214,5 +218,6 @@ async fn every_resource_forgets_a_deleted_document_and_takes_it_anew() {
             failures.check(&world.resource(sample).endpoint, delete(&world, sample).await);
         }
         failures.assert_none(world.app.resources());
+        assert_eq!(world.app.wrongly_derived(), [""; 0], "{}", world.app);
     }
 }

@@ -1,25 +1,11 @@
 //! What rights go by is looked through against the documents.
 
-use std::sync::Arc;
-
-use homeroom_data::audit_rights;
-use homeroom_store::{Answer, Decision, Plan, Snapshot, SnapshotOptions, Sql, Write};
+use homeroom_store::{Answer, Decision, Plan, Sql, Write};
 
 use super::town::{Dice, owners, people, school_of};
 use super::village::Village;
 use crate::app::Client;
 use crate::app::documents::course;
-
-/// What is wrong with what rights go by in a client's store.
-pub fn audit(client: &Client) -> Vec<String> {
-    let store = &client.app.data.store;
-    let (url, model) = (store.url().clone(), Arc::clone(&client.app.data.catalog.model));
-    let looking = std::thread::spawn(move || {
-        let snapshot = Snapshot::open(&url, &SnapshotOptions::default()).unwrap();
-        audit_rights(&model, &snapshot).unwrap()
-    });
-    looking.join().unwrap()
-}
 
 /// Changes rows as no part of Homeroom would.
 async fn damage(client: &Client, text: &'static str) {
@@ -38,10 +24,10 @@ async fn nothing_is_wrong_with_what_homeroom_wrote() {
     for owner in owners().await {
         people(&owner, &mut Dice(3)).await;
 
-        assert_eq!(audit(&owner), [""; 0], "{}", owner.app);
+        assert_eq!(owner.app.wrongly_derived(), [""; 0], "{}", owner.app);
     }
     for village in Village::on_each_store().await {
-        assert_eq!(audit(&village.owner), [""; 0], "{}", village.owner.app);
+        assert_eq!(village.owner.app.wrongly_derived(), [""; 0], "{}", village.owner.app);
     }
 }
 
@@ -52,20 +38,20 @@ async fn ties_that_are_missing_or_nobodys_and_marks_of_others_are_found() {
             owner.create("/ed-fi/schools", &school_of(id, None)).await;
             owner.create("/ed-fi/courses", &course(id, "k")).await;
         }
-        assert_eq!(audit(&owner), [""; 0]);
+        assert_eq!(owner.app.wrongly_derived(), [""; 0]);
 
         damage(&owner, "DELETE FROM tie WHERE item = 11").await;
-        let missing = audit(&owner);
+        let missing = owner.app.wrongly_derived();
         damage(
             &owner,
             "INSERT INTO tie (label, item, holder, via) SELECT label, 11, 12, via FROM tie",
         )
         .await;
-        let wrong = audit(&owner);
+        let wrong = owner.app.wrongly_derived();
         let marks = "UPDATE doc SET refs = (SELECT d.refs FROM doc d WHERE d.kind = doc.kind \
                      ORDER BY d.id LIMIT 1) WHERE id = (SELECT max(e.id) FROM doc e)";
         damage(&owner, marks).await;
-        let marked = audit(&owner);
+        let marked = owner.app.wrongly_derived();
 
         let ties = |found: u8, expected: u8| {
             format!(
@@ -76,7 +62,8 @@ async fn ties_that_are_missing_or_nobodys_and_marks_of_others_are_found() {
         assert_eq!(missing, [ties(1, 2)], "{}", owner.app);
         // As many as there should be, and others.
         assert_eq!(wrong, [ties(2, 2)], "{}", owner.app);
-        assert_eq!(marked.len(), 2, "{marked:?}");
-        assert!(marked[0].starts_with("1 document(s) of /ed-fi/courses are marked"), "{marked:?}");
+        let is_marked =
+            |problem: &String| problem.starts_with("1 document(s) of /ed-fi/courses are marked");
+        assert!(marked.iter().any(is_marked), "{marked:?}");
     }
 }

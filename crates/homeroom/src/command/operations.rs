@@ -1,17 +1,18 @@
-//! `homeroom backup | restore | doctor`.
+//! `homeroom backup | doctor`.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Args;
-use homeroom_model::Model;
+use homeroom_data::AuditProgress;
 use homeroom_store::{Store, StoreError, StoreUrl};
 use serde_json::json;
 
-use crate::config::{Config, ConfigArgs};
-use crate::control::{self, Request};
+use crate::command::terminal::ProgressLine;
+use crate::config::{Config, ConfigArgs, HumanDuration};
+use crate::control::{self, Far, Request};
 use crate::exit::{Exit, Failure};
+use crate::health::{self, Looked};
+use crate::standard::Standard;
 
 /// Copies the store to a new file while it is in use, and checks the copy.
 #[derive(Debug, Args)]
@@ -21,20 +22,10 @@ pub struct BackupArgs {
     config: ConfigArgs,
     /// The new file
     to: PathBuf,
-}
-
-/// Puts a backup in the place of the store. No server may have the store open; the old store is
-/// kept beside it.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  homeroom restore /backups/homeroom-2026-11-21.db --yes")]
-pub struct RestoreArgs {
-    #[command(flatten)]
-    config: ConfigArgs,
-    /// The backup
-    from: PathBuf,
-    /// Confirms that the store is replaced
-    #[arg(long)]
-    yes: bool,
+    /// Longest time that the copy is looked through for damage; one that was not looked through
+    /// whole says so
+    #[arg(long, value_name = "TIME", default_value = "1h")]
+    time_max: HumanDuration,
 }
 
 /// Checks configuration and store; each problem comes with what to do.
@@ -43,6 +34,12 @@ pub struct RestoreArgs {
 pub struct DoctorArgs {
     #[command(flatten)]
     config: ConfigArgs,
+    /// Leaves out what takes long: holding everything against the documents' texts
+    #[arg(long)]
+    quick: bool,
+    /// Longest time; what was not looked at by then is told
+    #[arg(long, value_name = "TIME", default_value = "1h")]
+    time_max: HumanDuration,
     /// Prints JSON
     #[arg(long)]
     json: bool,
@@ -52,96 +49,118 @@ pub struct DoctorArgs {
 pub fn backup(args: BackupArgs) -> Result<Exit, Failure> {
     let config = super::prepare_quietly(&args.config)?;
     let to = std::path::absolute(&args.to).map_err(|e| Failure::because("the backup's path", e))?;
-    control::request(&config, Request::Backup { to: to.clone() }, &mut |_| {})?;
-    crate::exit::say!("{}", to.display());
-    Ok(Exit::Done)
-}
-
-/// Runs `restore`.
-pub fn restore(args: RestoreArgs) -> Result<Exit, Failure> {
-    let config = super::prepare_quietly(&args.config)?;
-    if !args.yes {
-        return Err(Failure::Usage("restore replaces the store; confirm with --yes".into()));
+    let mut line = ProgressLine::new();
+    let time_max_ms = u64::try_from(args.time_max.0.as_millis()).unwrap_or(u64::MAX);
+    let request = Request::Backup { to: to.clone(), time_max_ms };
+    let done = control::request(&config, request, &mut |now| {
+        if let Ok(now) = serde_json::from_value::<Far>(now) {
+            health::shown(&mut line)(AuditProgress { documents: now.documents, in_all: now.of });
+        }
+    });
+    line.end();
+    let looked: Looked = serde_json::from_value(done?["looked"].take()).unwrap_or_default();
+    for misfit in &looked.misfits {
+        eprintln!("note: {misfit}");
     }
-    let url = config.store.place();
-    let kept = Store::restore(&args.from, &url).map_err(|e| Failure::because("restoring", e))?;
-    let kept = kept.map(|kept| format!("; the store before is {}", kept.display()));
-    crate::exit::say!("restored {url}{}", kept.unwrap_or_default());
+    for part in &looked.left_out {
+        eprintln!("the copy was not looked through whole; left out: {part}");
+    }
+    crate::exit::say!("{}", to.display());
     Ok(Exit::Done)
 }
 
 /// Runs `doctor`.
 pub fn doctor(args: DoctorArgs) -> Result<Exit, Failure> {
     let config = super::prepare_quietly(&args.config)?;
-    let findings = examine(&config);
+    let Examined { findings, left_out, documents } = examine(&config, &args);
     if args.json {
         let all: Vec<_> =
             findings.iter().map(|(what, mend)| json!({"problem": what, "mend": mend})).collect();
-        super::print_json(&json!({ "problems": all }));
-    } else if findings.is_empty() {
-        crate::exit::say!("no problems found");
+        super::print_json(&json!({
+            "problems": all, "leftOut": left_out, "documents": documents,
+        }));
     } else {
         for (what, mend) in &findings {
             crate::exit::say!("problem: {what}\n   mend: {mend}");
+        }
+        match (findings.is_empty(), left_out.is_empty()) {
+            (true, true) => crate::exit::say!("no problems found"),
+            (true, false) => crate::exit::say!("no problems found in what was looked at"),
+            (false, _) => {}
+        }
+        for part in &left_out {
+            crate::exit::say!("not looked at: {part}");
         }
     }
     Ok(if findings.is_empty() { Exit::Done } else { Exit::Differences })
 }
 
-fn examine(config: &Config) -> Vec<(String, String)> {
-    let mut findings = vec![];
+/// What `doctor` tells.
+#[derive(Default)]
+struct Examined {
+    /// What is wrong, and how to mend it.
+    findings: Vec<(String, String)>,
+    left_out: Vec<String>,
+    documents: u64,
+}
+
+const RESTORE: &str = "homeroom restore BACKUP --yes, from the last good backup";
+const STORE_ANEW: &str = "PUT these documents anew, as this Homeroom wants them; if nobody can, \
+     homeroom restore BACKUP --yes";
+
+fn examine(config: &Config, args: &DoctorArgs) -> Examined {
+    let mut out = Examined::default();
+    let mut found = |what: String, mend: &str| out.findings.push((what, mend.to_owned()));
     let place = config.store.place();
-    let standard = crate::standard::Standard::read(&config.standard);
+    let standard = Standard::read(&config.standard);
     if let Err(failure) = &standard {
-        findings.push((failure.to_string(), "set standard.version or standard.model".into()));
+        found(failure.to_string(), "set standard.version or standard.model");
     }
     if let StoreUrl::Sqlite(file) = &place
         && !file.exists()
     {
-        findings.push((
+        found(
             format!("there is no store at {}", file.display()),
-            "homeroom serve makes one; --data-dir names another folder".into(),
-        ));
-        return findings;
+            "homeroom serve makes one; --data-dir names another folder",
+        );
+        return out;
     }
-    match Store::check(&place) {
-        Ok(health) if health.problems.is_empty() => {
-            if let Ok(standard) = standard {
-                findings.extend(examine_rights(config, &standard.model));
-            }
+    let looked = match &standard {
+        Ok(standard) => {
+            let mut line = ProgressLine::new();
+            let looked = health::look(
+                &place,
+                standard,
+                args.time_max.0,
+                args.quick,
+                &mut health::shown(&mut line),
+            );
+            line.end();
+            looked
         }
-        Ok(health) => findings.extend(health.problems.into_iter().map(|problem| {
-            (problem, "homeroom restore BACKUP --yes, from the last good backup".into())
-        })),
+        Err(_) => Store::check_within(&place, args.time_max.0).map(|health| Looked {
+            problems: health.problems,
+            left_out: health.left_out,
+            ..Looked::default()
+        }),
+    };
+    match looked {
+        Ok(looked) => {
+            looked.problems.into_iter().for_each(|problem| found(problem, RESTORE));
+            looked.misfits.into_iter().for_each(|misfit| found(misfit, STORE_ANEW));
+            out.left_out = looked.left_out;
+            out.documents = looked.documents;
+        }
         Err(error) => {
             let mend = match error {
                 StoreError::FromTheFuture { .. } => "run the Homeroom that made it, or a newer one",
                 StoreError::Unusable(_) => {
                     "name the right folder with --data-dir, or homeroom restore BACKUP --yes"
                 }
-                _ => "homeroom restore BACKUP --yes, from the last good backup",
+                _ => RESTORE,
             };
-            findings.push((error.to_string(), mend.into()));
+            found(error.to_string(), mend);
         }
     }
-    findings
+    out
 }
-
-/// Whether rights go by what the documents say.
-fn examine_rights(config: &Config, model: &Arc<Model>) -> Vec<(String, String)> {
-    const MEND: &str =
-        "homeroom restore BACKUP --yes, or homeroom export and homeroom load into a new store";
-    let snapshot = match crate::app::snapshot_within(config, RIGHTS_TIME_MAX) {
-        Ok(snapshot) => snapshot,
-        Err(failure) => return vec![(failure.to_string(), MEND.into())],
-    };
-    match homeroom_data::audit_rights(model, &snapshot) {
-        Ok(problems) => problems.into_iter().map(|problem| (problem, MEND.into())).collect(),
-        Err(error) => {
-            vec![(format!("rights were not looked through: {error}"), "run it again".into())]
-        }
-    }
-}
-
-/// Longest time that documents are looked through for what rights go by.
-const RIGHTS_TIME_MAX: Duration = Duration::from_hours(1);

@@ -35,16 +35,52 @@ impl Database {
         format!("{server}/{}", self.name)
     }
 
-    fn tell(&self, statement: &str) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let (client, connection) = tokio_postgres::connect(&self.beside, NoTls).await.unwrap();
-            let driver = tokio::spawn(connection);
-            client.batch_execute(statement).await.unwrap();
-            drop(client);
-            _ = driver.await;
-        });
+    /// Copies all tables, with their rows, into a schema of another name.
+    pub fn copy_to(&self, schema: &str) {
+        self.within(&format!(
+            "CREATE SCHEMA {schema}; DO $$ DECLARE t text; BEGIN \
+             FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP \
+             EXECUTE format('CREATE TABLE {schema}.%I (LIKE public.%I INCLUDING ALL)', t, t); \
+             EXECUTE format('INSERT INTO {schema}.%I SELECT * FROM public.%I', t, t); \
+             END LOOP; END $$"
+        ));
     }
+
+    /// Puts the tables of a schema in the place of those that there are.
+    pub fn replace_by(&self, schema: &str) {
+        self.within(&format!("DROP SCHEMA public CASCADE; ALTER SCHEMA {schema} RENAME TO public"));
+    }
+
+    /// Puts the rows of a schema's tables in the place of those that there are.
+    pub fn fill_from(&self, schema: &str) {
+        self.within(&format!(
+            "DO $$ DECLARE t text; BEGIN \
+             FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = '{schema}' LOOP \
+             EXECUTE format('DELETE FROM public.%I', t); \
+             EXECUTE format('INSERT INTO public.%I SELECT * FROM {schema}.%I', t, t); \
+             END LOOP; END $$"
+        ));
+    }
+
+    /// Runs statements in it, as its owner.
+    pub fn within(&self, statements: &str) {
+        tell(&self.url(), statements);
+    }
+
+    fn tell(&self, statement: &str) {
+        tell(&self.beside, statement);
+    }
+}
+
+fn tell(url: &str, statements: &str) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+        let driver = tokio::spawn(connection);
+        client.batch_execute(statements).await.unwrap();
+        drop(client);
+        _ = driver.await;
+    });
 }
 
 impl Drop for Database {

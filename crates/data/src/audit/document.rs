@@ -1,0 +1,239 @@
+//! One document: what is stored beside its text, against what the text says.
+
+use std::collections::{HashMap, HashSet};
+
+use homeroom_model::{EXTENSIONS, Resource};
+use homeroom_store::{
+    DocumentId, Edge, Identity, KindId, NaturalKey, References, Row, Snapshot, StoreError,
+};
+
+use super::findings::{Findings, Wrong};
+use super::sums::Sums;
+use crate::catalog::Catalog;
+use crate::json::Json;
+use crate::rights::{self, About};
+use crate::validate::{Document, examine};
+
+/// Most identities that are remembered between pages.
+const REMEMBERED_MAX: usize = 200_000;
+/// Most identities that are asked for at once.
+const ASKED_MAX: usize = 10_000;
+
+/// Looks at documents, page by page.
+pub(super) struct Looker<'a> {
+    catalog: &'a Catalog,
+    snapshot: &'a Snapshot,
+    /// Documents that others refer to, as far as they were looked up; those of a page are there.
+    known: HashMap<DocumentId, Option<Identity>>,
+    met: HashSet<KindId>,
+    /// What a text has where a document has extensions.
+    extensions: String,
+}
+
+/// Somebody whom a document says that it is about, and who is not stored with it.
+struct Missing {
+    key: NaturalKey,
+    document: i64,
+    wrong: Wrong,
+}
+
+impl<'a> Looker<'a> {
+    pub(super) fn new(catalog: &'a Catalog, snapshot: &'a Snapshot) -> Self {
+        let extensions = format!("\"{EXTENSIONS}\":");
+        Self { catalog, snapshot, known: HashMap::new(), met: HashSet::new(), extensions }
+    }
+
+    /// Whether any document of a kind was met.
+    pub(super) fn has_any(&self, kind: KindId) -> bool {
+        self.met.contains(&kind)
+    }
+
+    /// Looks at a page of one kind; of a kind that the model does not have, edges are all that can
+    /// be told.
+    pub(super) fn page(
+        &mut self,
+        resource: Option<&Resource>,
+        page: &[Row],
+        expected: &mut Sums,
+        findings: &mut Findings,
+    ) -> Result<(), StoreError> {
+        for row in page {
+            self.met.insert(row.kind);
+            for target in References::targets(&row.references) {
+                expected.edge(Edge { target, kind: row.kind, source: row.id });
+            }
+        }
+        let Some(resource) = resource else { return Ok(()) };
+        self.look_up(page)?;
+        let mut missing = vec![];
+        for row in page {
+            for tie in rights::ties_of(self.catalog, resource, row) {
+                expected.tie(&tie, row.id.0);
+            }
+            let Ok(json) = Json::read(row.body.as_bytes()) else {
+                findings.add(resource, Wrong::Json, row.id.0);
+                continue;
+            };
+            let about = rights::about(self.catalog, resource, &row.body);
+            if !self.has_right_marks(resource, row, &about, &mut missing) {
+                findings.add(resource, Wrong::Marks, row.id.0);
+            }
+            let has_extensions = row.body.contains(&self.extensions);
+            let document = match examine(self.catalog, resource, &json) {
+                Ok(document) => document,
+                Err(_) if has_extensions => {
+                    findings.unserved(resource, row.id.0);
+                    continue;
+                }
+                Err(_) => {
+                    findings.add(resource, Wrong::Model, row.id.0);
+                    continue;
+                }
+            };
+            if document.key != row.key {
+                findings.add(resource, Wrong::Identity, row.id.0);
+            }
+            if let Some(alias) = document.alias {
+                expected.alias(row.id, alias);
+            }
+            if document.body != row.body {
+                if has_extensions {
+                    findings.unserved(resource, row.id.0);
+                } else {
+                    findings.add(resource, Wrong::Canonical, row.id.0);
+                }
+                continue;
+            }
+            if !self.has_right_links(row, &document) {
+                findings.add(resource, Wrong::References, row.id.0);
+            }
+            if !self.has_right_others(row, &document, &about, &mut missing) {
+                findings.add(resource, Wrong::Others, row.id.0);
+            }
+        }
+        self.look_for(resource, missing, findings)
+    }
+
+    /// Looks up all whom a page's documents refer to or are about.
+    fn look_up(&mut self, page: &[Row]) -> Result<(), StoreError> {
+        if self.known.len() > REMEMBERED_MAX {
+            self.known.clear();
+        }
+        let mut asked: Vec<DocumentId> = vec![];
+        for row in page {
+            asked.extend(References::targets(&row.references));
+            asked.extend(References::marks(&row.references).flatten().map(DocumentId));
+        }
+        asked.sort_unstable();
+        asked.dedup();
+        asked.retain(|id| !self.known.contains_key(id));
+        for some in asked.chunks(ASKED_MAX) {
+            self.known.extend(some.iter().map(|id| (*id, None)));
+            let found = self.snapshot.identities(some)?;
+            self.known.extend(found.into_iter().map(|found| (found.id, Some(found))));
+        }
+        Ok(())
+    }
+
+    fn identity(&self, id: DocumentId) -> Option<&Identity> {
+        self.known.get(&id)?.as_ref()
+    }
+
+    /// Whether the marks are those of whom the text is about; one more is the owner's.
+    fn has_right_marks(
+        &self,
+        resource: &Resource,
+        row: &Row,
+        about: &[Option<About>],
+        missing: &mut Vec<Missing>,
+    ) -> bool {
+        if References::marks(&row.references).len() > about.len() + 1 {
+            return false;
+        }
+        let stored = rights::stored(self.catalog, resource, row);
+        stored.iter().zip(about).all(|(mark, about)| match (mark, about) {
+            (mark, Some(About::Organization(id, _))) => *mark == Some(*id),
+            (mark, Some(About::Itself)) => *mark == Some(row.id.0),
+            (Some(number), Some(About::Person(key))) => {
+                self.identity(DocumentId(*number)).is_some_and(|person| person.key == *key)
+            }
+            (None, Some(About::Person(key))) => {
+                missing.push(Missing { key: *key, document: row.id.0, wrong: Wrong::Marks });
+                true
+            }
+            (mark, None) => mark.is_none(),
+        })
+    }
+
+    /// Whether each reference is stored with its place and with the document that it names.
+    fn has_right_links(&self, row: &Row, document: &Document) -> bool {
+        let links: Vec<_> = References::links(&row.references).collect();
+        let is_right =
+            |(link, found): (&homeroom_store::Link, &crate::validate::FoundReference)| {
+                self.identity(link.target).is_some_and(|target| {
+                    link.offset == found.offset
+                        && (link.kind, link.uuid) == (target.kind, target.uuid)
+                        && carries(target, found.key)
+                })
+            };
+        links.len() == document.references.len()
+            && links.iter().zip(&document.references).all(is_right)
+    }
+
+    /// Whether the further documents are the descriptors and those whom the text is about.
+    fn has_right_others(
+        &self,
+        row: &Row,
+        document: &Document,
+        about: &[Option<About>],
+        missing: &mut Vec<Missing>,
+    ) -> bool {
+        let others: Vec<DocumentId> = References::others(&row.references).collect();
+        let descriptors: HashSet<NaturalKey> =
+            document.descriptors.iter().map(|descriptor| descriptor.key).collect();
+        let people: HashSet<NaturalKey> = rights::targets(about).collect();
+        let mut covered: HashSet<NaturalKey> = HashSet::new();
+        for other in &others {
+            let Some(target) = self.identity(*other) else { return false };
+            let before = covered.len();
+            let keys = [Some(target.key), target.alias].into_iter().flatten();
+            covered.extend(keys.filter(|key| descriptors.contains(key) || people.contains(key)));
+            if covered.len() == before {
+                return false;
+            }
+        }
+        for key in people.difference(&covered) {
+            missing.push(Missing { key: *key, document: row.id.0, wrong: Wrong::Others });
+        }
+        descriptors.is_subset(&covered) && others.is_sorted_by(|a, b| a < b)
+    }
+
+    /// Who was not there when a document was written need not be stored with it; who was, must.
+    fn look_for(
+        &self,
+        resource: &Resource,
+        missing: Vec<Missing>,
+        findings: &mut Findings,
+    ) -> Result<(), StoreError> {
+        let mut keys: Vec<NaturalKey> = missing.iter().map(|missing| missing.key).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let mut numbers: HashMap<NaturalKey, i64> = HashMap::new();
+        for some in keys.chunks(ASKED_MAX) {
+            numbers.extend(self.snapshot.carriers(some)?);
+        }
+        for missing in missing {
+            // A number is never used twice and a document to which another refers stays: one with
+            // an earlier number was there.
+            if numbers.get(&missing.key).is_some_and(|number| *number < missing.document) {
+                findings.add(resource, missing.wrong, missing.document);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a document carries an identity, as its own or its base's.
+fn carries(target: &Identity, key: NaturalKey) -> bool {
+    target.key == key || target.alias == Some(key)
+}

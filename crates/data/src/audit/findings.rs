@@ -1,0 +1,108 @@
+//! What is wrong with documents, gathered by resource.
+
+use std::collections::BTreeMap;
+
+use homeroom_model::Resource;
+
+/// What can be wrong with one document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Wrong {
+    Json,
+    Model,
+    Canonical,
+    Identity,
+    References,
+    Others,
+    Marks,
+}
+
+impl Wrong {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Json => "are no JSON",
+            Self::Model => "do not fit the model",
+            Self::Canonical => "have a text that is not in canonical form",
+            Self::Identity => "have another identity than their text says",
+            Self::References => {
+                "are stored with other references, or in other places, than their text says"
+            }
+            Self::Others => {
+                "are stored with other descriptors, or about others, than their text says"
+            }
+            Self::Marks => "are marked as about others than their text says",
+        }
+    }
+}
+
+/// How many, and one of them.
+#[derive(Debug, Default)]
+struct Many {
+    count: u64,
+    example: i64,
+}
+
+impl Many {
+    fn add(&mut self, example: i64) {
+        self.count += 1;
+        self.example = example;
+    }
+}
+
+/// What was found so far.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    wrong: BTreeMap<(String, Wrong), Many>,
+    tombstones: BTreeMap<String, Many>,
+    /// Documents with extensions that are not served.
+    unserved: BTreeMap<String, Many>,
+}
+
+impl Findings {
+    pub(super) fn add(&mut self, resource: &Resource, wrong: Wrong, document: i64) {
+        self.wrong.entry((resource.path(), wrong)).or_default().add(document);
+    }
+
+    pub(super) fn tombstone(&mut self, resource: &Resource, change_version: i64) {
+        self.tombstones.entry(resource.path()).or_default().add(change_version);
+    }
+
+    pub(super) fn unserved(&mut self, resource: &Resource, document: i64) {
+        self.unserved.entry(resource.path()).or_default().add(document);
+    }
+
+    /// Documents whose texts do not fit the model or its canonical form.
+    pub(super) fn misfits(&self) -> Vec<String> {
+        self.documents(true)
+    }
+
+    fn documents(&self, are_misfits: bool) -> Vec<String> {
+        let wrong = self.wrong.iter().filter(|((_, wrong), _)| {
+            matches!(wrong, Wrong::Model | Wrong::Canonical) == are_misfits
+        });
+        let lines = wrong.map(|((path, wrong), Many { count, example })| {
+            let words = wrong.words();
+            format!("{count} document(s) of {path} {words} (for example document {example})")
+        });
+        lines.collect()
+    }
+
+    pub(super) fn problems(&self) -> Vec<String> {
+        let tombstones = self.tombstones.iter().map(|(path, Many { count, example })| {
+            format!(
+                "{count} tombstone(s) of {path} have key values that are not their identity's (for \
+                 example that of change version {example})"
+            )
+        });
+        self.documents(false).into_iter().chain(tombstones).collect()
+    }
+
+    pub(super) fn left_out(&self) -> Vec<String> {
+        let unserved = self.unserved.iter().map(|(path, Many { count, example })| {
+            format!(
+                "what {count} document(s) of {path} refer to: they have extensions that are not \
+                 loaded (for example document {example})"
+            )
+        });
+        unserved.collect()
+    }
+}

@@ -1,0 +1,129 @@
+//! Tables as counts and sums over their rows that do not depend on the order of the rows.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher as _};
+
+use homeroom_store::{DocumentId, Edge, KindId, NaturalKey, Snapshot, StoreError, Tie};
+
+/// A number of rows, and a sum over them.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Sum {
+    count: u64,
+    hashes: u64,
+}
+
+impl Sum {
+    fn add(&mut self, row: impl Hash) {
+        let mut hasher = DefaultHasher::new();
+        row.hash(&mut hasher);
+        self.count += 1;
+        self.hashes = self.hashes.wrapping_add(hasher.finish());
+    }
+}
+
+/// The rows that documents make, or that there are.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    /// By label.
+    ties: BTreeMap<KindId, Sum>,
+    /// By the kind of who refers.
+    edges: BTreeMap<KindId, Sum>,
+    aliases: Sum,
+}
+
+impl Sums {
+    pub(super) fn tie(&mut self, tie: &Tie, via: i64) {
+        self.ties.entry(tie.label).or_default().add((tie, via));
+    }
+
+    pub(super) fn edge(&mut self, edge: Edge) {
+        self.edges.entry(edge.kind).or_default().add(edge);
+    }
+
+    pub(super) fn alias(&mut self, id: DocumentId, key: NaturalKey) {
+        self.aliases.add((id.0, key));
+    }
+}
+
+/// The rows that there are.
+pub(super) fn stored(snapshot: &Snapshot) -> Result<Sums, StoreError> {
+    let mut sums = Sums::default();
+    let mut last = None;
+    loop {
+        let page = snapshot.ties(last)?;
+        page.iter().for_each(|(tie, via)| sums.tie(tie, *via));
+        last = page.last().copied();
+        if last.is_none() {
+            break;
+        }
+    }
+    let mut last = None;
+    loop {
+        let page = snapshot.edges(last)?;
+        page.iter().for_each(|edge| sums.edge(*edge));
+        last = page.last().copied();
+        if last.is_none() {
+            break;
+        }
+    }
+    let mut last = 0;
+    loop {
+        let page = snapshot.aliases(last)?;
+        page.iter().for_each(|(id, key)| sums.alias(DocumentId(*id), *key));
+        match page.last() {
+            Some((id, _)) => last = *id,
+            None => return Ok(sums),
+        }
+    }
+}
+
+/// What is wrong with the ties and edges of a kind. Ties of one that the model does not know are of
+/// an extension that is not served any more; its edges are known without the model.
+pub(super) fn differences(
+    name: &str,
+    kind: KindId,
+    is_known: bool,
+    expected: &Sums,
+    found: &Sums,
+) -> Vec<String> {
+    let of = |sums: &BTreeMap<KindId, Sum>| sums.get(&kind).copied().unwrap_or_default();
+    let mut problems = vec![];
+    let (expected_ties, found_ties) = (of(&expected.ties), of(&found.ties));
+    if is_known && expected_ties != found_ties {
+        problems.push(format!(
+            "the {} ties of '{name}' are not the {} that documents make",
+            found_ties.count, expected_ties.count
+        ));
+    }
+    let (expected_edges, found_edges) = (of(&expected.edges), of(&found.edges));
+    if expected_edges != found_edges {
+        problems.push(format!(
+            "the {} edges of documents of '{name}' are not the {} that the documents make",
+            found_edges.count, expected_edges.count
+        ));
+    }
+    problems
+}
+
+/// Rows of kinds and labels that have no name.
+pub(super) fn strangers(known: &[KindId], found: &Sums) -> Vec<String> {
+    let all = [("ties", &found.ties), ("edges", &found.edges)];
+    let mut problems = vec![];
+    for (what, sums) in all {
+        for (kind, sum) in sums.iter().filter(|(kind, _)| !known.contains(kind)) {
+            problems
+                .push(format!("{} {what} are of kind {}, which has no name", sum.count, kind.0));
+        }
+    }
+    problems
+}
+
+/// What is wrong with the identities under abstract bases.
+pub(super) fn wrong_aliases(expected: &Sums, found: &Sums) -> Option<String> {
+    (expected.aliases != found.aliases).then(|| {
+        format!(
+            "the {} identities under abstract bases are not the {} that documents make",
+            found.aliases.count, expected.aliases.count
+        )
+    })
+}

@@ -1,0 +1,272 @@
+//! `homeroom restore`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use homeroom_access::{Revival, revive};
+use homeroom_http::Timestamp;
+use homeroom_store::{
+    Restored, Restoring, Snapshot, SnapshotOptions, Sql, Store, StoreError, StoreUrl,
+};
+use serde_json::{Value, json};
+
+use crate::command::terminal::{ProgressLine, grouped};
+use crate::config::{Config, ConfigArgs, HumanDuration};
+use crate::exit::{Exit, Failure};
+use crate::health::{self, Looked};
+use crate::standard::Standard;
+
+/// Puts a backup in the place of the store. No server may have the store open; the old store is
+/// kept beside it.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  homeroom restore /backups/homeroom-2026-11-21.db --yes
+  homeroom restore --already-copied --yes
+
+The restored store goes on at change versions, ETags and ids above all that the store before may
+have given out. Keys that were revoked, removed or suspended since the backup stay so, where the
+store before can be read. Clients that read changes by version must load everything anew.")]
+pub struct RestoreArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// The backup
+    #[arg(required_unless_present = "already_copied")]
+    from: Option<PathBuf>,
+    /// Confirms that the store is replaced, or that it was
+    #[arg(long)]
+    yes: bool,
+    /// Says that the store was put back to an earlier state by other means (cp, pg_restore, a
+    /// snapshot of the disk): it goes on above all that may have been given out
+    #[arg(long, conflicts_with_all = ["from", "keys_as_in_backup"])]
+    already_copied: bool,
+    /// Takes keys and secrets as the backup has them: those that were revoked since may call again
+    #[arg(long)]
+    keys_as_in_backup: bool,
+    /// Longest time that the backup is looked through for damage
+    #[arg(long, value_name = "TIME", default_value = "1h")]
+    time_max: HumanDuration,
+    /// Prints JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: RestoreArgs) -> Result<Exit, Failure> {
+    let config = super::prepare_quietly(&args.config)?;
+    if !args.yes {
+        return Err(Failure::Usage("restore replaces the store; confirm with --yes".into()));
+    }
+    let report = match &args.from {
+        Some(from) => replace(&config, from.clone(), &args)?,
+        None => raise(&config)?,
+    };
+    if args.json {
+        super::print_json(&report.json());
+    } else {
+        crate::exit::print(&report.text());
+    }
+    Ok(Exit::Done)
+}
+
+/// What is told of a restore.
+struct Report {
+    url: StoreUrl,
+    from: Option<PathBuf>,
+    restored: Restored,
+    revival: Revival,
+    /// Documents that were written since the backup, and deletions; where the store before can be
+    /// read and is a later state of the same one.
+    lost: Option<(u64, u64)>,
+    /// Why the store before cannot be compared.
+    unread: Option<String>,
+    as_in_backup: bool,
+    looked: Looked,
+}
+
+fn replace(config: &Config, from: PathBuf, args: &RestoreArgs) -> Result<Report, Failure> {
+    let standard = Standard::read(&config.standard)?;
+    let url = config.store.place();
+    let mut restoring = Comparing {
+        standard: &standard,
+        time_max: args.time_max.0,
+        as_in_backup: args.keys_as_in_backup,
+        looked: Looked::default(),
+        revival: Revival::default(),
+        lost: None,
+        unread: None,
+    };
+    let restored = Store::restore_with(&from, &url, &mut restoring)
+        .map_err(|e| Failure::because("restoring", e))?;
+    let Comparing { looked, revival, lost, unread, as_in_backup, .. } = restoring;
+    Ok(Report { url, from: Some(from), restored, revival, lost, unread, as_in_backup, looked })
+}
+
+fn raise(config: &Config) -> Result<Report, Failure> {
+    let url = config.store.place();
+    let cannot = |error: StoreError| Failure::because("restoring", error);
+    let restored = Store::raise(&url).map_err(cannot)?;
+    let snapshot = Snapshot::open(&url, &SnapshotOptions::default()).map_err(cannot)?;
+    let (revival, _) = revive(&snapshot, None, true, Timestamp::now()).map_err(cannot)?;
+    Ok(Report {
+        url,
+        from: None,
+        restored,
+        revival,
+        lost: None,
+        unread: Some("the store before is not there any more".into()),
+        as_in_backup: true,
+        looked: Looked::default(),
+    })
+}
+
+/// Looks at a backup, and compares it with the store that it replaces.
+struct Comparing<'a> {
+    standard: &'a Standard,
+    time_max: Duration,
+    as_in_backup: bool,
+    looked: Looked,
+    revival: Revival,
+    lost: Option<(u64, u64)>,
+    unread: Option<String>,
+}
+
+impl Restoring for Comparing<'_> {
+    fn look(&mut self, copy: &StoreUrl) -> Result<Vec<String>, StoreError> {
+        let mut line = ProgressLine::new();
+        let looked =
+            health::look(copy, self.standard, self.time_max, false, &mut health::shown(&mut line));
+        line.end();
+        self.looked = looked?;
+        Ok(self.looked.problems.clone())
+    }
+
+    fn settle(
+        &mut self,
+        restored: &Snapshot,
+        replaced: Result<&Snapshot, &StoreError>,
+    ) -> Result<Vec<Sql>, StoreError> {
+        let now = Timestamp::now();
+        // What cannot be read to its end says as little as what cannot be opened.
+        let compared = replaced.map_err(ToString::to_string).and_then(|replaced| {
+            let since = restored.newest_change_version();
+            let sum = |counts: Vec<(_, u64)>| counts.into_iter().map(|(_, n)| n).sum::<u64>();
+            let compared = || {
+                let (revival, statements) =
+                    revive(restored, Some(replaced), self.as_in_backup, now)?;
+                let written = sum(replaced.changed_counts(since)?);
+                let deleted = sum(replaced.deleted_counts(since)?);
+                Ok::<_, StoreError>((revival, statements, (written, deleted)))
+            };
+            compared().map_err(|error| error.to_string())
+        });
+        let statements = match compared {
+            Ok((revival, statements, lost)) => {
+                self.lost = revival.is_later.then_some(lost);
+                if !revival.is_later {
+                    let why = "the store before is another one, or of an earlier state";
+                    self.unread = Some(why.into());
+                }
+                self.revival = revival;
+                statements
+            }
+            Err(why) => {
+                self.unread = Some(why);
+                let (revival, statements) = revive(restored, None, self.as_in_backup, now)?;
+                self.revival = revival;
+                statements
+            }
+        };
+        Ok(statements)
+    }
+}
+
+impl Report {
+    fn json(&self) -> Value {
+        let replaced = self.lost.map(|(written, deleted)| {
+            json!({
+                "changeVersion": self.restored.replaced_version,
+                "documentsWrittenSince": written,
+                "deletionsUndone": deleted,
+            })
+        });
+        let revival = &self.revival;
+        json!({
+            "store": self.url.to_string(),
+            "backup": self.from,
+            "backupChangeVersion": self.restored.backup_version,
+            "goesOnAfter": self.restored.goes_on_after,
+            "kept": self.restored.kept,
+            "replacedStore": replaced,
+            "notCompared": self.unread,
+            "keysAsInBackup": self.as_in_backup,
+            "stayRevoked": revival.stay_revoked,
+            "staySuspended": revival.stay_suspended,
+            "secretsKept": revival.secrets_kept,
+            "activeAgain": revival.active_again,
+            "secretsValidAgain": revival.secrets_valid_again,
+            "rightsDiffer": revival.rights_differ,
+            "claimSetsDiffer": revival.claim_sets_differ,
+            "lostKeys": revival.lost_keys,
+            "activeKeys": revival.active_keys,
+            "misfits": self.looked.misfits,
+            "leftOut": self.looked.left_out,
+        })
+    }
+
+    fn text(&self) -> String {
+        let Restored { kept, backup_version, goes_on_after, .. } = &self.restored;
+        let mut lines = vec![];
+        if self.from.is_some() {
+            let kept =
+                kept.as_ref().map(|kept| format!("; the store before is {}", kept.display()));
+            lines.push(format!("restored {}{}", self.url, kept.unwrap_or_default()));
+        } else {
+            lines.push(format!("{} is taken as a copy", self.url));
+        }
+        lines.push(format!(
+            "change versions go on after {goes_on_after}, above all that was given out since \
+             {backup_version}; clients that read changes by version must load everything anew"
+        ));
+        if let Some((written, deleted)) = self.lost {
+            lines.push(format!(
+                "since the backup {} document(s) were written, which are as they were or gone; {} \
+                 deletion(s) are undone",
+                grouped(written),
+                grouped(deleted)
+            ));
+        }
+        let revival = &self.revival;
+        let lists = [
+            ("keys revoked or removed since the backup stay revoked", &revival.stay_revoked),
+            ("keys suspended since the backup stay suspended", &revival.stay_suspended),
+            ("keys with the secrets that they had just before", &revival.secrets_kept),
+            (
+                "keys that MAY CALL AGAIN though they were revoked, removed or suspended since",
+                &revival.active_again,
+            ),
+            (
+                "keys with secrets that are VALID AGAIN though they were ended since",
+                &revival.secrets_valid_again,
+            ),
+            ("keys with other rights than before", &revival.rights_differ),
+            ("claim sets that are others than before", &revival.claim_sets_differ),
+            ("keys made since the backup, which are gone", &revival.lost_keys),
+        ];
+        for (what, names) in lists.iter().filter(|(_, names)| !names.is_empty()) {
+            lines.push(format!("{what} ({}): {}", names.len(), names.join(", ")));
+        }
+        if let Some(why) = &self.unread {
+            let keys = &revival.active_keys;
+            lines.push(format!(
+                "whether any of its keys was revoked since is not known ({why}); these may call \
+                 ({}): {}",
+                keys.len(),
+                keys.join(", ")
+            ));
+        }
+        lines.extend(self.looked.misfits.iter().map(|misfit| format!("note: {misfit}")));
+        lines.extend(self.looked.left_out.iter().map(|part| format!("not looked at: {part}")));
+        lines.join("\n") + "\n"
+    }
+}

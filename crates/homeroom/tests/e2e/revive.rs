@@ -1,0 +1,188 @@
+//! Keys that were taken away since a backup, and ids that were given out.
+
+use serde_json::{Value, json};
+
+use crate::support::{Place, STUDENTS, Server};
+
+type Key = (String, String);
+
+/// A stopped store whose keys were revoked, removed, suspended and rotated since its backup.
+struct Since {
+    place: Place,
+    backup: String,
+    stays: Key,
+    revoked: Key,
+    removed: Key,
+    suspended: Key,
+    rotated: Key,
+    new_secret: String,
+    late: Key,
+}
+
+fn since_a_backup() -> Since {
+    let place = Place::new();
+    let key = || place.key("FullAccess");
+    let [stays, revoked, removed, suspended, rotated] = [(); 5].map(|()| key());
+    let backup = place.path("backup.db").to_str().unwrap().to_owned();
+    place.done(&["backup", &backup]);
+    place.done(&["keys", "revoke", &revoked.0]);
+    let again = place.json(&["keys", "rotate", &rotated.0, "--json"]);
+    place.done(&["keys", "revoke", &rotated.0, "--old-secrets"]);
+    let late = key();
+    let connection = rusqlite::Connection::open(place.data().join("homeroom.db")).unwrap();
+    let tell = |text: &str, key: &str| assert_eq!(connection.execute(text, [key]).unwrap(), 1);
+    tell("UPDATE application_client SET approved = 0 WHERE api_key = ?1", &suspended.0);
+    tell("DELETE FROM api_client WHERE api_key = ?1", &removed.0);
+    drop(connection);
+    let new_secret = again["secret"].as_str().unwrap().to_owned();
+    Since { backup, stays, revoked, removed, suspended, rotated, new_secret, late, place }
+}
+
+/// What a token for these is answered with.
+fn statuses(place: &Place, keys: &[(&str, &str)]) -> Vec<u16> {
+    let server = Server::start(place);
+    let mut client = server.client();
+    let all = keys.iter().map(|(key, secret)| client.ask_token(key, secret).status).collect();
+    assert_eq!(server.stop().code, Some(0));
+    all
+}
+
+fn names(report: &Value, list: &str) -> Vec<String> {
+    let names = report[list].as_array().unwrap_or_else(|| panic!("{report}"));
+    names.iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+}
+
+impl Since {
+    fn tried(&self) -> Vec<u16> {
+        let old = [&self.stays, &self.revoked, &self.removed, &self.suspended, &self.rotated];
+        let mut all: Vec<_> = old.map(|(key, secret)| (key.as_str(), secret.as_str())).into();
+        all.push((&self.rotated.0, &self.new_secret));
+        statuses(&self.place, &all)
+    }
+}
+
+#[test]
+fn keys_that_were_taken_away_since_the_backup_stay_so_and_are_named() {
+    let since = since_a_backup();
+
+    let report = since.place.json(&["restore", &since.backup, "--yes", "--json"]);
+
+    let mut gone = vec![since.revoked.0.clone(), since.removed.0.clone()];
+    gone.sort();
+    assert_eq!(names(&report, "stayRevoked"), gone);
+    assert_eq!(names(&report, "staySuspended"), [since.suspended.0.as_str()]);
+    assert_eq!(names(&report, "secretsKept"), [since.rotated.0.as_str()]);
+    assert_eq!(names(&report, "lostKeys"), [since.late.0.as_str()]);
+    assert_eq!(names(&report, "activeAgain"), [""; 0]);
+    assert_eq!(names(&report, "activeKeys").len(), 2);
+    assert_eq!(report["notCompared"], Value::Null);
+    let tried = since.tried();
+    assert_eq!((tried[0], tried[5]), (200, 200), "the one that stays, and the newest secret");
+    assert!(tried[1..5].iter().all(|status| *status != 200), "{tried:?}");
+}
+
+#[test]
+fn keys_as_in_the_backup_live_again_and_are_named() {
+    let since = since_a_backup();
+
+    let arguments = ["restore", &since.backup, "--yes", "--keys-as-in-backup"];
+    let told = since.place.done(&arguments);
+
+    for key in [&since.revoked, &since.removed, &since.suspended] {
+        assert!(told.contains(&key.0), "{told}");
+    }
+    assert!(told.contains("MAY CALL AGAIN") && told.contains("VALID AGAIN"), "{told}");
+    assert_eq!(since.tried(), [200, 200, 200, 200, 200, 401]);
+}
+
+#[test]
+fn where_the_store_before_cannot_be_compared_every_key_that_may_call_is_named() {
+    let cosmic_ray = |since: &Since| {
+        std::fs::write(since.place.data().join("homeroom.db"), b"a cosmic ray".repeat(900))
+            .unwrap();
+    };
+    // As somebody does who puts a new machine in the place of a lost one.
+    let fresh = |since: &Since| {
+        std::fs::remove_dir_all(since.place.data()).unwrap();
+        since.place.key("FullAccess");
+    };
+    let none = |since: &Since| std::fs::remove_dir_all(since.place.data()).unwrap();
+    let all: [&dyn Fn(&Since); 3] = [&cosmic_ray, &fresh, &none];
+    for replaced in all {
+        let since = since_a_backup();
+        replaced(&since);
+
+        let report = since.place.json(&["restore", &since.backup, "--yes", "--json"]);
+
+        assert!(report["notCompared"].is_string(), "{report}");
+        assert_eq!(report["replacedStore"], Value::Null);
+        let active = names(&report, "activeKeys");
+        assert_eq!(active.len(), 5, "{report}");
+        assert!(active.contains(&since.revoked.0));
+        assert_eq!(since.tried(), [200, 200, 200, 200, 200, 401]);
+    }
+}
+
+#[test]
+fn what_a_restore_undoes_is_counted() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let backup = place.path("backup.db").to_str().unwrap().to_owned();
+    let server = Server::start(&place);
+    let mut client = server.client_of(&key);
+    let first = client.post(STUDENTS, &crate::support::student("1", "Ada")).location();
+    place.done(&["backup", &backup]);
+    for id in ["2", "3"] {
+        client.post(STUDENTS, &crate::support::student(id, "Bo"));
+    }
+    assert_eq!(client.send("DELETE", &first, &[], None).unwrap().status, 204);
+    assert_eq!(server.stop().code, Some(0));
+
+    let report = place.json(&["restore", &backup, "--yes", "--json"]);
+
+    let replaced = &report["replacedStore"];
+    assert_eq!(replaced["documentsWrittenSince"], 2, "{report}");
+    assert_eq!(replaced["deletionsUndone"], 1, "{report}");
+    let next = report["goesOnAfter"].as_i64().unwrap();
+    assert!(next > replaced["changeVersion"].as_i64().unwrap(), "{report}");
+    // Who has exported up to what was lost is told, and not given half of it.
+    let out = place.path("night");
+    let lost = replaced["changeVersion"].as_i64().unwrap().to_string();
+    let export = ["export", "--out", out.to_str().unwrap(), "--since", &lost];
+    assert_eq!(place.run(&export).code, Some(2));
+}
+
+#[test]
+fn an_id_of_the_admin_api_is_not_given_out_again() {
+    let place = Place::new();
+    let made = place.json(&["keys", "create", "--scope", "admin", "--json"]);
+    let key = ["key", "secret"].map(|name| made[name].as_str().unwrap().to_owned());
+    let vendor = |company: &str| -> i64 {
+        let server = Server::start(&place);
+        let mut client = server.client();
+        let form = format!(
+            "client_id={}&client_secret={}&grant_type=client_credentials\
+             &scope=edfi_admin_api/full_access",
+            key[0], key[1]
+        );
+        let headers = [("content-type", "application/x-www-form-urlencoded")];
+        let token = client.send("POST", "/adminapi/connect/token", &headers, Some(form.as_bytes()));
+        let token = token.unwrap().json()["access_token"].as_str().unwrap().to_owned();
+        client.token = Some(token);
+        let body = json!({
+            "company": company, "namespacePrefixes": "uri://acme.org",
+            "contactName": "Ada", "contactEmailAddress": "ada@acme.org",
+        });
+        let location = client.post("/adminapi/v2/vendors", &body).location();
+        assert_eq!(server.stop().code, Some(0));
+        location.rsplit('/').next().unwrap().parse().unwrap()
+    };
+    let backup = place.path("backup.db").to_str().unwrap().to_owned();
+    place.done(&["backup", &backup]);
+    let lost = vendor("Lost");
+
+    place.done(&["restore", &backup, "--yes"]);
+
+    let next = vendor("Next");
+    assert!(next > lost && next < 1 << 31, "{next} after {lost}");
+}
