@@ -19,10 +19,10 @@ pub enum ExportError {
     /// A file would go over something else.
     #[error(transparent)]
     Refused(#[from] OutputError),
-    /// The store is older than what is asked for.
+    /// The store is older than what is asked for, or a copy that has passed over it.
     #[error(
-        "the store is at change version {newest}, before {since}: it was restored, or it is \
-         another one; take a whole export"
+        "the store is at change version {newest} and has never been at {since}: it was restored, or \
+         it is another one; take a whole export"
     )]
     BeforeSince {
         /// What was asked for.

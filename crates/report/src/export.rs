@@ -111,7 +111,7 @@ pub fn export(
 ) -> Result<Manifest, ExportError> {
     let selected = selected(model, &options.resources)?;
     let (since, newest) = (options.since.unwrap_or(0), snapshot.newest_change_version());
-    if since > newest {
+    if since > newest || snapshot.is_passed_over(since)? {
         return Err(ExportError::BeforeSince { since, newest });
     }
     let catalog = Catalog::of_snapshot(Arc::clone(model), snapshot)?;
