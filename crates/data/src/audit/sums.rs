@@ -13,7 +13,7 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, row: impl Hash) {
+    fn add(&mut self, row: &impl Hash) {
         let mut hasher = DefaultHasher::new();
         row.hash(&mut hasher);
         self.count += 1;
@@ -33,15 +33,15 @@ pub(super) struct Sums {
 
 impl Sums {
     pub(super) fn tie(&mut self, tie: &Tie, via: i64) {
-        self.ties.entry(tie.label).or_default().add((tie, via));
+        self.ties.entry(tie.label).or_default().add(&(tie, via));
     }
 
     pub(super) fn edge(&mut self, edge: Edge) {
-        self.edges.entry(edge.kind).or_default().add(edge);
+        self.edges.entry(edge.kind).or_default().add(&edge);
     }
 
     pub(super) fn alias(&mut self, id: DocumentId, key: NaturalKey) {
-        self.aliases.add((id.0, key));
+        self.aliases.add(&(id.0, key));
     }
 }
 

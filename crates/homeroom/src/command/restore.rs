@@ -36,8 +36,9 @@ pub struct RestoreArgs {
     /// Confirms that the store is replaced, or that it was
     #[arg(long)]
     yes: bool,
-    /// Says that the store was put back to an earlier state by other means (cp, pg_restore, a
-    /// snapshot of the disk): it goes on above all that may have been given out
+    /// Says that the store was put back to an earlier state by other means (a file that was copied
+    /// over it, rows of a dump, a snapshot of the disk): it goes on above all that may have been
+    /// given out
     #[arg(long, conflicts_with_all = ["from", "keys_as_in_backup"])]
     already_copied: bool,
     /// Takes keys and secrets as the backup has them: those that were revoked since may call again
