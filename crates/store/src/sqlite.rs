@@ -62,6 +62,7 @@ pub(crate) fn open(path: &Path, options: &Options) -> Result<Sqlite, StoreError>
     let shared = Arc::new(Shared::new(lock, newest, options.cache_kib));
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     let lister = Lister::start(&shared, cores, (cores / 2).max(1))?;
+    shared.probes.provide(&shared, cores)?;
     let writer =
         writer::start(connection, Arc::clone(&shared), options.queue, options.wal_bytes_max)?;
     Ok(Sqlite { shared, writer, lister })

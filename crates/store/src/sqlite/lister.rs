@@ -20,7 +20,7 @@ const QUEUE_MAX: usize = 512;
 /// Virtual-machine steps between two looks at the clock.
 const STEPS: i32 = 20_000;
 
-type Read = Box<dyn FnOnce(Result<&mut Connection, StoreError>) + Send>;
+type Read = Box<dyn FnOnce(&mut Connection) + Send>;
 
 /// The reading threads.
 pub(crate) struct Lister {
@@ -45,10 +45,12 @@ impl Lister {
             let (sender, receiver) = sync_channel(QUEUE_MAX);
             let receiver = Arc::new(Mutex::new(receiver));
             for _ in 0..count {
-                let (receiver, shared) = (Arc::clone(&receiver), Arc::clone(shared));
+                let receiver = Arc::clone(&receiver);
+                // Here and now, so that no read finds later that there are no more files to open.
+                let connection = shared.open_reader()?;
                 let thread = std::thread::Builder::new()
                     .name(name.into())
-                    .spawn(move || work(&receiver, &shared))
+                    .spawn(move || work(&receiver, connection))
                     .map_err(|error| StoreError::Failed(error.to_string()))?;
                 threads.push(thread);
             }
@@ -108,7 +110,7 @@ impl Lister {
     ) -> Result<(), StoreError> {
         let deadline = Instant::now() + time;
         let job: Read = Box::new(move |connection| {
-            answer(connection.and_then(|connection| within(connection, deadline, time, read)));
+            answer(within(connection, deadline, time, read));
         });
         let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
         let queues = queues.as_ref().ok_or(StoreError::Closed)?;
@@ -120,23 +122,11 @@ impl Lister {
     }
 }
 
-fn work(reads: &Mutex<Receiver<Read>>, shared: &Shared) {
-    let mut connection: Option<Connection> = None;
+fn work(reads: &Mutex<Receiver<Read>>, mut connection: Connection) {
     loop {
         let next = reads.lock().map(|reads| reads.recv());
         let Ok(Ok(read)) = next else { return };
-        if connection.is_none() {
-            match shared.open_reader() {
-                Ok(opened) => connection = Some(opened),
-                Err(error) => {
-                    read(Err(error));
-                    continue;
-                }
-            }
-        }
-        if let Some(connection) = &mut connection {
-            read(Ok(connection));
-        }
+        read(&mut connection);
     }
 }
 

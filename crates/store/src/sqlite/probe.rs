@@ -25,6 +25,8 @@ thread_local! {
 /// The probing connections of a store, and which state of it they may show.
 pub(crate) struct Probes {
     all: Mutex<Vec<Arc<Mutex<Probe>>>>,
+    /// Connections that are open and no thread has taken yet.
+    spare: Mutex<Vec<Connection>>,
     /// Transactions committed since the store was opened.
     commits: AtomicU64,
     /// Whether transactions may stay open between two reads.
@@ -41,7 +43,16 @@ struct Probe {
 
 impl Probes {
     pub(crate) fn new() -> Self {
-        Self { all: Mutex::default(), commits: AtomicU64::new(0), may_stay: AtomicBool::new(true) }
+        let (all, spare) = (Mutex::default(), Mutex::default());
+        Self { all, spare, commits: AtomicU64::new(0), may_stay: AtomicBool::new(true) }
+    }
+
+    /// Opens connections for threads to come, so that none finds later that there are no more files.
+    pub(crate) fn provide(&self, shared: &Shared, count: usize) -> Result<(), StoreError> {
+        let open = |_| shared.open_reader();
+        let opened = (0..count).map(open).collect::<Result<Vec<_>, _>>()?;
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner).extend(opened);
+        Ok(())
     }
 
     /// Says that something was committed: what is read from now on shows it.
@@ -75,6 +86,7 @@ impl Probes {
             drop(probe.connection.take());
         });
         self.all.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     fn each(&self, run: impl Fn(&mut Probe)) {
@@ -85,7 +97,11 @@ impl Probes {
     }
 
     fn open(&self, shared: &Shared) -> Result<Arc<Mutex<Probe>>, StoreError> {
-        let connection = Some(shared.open_reader()?);
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let connection = match spare {
+            Some(spare) => Some(spare),
+            None => Some(shared.open_reader()?),
+        };
         let probe = Arc::new(Mutex::new(Probe { connection, seen: None }));
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         // A connection that no thread remembers any more goes.
@@ -242,7 +258,29 @@ pub(crate) fn referrers(
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use crate::Store;
+
+    #[test]
+    fn every_reading_connection_is_open_from_the_start() {
+        let store = Store::temporary(&[]).unwrap();
+        let file = store.shared().path.canonicalize().unwrap();
+        let open = |file: &Path| {
+            let links = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+            links.filter(|link| std::fs::read_link(link.path()).is_ok_and(|to| to == file)).count()
+        };
+        let before = open(&file);
+
+        let nobody = crate::Uuid::new();
+        for _ in 0..20 {
+            assert!(store.document_blocking(nobody).unwrap().is_none());
+            let sql = crate::Sql::new("SELECT count(*) FROM doc", vec![]);
+            assert_eq!(store.query_blocking(sql).unwrap().len(), 1);
+        }
+
+        assert_eq!(open(&file), before);
+    }
 
     #[test]
     fn a_connection_that_could_not_be_used_any_more_is_made_anew() {
