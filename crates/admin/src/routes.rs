@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use homeroom_access::{Access, ApiClient, Call};
-use homeroom_http::{Access as Entry, Handler, Problem, Route, handler};
+use homeroom_http::{Access as Entry, Handler, PUBLIC_BODY_BYTES_MAX, Problem, Route, handler};
 use http::Method;
 
 use crate::applications::{self, APPLICATIONS};
@@ -188,6 +188,7 @@ fn routes_of_claim_sets(admin: &Arc<Admin>) -> Vec<Route<ApiClient>> {
 fn routes_of_what_is_fixed(admin: &Arc<Admin>) -> Vec<Route<ApiClient>> {
     let public = |method, template, handler| Route {
         access: Entry::Public,
+        body_limit: PUBLIC_BODY_BYTES_MAX,
         ..guarded(method, template, handler)
     };
     vec![

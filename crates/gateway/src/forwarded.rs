@@ -1,4 +1,11 @@
-//! The server's address as the caller sees it.
+//! What a trusted reverse proxy says of a request: the server's address as the caller sees it, and
+//! the caller's.
+//!
+//! A proxy appends what it has seen to what came from the caller, who can have sent anything. So of
+//! several values, on one line or more, the last one counts: that of the hop which is trusted. A proxy
+//! that replaces the header sends one. `Forwarded` (RFC 7239) is not read.
+
+use std::net::{IpAddr, SocketAddr};
 
 use http::HeaderMap;
 use http::uri::Uri;
@@ -6,14 +13,11 @@ use http::uri::Uri;
 /// Scheme, host and port of a request, `https://api.example.org`. With `trusted`, what a reverse
 /// proxy says in `X-Forwarded-…` comes first.
 pub(crate) fn base_url(headers: &HeaderMap, uri: &Uri, trusted: bool) -> String {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let forwarded = |name: &str| {
-        text(name).filter(|_| trusted).and_then(|value| value.split(',').next()).map(str::trim)
-    };
+    let forwarded = |name: &str| if trusted { last(headers, name) } else { None };
     let scheme = forwarded("x-forwarded-proto").filter(|s| matches!(*s, "http" | "https"));
     let scheme = scheme.unwrap_or("http");
     let host = forwarded("x-forwarded-host")
-        .or_else(|| text("host"))
+        .or_else(|| headers.get("host").and_then(|value| value.to_str().ok()))
         .or_else(|| uri.authority().map(http::uri::Authority::as_str))
         .filter(|host| is_host(host))
         .unwrap_or("localhost");
@@ -22,6 +26,19 @@ pub(crate) fn base_url(headers: &HeaderMap, uri: &Uri, trusted: bool) -> String 
         Some(port) if !host.contains(':') => format!("{scheme}://{host}:{port}"),
         _ => format!("{scheme}://{host}"),
     }
+}
+
+/// The address of the caller, as a trusted proxy says it in `X-Forwarded-For`.
+pub(crate) fn client_address(headers: &HeaderMap) -> Option<IpAddr> {
+    let sent = last(headers, "x-forwarded-for")?;
+    let bare = sent.trim_start_matches('[').trim_end_matches(']');
+    bare.parse().ok().or_else(|| sent.parse::<SocketAddr>().ok().map(|with_port| with_port.ip()))
+}
+
+/// The last value of a header over all its lines; [`None`] where it is empty or no text.
+fn last<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let line = headers.get_all(name).iter().next_back()?.to_str().ok()?;
+    line.rsplit(',').next().map(str::trim).filter(|value| !value.is_empty())
 }
 
 /// Whether a text can be a host and port: nothing that could break out of a URL.
@@ -38,7 +55,7 @@ mod tests {
     fn base(pairs: &[(&'static str, &str)], trusted: bool) -> String {
         let mut headers = HeaderMap::new();
         for (name, value) in pairs {
-            headers.insert(*name, value.parse().unwrap());
+            headers.append(*name, value.parse().unwrap());
         }
         base_url(&headers, &Uri::from_static("/"), trusted)
     }
@@ -48,12 +65,53 @@ mod tests {
         let sent = [
             ("host", "10.0.0.1:8080"),
             ("x-forwarded-proto", "https"),
-            ("x-forwarded-host", "api.example.org, inner"),
+            ("x-forwarded-host", "api.example.org"),
             ("x-forwarded-port", "8443"),
         ];
 
         assert_eq!(base(&sent, true), "https://api.example.org:8443");
         assert_eq!(base(&sent, false), "http://10.0.0.1:8080");
         assert_eq!(base(&[("host", "a\"b")], false), "http://localhost");
+    }
+
+    #[test]
+    fn of_what_several_hops_say_the_last_one_counts() {
+        for sent in [
+            &[("x-forwarded-host", "evil.example, api.example.org")][..],
+            &[("x-forwarded-host", "evil.example,api.example.org ")],
+            &[("x-forwarded-host", "evil.example"), ("x-forwarded-host", "api.example.org")],
+            &[("x-forwarded-host", "a, evil.example"), ("x-forwarded-host", "b, api.example.org")],
+        ] {
+            let all = [&[("host", "inner"), ("x-forwarded-proto", "http, https")], sent].concat();
+            assert_eq!(base(&all, true), "https://api.example.org", "{sent:?}");
+        }
+        let port = [("host", "inner"), ("x-forwarded-port", "1"), ("x-forwarded-port", "2, 8443")];
+        assert_eq!(base(&port, true), "http://inner:8443");
+        let nothing = [("host", "inner"), ("x-forwarded-host", "evil.example, ")];
+        assert_eq!(base(&nothing, true), "http://inner", "an earlier hop is not believed instead");
+    }
+
+    #[test]
+    fn the_caller_is_the_one_whom_the_trusted_hop_has_seen() {
+        let address = |lines: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append("x-forwarded-for", line.parse().unwrap());
+            }
+            client_address(&headers).map(|address| address.to_string())
+        };
+
+        for (lines, expected) in [
+            (&["192.0.2.1"][..], Some("192.0.2.1")),
+            (&["198.51.100.9, 192.0.2.1"], Some("192.0.2.1")),
+            (&["198.51.100.9", "192.0.2.1:4711"], Some("192.0.2.1")),
+            (&["[2001:db8::1]"], Some("2001:db8::1")),
+            (&["[2001:db8::1]:80"], Some("2001:db8::1")),
+            (&["2001:db8::1"], Some("2001:db8::1")),
+            (&["192.0.2.1, unknown"], None),
+            (&[], None),
+        ] {
+            assert_eq!(address(lines).as_deref(), expected, "{lines:?}");
+        }
     }
 }

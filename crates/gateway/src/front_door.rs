@@ -1,49 +1,82 @@
 //! One request's way: id and moment, route, client, target, answer.
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use homeroom_access::{Access as AccessPart, ApiClient, Call};
 use homeroom_http::{Access, Kind, Params, Problem, RequestBody, Response, Route, Timestamp};
 use http::header::{CONNECTION, HeaderName, HeaderValue};
 use http::{HeaderMap, Method, StatusCode, request};
 use http_body_util::Full;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use hyper::body::Body as _;
 
-use crate::forwarded::base_url;
+use crate::budget::{Holders, Pot, Refused, Taken};
+use crate::budgets::Budgets;
+use crate::caller::{Caller, Callers};
+use crate::forwarded::{base_url, client_address};
 use crate::metrics::Metrics;
 use crate::router::{RouteError, Router};
-use crate::unread::Unread;
+use crate::visit::Visit;
 
 /// Header by which clients correlate; it comes back in body and header.
 const CORRELATION_ID: HeaderName = HeaderName::from_static("correlationid");
 /// Own id of a request.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Longest wait for a stranger's body.
+const STRANGERS_BODY_TIME_MAX: Duration = Duration::from_secs(5);
+/// What an open HTTP/2 request takes beside its header.
+const STREAM_BYTES: u64 = 4 << 10;
+/// Answers up to this size are not counted: a connection's own buffers are larger.
+pub(crate) const SMALL_ANSWER: u64 = 16 << 10;
+/// How often, and after which pause, an answer asks anew for room that stalled callers give back.
+const ROOM_ROUNDS: u32 = 20;
+const ROOM_PAUSE: Duration = Duration::from_millis(25);
 
-/// What the front door lets in.
+/// What the front door lets in. What all requests share is a budget each ([`Pot`]).
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Most requests that are answered at the same time; more are told 503 at once.
-    pub in_flight: i64,
-    /// Most bytes of all large bodies (of more than 64 KiB) that are held at the same time.
+    /// Most connections.
+    pub connections: usize,
+    /// Most requests that are worked on at the same time; more are told 503 at once. Four times as
+    /// many may wait for their bodies.
+    pub in_flight: u32,
+    /// Most of them that read many documents.
+    pub lists: usize,
+    /// Most of them that write.
+    pub writes: usize,
+    /// Most bytes of open HTTP/2 requests, without their bodies.
+    pub stream_bytes: usize,
+    /// Most bytes of bodies on public routes.
+    pub stranger_bytes: usize,
+    /// Most bytes of all other bodies that do not come at once.
     pub body_bytes: usize,
-    /// Most bytes of all large answers (of more than 64 KiB) that their callers have not taken yet.
+    /// Most bytes of all large answers (of more than 16 KiB) that their callers have not taken yet.
     pub answer_bytes: usize,
     /// The same for the answers of public routes, so that strangers take no client's room.
     pub public_answer_bytes: usize,
     /// Whether `X-Forwarded-…` of a reverse proxy is believed.
     pub trust_forwarded: bool,
+    /// Longest time that a large answer may take, whatever its size; more is by its bytes.
+    pub quiet: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
+            connections: 16_384,
             in_flight: 4_096,
+            lists: 512,
+            writes: 1_024,
+            stream_bytes: 64 << 20,
+            stranger_bytes: 32 << 20,
             body_bytes: 256 << 20,
             answer_bytes: 512 << 20,
             public_answer_bytes: 128 << 20,
             trust_forwarded: false,
+            quiet: Duration::from_secs(75),
         }
     }
 }
@@ -54,10 +87,8 @@ pub struct FrontDoor {
     access: Arc<AccessPart>,
     metrics: Arc<Metrics>,
     limits: Limits,
-    body_kib: Semaphore,
-    unread: Unread,
-    public_unread: Unread,
-    strangers: Semaphore,
+    budgets: Arc<Budgets>,
+    callers: Arc<Callers>,
 }
 
 impl FrontDoor {
@@ -65,26 +96,17 @@ impl FrontDoor {
     ///
     /// # Errors
     ///
-    /// [`RouteError`] when two routes contradict each other.
+    /// [`RouteError`] when two routes contradict each other, or a public one takes long bodies.
     pub fn new(
         routes: Vec<Route<ApiClient>>,
         access: Arc<AccessPart>,
         metrics: Arc<Metrics>,
         limits: Limits,
     ) -> Result<Self, RouteError> {
-        let body_kib = Semaphore::new(limits.body_bytes / 1_024);
-        let unread = Unread::new(limits.answer_bytes);
-        let public_unread = Unread::new(limits.public_answer_bytes);
-        Ok(Self {
-            router: Router::new(routes)?,
-            access,
-            metrics,
-            limits,
-            body_kib,
-            unread,
-            public_unread,
-            strangers: Semaphore::new(STRANGERS_MAX),
-        })
+        let budgets = Budgets::new(&limits);
+        metrics.watch(&budgets);
+        let callers = Callers::new(limits.quiet);
+        Ok(Self { router: Router::new(routes)?, access, metrics, limits, budgets, callers })
     }
 
     /// All routes; a test walks them.
@@ -92,33 +114,42 @@ impl FrontDoor {
         self.router.routes()
     }
 
-    /// Answers a request.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(crate) fn budgets(&self) -> &Budgets {
+        &self.budgets
+    }
+
+    pub(crate) fn callers(&self) -> &Arc<Callers> {
+        &self.callers
+    }
+
+    /// Answers a request that came over no connection.
     pub async fn answer(&self, head: request::Parts, body: RequestBody) -> Response {
+        self.answer_to(&Arc::new(Caller::inside()), head, body).await
+    }
+
+    /// Answers a request of a caller.
+    pub(crate) async fn answer_to(
+        &self,
+        caller: &Arc<Caller>,
+        head: request::Parts,
+        body: RequestBody,
+    ) -> Response {
         let begun = Instant::now();
         let request_id = request_id(&head.headers);
         let correlation_id = correlation_id(&head.headers).unwrap_or_else(|| request_id.clone());
         let method = known_method(&head.method);
         let is_head = head.method == Method::HEAD;
-        let found = self.router.find(&head.method, head.uri.path());
-        // Strangers who send no body hold no place that others need meanwhile.
-        let body = match &found {
-            Ok((route, _)) if is_read_first(route) => {
-                self.read_first(&head.headers, body, route).await
-            }
-            _ => Ok(body),
-        };
-        let Some(in_flight) = self.metrics.begin(self.limits.in_flight) else {
-            let problem = Problem::busy(1)
-                .detail("The server answers as many requests as it can at this moment.");
-            return finish(problem.into_response(&correlation_id), &request_id, &correlation_id);
-        };
         let mut route = "";
         let mut client = None;
-        let answered = match found {
+        let answered = match self.router.find(&head.method, head.uri.path()) {
             Ok((found, params)) => {
                 route = found.template;
                 let ids = (&*request_id, &*correlation_id);
-                self.pass(found, params, head, body, ids, &mut client).await
+                self.pass(caller, found, params, head, body, ids, &mut client).await
             }
             Err(problem) => Err(problem),
         };
@@ -133,7 +164,7 @@ impl FrontDoor {
         }
         let time = begun.elapsed();
         let status = response.status().as_u16();
-        in_flight.end(method, route, status, time);
+        self.metrics.answered(method, route, status, time);
         tracing::debug!(
             method,
             route,
@@ -156,43 +187,35 @@ impl FrontDoor {
         finish(problem.into_response(&correlation_id), &request_id, &correlation_id)
     }
 
-    /// Room for a large body, until the value goes; all large bodies together have a limit.
-    fn room_for_body(&self, bytes: usize) -> Result<Option<SemaphorePermit<'_>>, Problem> {
-        if bytes <= SMALL_BODY {
-            return Ok(None);
+    /// The place of an open HTTP/2 request, from its header to the last byte of its answer.
+    pub(crate) fn stream(&self, caller: &Caller, head: &request::Parts) -> Result<Taken, Refused> {
+        let header: usize = head.headers.iter().map(|(n, v)| n.as_str().len() + v.len()).sum();
+        let bytes = STREAM_BYTES + (header + head.uri.path().len()) as u64;
+        self.budgets.take(Pot::Streams, &caller.holders(), bytes)
+    }
+
+    /// Who holds what a request on a public route takes.
+    fn strangers(&self, caller: &Caller, headers: &HeaderMap) -> Holders {
+        let forwarded: Option<IpAddr> =
+            if self.limits.trust_forwarded { client_address(headers) } else { None };
+        match forwarded {
+            Some(address) => self.callers.of_address(caller, address),
+            None => caller.holders(),
         }
-        let kib = u32::try_from(bytes.div_ceil(1_024)).unwrap_or(u32::MAX);
-        self.body_kib.try_acquire_many(kib).map(Some).map_err(|_| {
-            Problem::busy(1).detail("The server holds as many large request bodies as it can.")
-        })
     }
 
-    /// Reads a stranger's body.
-    async fn read_first(
-        &self,
-        headers: &HeaderMap,
-        body: RequestBody,
-        route: &Route<ApiClient>,
-    ) -> Result<RequestBody, Problem> {
-        refuse_long_body(headers, route.body_limit)?;
-        let _one = self.strangers.try_acquire().map_err(|_| {
-            Problem::busy(1).detail("The server waits for as many request bodies as it can.")
-        })?;
-        let body = body.read_within(route.body_limit, STRANGERS_BODY_TIME_MAX).await;
-        body.map(RequestBody::Bytes)
-    }
-
+    #[expect(clippy::too_many_arguments, reason = "what a request is, taken apart")]
     async fn pass(
         &self,
+        caller: &Arc<Caller>,
         route: &Route<ApiClient>,
         params: Params,
         head: request::Parts,
-        body: Result<RequestBody, Problem>,
+        body: RequestBody,
         (request_id, correlation_id): (&str, &str),
         key: &mut Option<String>,
     ) -> Result<Response, Problem> {
-        let now = Timestamp::now();
-        let body = body?;
+        let mut now = Timestamp::now();
         let client = match route.access {
             Access::Public => None,
             Access::Token { scope } => {
@@ -203,12 +226,33 @@ impl FrontDoor {
                 Some(self.access.recognize(authorization, scope, now)?)
             }
         };
-        if let Some(client) = &client {
-            *key = Some(client.key.clone());
-        }
+        let (holders, unread) = match &client {
+            Some(client) => {
+                *key = Some(client.key.clone());
+                (self.callers.of_key(caller, &client.key), Pot::Answers)
+            }
+            None => (self.strangers(caller, &head.headers), Pot::PublicAnswers),
+        };
         refuse_long_body(&head.headers, route.body_limit)?;
-        let bytes = bytes_of_body(&head.headers, &body, route.body_limit);
-        let _room = self.room_for_body(bytes)?;
+        // Who waits for a body takes no place of those who are worked on.
+        let is_awaited = route.body_limit > 0
+            && !matches!(route.method, Method::GET | Method::DELETE)
+            && !body.is_empty();
+        let work = work_of(route);
+        let places = if is_awaited { None } else { Some(self.begin(work, &holders)?) };
+        let (body, visit) = if !is_awaited {
+            (body, None)
+        } else if client.is_some() {
+            let visit = Visit::of_key(&self.budgets, caller, holders.clone(), work)?;
+            let visit = Arc::new(visit);
+            (body.admitted(visit.clone()), Some(visit))
+        } else {
+            let visit = Arc::new(Visit::of_stranger(&self.budgets, caller, holders.clone())?);
+            let body = body.admitted(visit.clone());
+            let body = body.read_within(route.body_limit, STRANGERS_BODY_TIME_MAX).await?;
+            now = Timestamp::now();
+            (RequestBody::Bytes(body), Some(visit))
+        };
         let base_url = base_url(&head.headers, &head.uri, self.limits.trust_forwarded);
         let call = Call {
             path: head.uri.path().to_owned(),
@@ -225,30 +269,74 @@ impl FrontDoor {
             body_limit: route.body_limit,
         };
         let answer = (route.handler)(call).await?;
-        match route.access {
-            Access::Public => self.public_unread.hold(answer),
-            Access::Token { .. } => self.unread.hold(answer),
+        // Who waits for room for an answer is not worked on any more.
+        drop((places, visit));
+        self.hold(unread, &holders, answer).await
+    }
+
+    /// The places of a request that is worked on.
+    fn begin(&self, work: Option<Pot>, holders: &Holders) -> Result<impl Sized + use<'_>, Refused> {
+        let in_flight = self.budgets.borrow(Pot::InFlight, holders, 1)?;
+        let work = work.map(|work| self.budgets.borrow(work, holders, 1)).transpose()?;
+        Ok((in_flight, work))
+    }
+
+    /// Gives a large answer its room, until its last byte is with the system. Where there is none,
+    /// those who take nothing of theirs are left.
+    ///
+    /// # Errors
+    ///
+    /// 503 when others hold all there is.
+    async fn hold(
+        &self,
+        pot: Pot,
+        holders: &Holders,
+        response: Response,
+    ) -> Result<Response, Problem> {
+        let size = response.body().size_hint().lower();
+        if size <= SMALL_ANSWER {
+            return Ok(response);
         }
+        let mut place = self.budgets.take(pot, holders, size);
+        if place.is_err() && self.callers.close_stalled(pot) > 0 {
+            for _ in 0..ROOM_ROUNDS {
+                tokio::time::sleep(ROOM_PAUSE).await;
+                place = self.budgets.take(pot, holders, size);
+                if place.is_ok() {
+                    break;
+                }
+            }
+        }
+        let place = place?;
+        Ok(response.map(|body| {
+            let bytes = body.into_inner().unwrap_or_default();
+            Full::new(Bytes::from_owner(Held { bytes, _place: place }))
+        }))
     }
 }
 
-/// Whether a route's body is read before the request is counted: what anybody may send. Such bodies
-/// are small.
-fn is_read_first(route: &Route<ApiClient>) -> bool {
-    route.access == Access::Public && route.method != Method::GET
+/// An answer's bytes and its place; both go when the last byte is with the system.
+struct Held {
+    bytes: Bytes,
+    _place: Taken,
 }
 
-/// Most bytes that a body can turn out to have.
-fn bytes_of_body(headers: &HeaderMap, body: &RequestBody, limit: usize) -> usize {
-    if body.is_empty() { 0 } else { content_length(headers).unwrap_or(limit).min(limit) }
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
-/// Most bodies of strangers that are waited for at the same time.
-const STRANGERS_MAX: usize = 16_384;
-/// Longest wait for one of them.
-const STRANGERS_BODY_TIME_MAX: Duration = Duration::from_secs(5);
-/// Bodies up to this size are let in without being counted.
-const SMALL_BODY: usize = 64 << 10;
+/// What a request takes part in beside all that are worked on: the store reads lists, and writes, in
+/// queues of their own.
+fn work_of(route: &Route<ApiClient>) -> Option<Pot> {
+    match (route.access, &route.method) {
+        (Access::Public, _) => None,
+        (Access::Token { .. }, &Method::GET) if route.template.ends_with("/{id}") => None,
+        (Access::Token { .. }, &Method::GET) => Some(Pot::Lists),
+        (Access::Token { .. }, _) => Some(Pot::Writes),
+    }
+}
 
 /// What a request says of its body's length.
 fn content_length(headers: &HeaderMap) -> Option<usize> {
@@ -307,7 +395,6 @@ fn known_method(method: &Method) -> &'static str {
 ///
 /// Source: RFC 9110 §8.6.
 fn drop_body(response: &mut Response) {
-    use hyper::body::Body as _;
     if !matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
         let length = response.body().size_hint().exact().unwrap_or(0);
         response.headers_mut().insert(http::header::CONTENT_LENGTH, HeaderValue::from(length));
@@ -326,26 +413,4 @@ fn finish(mut response: Response, request_id: &str, correlation_id: &str) -> Res
         headers.insert(CORRELATION_ID, id);
     }
     response
-}
-
-#[cfg(test)]
-mod tests {
-    use bytes::Bytes;
-
-    use super::*;
-
-    #[test]
-    fn a_body_of_unknown_length_takes_the_room_of_the_longest() {
-        let (some, none) = (Bytes::from_static(b"{}"), Bytes::new());
-        let mut known = HeaderMap::new();
-        known.insert(http::header::CONTENT_LENGTH, HeaderValue::from(100));
-        let bytes = |headers: &HeaderMap, body: &Bytes, limit| {
-            bytes_of_body(headers, &RequestBody::Bytes(body.clone()), limit)
-        };
-
-        assert_eq!(bytes(&known, &some, 1_000), 100);
-        assert_eq!(bytes(&known, &some, 10), 10);
-        assert_eq!(bytes(&HeaderMap::new(), &some, 1_000), 1_000);
-        assert_eq!(bytes(&HeaderMap::new(), &none, 1_000), 0);
-    }
 }

@@ -3,13 +3,18 @@
 //! listen → request id, `traceparent`, `now` → route → client → target. Every part is a target in
 //! this process, offered as a table of [`homeroom_http::Route`]s; nothing else listens.
 
+mod budget;
+mod budgets;
+mod caller;
 mod forwarded;
 mod front_door;
 mod listen;
 mod metrics;
 mod router;
-mod unread;
+mod sending;
+mod visit;
 
+pub use budget::Pot;
 pub use front_door::{FrontDoor, Limits};
 pub use listen::{ListenError, Listener, Times};
 pub use metrics::{Gauge, Metrics};

@@ -2,15 +2,14 @@
 
 mod connection;
 mod framing;
-mod sending;
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use homeroom_http::{Kind, Problem, RequestBody};
+use h2::Reason;
+use homeroom_http::{Kind, Problem, RequestBody, Response};
 use http::header::HOST;
 use http::{Request, Version, request};
 use hyper::body::Incoming;
@@ -19,20 +18,32 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
-use tokio::time::Instant;
 
-use crate::front_door::FrontDoor;
-use connection::{Answering, Connection};
-use sending::Sending;
+use crate::budget::Pot;
+use crate::caller::Caller;
+use crate::front_door::{FrontDoor, SMALL_ANSWER};
+use connection::{Connection, Place};
 
-/// Most bytes of a request's header.
-const HEADER_BYTES_MAX: usize = 64 << 10;
-/// Most connections of one listener.
-const CONNECTIONS_MAX: usize = 16_384;
-/// Longest quiet on a connection on which nothing is being answered. Longer than what balancers
-/// keep their side open, so that they close first.
-const QUIET_TIME_MAX: Duration = Duration::from_secs(75);
+/// Most bytes of an HTTP/1 request's header, and of what a connection reads ahead.
+const HEADER_BYTES_MAX: usize = 16 << 10;
+/// Most bytes of an HTTP/2 request's header, unpacked: with 32 for each field (RFC 9113 §6.5.2).
+const HEADER_LIST_BYTES_MAX: u32 = 16 << 10;
+/// Most requests at a time on an HTTP/2 connection; 100 are advised at least (RFC 9113 §6.5.2).
+const STREAMS_MAX: u32 = 128;
+/// Most bytes of one HTTP/2 request's body, and of all on a connection, that are sent before they are
+/// read.
+const STREAM_WINDOW: u32 = 128 << 10;
+const CONNECTION_WINDOW: u32 = 512 << 10;
+/// Most bytes of an HTTP/2 answer that stand in the connection's own buffer.
+const STREAM_SEND_BYTES_MAX: usize = 64 << 10;
+/// Most HTTP/2 requests that a caller takes back before they were looked at, and most that were
+/// refused for faults, before the connection is closed.
+const RESETS_PENDING_MAX: usize = 20;
+const RESETS_FOR_FAULTS_MAX: usize = 256;
+/// Pause before a connection that finds no place asks again.
+const PLACE_PAUSE: Duration = Duration::from_millis(5);
+/// Which part of all connections is closed at once to make room.
+const CLOSED_FOR_ROOM: u64 = 128;
 
 /// An address that cannot be listened on.
 #[derive(Debug, thiserror::Error)]
@@ -83,58 +94,48 @@ impl Listener {
 
     /// Serves until `stop` is done, then drains.
     pub async fn serve(self, door: Arc<FrontDoor>, stop: impl Future<Output = ()>, times: Times) {
-        let mut builder = auto::Builder::new(TokioExecutor::new());
-        builder
-            .http1()
-            .timer(TokioTimer::new())
-            .header_read_timeout(None)
-            .max_buf_size(HEADER_BYTES_MAX.max(8_192));
-        builder.http2().timer(TokioTimer::new()).max_concurrent_streams(256);
+        let builder = builder();
+        let limits = connection::Times { header: times.header, quiet: door.limits().quiet };
         let graceful = GracefulShutdown::new();
-        let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         tokio::pin!(stop);
         loop {
-            let place = tokio::select! {
-                Ok(place) = Arc::clone(&places).acquire_owned() => place,
-                () = &mut stop => break,
-            };
             let accepted = tokio::select! {
                 accepted = self.socket.accept() => accepted,
                 () = &mut stop => break,
             };
-            let connection = match accepted {
-                Ok((connection, _)) => connection,
+            let (connection, from) = match accepted {
+                Ok(accepted) => accepted,
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
+                    // Where there are no more files, those that nobody needs make room.
+                    close_idle(&door);
                     tokio::time::sleep(Duration::from_millis(20)).await;
                     continue;
                 }
             };
+            let caller = door.callers().arrived(from.ip());
+            let place = tokio::select! {
+                place = place_of(&door, &caller) => place,
+                () = &mut stop => break,
+            };
             _ = connection.set_nodelay(true);
-            let door = Arc::clone(&door);
-            let answering = Answering::default();
-            let sending = Sending::new(QUIET_TIME_MAX);
-            let limits = connection::Times { header: times.header, quiet: QUIET_TIME_MAX };
-            let connection =
-                Connection::new(connection, place, answering.clone(), sending.clone(), limits);
-            let service = service_fn(move |request: Request<Incoming>| {
-                let (door, one) = (Arc::clone(&door), answering.one());
-                let sending = sending.clone();
-                async move {
-                    let (head, body) = request.into_parts();
-                    let answer = match malformed(&head) {
-                        Some(fault) => FrontDoor::refuse(&head, fault),
-                        None => door.answer(head, RequestBody::Incoming(body)).await,
-                    };
-                    drop(one);
-                    Ok::<_, Infallible>(sending.follow(answer, Instant::now()))
-                }
-            });
+            let connection = Connection::new(connection, place, Arc::clone(&caller), limits);
+            let service = {
+                let (door, caller) = (Arc::clone(&door), Arc::clone(&caller));
+                service_fn(move |request| answer(Arc::clone(&door), Arc::clone(&caller), request))
+            };
             let served = builder.serve_connection(TokioIo::new(connection), service).into_owned();
             let served = graceful.watch(served);
             tokio::spawn(async move {
-                if let Err(error) = served.await {
-                    tracing::trace!(%error, "a connection ended early");
+                tokio::select! {
+                    served = served => {
+                        if let Err(error) = served {
+                            tracing::trace!(%error, "a connection ended early");
+                        }
+                    }
+                    () = caller.told_to_leave() => {
+                        tracing::trace!("a connection was closed to make room");
+                    }
                 }
             });
         }
@@ -143,6 +144,73 @@ impl Listener {
             tracing::warn!("connections were still open after the drain time");
         }
     }
+}
+
+/// What a connection may hold, whoever is at its other end. No pings are sent on HTTP/2: a connection
+/// on which the server itself speaks would never be quiet.
+fn builder() -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(None)
+        .max_buf_size(HEADER_BYTES_MAX);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS_MAX)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_send_buf_size(STREAM_SEND_BYTES_MAX)
+        .max_header_list_size(HEADER_LIST_BYTES_MAX)
+        .max_pending_accept_reset_streams(RESETS_PENDING_MAX)
+        .max_local_error_reset_streams(RESETS_FOR_FAULTS_MAX);
+    builder
+}
+
+/// The place of a new connection; where there is none, those make room that are not at work.
+async fn place_of(door: &FrontDoor, caller: &Arc<Caller>) -> Place {
+    loop {
+        if let Ok(taken) = door.budgets().take(Pot::Connections, &caller.holders(), 1) {
+            return Place { _taken: taken, _registered: door.callers().register(caller) };
+        }
+        close_idle(door);
+        tokio::time::sleep(PLACE_PAUSE).await;
+    }
+}
+
+fn close_idle(door: &FrontDoor) {
+    let count = door.budgets().of(Pot::Connections).size().div_ceil(CLOSED_FOR_ROOM);
+    door.callers().close_idle(usize::try_from(count).unwrap_or(1));
+}
+
+/// Answers one request of a connection.
+///
+/// # Errors
+///
+/// `REFUSED_STREAM` to an HTTP/2 request for which there is no room: it can be sent again (RFC 9113
+/// §8.7), and no answer has to be kept for a caller who may not read it.
+async fn answer(
+    door: Arc<FrontDoor>,
+    caller: Arc<Caller>,
+    request: Request<Incoming>,
+) -> Result<Response, h2::Error> {
+    let one = caller.one();
+    let (head, body) = request.into_parts();
+    // The answers of HTTP/2 wait for the caller's leave, each by itself.
+    let (small, place) = match head.version {
+        Version::HTTP_2 => {
+            let place = door.stream(&caller, &head).map_err(|_| Reason::REFUSED_STREAM)?;
+            (0, Some(place))
+        }
+        _ => (SMALL_ANSWER, None),
+    };
+    let answer = match malformed(&head) {
+        Some(fault) => FrontDoor::refuse(&head, fault),
+        None => door.answer_to(&caller, head, RequestBody::Incoming(body)).await,
+    };
+    drop(one);
+    Ok(caller.sending.follow(answer, small, place, Instant::now()))
 }
 
 /// What is wrong with a head that hyper lets pass.

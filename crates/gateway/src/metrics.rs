@@ -1,6 +1,7 @@
 //! What Prometheus is told: requests by route template and status, never by path or id.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -11,6 +12,9 @@ pub use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
+
+use crate::budget::{Budget, Pot};
+use crate::budgets::Budgets;
 
 /// Bounds advised by OpenTelemetry for HTTP durations, in seconds.
 const BUCKETS: [f64; 14] =
@@ -24,31 +28,9 @@ struct Labels {
     http_response_status_code: u16,
 }
 
-/// A request that is being answered; it counts until the value goes, which is also when its
-/// caller has gone and no answer is made.
-pub(crate) struct InFlight<'a>(&'a Metrics);
-
-impl InFlight<'_> {
-    pub(crate) fn end(
-        self,
-        method: &'static str,
-        route: &'static str,
-        status: u16,
-        time: Duration,
-    ) {
-        let labels = Labels {
-            http_request_method: method,
-            http_route: route,
-            http_response_status_code: status,
-        };
-        self.0.durations.get_or_create(&labels).observe(time.as_secs_f64());
-    }
-}
-
-impl Drop for InFlight<'_> {
-    fn drop(&mut self) {
-        self.0.in_flight.dec();
-    }
+#[derive(Debug, Clone, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct BudgetLabel {
+    budget: &'static str,
 }
 
 /// The server's metrics.
@@ -57,6 +39,10 @@ pub struct Metrics {
     durations: Family<Labels, Histogram>,
     refused: Counter<u64, AtomicU64>,
     in_flight: Gauge,
+    budgets: OnceLock<Arc<Budgets>>,
+    budget_size: Family<BudgetLabel, Gauge>,
+    budget_used: Family<BudgetLabel, Gauge>,
+    budget_refused: Family<BudgetLabel, Counter<u64, AtomicU64>>,
 }
 
 impl std::fmt::Debug for Metrics {
@@ -93,7 +79,35 @@ impl Metrics {
             "What runs",
             Info::new([("version", version.to_owned())]),
         );
-        Self { registry, durations, refused, in_flight }
+        let (budget_size, budget_used) = (Family::default(), Family::default());
+        let budget_refused = Family::default();
+        registry.register(
+            "homeroom_budget_size",
+            "How much there is for all requests together",
+            budget_size.clone(),
+        );
+        registry.register(
+            "homeroom_budget_used",
+            "How much of it is taken at this moment",
+            budget_used.clone(),
+        );
+        registry.register(
+            "homeroom_budget_refused",
+            "How often a request or connection was refused because there was no more, or no more \
+             than others' share",
+            budget_refused.clone(),
+        );
+        let budgets = OnceLock::new();
+        Self {
+            registry,
+            durations,
+            refused,
+            in_flight,
+            budgets,
+            budget_size,
+            budget_used,
+            budget_refused,
+        }
     }
 
     /// A further metric, whose owner sets it before [`Metrics::text`] is asked for.
@@ -103,18 +117,46 @@ impl Metrics {
         gauge
     }
 
-    /// Counts a request that begins, unless `max` are being answered already.
-    pub(crate) fn begin(&self, max: i64) -> Option<InFlight<'_>> {
-        let one = InFlight(self);
-        if self.in_flight.inc() < max {
-            return Some(one);
+    /// Tells of these budgets from now on.
+    pub(crate) fn watch(&self, budgets: &Arc<Budgets>) {
+        _ = self.budgets.set(Arc::clone(budgets));
+    }
+
+    /// Notes an answer.
+    pub(crate) fn answered(
+        &self,
+        method: &'static str,
+        route: &'static str,
+        status: u16,
+        time: Duration,
+    ) {
+        let labels = Labels {
+            http_request_method: method,
+            http_route: route,
+            http_response_status_code: status,
+        };
+        self.durations.get_or_create(&labels).observe(time.as_secs_f64());
+    }
+
+    fn read_budgets(&self) {
+        let Some(budgets) = self.budgets.get() else { return };
+        let figure = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        for pot in Pot::ALL {
+            let (budget, label) = (budgets.of(*pot), BudgetLabel { budget: pot.name() });
+            self.budget_size.get_or_create(&label).set(figure(budget.size()));
+            self.budget_used.get_or_create(&label).set(figure(budget.used()));
+            let refused = self.budget_refused.get_or_create(&label);
+            refused.inner().store(budget.refused(), Ordering::Relaxed);
         }
-        self.refused.inc();
-        None
+        let sum =
+            |of: fn(&Budget) -> u64| of(budgets.of(Pot::InFlight)) + of(budgets.of(Pot::Awaited));
+        self.in_flight.set(figure(sum(Budget::used)));
+        self.refused.inner().store(sum(Budget::refused), Ordering::Relaxed);
     }
 
     /// The text that Prometheus scrapes.
     pub fn text(&self) -> String {
+        self.read_budgets();
         let mut out = String::new();
         match encode(&mut out, &self.registry) {
             Ok(()) => out,

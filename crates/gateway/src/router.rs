@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use homeroom_http::{Kind, Params, Problem, Route};
+use homeroom_http::{Access, Kind, PUBLIC_BODY_BYTES_MAX, Params, Problem, Route};
 use http::header::ALLOW;
 use http::{HeaderValue, Method};
 use percent_encoding::percent_decode_str;
@@ -21,6 +21,16 @@ pub enum RouteError {
     /// A template has the same method twice.
     #[error("{method} {template} stands twice")]
     Twice {
+        /// Method.
+        method: Method,
+        /// Template.
+        template: String,
+    },
+    /// A public route takes longer bodies than strangers may send.
+    #[error(
+        "{method} {template} is public and takes bodies of more than {PUBLIC_BODY_BYTES_MAX} bytes"
+    )]
+    LongPublicBody {
         /// Method.
         method: Method,
         /// Template.
@@ -51,6 +61,12 @@ impl<C> Router<C> {
             });
             if same.iter().any(|other| routes[*other].method == route.method) {
                 return Err(RouteError::Twice {
+                    method: route.method.clone(),
+                    template: route.template.into(),
+                });
+            }
+            if route.access == Access::Public && route.body_limit > PUBLIC_BODY_BYTES_MAX {
+                return Err(RouteError::LongPublicBody {
                     method: route.method.clone(),
                     template: route.template.into(),
                 });
@@ -132,7 +148,7 @@ fn as_sent<'p>(path: &'p str, value: &'p str) -> &'p str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use homeroom_http::{Access, empty_response, handler};
+    use homeroom_http::{empty_response, handler};
 
     fn router() -> Router<()> {
         let route = |method: Method, template| Route {
@@ -177,6 +193,27 @@ mod tests {
             assert_eq!(route.template, template, "{path}");
         }
         assert!(router.find(&Method::GET, "/data/v3/ed-fi/students//").is_err());
+    }
+
+    #[test]
+    fn a_public_route_takes_no_long_bodies() {
+        let route = |access, body_limit| Route::<()> {
+            method: Method::POST,
+            template: "/long",
+            access,
+            body_limit,
+            handler: handler(&(), |(), _| async {
+                Ok(empty_response(http::StatusCode::NO_CONTENT))
+            }),
+        };
+        let long = PUBLIC_BODY_BYTES_MAX + 1;
+
+        let public = Router::new(vec![route(Access::Public, long)]).err();
+        let guarded = Router::new(vec![route(Access::Token { scope: "data" }, long)]);
+
+        assert!(matches!(public, Some(RouteError::LongPublicBody { .. })), "{public:?}");
+        assert!(guarded.is_ok());
+        assert!(Router::new(vec![route(Access::Public, long - 1)]).is_ok());
     }
 
     #[test]

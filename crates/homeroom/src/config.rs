@@ -43,9 +43,12 @@ pub struct ServerConfig {
     pub header_time: HumanDuration,
     /// Longest wait for open requests when the server is stopped. Default: `25s`.
     pub drain: HumanDuration,
-    /// Most requests that are answered at the same time. Default: 4096.
+    /// Most requests that are worked on at the same time; four times as many may wait for their
+    /// bodies. Default: 4096.
     pub in_flight_max: u32,
-    /// Whether `X-Forwarded-Proto`, `-Host` and `-Port` are believed. Default: false.
+    /// Whether `X-Forwarded-Proto`, `-Host`, `-Port` and `-For` are believed. Of several values the
+    /// last counts, which is that of the proxy before this server: it must append to each of them or
+    /// replace it. Default: false.
     pub trust_forwarded: bool,
 }
 

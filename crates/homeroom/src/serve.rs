@@ -24,14 +24,34 @@ const ADMIN_DRAIN: Duration = Duration::from_secs(1);
 /// Pause between two looks at whether another node has changed keys or claim sets.
 const FOLLOW: Duration = Duration::from_millis(500);
 
+/// Most connections of the API, and of the admin listener, where the system allows so many files.
+const CONNECTIONS_MAX: u64 = 16_384;
+const ADMIN_CONNECTIONS_MAX: u64 = 256;
+/// Open files that are kept for the store, logs, sockets of commands and their answers: so many, and
+/// for each core; at most half of all.
+const FILES_KEPT: u64 = 64;
+const FILES_KEPT_FOR_CORE: u64 = 16;
+
 /// Lets the process have as many files as the system allows it: each connection is one, and where
-/// nobody said otherwise a process gets 1,024.
-fn raise_open_files() {
+/// nobody said otherwise a process gets 1,024. Gives how many there may be.
+fn raise_open_files() -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
     if let Err(error) = setrlimit(Resource::Nofile, raised) {
         tracing::warn!(limit = limit.current, %error, "the limit of open files stays as it is");
     }
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+/// How many connections there may be of the API and of the admin listener, so that the store finds
+/// files to open whatever strangers do.
+fn connections(files: u64, cores: u64) -> (usize, usize) {
+    let kept = (FILES_KEPT + FILES_KEPT_FOR_CORE * cores).min(files / 2);
+    let rest = files.saturating_sub(kept);
+    let admin = (rest / 8).clamp(1, ADMIN_CONNECTIONS_MAX);
+    let api = rest.saturating_sub(admin).clamp(1, CONNECTIONS_MAX);
+    let count = |files| usize::try_from(files).unwrap_or(usize::MAX);
+    (count(api), count(admin))
 }
 
 /// A bound server that does not serve yet.
@@ -57,19 +77,29 @@ impl Server {
         config: &Config,
         credentials: Option<Credentials>,
     ) -> Result<Self, Failure> {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let (connections, admin_connections) = connections(raise_open_files(), cores as u64);
         let limits = Limits {
-            in_flight: i64::from(config.server.in_flight_max),
+            connections,
+            in_flight: config.server.in_flight_max,
+            writes: config.store.queue as usize,
             trust_forwarded: config.server.trust_forwarded,
             ..Limits::default()
         };
         let door = Arc::new(app.front_door(limits, credentials)?);
+        let admin_limits = Limits { connections: admin_connections, ..limits };
         let mut admin_routes = probes::routes(&app.ready);
         admin_routes.push(probes::metrics_route(&app.metrics, &app.store_gauges));
         let admin_metrics = Arc::new(homeroom_gateway::Metrics::new(env!("CARGO_PKG_VERSION")));
         let admin_door =
-            FrontDoor::new(admin_routes, Arc::clone(&app.access), admin_metrics, limits)
+            FrontDoor::new(admin_routes, Arc::clone(&app.access), admin_metrics, admin_limits)
                 .map_err(|e| Failure::because("building the admin listener", e))?;
-        raise_open_files();
+        if (connections as u64) < CONNECTIONS_MAX {
+            tracing::info!(
+                connections,
+                "connections at a time, by the system's limit of open files"
+            );
+        }
         let main = bind(config.server.listen, "server.listen").await?;
         let admin = bind(config.server.admin_listen, "server.admin_listen").await?;
         let control = config.store.control_socket();
@@ -165,4 +195,21 @@ async fn bind(address: SocketAddr, setting: &str) -> Result<Listener, Failure> {
 
 async fn told(mut stopped: watch::Receiver<bool>) {
     _ = stopped.wait_for(|stopped| *stopped).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_leave_files_for_the_store_however_few_there_are() {
+        for (files, cores) in [(1, 1), (64, 2), (256, 2), (1_024, 2), (1_024, 64), (1 << 20, 8)] {
+            let (api, admin) = connections(files, cores);
+
+            let kept = files.saturating_sub((api + admin) as u64);
+            assert!(api >= 1 && admin >= 1);
+            assert!(files < 4 || kept >= (files / 2).min(FILES_KEPT), "{files}: {kept}");
+        }
+        assert_eq!(connections(1 << 20, 8), (16_384, 256));
+    }
 }

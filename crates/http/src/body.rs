@@ -1,21 +1,49 @@
-//! The body of a request, read once and within a limit.
+//! The body of a request, read once and within limits in size and time.
 
+use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
+use tokio::time::{Instant, timeout_at};
 
 use crate::problem::{Kind, Problem};
 
 /// Longest wait for a whole body.
 const BODY_TIME_MAX: Duration = Duration::from_mins(1);
+/// How long a body may be slower than [`BODY_RATE_MIN`].
+const BODY_GRACE: Duration = Duration::from_secs(10);
+/// How many bytes a second of a body come at least, on the whole, after [`BODY_GRACE`].
+const BODY_RATE_MIN: u64 = 16 << 10;
+/// What a body begins with that does not come at once.
+const BUFFER_BYTES_MIN: usize = 4 << 10;
+
+/// What a body is read against: the room for its bytes, and what follows when it is there.
+pub trait Admission: Debug + Send + Sync {
+    /// Takes room for more bytes, before they are kept.
+    ///
+    /// # Errors
+    ///
+    /// 503 where there is none.
+    fn grow(&self, bytes: usize) -> Result<(), Problem>;
+
+    /// Takes what a request needs that has its body.
+    ///
+    /// # Errors
+    ///
+    /// 503 where there is none.
+    fn whole(&self) -> Result<(), Problem>;
+}
 
 /// A request's body, not yet read.
 #[derive(Debug)]
 pub enum RequestBody {
     /// Comes from a connection.
     Incoming(Incoming),
+    /// Comes from a connection, and needs room.
+    Admitted(Incoming, Arc<dyn Admission>),
     /// Stands in memory.
     Bytes(Bytes),
 }
@@ -24,8 +52,17 @@ impl RequestBody {
     /// Whether it is known that nothing comes.
     pub fn is_empty(&self) -> bool {
         match self {
-            Self::Incoming(incoming) => incoming.is_end_stream(),
+            Self::Incoming(incoming) | Self::Admitted(incoming, _) => incoming.is_end_stream(),
             Self::Bytes(bytes) => bytes.is_empty(),
+        }
+    }
+
+    /// The same, with room to be taken as it comes.
+    #[must_use]
+    pub fn admitted(self, by: Arc<dyn Admission>) -> Self {
+        match self {
+            Self::Incoming(incoming) | Self::Admitted(incoming, _) => Self::Admitted(incoming, by),
+            Self::Bytes(bytes) => Self::Bytes(bytes),
         }
     }
 
@@ -33,7 +70,8 @@ impl RequestBody {
     ///
     /// # Errors
     ///
-    /// 413 beyond the limit, 408 after a minute, 400 where the connection breaks off.
+    /// 413 beyond the limit, 408 after a minute or when it comes too slowly, 400 where the
+    /// connection breaks off, 503 where there is no room.
     pub async fn read(self, limit: usize) -> Result<Bytes, Problem> {
         self.read_within(limit, BODY_TIME_MAX).await
     }
@@ -44,46 +82,118 @@ impl RequestBody {
     ///
     /// As [`RequestBody::read`].
     pub async fn read_within(self, limit: usize, time_max: Duration) -> Result<Bytes, Problem> {
-        let mut incoming = match self {
+        let (incoming, admission) = match self {
             Self::Bytes(bytes) if bytes.len() <= limit => return Ok(bytes),
             Self::Bytes(_) => return Err(too_large(limit)),
-            Self::Incoming(incoming) => incoming,
+            Self::Incoming(incoming) => (incoming, None),
+            Self::Admitted(incoming, admission) => (incoming, Some(admission)),
         };
-        let read = async move {
-            let mut whole = BytesMut::new();
-            let mut first = Bytes::new();
-            while let Some(frame) = incoming.frame().await {
-                let frame = frame.map_err(|_| {
-                    Problem::of(Kind::BadRequest)
-                        .detail("The request body ended before its declared length.")
-                })?;
-                let Ok(data) = frame.into_data() else { continue };
-                if whole.len() + first.len() + data.len() > limit {
-                    return Err(too_large(limit));
-                }
-                if first.is_empty() && whole.is_empty() {
-                    first = data;
-                } else {
-                    if whole.is_empty() {
-                        whole.extend_from_slice(&first);
-                        first = Bytes::new();
-                    }
-                    whole.extend_from_slice(&data);
-                }
-            }
-            Ok(if whole.is_empty() { first } else { whole.freeze() })
-        };
-        tokio::time::timeout(time_max, read).await.unwrap_or_else(|_| {
-            Err(Problem::of(Kind::RequestTimeout).detail(format!(
-                "The request body did not arrive within {} seconds.",
-                time_max.as_secs()
-            )))
-        })
+        let whole = read(incoming, admission.as_deref(), limit, time_max).await?;
+        if let Some(admission) = admission {
+            admission.whole()?;
+        }
+        Ok(whole)
     }
+}
+
+async fn read(
+    mut incoming: Incoming,
+    admission: Option<&dyn Admission>,
+    limit: usize,
+    time_max: Duration,
+) -> Result<Bytes, Problem> {
+    let begun = Instant::now();
+    let mut whole = Vec::new();
+    loop {
+        let deadline = begun + time_for(whole.len(), time_max);
+        let Ok(frame) = timeout_at(deadline, incoming.frame()).await else {
+            return Err(too_slow(time_max));
+        };
+        let Some(frame) = frame else { return Ok(whole.into()) };
+        let frame = frame.map_err(|_| {
+            Problem::of(Kind::BadRequest)
+                .detail("The request body ended before its declared length.")
+        })?;
+        let Ok(data) = frame.into_data() else { continue };
+        if whole.len() + data.len() > limit {
+            return Err(too_large(limit));
+        }
+        if whole.is_empty() && incoming.is_end_stream() {
+            return Ok(data);
+        }
+        // A piece is copied, since it keeps the buffer in memory that it came in.
+        let more = growth(&whole, data.len(), incoming.size_hint().upper(), limit);
+        if more > 0 {
+            if let Some(admission) = admission {
+                admission.grow(more)?;
+            }
+            whole.reserve_exact(whole.capacity() + more - whole.len());
+        }
+        whole.extend_from_slice(&data);
+    }
+}
+
+/// How long a body may take of which so many bytes have come.
+fn time_for(bytes: usize, time_max: Duration) -> Duration {
+    time_max.min(BODY_GRACE + Duration::from_millis(bytes as u64 * 1_000 / BODY_RATE_MIN))
+}
+
+/// By how many bytes a buffer grows that is to take `more`: to the double, and not beyond what may
+/// still come.
+fn growth(buffer: &Vec<u8>, more: usize, to_come: Option<u64>, limit: usize) -> usize {
+    let needed = buffer.len() + more;
+    if needed <= buffer.capacity() {
+        return 0;
+    }
+    let to_come = to_come.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
+    let most = needed.saturating_add(to_come).min(limit.max(needed));
+    (buffer.capacity() * 2).max(BUFFER_BYTES_MIN).clamp(needed, most) - buffer.capacity()
 }
 
 fn too_large(limit: usize) -> Problem {
     Problem::of(Kind::PayloadTooLarge)
         .detail(format!("The request body is larger than the {limit} bytes allowed here."))
         .hint("Send one document a request; load many records with the bulk service.")
+}
+
+fn too_slow(time_max: Duration) -> Problem {
+    Problem::of(Kind::RequestTimeout).detail(format!(
+        "The request body did not arrive in time: there are {} seconds for all of it, and after {} \
+         seconds {} KiB come a second at least.",
+        time_max.as_secs(),
+        BODY_GRACE.as_secs().min(time_max.as_secs()),
+        BODY_RATE_MIN >> 10,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_has_time_by_the_bytes_that_have_come_and_never_more_than_all_bodies() {
+        for (bytes, seconds) in [(0, 10), (100, 10), (160 << 10, 20), (10 << 20, 60)] {
+            assert_eq!(time_for(bytes, BODY_TIME_MAX).as_secs(), seconds, "{bytes}");
+        }
+        assert_eq!(time_for(10 << 20, Duration::from_secs(5)).as_secs(), 5);
+    }
+
+    #[test]
+    fn a_buffer_grows_by_what_has_come_and_not_by_what_is_announced() {
+        let mut buffer = Vec::new();
+        let mut taken = 0;
+        for piece in [1, 5_000, 1, 100_000] {
+            let more = growth(&buffer, piece, Some(10 << 20), 10 << 20);
+            buffer.reserve_exact(buffer.capacity() + more - buffer.len());
+            buffer.extend(std::iter::repeat_n(0, piece));
+            taken += more;
+
+            assert_eq!(taken, buffer.capacity());
+            assert!(taken <= (2 * buffer.len()).max(BUFFER_BYTES_MIN), "{taken}");
+        }
+
+        assert_eq!(growth(&Vec::new(), 100, Some(20), 1_000), 120, "no more than is to come");
+        assert_eq!(growth(&Vec::new(), 100, None, 150), 150, "no more than may come");
+        assert_eq!(growth(&Vec::with_capacity(8), 8, None, 150), 0);
+    }
 }

@@ -11,11 +11,11 @@ mod query;
 mod route;
 mod time;
 
-pub use body::RequestBody;
+pub use body::{Admission, RequestBody};
 pub use call::{Call, Params};
 pub use problem::{Kind, Problem, ProblemParts, Violations};
 pub use query::{Query, QueryError};
-pub use route::{Access, Handler, Route, handler};
+pub use route::{Access, Handler, PUBLIC_BODY_BYTES_MAX, Route, handler};
 pub use time::Timestamp;
 
 use bytes::Bytes;

@@ -10,6 +10,9 @@ use crate::Response;
 use crate::call::Call;
 use crate::problem::Problem;
 
+/// Most bytes of a body on a route that anybody may call.
+pub const PUBLIC_BODY_BYTES_MAX: usize = 16 << 10;
+
 /// Who may come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -37,7 +40,7 @@ pub struct Route<C> {
     pub template: &'static str,
     /// Who may come in.
     pub access: Access,
-    /// Most bytes of a body.
+    /// Most bytes of a body; of a public route at most [`PUBLIC_BODY_BYTES_MAX`].
     pub body_limit: usize,
     /// What answers.
     pub handler: Handler<C>,

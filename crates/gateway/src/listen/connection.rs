@@ -3,17 +3,16 @@
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
 use super::framing::Framing;
-use super::sending::Sending;
+use crate::budget::Taken;
+use crate::caller::{Caller, Registered};
 
 /// How long a closed connection is still listened to.
 const LINGER_TIME_MAX: Duration = Duration::from_secs(5);
@@ -25,10 +24,9 @@ pub(super) struct Connection {
     /// There until the value goes.
     stream: Option<TcpStream>,
     /// Given back when the connection is really over.
-    place: Option<OwnedSemaphorePermit>,
+    place: Option<Place>,
     framing: Framing,
-    answering: Answering,
-    sending: Sending,
+    caller: Arc<Caller>,
     times: Times,
     timer: Pin<Box<Sleep>>,
     running: Option<Limit>,
@@ -38,6 +36,12 @@ pub(super) struct Connection {
     blocked: Option<Pin<Box<Sleep>>>,
     /// The caller has closed, or the connection is broken.
     is_over: bool,
+}
+
+/// A connection among all, until the value goes.
+pub(super) struct Place {
+    pub _taken: Taken,
+    pub _registered: Registered,
 }
 
 /// Limits in time of a connection.
@@ -59,38 +63,13 @@ enum Limit {
     Quiet,
 }
 
-/// Counts the requests of a connection that are being answered.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Answering(Arc<AtomicU32>);
-
-impl Answering {
-    /// Counts one more until the value that it gives goes.
-    pub(super) fn one(&self) -> impl Drop + Send + use<> {
-        struct One(Arc<AtomicU32>);
-        impl Drop for One {
-            fn drop(&mut self) {
-                self.0.fetch_sub(1, Ordering::Relaxed);
-            }
-        }
-        self.0.fetch_add(1, Ordering::Relaxed);
-        One(Arc::clone(&self.0))
-    }
-}
-
 impl Connection {
-    pub(super) fn new(
-        stream: TcpStream,
-        place: OwnedSemaphorePermit,
-        answering: Answering,
-        sending: Sending,
-        times: Times,
-    ) -> Self {
+    pub(super) fn new(stream: TcpStream, place: Place, caller: Arc<Caller>, times: Times) -> Self {
         Self {
             stream: Some(stream),
             place: Some(place),
             framing: Framing::new(),
-            answering,
-            sending,
+            caller,
             times,
             timer: Box::pin(sleep(times.header)),
             running: None,
@@ -118,10 +97,12 @@ impl Connection {
         while self.timer.as_mut().poll(cx).is_ready() {
             // The timer is not set anew by all that comes and goes, only looked after at its end.
             let now = Instant::now();
-            let is_answering = self.answering.0.load(Ordering::Relaxed) > 0;
-            let quiet_since = if is_answering { now } else { self.stirred };
+            let quiet_since = if self.caller.has_requests() { now } else { self.stirred };
             let quiet_until = quiet_since + self.times.quiet;
-            if limit != Limit::Quiet || quiet_until <= now || self.sending.is_late(now) {
+            if limit != Limit::Quiet
+                || quiet_until <= now
+                || self.caller.sending.is_late(now.into())
+            {
                 return true;
             }
             self.timer.as_mut().reset(quiet_until);
@@ -133,8 +114,9 @@ impl Connection {
     /// who takes nothing is noticed here.
     fn written(&mut self, cx: &mut Context<'_>, done: Poll<Result<usize>>) -> Poll<Result<usize>> {
         match &done {
-            Poll::Ready(Ok(_)) => {
+            Poll::Ready(Ok(bytes)) => {
                 self.stirred = Instant::now();
+                self.caller.sending.took(*bytes, self.stirred.into());
                 self.blocked = None;
             }
             Poll::Ready(Err(_)) => self.is_over = true,
@@ -142,7 +124,7 @@ impl Connection {
                 let quiet = self.times.quiet;
                 let timer = self.blocked.get_or_insert_with(|| Box::pin(sleep(quiet)));
                 let is_late = timer.as_mut().poll(cx).is_ready();
-                if is_late || self.sending.is_late(Instant::now()) {
+                if is_late || self.caller.sending.is_late(Instant::now().into()) {
                     self.is_over = true;
                     let late = Error::new(ErrorKind::TimedOut, "the answer was not taken in time");
                     return Poll::Ready(Err(late));
@@ -215,12 +197,16 @@ impl Drop for Connection {
     /// Source: RFC 9112 §9.6.
     fn drop(&mut self) {
         let (Some(stream), place) = (self.stream.take(), self.place.take()) else { return };
-        if self.is_over {
+        if self.is_over || self.caller.is_leaving() {
             return;
         }
+        let caller = Arc::clone(&self.caller);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                _ = timeout(LINGER_TIME_MAX, pass_over(stream)).await;
+                tokio::select! {
+                    _ = timeout(LINGER_TIME_MAX, pass_over(stream)) => {}
+                    () = caller.told_to_leave() => {}
+                }
                 drop(place);
             });
         }
@@ -242,9 +228,10 @@ mod tests {
     use hyper_util::rt::{TokioExecutor, TokioIo};
     use hyper_util::server::conn::auto;
     use tokio::net::TcpListener;
-    use tokio::sync::Semaphore;
 
     use super::*;
+    use crate::budget::{Budget, Pot};
+    use crate::caller::Callers;
 
     /// Long enough for a loaded machine, never waited for in full.
     const PATIENCE: Duration = Duration::from_mins(1);
@@ -256,13 +243,15 @@ mod tests {
         let mut deaf = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         deaf.write_all(requests.as_bytes()).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
-        let place = Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap();
-        let quiet = Duration::from_millis(300);
-        let (answering, sending) = (Answering::default(), Sending::new(PATIENCE));
-        let times = Times { header: PATIENCE, quiet };
-        let connection = Connection::new(stream, place, answering.clone(), sending, times);
+        let callers = Callers::new(PATIENCE);
+        let caller = callers.arrived([127, 0, 0, 1].into());
+        let connections = Budget::new(Pot::Connections, 1, 0);
+        let taken = Taken::of(connections, caller.holders(), 1).unwrap();
+        let place = Place { _taken: taken, _registered: callers.register(&caller) };
+        let times = Times { header: PATIENCE, quiet: Duration::from_millis(300) };
+        let connection = Connection::new(stream, place, Arc::clone(&caller), times);
         let service = service_fn(move |_: Request<Incoming>| {
-            let one = answering.one();
+            let one = caller.one();
             async move {
                 drop(one);
                 Ok::<_, Error>(json_response(StatusCode::OK, "x".repeat(32 << 20)))

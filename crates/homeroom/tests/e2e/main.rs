@@ -22,6 +22,7 @@ mod refused_start;
 mod reports;
 mod restore;
 mod revive;
+mod shares;
 mod slow;
 mod standards;
 mod support;

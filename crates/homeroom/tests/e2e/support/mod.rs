@@ -6,6 +6,7 @@ mod place;
 mod postgres;
 mod random;
 mod server;
+mod streams;
 mod wire;
 
 use std::time::{Duration, Instant};
@@ -16,6 +17,7 @@ pub use place::{Place, Ran};
 pub use postgres::Database;
 pub use random::Random;
 pub use server::Server;
+pub use streams::{Stream, Streams};
 pub use wire::{Answer, Wire};
 
 /// Longest wait for anything; long enough for a loaded machine, never waited for in full.

@@ -134,6 +134,15 @@ impl Wire {
         }
     }
 
+    /// Whether bytes are there that were not read yet.
+    pub fn has_answer(&self) -> bool {
+        let stream = self.0.get_ref();
+        stream.set_nonblocking(true).unwrap();
+        let peeked = stream.peek(&mut [0]);
+        stream.set_nonblocking(false).unwrap();
+        matches!(peeked, Ok(1))
+    }
+
     fn line(&mut self) -> Result<String> {
         let mut line = String::new();
         if self.0.read_line(&mut line)? == 0 {

@@ -1,0 +1,363 @@
+//! What there is a limited amount of, and who holds how much of it.
+//!
+//! Who holds something already gets more only up to a multiple of what would still be free, so
+//! however much one takes, something is left for the next. Source: Choudhury and Hahne, "Dynamic
+//! queue length thresholds for shared-memory packet switches", 1998.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use homeroom_http::Problem;
+
+/// Everything that requests share, one row each: name, unit and what it is.
+macro_rules! pots {
+    ($($pot:ident, $name:literal, $what:literal;)*) => {
+        /// Something that requests share.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Pot {
+            $(#[doc = $what] $pot,)*
+        }
+
+        impl Pot {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$pot,)*];
+
+            /// The name in metrics and refusals.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$pot => $name,)* }
+            }
+
+            /// What it is, as a refusal says it.
+            pub fn what(self) -> &'static str {
+                match self { $(Self::$pot => $what,)* }
+            }
+        }
+    };
+}
+
+pots! {
+    Connections, "connections", "connections";
+    Streams, "streams", "bytes of open HTTP/2 requests";
+    StrangerBodies, "stranger_bodies", "bytes of request bodies on public routes";
+    Awaited, "awaited", "requests whose bodies are awaited";
+    InFlight, "in_flight", "requests that are worked on";
+    Lists, "lists", "requests that read many documents";
+    Writes, "writes", "requests that write";
+    Bodies, "bodies", "bytes of request bodies";
+    Answers, "answers", "bytes of answers that are not read yet";
+    PublicAnswers, "public_answers", "bytes of answers of public routes that are not read yet";
+}
+
+const POTS: usize = Pot::ALL.len();
+
+/// Who holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Connection,
+    /// Many clients can have one address: they share a proxy or a network.
+    Address,
+    Key,
+}
+
+impl Kind {
+    /// The most that one holds, as a multiple of what is left free beside it. One alone gets
+    /// `n / (n + 1)` of a budget.
+    fn times_free(self) -> u64 {
+        match self {
+            Self::Connection | Self::Key => 1,
+            Self::Address => 3,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Connection => "connection",
+            Self::Address => "address",
+            Self::Key => "key",
+        }
+    }
+}
+
+/// One who holds, and how much of each budget.
+#[derive(Debug)]
+pub(crate) struct Holder {
+    kind: Kind,
+    held: [AtomicU64; POTS],
+}
+
+impl Holder {
+    pub(crate) fn new(kind: Kind) -> Arc<Self> {
+        Arc::new(Self { kind, held: std::array::from_fn(|_| AtomicU64::new(0)) })
+    }
+
+    /// How much of a budget it holds.
+    pub(crate) fn held(&self, pot: Pot) -> u64 {
+        self.held[pot as usize].load(Ordering::Relaxed)
+    }
+}
+
+/// Who takes: a connection, and the address or key that it takes for. A request that comes over no
+/// connection has neither.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Holders {
+    pub(crate) connection: Option<Arc<Holder>>,
+    pub(crate) owner: Option<Arc<Holder>>,
+}
+
+/// A limited amount of something.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    pot: Pot,
+    /// What all share.
+    common: u64,
+    /// What each connection has for itself in any case.
+    floor: u64,
+    /// How much is taken of what all share.
+    used: AtomicU64,
+    refused: AtomicU64,
+}
+
+/// Why nothing is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Refused {
+    pot: Pot,
+    /// Whose share is used up; all of it is for [`None`].
+    share_of: Option<Kind>,
+}
+
+impl Budget {
+    /// An amount that all share, and beside it a floor for each connection.
+    pub(crate) fn new(pot: Pot, common: u64, floor: u64) -> Arc<Self> {
+        let (used, refused) = (AtomicU64::new(0), AtomicU64::new(0));
+        Arc::new(Self { pot, common, floor, used, refused })
+    }
+
+    /// What all share.
+    pub(crate) fn size(&self) -> u64 {
+        self.common
+    }
+
+    /// How much of it is taken.
+    pub(crate) fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// How often nothing was given.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    fn beyond_floor(&self, held: u64) -> u64 {
+        held.saturating_sub(self.floor)
+    }
+
+    /// Takes an amount; gives how much of it is of what all share.
+    fn add(&self, holders: &Holders, amount: u64) -> Result<u64, Refused> {
+        let at = self.pot as usize;
+        let before = match &holders.connection {
+            Some(connection) => connection.held[at].fetch_add(amount, Ordering::Relaxed),
+            None => self.floor,
+        };
+        let common = self.beyond_floor(before + amount) - self.beyond_floor(before);
+        if common == 0 {
+            return Ok(0);
+        }
+        let used = self.used.fetch_add(common, Ordering::Relaxed) + common;
+        let owned = holders
+            .owner
+            .as_ref()
+            .map_or(0, |owner| owner.held[at].fetch_add(common, Ordering::Relaxed));
+        let refused = match self.common.checked_sub(used) {
+            None => Some(None),
+            Some(free) => {
+                // Who has nothing yet takes what there is.
+                let is_over = |kind: Kind, before: u64| {
+                    before > 0 && before + common > kind.times_free().saturating_mul(free)
+                };
+                let own = self.beyond_floor(before);
+                let connection = holders.connection.as_ref().filter(|c| is_over(c.kind, own));
+                let owner = holders.owner.as_ref().filter(|o| is_over(o.kind, owned));
+                owner.or(connection).map(|holder| Some(holder.kind))
+            }
+        };
+        let Some(share_of) = refused else { return Ok(common) };
+        self.sub(holders, amount, common);
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        Err(Refused { pot: self.pot, share_of })
+    }
+
+    fn sub(&self, holders: &Holders, amount: u64, common: u64) {
+        let at = self.pot as usize;
+        if let Some(connection) = &holders.connection {
+            connection.held[at].fetch_sub(amount, Ordering::Relaxed);
+        }
+        if common > 0 {
+            if let Some(owner) = &holders.owner {
+                owner.held[at].fetch_sub(common, Ordering::Relaxed);
+            }
+            self.used.fetch_sub(common, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What was taken, until the value goes.
+#[derive(Debug)]
+pub(crate) struct Taken<B: Deref<Target = Budget> = Arc<Budget>> {
+    budget: B,
+    holders: Holders,
+    amount: u64,
+    common: u64,
+}
+
+impl<B: Deref<Target = Budget>> Taken<B> {
+    /// Takes an amount.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] where it is more than is left, or than the holders' share.
+    pub(crate) fn of(budget: B, holders: Holders, amount: u64) -> Result<Self, Refused> {
+        let mut taken = Self { budget, holders, amount: 0, common: 0 };
+        taken.grow(amount)?;
+        Ok(taken)
+    }
+
+    /// Takes more.
+    ///
+    /// # Errors
+    ///
+    /// As [`Taken::of`]; what was taken before is kept.
+    pub(crate) fn grow(&mut self, more: u64) -> Result<(), Refused> {
+        self.common += self.budget.add(&self.holders, more)?;
+        self.amount += more;
+        Ok(())
+    }
+}
+
+impl<B: Deref<Target = Budget>> Drop for Taken<B> {
+    fn drop(&mut self) {
+        self.budget.sub(&self.holders, self.amount, self.common);
+    }
+}
+
+impl From<Refused> for Problem {
+    /// 503 that names the budget, and whose share of it is used up.
+    fn from(refused: Refused) -> Self {
+        let Refused { pot, share_of } = refused;
+        let (what, name) = (pot.what(), pot.name());
+        let detail = match share_of {
+            None => format!("The server holds as many {what} as it can (budget {name})."),
+            Some(kind) => format!(
+                "This {} holds its share of {what} (budget {name}); the rest is kept for others.",
+                kind.name()
+            ),
+        };
+        Problem::busy(1).detail(detail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: u64 = 1_000;
+
+    fn of(kind: Kind) -> Holders {
+        match kind {
+            Kind::Connection => Holders { connection: Some(Holder::new(kind)), owner: None },
+            Kind::Address | Kind::Key => {
+                Holders { connection: None, owner: Some(Holder::new(kind)) }
+            }
+        }
+    }
+
+    fn take_all(budget: &Arc<Budget>, holders: &Holders) -> Vec<Taken> {
+        let one = || Taken::of(Arc::clone(budget), holders.clone(), 1).ok();
+        std::iter::from_fn(one).collect()
+    }
+
+    #[test]
+    fn nobody_takes_all_of_any_budget_and_the_next_gets_its_place() {
+        for pot in Pot::ALL {
+            for kind in [Kind::Connection, Kind::Address, Kind::Key] {
+                let budget = Budget::new(*pot, SIZE, 0);
+
+                let greedy = take_all(&budget, &of(kind));
+                let next = Taken::of(Arc::clone(&budget), of(kind), SIZE / 10);
+
+                assert!(greedy.len() as u64 >= SIZE / 2, "{pot:?}, {kind:?}: {}", greedy.len());
+                assert!(greedy.len() as u64 <= SIZE * 3 / 4, "{pot:?}, {kind:?}: {}", greedy.len());
+                assert!(next.is_ok(), "{pot:?}, {kind:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_taken_comes_back() {
+        let budget = Budget::new(Pot::Bodies, SIZE, 10);
+        let owner = Some(Holder::new(Kind::Key));
+        let connection = || Some(Holder::new(Kind::Connection));
+        let (a, b) = (connection(), connection());
+        let holders = |connection: &Option<Arc<Holder>>| Holders {
+            connection: connection.clone(),
+            owner: owner.clone(),
+        };
+
+        for round in 0..3 {
+            let mut first = Taken::of(Arc::clone(&budget), holders(&a), 5).unwrap();
+            let second = Taken::of(Arc::clone(&budget), holders(&a), 50).unwrap();
+            let third = Taken::of(Arc::clone(&budget), holders(&b), 20).unwrap();
+            first.grow(30).unwrap();
+            assert!(first.grow(SIZE).is_err());
+            assert_eq!(budget.used(), 5 + 50 + 20 + 30 - 20, "round {round}");
+            // In an order other than that of taking.
+            drop(first);
+            drop(third);
+            drop(second);
+
+            assert_eq!(budget.used(), 0, "round {round}");
+            for holder in [&a, &b, &owner] {
+                assert_eq!(holder.as_ref().unwrap().held(Pot::Bodies), 0, "round {round}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_connection_has_its_floor_whatever_others_hold() {
+        let budget = Budget::new(Pot::StrangerBodies, SIZE, 4);
+        let address = Holder::new(Kind::Address);
+        let of_one = |connection| Holders {
+            connection: Some(connection),
+            owner: Some(Arc::clone(&address)),
+        };
+        let many: Vec<_> =
+            (0..100).map(|_| take_all(&budget, &of_one(Holder::new(Kind::Connection)))).collect();
+        assert!(many.iter().all(|taken| taken.len() >= 4));
+
+        let next = take_all(&budget, &of_one(Holder::new(Kind::Connection)));
+        let elsewhere = take_all(&budget, &of(Kind::Address));
+
+        assert!(next.len() >= 4, "{}", next.len());
+        assert!(elsewhere.len() as u64 >= SIZE / 8, "{}", elsewhere.len());
+    }
+
+    #[test]
+    fn the_last_place_is_for_whoever_has_none() {
+        let budget = Budget::new(Pot::InFlight, 2, 0);
+        let (greedy, other) = (of(Kind::Key), of(Kind::Key));
+
+        let first = Taken::of(Arc::clone(&budget), greedy.clone(), 1);
+        let second = Taken::of(Arc::clone(&budget), greedy, 1).unwrap_err();
+        let others = Taken::of(Arc::clone(&budget), other.clone(), 1);
+        let none = Taken::of(Arc::clone(&budget), of(Kind::Key), 1).unwrap_err();
+
+        assert!(first.is_ok() && others.is_ok());
+        assert_eq!(second.share_of, Some(Kind::Key));
+        assert_eq!(none.share_of, None);
+        assert_eq!(budget.refused(), 2);
+        let problem = Problem::from(second);
+        assert_eq!(problem.kind.status(), 503);
+        assert!(problem.detail.as_ref().unwrap().contains("budget in_flight"), "{problem:?}");
+        assert_eq!(problem.headers[0].1, "1");
+    }
+}

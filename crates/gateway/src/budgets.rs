@@ -1,0 +1,61 @@
+//! All budgets of a front door.
+
+use std::sync::Arc;
+
+use crate::budget::{Budget, Holders, Pot, Refused, Taken};
+use crate::front_door::Limits;
+
+/// What each connection has in any case of the bytes of strangers' bodies: enough to ask for a token.
+const STRANGER_FLOOR: u64 = 4 << 10;
+/// What each connection has in any case of the bytes of open HTTP/2 requests: enough for one.
+const STREAM_FLOOR: u64 = 8 << 10;
+/// How many requests may wait for their bodies, for each that may be worked on.
+const AWAITED_TIMES: u64 = 4;
+
+/// The budgets, one for each [`Pot`].
+#[derive(Debug)]
+pub(crate) struct Budgets([Arc<Budget>; Pot::ALL.len()]);
+
+impl Budgets {
+    /// Nothing is taken.
+    pub(crate) fn new(limits: &Limits) -> Arc<Self> {
+        let in_flight = u64::from(limits.in_flight);
+        let size = |pot| match pot {
+            Pot::Connections => (limits.connections as u64, 0),
+            Pot::Streams => (limits.stream_bytes as u64, STREAM_FLOOR),
+            Pot::StrangerBodies => (limits.stranger_bytes as u64, STRANGER_FLOOR),
+            Pot::Awaited => (in_flight * AWAITED_TIMES, 0),
+            Pot::InFlight => (in_flight, 0),
+            Pot::Lists => (limits.lists as u64, 0),
+            Pot::Writes => (limits.writes as u64, 0),
+            Pot::Bodies => (limits.body_bytes as u64, 0),
+            Pot::Answers => (limits.answer_bytes as u64, 0),
+            Pot::PublicAnswers => (limits.public_answer_bytes as u64, 0),
+        };
+        Arc::new(Self(std::array::from_fn(|at| {
+            let pot = Pot::ALL[at];
+            let (common, floor) = size(pot);
+            Budget::new(pot, common, floor)
+        })))
+    }
+
+    /// One budget.
+    pub(crate) fn of(&self, pot: Pot) -> &Arc<Budget> {
+        &self.0[pot as usize]
+    }
+
+    /// Takes of a budget, for as long as the value is kept.
+    pub(crate) fn take(&self, pot: Pot, of: &Holders, amount: u64) -> Result<Taken, Refused> {
+        Taken::of(Arc::clone(self.of(pot)), of.clone(), amount)
+    }
+
+    /// As [`Budgets::take`], within a request.
+    pub(crate) fn borrow(
+        &self,
+        pot: Pot,
+        of: &Holders,
+        amount: u64,
+    ) -> Result<Taken<&Budget>, Refused> {
+        Taken::of(&**self.of(pot), of.clone(), amount)
+    }
+}

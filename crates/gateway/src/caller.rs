@@ -1,0 +1,387 @@
+//! Those who are connected: what each is at, and who goes when there is no more room.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+use crate::budget::{Holder, Holders, Kind, Pot};
+use crate::sending::Sending;
+
+/// Locks that names are spread over.
+const SHARDS: usize = 16;
+/// Names of a shard beyond which those that nobody uses are looked for.
+const SWEEP_MIN: usize = 64;
+
+/// What holders are known by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Name {
+    Address(IpAddr),
+    Key(String),
+}
+
+/// All who are connected.
+#[derive(Debug)]
+pub(crate) struct Callers {
+    began: Instant,
+    next: AtomicU64,
+    connected: Mutex<HashMap<u64, Arc<Caller>>>,
+    names: [Mutex<Names>; SHARDS],
+    spread: RandomState,
+    /// Longest time for large answers.
+    grace: Duration,
+}
+
+#[derive(Debug, Default)]
+struct Names {
+    holders: HashMap<Name, Weak<Holder>>,
+    sweep_at: usize,
+}
+
+/// Who is at the other end of a connection.
+#[derive(Debug)]
+pub(crate) struct Caller {
+    holder: Option<Arc<Holder>>,
+    address: Option<Arc<Holder>>,
+    /// The key or address that the connection's last request was for: mostly it is the next one's.
+    last: Mutex<Option<(Name, Arc<Holder>)>>,
+    /// Requests that are not answered yet.
+    open: AtomicU32,
+    /// When a request came, got on or was answered last: milliseconds since the callers began.
+    useful_ms: AtomicU64,
+    began: Instant,
+    /// Its large answers.
+    pub(crate) sending: Sending,
+    is_leaving: AtomicBool,
+    leave: Notify,
+}
+
+impl Caller {
+    /// Somebody who comes over no connection.
+    pub(crate) fn inside() -> Self {
+        Self::new(None, None, Instant::now(), Sending::new(Duration::ZERO))
+    }
+
+    fn new(
+        holder: Option<Arc<Holder>>,
+        address: Option<Arc<Holder>>,
+        began: Instant,
+        sending: Sending,
+    ) -> Self {
+        Self {
+            holder,
+            address,
+            last: Mutex::default(),
+            open: AtomicU32::new(0),
+            useful_ms: AtomicU64::new(elapsed_ms(began)),
+            began,
+            sending,
+            is_leaving: AtomicBool::new(false),
+            leave: Notify::new(),
+        }
+    }
+
+    /// Its connection and the address that it came from.
+    pub(crate) fn holders(&self) -> Holders {
+        Holders { connection: self.holder.clone(), owner: self.address.clone() }
+    }
+
+    /// Counts a request until the value that it gives goes.
+    pub(crate) fn one(self: &Arc<Self>) -> Open {
+        self.open.fetch_add(1, Ordering::Relaxed);
+        self.is_useful();
+        Open(Arc::clone(self))
+    }
+
+    /// Whether requests of it are not answered yet.
+    pub(crate) fn has_requests(&self) -> bool {
+        self.open.load(Ordering::Relaxed) > 0
+    }
+
+    /// Notes that a request got on.
+    pub(crate) fn is_useful(&self) {
+        self.useful_ms.store(elapsed_ms(self.began), Ordering::Relaxed);
+    }
+
+    /// Done when the connection is to be closed for others.
+    pub(crate) async fn told_to_leave(&self) {
+        while !self.is_leaving() {
+            self.leave.notified().await;
+        }
+    }
+
+    /// Whether the connection is to be closed for others.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.is_leaving.load(Ordering::Acquire)
+    }
+
+    fn tell_to_leave(&self) {
+        self.is_leaving.store(true, Ordering::Release);
+        // All that wait are told, and one that is about to wait.
+        self.leave.notify_waiters();
+        self.leave.notify_one();
+    }
+
+    fn held(&self, pot: Pot) -> u64 {
+        self.holder.as_ref().map_or(0, |holder| holder.held(pot))
+    }
+
+    /// How far from being at work it is; [`None`] for who is at work.
+    fn idleness(&self, now: Instant) -> Option<Idleness> {
+        if self.is_leaving() || self.held(Pot::InFlight) > 0 {
+            return None;
+        }
+        if self.sending.is_under_way() {
+            return self.sending.is_stalled(now).then_some(Idleness::Waits);
+        }
+        let is_idle = !self.has_requests() && self.held(Pot::Streams) == 0;
+        Some(if is_idle { Idleness::Idle } else { Idleness::Waits })
+    }
+}
+
+/// How a connection is that is not at work; those that go first stand first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Idleness {
+    /// It has no request.
+    Idle,
+    /// It has one that waits for the caller.
+    Waits,
+}
+
+/// A request that is not answered yet.
+#[derive(Debug)]
+pub(crate) struct Open(Arc<Caller>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+        self.0.is_useful();
+    }
+}
+
+/// Keeps a caller among those who are connected until the value goes.
+#[derive(Debug)]
+pub(crate) struct Registered {
+    callers: Arc<Callers>,
+    number: u64,
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.callers.connected().remove(&self.number);
+    }
+}
+
+impl Callers {
+    /// Nobody is connected; large answers have so much time in any case.
+    pub(crate) fn new(grace: Duration) -> Arc<Self> {
+        Arc::new(Self {
+            began: Instant::now(),
+            next: AtomicU64::new(0),
+            connected: Mutex::default(),
+            names: std::array::from_fn(|_| Mutex::default()),
+            spread: RandomState::new(),
+            grace,
+        })
+    }
+
+    /// Somebody new, who is not among the connected yet.
+    pub(crate) fn arrived(&self, from: IpAddr) -> Arc<Caller> {
+        let address = self.holder(Name::Address(network(from)));
+        let holder = Holder::new(Kind::Connection);
+        let sending = Sending::new(self.grace);
+        Arc::new(Caller::new(Some(holder), Some(address), self.began, sending))
+    }
+
+    /// Takes a caller among the connected.
+    pub(crate) fn register(self: &Arc<Self>, caller: &Arc<Caller>) -> Registered {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        self.connected().insert(number, Arc::clone(caller));
+        Registered { callers: Arc::clone(self), number }
+    }
+
+    /// The holders of a request for a key.
+    pub(crate) fn of_key(&self, caller: &Caller, key: &str) -> Holders {
+        let is_it = |name: &Name| matches!(name, Name::Key(known) if known == key);
+        self.of(caller, is_it, || Name::Key(key.to_owned()))
+    }
+
+    /// The holders of a request that a trusted proxy has passed on for an address.
+    pub(crate) fn of_address(&self, caller: &Caller, from: IpAddr) -> Holders {
+        let wanted = Name::Address(network(from));
+        self.of(caller, |name| *name == wanted, || wanted.clone())
+    }
+
+    fn of(
+        &self,
+        caller: &Caller,
+        is_it: impl Fn(&Name) -> bool,
+        name: impl Fn() -> Name,
+    ) -> Holders {
+        let mut last = caller.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let owner = match &*last {
+            Some((known, holder)) if is_it(known) => Arc::clone(holder),
+            _ => {
+                let holder = self.holder(name());
+                *last = Some((name(), Arc::clone(&holder)));
+                holder
+            }
+        };
+        Holders { connection: caller.holder.clone(), owner: Some(owner) }
+    }
+
+    /// The holder of a name: the same for all who use it at the same time.
+    fn holder(&self, name: Name) -> Arc<Holder> {
+        let shard = self.spread.hash_one(&name) % SHARDS as u64;
+        let shard = &self.names[usize::try_from(shard).unwrap_or(0)];
+        let mut names = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(holder) = names.holders.get(&name).and_then(Weak::upgrade) {
+            return holder;
+        }
+        if names.holders.len() >= names.sweep_at.max(SWEEP_MIN) {
+            names.holders.retain(|_, holder| holder.strong_count() > 0);
+            names.sweep_at = names.holders.len() * 2;
+        }
+        let holder = Holder::new(match name {
+            Name::Address(_) => Kind::Address,
+            Name::Key(_) => Kind::Key,
+        });
+        names.holders.insert(name, Arc::downgrade(&holder));
+        holder
+    }
+
+    /// Closes connections that are not at work, at most so many: first those without a request, of
+    /// the address that has most, the one that has been of use longest ago first. Gives how many.
+    pub(crate) fn close_idle(&self, count: usize) -> usize {
+        let now = Instant::now();
+        let mut idle: Vec<_> = self
+            .connected()
+            .values()
+            .filter_map(|caller| {
+                let connections =
+                    caller.address.as_ref().map_or(0, |address| address.held(Pot::Connections));
+                let useful = caller.useful_ms.load(Ordering::Relaxed);
+                let order = (caller.idleness(now)?, u64::MAX - connections, useful);
+                Some((order, Arc::clone(caller)))
+            })
+            .collect();
+        idle.sort_unstable_by_key(|(order, _)| *order);
+        idle.truncate(count);
+        idle.iter().for_each(|(_, caller)| caller.tell_to_leave());
+        idle.len()
+    }
+
+    /// Closes connections that hold a budget and take too little of what they hold; gives how many.
+    pub(crate) fn close_stalled(&self, pot: Pot) -> usize {
+        let now = Instant::now();
+        let stalled = |caller: &&Arc<Caller>| {
+            !caller.is_leaving() && caller.held(pot) > 0 && caller.sending.is_stalled(now)
+        };
+        let stalled: Vec<_> = self.connected().values().filter(stalled).cloned().collect();
+        stalled.iter().for_each(|caller| caller.tell_to_leave());
+        stalled.len()
+    }
+
+    fn connected(&self) -> MutexGuard<'_, HashMap<u64, Arc<Caller>>> {
+        self.connected.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn elapsed_ms(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// What one customer of a network has: an IPv4 address, or 64 bits of an IPv6 address.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+        address => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::{Budget, Taken};
+
+    fn callers() -> Arc<Callers> {
+        Callers::new(Duration::from_secs(75))
+    }
+
+    fn arrived(callers: &Arc<Callers>, from: &str) -> (Arc<Caller>, Registered) {
+        let caller = callers.arrived(from.parse().unwrap());
+        let registered = callers.register(&caller);
+        (caller, registered)
+    }
+
+    #[test]
+    fn a_key_is_one_holder_over_all_connections_and_an_address_too() {
+        let callers = callers();
+        let (a, _a) = arrived(&callers, "192.0.2.1");
+        let (b, _b) = arrived(&callers, "192.0.2.1");
+        let (c, _c) = arrived(&callers, "2001:db8::1");
+        let (d, _d) = arrived(&callers, "2001:db8::ffff:2");
+        let owner = |holders: Holders| Arc::as_ptr(&holders.owner.unwrap());
+
+        assert_eq!(owner(callers.of_key(&a, "k")), owner(callers.of_key(&b, "k")));
+        assert_ne!(owner(callers.of_key(&a, "k")), owner(callers.of_key(&a, "l")));
+        assert_eq!(owner(a.holders()), owner(b.holders()));
+        assert_eq!(owner(c.holders()), owner(d.holders()), "one network");
+        assert_ne!(owner(a.holders()), owner(c.holders()));
+        let forwarded = callers.of_address(&a, "2001:db8::3".parse().unwrap());
+        assert_eq!(owner(forwarded), owner(c.holders()));
+    }
+
+    #[test]
+    fn names_that_nobody_uses_are_forgotten() {
+        let callers = callers();
+        let (caller, _registered) = arrived(&callers, "192.0.2.1");
+
+        for number in 0..100_000 {
+            callers.of_key(&caller, &number.to_string());
+        }
+
+        let names = callers.names.iter().map(|names| names.lock().unwrap().holders.len());
+        assert!(names.sum::<usize>() <= SHARDS * (SWEEP_MIN + 2));
+    }
+
+    #[test]
+    fn those_without_a_request_go_before_those_who_wait_and_nobody_at_work_goes() {
+        let callers = callers();
+        let budget = Budget::new(Pot::InFlight, 10, 0);
+        let (at_work, _a) = arrived(&callers, "192.0.2.1");
+        let _work = Taken::of(Arc::clone(&budget), at_work.holders(), 1).unwrap();
+        let (waits, _b) = arrived(&callers, "192.0.2.1");
+        let _open = waits.one();
+        let (idle, _c) = arrived(&callers, "192.0.2.1");
+        let all = [&at_work, &waits, &idle];
+        let left = || all.map(|caller| caller.is_leaving());
+
+        assert_eq!(callers.close_idle(1), 1);
+        assert_eq!(left(), [false, false, true]);
+        assert_eq!(callers.close_idle(5), 1);
+        assert_eq!(left(), [false, true, true]);
+    }
+
+    #[test]
+    fn the_address_with_most_connections_makes_room() {
+        let callers = callers();
+        let budget = Budget::new(Pot::Connections, 100, 0);
+        let few = arrived(&callers, "192.0.2.1");
+        let _few = Taken::of(Arc::clone(&budget), few.0.holders(), 1).unwrap();
+        let many: Vec<_> = (0..3).map(|_| arrived(&callers, "192.0.2.2")).collect();
+        let _many: Vec<_> = many
+            .iter()
+            .map(|(caller, _)| Taken::of(Arc::clone(&budget), caller.holders(), 1).unwrap())
+            .collect();
+
+        assert_eq!(callers.close_idle(3), 3);
+
+        assert!(!few.0.is_leaving());
+        assert!(many.iter().all(|(caller, _)| caller.is_leaving()));
+    }
+}

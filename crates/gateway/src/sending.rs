@@ -1,0 +1,258 @@
+//! A connection's answers on their way: how long each may take, and whether they are taken at all.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use homeroom_http::Response;
+use http_body_util::Full;
+use hyper::body::Body as _;
+
+use crate::budget::Taken;
+
+/// How many bytes a second a caller takes at least, on the whole.
+const RATE_MIN: u64 = 64 << 10;
+/// How long a caller may take less, while others need the room.
+const STALL_MS_MAX: u64 = 5_000;
+
+/// What is on its way to one caller. A caller who takes a little now and then is not quiet, and yet
+/// keeps an answer in memory for as long as it likes; so each answer has an end in time, which no
+/// byte and no later answer moves on.
+#[derive(Debug, Clone)]
+pub(crate) struct Sending(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    began: Instant,
+    /// What a caller has in any case.
+    grace: Duration,
+    answers: Mutex<Answers>,
+    under_way: AtomicUsize,
+    /// When the window began in which bytes are counted, in milliseconds since `began`.
+    window_ms: AtomicU64,
+    window_bytes: AtomicU64,
+    /// Bytes a second in the window before.
+    rate_before: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Answers {
+    next: u64,
+    all: Vec<Followed>,
+}
+
+#[derive(Debug)]
+struct Followed {
+    number: u64,
+    bytes: u64,
+    end: Instant,
+}
+
+/// An answer's bytes, until the last of them is with the system.
+struct Sent {
+    bytes: Bytes,
+    number: u64,
+    sending: Arc<Inner>,
+    _place: Option<Taken>,
+}
+
+impl AsRef<[u8]> for Sent {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Sent {
+    fn drop(&mut self) {
+        let mut answers = self.sending.answers();
+        answers.all.retain(|answer| answer.number != self.number);
+        self.sending.under_way.store(answers.all.len(), Ordering::Relaxed);
+    }
+}
+
+impl Inner {
+    fn answers(&self) -> MutexGuard<'_, Answers> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ms(&self, now: Instant) -> u64 {
+        let since = now.saturating_duration_since(self.began);
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Sending {
+    /// Nothing is on its way.
+    pub(crate) fn new(grace: Duration) -> Self {
+        Self(Arc::new(Inner {
+            began: Instant::now(),
+            grace,
+            answers: Mutex::default(),
+            under_way: AtomicUsize::new(0),
+            window_ms: AtomicU64::new(0),
+            window_bytes: AtomicU64::new(0),
+            rate_before: AtomicU64::new(u64::MAX),
+        }))
+    }
+
+    /// Looks after an answer of more than `small` bytes that begins at `now`; it keeps its place
+    /// until its last byte is taken.
+    pub(crate) fn follow(
+        &self,
+        response: Response,
+        small: u64,
+        place: Option<Taken>,
+        now: Instant,
+    ) -> Response {
+        let bytes = response.body().size_hint().lower();
+        if bytes <= small {
+            return response;
+        }
+        let mut answers = self.0.answers();
+        if answers.all.is_empty() {
+            self.0.window_ms.store(self.0.ms(now), Ordering::Relaxed);
+            self.0.window_bytes.store(0, Ordering::Relaxed);
+            self.0.rate_before.store(u64::MAX, Ordering::Relaxed);
+        }
+        let all = answers.all.iter().map(|answer| answer.bytes).sum::<u64>() + bytes;
+        let end = now + self.0.grace + Duration::from_secs(all.div_ceil(RATE_MIN));
+        let number = answers.next;
+        answers.next += 1;
+        answers.all.push(Followed { number, bytes, end });
+        self.0.under_way.store(answers.all.len(), Ordering::Relaxed);
+        drop(answers);
+        let sending = Arc::clone(&self.0);
+        response.map(|body| {
+            let bytes = body.into_inner().unwrap_or_default();
+            Full::new(Bytes::from_owner(Sent { bytes, number, sending, _place: place }))
+        })
+    }
+
+    /// Notes bytes that the caller has taken.
+    pub(crate) fn took(&self, bytes: usize, now: Instant) {
+        if !self.is_under_way() {
+            return;
+        }
+        let (ms, inner) = (self.0.ms(now), &self.0);
+        let elapsed = ms.saturating_sub(inner.window_ms.load(Ordering::Relaxed));
+        let all = inner.window_bytes.load(Ordering::Relaxed) + bytes as u64;
+        if elapsed < STALL_MS_MAX {
+            inner.window_bytes.store(all, Ordering::Relaxed);
+        } else {
+            inner.rate_before.store(all * 1_000 / elapsed, Ordering::Relaxed);
+            inner.window_ms.store(ms, Ordering::Relaxed);
+            inner.window_bytes.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether something is on its way.
+    pub(crate) fn is_under_way(&self) -> bool {
+        self.0.under_way.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether something is still on its way that should have been taken by `now`.
+    pub(crate) fn is_late(&self, now: Instant) -> bool {
+        self.is_under_way() && self.0.answers().all.iter().any(|answer| answer.end <= now)
+    }
+
+    /// Whether something is on its way of which too little is taken, for some seconds already.
+    pub(crate) fn is_stalled(&self, now: Instant) -> bool {
+        let inner = &self.0;
+        let elapsed = inner.ms(now).saturating_sub(inner.window_ms.load(Ordering::Relaxed));
+        let rate = if elapsed < STALL_MS_MAX {
+            inner.rate_before.load(Ordering::Relaxed)
+        } else {
+            inner.window_bytes.load(Ordering::Relaxed) * 1_000 / elapsed
+        };
+        self.is_under_way() && rate < RATE_MIN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use homeroom_http::json_response;
+    use http::StatusCode;
+
+    use super::*;
+
+    const GRACE: Duration = Duration::from_secs(75);
+    const SMALL: u64 = 16 << 10;
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn answer(kib: usize) -> Response {
+        json_response(StatusCode::OK, "x".repeat(kib << 10))
+    }
+
+    fn follow(sending: &Sending, kib: usize, now: Instant) -> Response {
+        sending.follow(answer(kib), SMALL, None, now)
+    }
+
+    #[test]
+    fn a_large_answer_has_as_much_time_as_it_and_those_before_it_need() {
+        let (sending, now) = (Sending::new(GRACE), Instant::now());
+
+        let first = follow(&sending, 640, now);
+        let second = follow(&sending, 128, now);
+
+        let end = now + GRACE + 10 * SECOND;
+        assert!(!sending.is_late(end - Duration::from_millis(1)));
+        assert!(sending.is_late(end));
+        drop(first);
+        assert!(!sending.is_late(end));
+        assert!(sending.is_late(end + 2 * SECOND));
+        drop(second);
+        assert!(!sending.is_late(end + 2 * SECOND), "nothing is on its way any more");
+    }
+
+    #[test]
+    fn a_later_answer_gives_one_that_is_not_taken_no_more_time() {
+        let (sending, now) = (Sending::new(GRACE), Instant::now());
+        let _held = follow(&sending, 64, now);
+
+        for round in 1..100 {
+            drop(follow(&sending, 64, now + round * SECOND));
+            sending.took(64 << 10, now + round * SECOND);
+        }
+
+        assert!(sending.is_late(now + GRACE + SECOND));
+    }
+
+    #[test]
+    fn a_caller_who_has_taken_all_begins_anew() {
+        let (sending, now) = (Sending::new(GRACE), Instant::now());
+        drop(follow(&sending, 6_400, now));
+
+        let _next = follow(&sending, 128, now);
+
+        assert!(sending.is_late(now + GRACE + 2 * SECOND));
+    }
+
+    #[test]
+    fn small_answers_are_not_looked_after() {
+        let (sending, now) = (Sending::new(GRACE), Instant::now());
+
+        let _small = follow(&sending, 16, now);
+
+        assert!(!sending.is_late(now + Duration::from_hours(1)));
+        assert!(!sending.is_stalled(now + Duration::from_hours(1)));
+    }
+
+    #[test]
+    fn who_takes_nothing_or_drips_is_stalled_and_who_takes_enough_is_not() {
+        for (bytes_a_second, is_stalled) in [(0, true), (1, true), (40_000, true), (70_000, false)]
+        {
+            let (sending, now) = (Sending::new(GRACE), Instant::now());
+            let _answer = follow(&sending, 6_400, now);
+            assert!(!sending.is_stalled(now + 4 * SECOND), "it is young");
+
+            for second in 1..=20 {
+                if bytes_a_second > 0 {
+                    sending.took(bytes_a_second, now + second * SECOND);
+                }
+                let found = sending.is_stalled(now + second * SECOND);
+                assert_eq!(found, is_stalled && second >= 5, "{bytes_a_second}, {second}");
+            }
+        }
+    }
+}

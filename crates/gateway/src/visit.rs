@@ -1,0 +1,91 @@
+//! A request that sends a body: what it holds while the body is awaited, and from then on.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use homeroom_http::{Admission, Problem};
+
+use crate::budget::{Holders, Pot, Refused, Taken};
+use crate::budgets::Budgets;
+use crate::caller::Caller;
+
+/// What a request on a public route holds beside its body's bytes.
+const STRANGER_BYTES: u64 = 1 << 10;
+
+/// A request whose body is awaited. It holds little: a place among those that wait, and as many
+/// bytes as have come. When its body is there, it takes the places of a request that is worked on.
+#[derive(Debug)]
+pub(crate) struct Visit {
+    budgets: Arc<Budgets>,
+    caller: Arc<Caller>,
+    holders: Holders,
+    /// What it takes part in beside all that are worked on.
+    work: Option<Pot>,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    awaited: Option<Taken>,
+    bytes: Taken,
+    places: Option<(Taken, Option<Taken>)>,
+}
+
+impl Visit {
+    /// A request of a stranger.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] where no more bodies of strangers are read.
+    pub(crate) fn of_stranger(
+        budgets: &Arc<Budgets>,
+        caller: &Arc<Caller>,
+        holders: Holders,
+    ) -> Result<Self, Refused> {
+        let bytes = budgets.take(Pot::StrangerBodies, &holders, STRANGER_BYTES)?;
+        Ok(Self::new(budgets, caller, holders, None, Held { awaited: None, bytes, places: None }))
+    }
+
+    /// A request of a key.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] where no more requests wait for their bodies.
+    pub(crate) fn of_key(
+        budgets: &Arc<Budgets>,
+        caller: &Arc<Caller>,
+        holders: Holders,
+        work: Option<Pot>,
+    ) -> Result<Self, Refused> {
+        let awaited = Some(budgets.take(Pot::Awaited, &holders, 1)?);
+        let bytes = budgets.take(Pot::Bodies, &holders, 0)?;
+        Ok(Self::new(budgets, caller, holders, work, Held { awaited, bytes, places: None }))
+    }
+
+    fn new(
+        budgets: &Arc<Budgets>,
+        caller: &Arc<Caller>,
+        holders: Holders,
+        work: Option<Pot>,
+        held: Held,
+    ) -> Self {
+        let (budgets, caller) = (Arc::clone(budgets), Arc::clone(caller));
+        Self { budgets, caller, holders, work, held: Mutex::new(held) }
+    }
+}
+
+impl Admission for Visit {
+    fn grow(&self, bytes: usize) -> Result<(), Problem> {
+        self.caller.is_useful();
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(held.bytes.grow(bytes as u64)?)
+    }
+
+    fn whole(&self) -> Result<(), Problem> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let in_flight = self.budgets.take(Pot::InFlight, &self.holders, 1)?;
+        let work = self.work.map(|work| self.budgets.take(work, &self.holders, 1)).transpose()?;
+        held.places = Some((in_flight, work));
+        held.awaited = None;
+        Ok(())
+    }
+}

@@ -1,0 +1,234 @@
+//! Strangers and greedy keys: whoever holds all that it can get takes nobody else's place.
+
+use http::Method;
+use serde_json::json;
+
+use crate::support::{
+    Client, Database, PATIENCE, Place, STUDENTS, Server, Stream, Streams, Wire, eventually, metric,
+    student,
+};
+
+const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
+/// Streams that a greedy client opens on a connection, where it may.
+const STREAMS: usize = 256;
+
+/// A server, a greedy client and another one, each with a key of its own.
+fn served(place: &Place) -> (Server, Client, Client) {
+    let (greedy, other) = (place.key("FullAccess"), place.key("FullAccess"));
+    let server = Server::start(place);
+    let clients = (server.client_of(&greedy), server.client_of(&other));
+    (server, clients.0, clients.1)
+}
+
+fn on_each_store(test: impl Fn(&Place)) {
+    test(&Place::new());
+    for database in Database::on_each_server() {
+        test(&Place::with_store(&database.url()));
+    }
+}
+
+fn post_without_end(path: &str, token: Option<&String>) -> Stream {
+    let body = Some(b"{".to_vec());
+    Stream { method: Method::POST, path: path.into(), token: token.cloned(), body }
+}
+
+fn ordinary_work_is_done(client: &mut Client, of: &str) {
+    for number in 0..10 {
+        let here = student(&format!("{of}{number}"), "Here");
+        let written = client.post(STUDENTS, &here);
+        assert_eq!(written.status, 201, "{of}: {written:?}");
+        let read = client.get(&written.location());
+        assert_eq!(read.status, 200, "{of}: {read:?}");
+        let listed = client.get(&format!("{STUDENTS}?limit=5"));
+        assert_eq!(listed.status, 200, "{of}: {listed:?}");
+    }
+}
+
+#[test]
+fn strangers_who_send_no_bodies_on_many_streams_keep_no_token_from_anybody() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let server = Server::start(&place);
+    let stream = post_without_end("/oauth/token", None);
+
+    let strangers = Streams::open(server.api, 64, STREAMS, &stream);
+
+    assert!(strangers.begun > 4_000, "{}", strangers.begun);
+    for _ in 0..10 {
+        let answer = server.client().ask_token(&key.0, &key.1);
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
+}
+
+#[test]
+fn strangers_bodies_are_counted_in_bytes_and_a_refusal_names_what_is_full() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let server = Server::start(&place);
+    let mut stream = post_without_end("/oauth/token", None);
+    // One byte less than there may be.
+    stream.body = Some(vec![b' '; (16 << 10) - 1]);
+
+    let strangers = Streams::open(server.api, 64, STREAMS, &stream);
+
+    let statuses = || strangers.statuses.recv_timeout(PATIENCE).unwrap();
+    eventually("some are refused", || statuses() == 503);
+    let answer = server.client().ask_token(&key.0, &key.1);
+    assert_eq!(answer.status, 200, "{answer:?}");
+}
+
+#[test]
+fn no_public_address_takes_more_than_a_short_body() {
+    let place = Place::new();
+    let server = Server::start(&place);
+
+    for path in ["/oauth/token", "/adminapi/connect/token", "/adminapi/connect/register"] {
+        let mut wire = server.wire();
+        wire.send(server.client().head("POST", path, &JSON, Some((16 << 10) + 1)));
+        let answer = wire.answer();
+
+        assert_eq!(answer.status, 413, "{path}: {answer:?}");
+    }
+}
+
+#[test]
+fn a_key_that_sends_no_bodies_takes_no_place_of_another_key() {
+    on_each_store(|place| {
+        let (server, greedy, mut other) = served(place);
+        let stream = post_without_end(STUDENTS, greedy.token.as_ref());
+
+        let streams = Streams::open(server.api, 20, STREAMS, &stream);
+        let mut wires: Vec<Wire> = (0..100).map(|_| server.wire()).collect();
+        for wire in &mut wires {
+            wire.send(greedy.head("POST", STUDENTS, &JSON, Some(100)) + "{");
+        }
+
+        assert!(streams.begun > 1_000, "{}", streams.begun);
+        ordinary_work_is_done(&mut other, "other");
+    });
+}
+
+#[test]
+fn bodies_of_unknown_length_take_room_only_as_they_come() {
+    on_each_store(|place| {
+        let (server, greedy, other) = served(place);
+        let framings = [("transfer-encoding", "chunked"), ("content-length", "10485760")];
+        let _idle: Vec<Wire> = (0..80)
+            .map(|number| {
+                let mut wire = server.wire();
+                let framing = framings[number % 2];
+                wire.send(greedy.head("POST", STUDENTS, &[JSON[0], framing], None));
+                wire.send("1\r\n{\r\n");
+                wire
+            })
+            .collect();
+        eventually("all are awaited", || metric(&server, "http_server_active_requests") >= 80);
+        let mut document = student("1", "Ada");
+        document["ignored"] = "x".repeat(1 << 20).into();
+        let body = document.to_string();
+
+        let mut wire = server.wire();
+        wire.send(other.head("POST", STUDENTS, &[JSON[0], framings[0]], None));
+        wire.send(format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len()));
+
+        let answer = wire.answer();
+        assert_eq!(answer.status, 201, "{answer:?}");
+    });
+}
+
+#[test]
+fn a_body_that_drips_is_not_waited_for_to_its_end() {
+    let place = Place::new();
+    let (server, greedy, mut other) = served(&place);
+    let mut wire = server.wire();
+    wire.send(greedy.head("POST", STUDENTS, &JSON, Some(100_000)));
+
+    let mut sent = 0;
+    while !wire.is_closed() && wire.try_send(" ").is_ok() && sent < 150 && !wire.has_answer() {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        sent += 1;
+    }
+
+    assert!(sent < 150, "it was waited for");
+    let answer = wire.answer();
+    assert_eq!(answer.status, 408, "{answer:?}");
+    assert_eq!(other.get(STUDENTS).status, 200);
+}
+
+#[test]
+fn a_stranger_who_reads_nothing_keeps_no_public_document_from_others() {
+    const DOCUMENT: &str = "/metadata/data/v3/resources/swagger.json";
+    let place = Place::new();
+    let server = Server::start(&place);
+    let whole = server.client().get(DOCUMENT);
+    let deaf = Stream { method: Method::GET, path: DOCUMENT.into(), token: None, body: None };
+
+    let streams = Streams::open(server.api, 3, STREAMS, &deaf);
+
+    assert!(streams.begun * whole.body.len() > 128 << 20, "{}", streams.begun);
+    eventually("the document is there for others", || {
+        server.client().get(DOCUMENT).body == whole.body
+    });
+}
+
+#[test]
+fn idle_strangers_take_no_files_of_the_store() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    // As many files as a small container gives.
+    let program = place.command(&[]);
+    let mut command = std::process::Command::new("sh");
+    command
+        .arg("-c")
+        .arg("ulimit -n 256; exec \"$0\" serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0");
+    command.arg(program.get_program()).current_dir(program.get_current_dir().unwrap());
+    command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let server = Server::of(&mut command);
+
+    let strangers: Vec<Wire> = (0..400)
+        .filter_map(|number| {
+            let mut wire = Wire::try_open(server.api).ok()?;
+            let said = match number % 3 {
+                0 => "",
+                1 => "GET /livez HTTP/1.1\r\nhost: a\r\n\r\n",
+                _ => "POST /oauth/token HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\na",
+            };
+            wire.try_send(said).ok()?;
+            Some(wire)
+        })
+        .collect();
+    let mut client = server.client_of(&key);
+    ordinary_work_is_done(&mut client, "few files");
+    let path = client.post(STUDENTS, &student("durable", "Ada")).location();
+    server.kill();
+
+    assert!(strangers.len() > 300);
+    let server = Server::start(&place);
+    assert_eq!(server.client_of(&key).get(&path).json()["studentUniqueId"], json!("durable"));
+}
+
+#[test]
+fn every_budget_is_named_in_the_metrics_with_size_use_and_refusals() {
+    let place = Place::new();
+    let server = Server::start(&place);
+
+    let metrics = server.admin_client().get("/metrics").text();
+
+    for name in [
+        "connections",
+        "streams",
+        "stranger_bodies",
+        "awaited",
+        "in_flight",
+        "lists",
+        "writes",
+        "bodies",
+        "answers",
+        "public_answers",
+    ] {
+        for figure in ["size", "used", "refused_total"] {
+            let line = format!("homeroom_budget_{figure}{{budget=\"{name}\"}} ");
+            assert!(metrics.contains(&line), "no {line}: {metrics}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Connections of HTTP/2 on which much is begun and nothing ended, in a thread of their own.
+
+use std::net::SocketAddr;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Request, StatusCode};
+
+/// What each stream of a [`Streams`] does.
+#[derive(Clone)]
+pub struct Stream {
+    /// Method.
+    pub method: Method,
+    /// Path; `{}` is the number of the stream, counted over all connections.
+    pub path: String,
+    /// The bearer token that is sent, if any.
+    pub token: Option<String>,
+    /// Bytes of a body that never ends; [`None`] for a request without a body.
+    pub body: Option<Vec<u8>>,
+}
+
+/// Open streams; they end when the value goes.
+pub struct Streams {
+    /// How many streams were begun.
+    pub begun: usize,
+    /// Statuses of answers, as they come.
+    pub statuses: Receiver<StatusCode>,
+    _end: tokio::sync::oneshot::Sender<()>,
+}
+
+impl Streams {
+    /// Opens connections and on each as many streams as the server lets it, at most so many; takes
+    /// no byte of an answer's body.
+    pub fn open(to: SocketAddr, connections: usize, streams: usize, stream: &Stream) -> Self {
+        let (end, ended) = tokio::sync::oneshot::channel();
+        let (told, begun) = channel();
+        let (status, statuses) = channel();
+        let stream = stream.clone();
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.unwrap().block_on(async move {
+                let mut all = vec![];
+                for _ in 0..connections {
+                    connection(to, streams, &stream, &mut all, &status).await;
+                }
+                told.send(all.len()).unwrap();
+                _ = ended.await;
+            });
+        });
+        Self { begun: begun.recv().unwrap(), statuses, _end: end }
+    }
+}
+
+type Body = h2::SendStream<Bytes>;
+
+async fn connection(
+    to: SocketAddr,
+    streams: usize,
+    stream: &Stream,
+    all: &mut Vec<(Body, h2::client::SendRequest<Bytes>)>,
+    status: &Sender<StatusCode>,
+) {
+    let tcp = tokio::net::TcpStream::connect(to).await.unwrap();
+    let mut builder = h2::client::Builder::new();
+    let built = builder.initial_window_size(0).initial_max_send_streams(1).handshake(tcp).await;
+    let (mut sender, connection) = built.unwrap();
+    tokio::spawn(connection);
+    for _ in 0..streams {
+        // A server that takes no more streams is not pressed.
+        let Ok(Ok(ready)) = tokio::time::timeout(Duration::from_millis(300), sender.ready()).await
+        else {
+            return;
+        };
+        sender = ready;
+        let path = stream.path.replace("{}", &all.len().to_string());
+        let mut request = Request::builder()
+            .method(stream.method.clone())
+            .uri(format!("http://{to}{path}"))
+            .header("content-type", "application/json");
+        if let Some(token) = &stream.token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let ends = stream.body.is_none();
+        let Ok((answer, mut body)) = sender.send_request(request.body(()).unwrap(), ends) else {
+            return;
+        };
+        if let Some(bytes) = &stream.body {
+            _ = body.send_data(Bytes::from(bytes.clone()), false);
+        }
+        let status = status.clone();
+        tokio::spawn(async move {
+            if let Ok(answer) = answer.await {
+                _ = status.send(answer.status());
+                // Its body is held and never read.
+                std::future::pending::<()>().await;
+            }
+        });
+        all.push((body, sender.clone()));
+    }
+}
