@@ -81,7 +81,7 @@ fn a_full_queue_is_told_at_once_while_the_others_are_written_and_reads_go_on() {
 
     let (written, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|a| a.status == 201);
     for answer in &refused {
-        assert_unavailable(answer, "busier");
+        assert_unavailable(answer, "budget writes");
         assert_eq!(answer.header("retry-after"), Some("1"));
     }
     assert!(!written.is_empty() && !refused.is_empty(), "{} written", written.len());

@@ -29,7 +29,8 @@ fn on_each_store(test: impl Fn(&Place)) {
 
 fn post_without_end(path: &str, token: Option<&String>) -> Stream {
     let body = Some(b"{".to_vec());
-    Stream { method: Method::POST, path: path.into(), token: token.cloned(), body }
+    let length = token.map(|_| 1_000);
+    Stream { method: Method::POST, path: path.into(), token: token.cloned(), length, body }
 }
 
 fn ordinary_work_is_done(client: &mut Client, of: &str) {
@@ -161,7 +162,13 @@ fn a_stranger_who_reads_nothing_keeps_no_public_document_from_others() {
     let place = Place::new();
     let server = Server::start(&place);
     let whole = server.client().get(DOCUMENT);
-    let deaf = Stream { method: Method::GET, path: DOCUMENT.into(), token: None, body: None };
+    let deaf = Stream {
+        method: Method::GET,
+        path: DOCUMENT.into(),
+        token: None,
+        length: None,
+        body: None,
+    };
 
     let streams = Streams::open(server.api, 3, STREAMS, &deaf);
 

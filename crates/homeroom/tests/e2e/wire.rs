@@ -360,3 +360,19 @@ fn an_unchanged_document_has_no_length_when_only_its_head_is_asked_for() {
     assert_eq!(unknown.status, 200);
     assert_ne!(unknown.header("content-length"), Some("0"));
 }
+
+#[test]
+fn of_several_hops_only_the_trusted_one_says_where_the_server_is() {
+    let place = Place::new();
+    let server = Server::start_with(&place, &[("HOMEROOM_SERVER__TRUST_FORWARDED", "true")]);
+    let sent = [
+        ("x-forwarded-host", "first.example"),
+        ("x-forwarded-host", "second.example, api.example.org"),
+        ("x-forwarded-proto", "http, https"),
+    ];
+
+    let answer = server.client().send("GET", "/", &sent, None).unwrap().text();
+
+    assert!(answer.contains("https://api.example.org/"), "{answer}");
+    assert!(!answer.contains("first.example") && !answer.contains("second.example"), "{answer}");
+}

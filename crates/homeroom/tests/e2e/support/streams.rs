@@ -16,6 +16,8 @@ pub struct Stream {
     pub path: String,
     /// The bearer token that is sent, if any.
     pub token: Option<String>,
+    /// How long it says that its body is, if it says so.
+    pub length: Option<usize>,
     /// Bytes of a body that never ends; [`None`] for a request without a body.
     pub body: Option<Vec<u8>>,
 }
@@ -80,6 +82,9 @@ async fn connection(
             .header("content-type", "application/json");
         if let Some(token) = &stream.token {
             request = request.header("authorization", format!("Bearer {token}"));
+        }
+        if let Some(length) = stream.length {
+            request = request.header("content-length", length);
         }
         let ends = stream.body.is_none();
         let Ok((answer, mut body)) = sender.send_request(request.body(()).unwrap(), ends) else {
