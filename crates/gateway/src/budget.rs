@@ -164,7 +164,7 @@ impl Budget {
             return Ok(0);
         }
         let used = self.used.fetch_add(common, Ordering::Relaxed) + common;
-        let owned = holders
+        let before_of_owner = holders
             .owner
             .as_ref()
             .map_or(0, |owner| owner.held[at].fetch_add(common, Ordering::Relaxed));
@@ -177,7 +177,7 @@ impl Budget {
                 };
                 let own = self.beyond_floor(before);
                 let connection = holders.connection.as_ref().filter(|c| is_over(c.kind, own));
-                let owner = holders.owner.as_ref().filter(|o| is_over(o.kind, owned));
+                let owner = holders.owner.as_ref().filter(|o| is_over(o.kind, before_of_owner));
                 owner.or(connection).map(|holder| Some(holder.kind))
             }
         };

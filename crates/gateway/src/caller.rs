@@ -271,7 +271,9 @@ impl Callers {
             .collect();
         idle.sort_unstable_by_key(|(order, _)| *order);
         idle.truncate(count);
-        idle.iter().for_each(|(_, caller)| caller.tell_to_leave());
+        for (_, caller) in &idle {
+            caller.tell_to_leave();
+        }
         idle.len()
     }
 
@@ -282,7 +284,9 @@ impl Callers {
             !caller.is_leaving() && caller.held(pot) > 0 && caller.sending.is_stalled(now)
         };
         let stalled: Vec<_> = self.connected().values().filter(stalled).cloned().collect();
-        stalled.iter().for_each(|caller| caller.tell_to_leave());
+        for caller in &stalled {
+            caller.tell_to_leave();
+        }
         stalled.len()
     }
 
@@ -299,7 +303,7 @@ fn elapsed_ms(since: Instant) -> u64 {
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
-        address => address,
+        address @ IpAddr::V4(_) => address,
     }
 }
 
