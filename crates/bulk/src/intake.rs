@@ -221,7 +221,13 @@ impl<'a> Intake<'a> {
         let mut plans = Vec::with_capacity(batch.len());
         for (entry, document) in batch {
             let grant = UpsertGrant::everything();
-            plans.push(plan::upsert(&self.api.catalog, document, grant, Precondition::None, now));
+            plans.push(plan::upsert(
+                &self.api.catalog,
+                document,
+                grant,
+                Precondition::default(),
+                now,
+            ));
             entries.push(entry);
         }
         let outcomes = self.api.store.run_all_blocking(plans);

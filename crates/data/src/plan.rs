@@ -6,9 +6,10 @@ mod save;
 use std::sync::Arc;
 
 use homeroom_access::{Grant, Phase, UpsertGrant, namespace_subject};
-use homeroom_http::{Kind, Problem, Timestamp};
+use homeroom_http::{EntityTags, Kind, Problem, Timestamp};
 use homeroom_model::{PropertyKind, Resource};
 use homeroom_store::{Ask, Plan, Row, Start, Uuid};
+use http::{HeaderMap, header};
 
 use crate::catalog::Catalog;
 use crate::json::{Json, member_text};
@@ -19,34 +20,54 @@ pub use delete::Delete;
 pub use save::Save;
 
 /// What the caller demands of the stored version.
+///
+/// Source: RFC 9110 §13.2.2 (`If-Match` is looked at first, then `If-None-Match`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Precondition {
-    /// Nothing.
-    #[default]
-    None,
-    /// One of these versions (`If-Match`).
-    Is(Vec<String>),
-    /// Any version, but there must be one (`If-Match: *`).
-    Exists,
-    /// None of these versions (`If-None-Match`).
-    IsNot(Vec<String>),
-    /// There must be none yet (`If-None-Match: *`).
-    IsNew,
+pub struct Precondition {
+    /// The stored version is one of these (`If-Match`).
+    pub is: Option<EntityTags>,
+    /// The stored version is none of these (`If-None-Match`).
+    pub is_not: Option<EntityTags>,
 }
 
 impl Precondition {
+    /// There must be none yet (`If-None-Match: *`).
+    pub fn is_new() -> Self {
+        Self { is: None, is_not: Some(EntityTags::Any) }
+    }
+
+    /// Reads what a request demands.
+    ///
+    /// # Errors
+    ///
+    /// 400 where a header is not understood.
+    pub fn read(headers: &HeaderMap) -> Result<Self, Problem> {
+        Ok(Self {
+            is: EntityTags::read(headers, &header::IF_MATCH)?,
+            is_not: EntityTags::read(headers, &header::IF_NONE_MATCH)?,
+        })
+    }
+
+    /// Whether the stored version is one of those that `If-Match` demands.
+    pub(crate) fn check_is(&self, version: Option<i64>) -> Result<(), Problem> {
+        let is_met = self.is.as_ref().is_none_or(|tags| {
+            version.is_some_and(|version| tags.match_strongly(&version.to_string()))
+        });
+        if is_met { Ok(()) } else { Err(Problem::of(Kind::OptimisticLockFailed)) }
+    }
+
+    /// Whether the stored version is one of those that `If-None-Match` names.
+    pub(crate) fn is_known(&self, version: i64) -> bool {
+        self.is_not.as_ref().is_some_and(|tags| tags.match_weakly(&version.to_string()))
+    }
+
     fn check(&self, row: Option<&Row>) -> Result<(), Problem> {
-        let met = match (self, row) {
-            (Self::None, _) | (Self::Exists, Some(_)) | (Self::IsNew | Self::IsNot(_), None) => {
-                true
-            }
-            (Self::Is(_) | Self::Exists, None) | (Self::IsNew, Some(_)) => false,
-            (Self::Is(versions), Some(row)) => versions.contains(&row.change_version.to_string()),
-            (Self::IsNot(versions), Some(row)) => {
-                !versions.contains(&row.change_version.to_string())
-            }
-        };
-        if met { Ok(()) } else { Err(Problem::of(Kind::OptimisticLockFailed)) }
+        let version = row.map(|row| row.change_version);
+        self.check_is(version)?;
+        if version.is_some_and(|version| self.is_known(version)) {
+            return Err(Problem::of(Kind::OptimisticLockFailed));
+        }
+        Ok(())
     }
 }
 

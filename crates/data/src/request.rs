@@ -22,6 +22,7 @@ pub async fn get(api: DataApi, call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     let grant = authorize(call.client(), resource, Action::Read)?;
     let id = id_of(&call)?;
+    let precondition = Precondition::read(&call.headers)?;
     // What is remembered of ties holds only for the state that the document was read in.
     let found = if grant.relationships.is_some() {
         api.store.document_and_ties(id).await
@@ -33,8 +34,8 @@ pub async fn get(api: DataApi, call: Call) -> Result<Response, Problem> {
         .filter(|(row, _)| row.kind == api.catalog.kind(resource.id))
         .ok_or_else(|| Problem::of(Kind::NotFound))?;
     check_reach(&api, &grant, resource, &row, ties).await?;
-    let version = row.change_version.to_string();
-    if versions(&call, "if-none-match").iter().any(|tag| *tag == version || tag == "*") {
+    precondition.check_is(Some(row.change_version))?;
+    if precondition.is_known(row.change_version) {
         return Ok(respond::not_modified(row.change_version));
     }
     Ok(respond::document(&api.catalog, &row))
@@ -129,7 +130,7 @@ async fn asked_for(
 pub async fn upsert(api: DataApi, mut call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     let grant = authorize_upsert(call.client(), resource)?;
-    let precondition = precondition(&call);
+    let precondition = Precondition::read(&call.headers)?;
     let document = read_document(&api, resource, &mut call, None).await?;
     let plan = plan::upsert(&api.catalog, document, grant, precondition, call.now);
     let ran = api.store.run(plan).await.map_err(refused)?;
@@ -141,7 +142,7 @@ pub async fn replace(api: DataApi, mut call: Call) -> Result<Response, Problem> 
     let resource = api.resource(&call)?;
     let grant = authorize(call.client(), resource, Action::Update)?;
     let id = id_of(&call)?;
-    let precondition = precondition(&call);
+    let precondition = Precondition::read(&call.headers)?;
     let document = read_document(&api, resource, &mut call, Some(id)).await?;
     let plan = plan::replace(&api.catalog, id, document, grant, precondition, call.now);
     let ran = api.store.run(plan).await.map_err(refused)?;
@@ -153,7 +154,8 @@ pub async fn delete(api: DataApi, call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     let grant = authorize(call.client(), resource, Action::Delete)?;
     let id = id_of(&call)?;
-    let plan = plan::delete(&api.catalog, resource, id, grant, precondition(&call), call.now);
+    let precondition = Precondition::read(&call.headers)?;
+    let plan = plan::delete(&api.catalog, resource, id, grant, precondition, call.now);
     api.store.run(plan).await.map_err(refused)?;
     Ok(homeroom_http::empty_response(StatusCode::NO_CONTENT))
 }
@@ -347,33 +349,6 @@ fn id_of(call: &Call) -> Result<Uuid, Problem> {
         Problem::of(Kind::DataValidationFailed)
             .violations([("$.id".into(), vec![violation])].into())
     })
-}
-
-/// What the caller demands; `If-Match` comes before `If-None-Match`.
-///
-/// Source: RFC 9110 §13.2.2.
-fn precondition(call: &Call) -> Precondition {
-    let (wanted, known) = (versions(call, "if-match"), versions(call, "if-none-match"));
-    let is_any = |tags: &[String]| tags.iter().any(|tag| tag == "*");
-    match (wanted.as_slice(), known.as_slice()) {
-        ([], []) => Precondition::None,
-        ([], tags) if is_any(tags) => Precondition::IsNew,
-        ([], _) => Precondition::IsNot(known),
-        (tags, _) if is_any(tags) => Precondition::Exists,
-        _ => Precondition::Is(wanted),
-    }
-}
-
-/// The tags of a header, without quotes and weakness marks.
-fn versions(call: &Call, header: &str) -> Vec<String> {
-    call.headers
-        .get_all(header)
-        .iter()
-        .flat_map(|line| line.to_str().unwrap_or("").split(','))
-        .map(str::trim)
-        .filter(|tag| !tag.is_empty())
-        .map(|tag| tag.trim_start_matches("W/").trim_matches('"').to_owned())
-        .collect()
 }
 
 fn namespace_condition(resource: &Resource, prefixes: &[String]) -> Condition {

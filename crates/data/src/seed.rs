@@ -57,7 +57,7 @@ pub fn seed(
         let document =
             validate(catalog, resource, document).map_err(|found| wrong(format!("{found:?}")))?;
         let grant = UpsertGrant::everything();
-        plans.push(plan::upsert(catalog, document, grant, Precondition::IsNew, now));
+        plans.push(plan::upsert(catalog, document, grant, Precondition::is_new(), now));
     }
     for (at, outcome) in store.run_all_blocking(plans).into_iter().enumerate() {
         match outcome {

@@ -6,6 +6,7 @@
 
 mod body;
 mod call;
+mod entity_tag;
 mod problem;
 mod query;
 mod route;
@@ -13,6 +14,7 @@ mod time;
 
 pub use body::{Admission, RequestBody};
 pub use call::{Call, Params};
+pub use entity_tag::{EntityTag, EntityTags};
 pub use problem::{Kind, Problem, ProblemParts, Violations};
 pub use query::{Query, QueryError};
 pub use route::{Access, Handler, PUBLIC_BODY_BYTES_MAX, Route, handler};

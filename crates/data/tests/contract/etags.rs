@@ -13,10 +13,27 @@ fn forms(etag: &str) -> [String; 5] {
     [
         etag.to_owned(),
         bare.to_owned(),
-        format!("W/{etag}"),
+        format!("\"a,b\" ,,{etag},"),
         format!("\"1\", {etag}"),
         format!(" {etag} "),
     ]
+}
+
+/// What is neither a star nor a list of tags.
+const NOT_UNDERSTOOD: [&str; 11] =
+    ["", " ", ",", ", ,", "\"", "\"7", "7\"", "\"7\"\"8\"", "7 8", "*, \"7\"", "W/"];
+
+/// Every request that a precondition is of, on a document that is there and on one that is not.
+fn conditional(location: &str) -> Vec<(Method, String, String)> {
+    let missing = "/ed-fi/students/0197d8f1b4347f0b8a3e7b2c5d6e7f80";
+    let body = with(student("1"), "firstName", "Eve").to_string();
+    let mut all = vec![(Method::POST, "/ed-fi/students".to_owned(), body.clone())];
+    for path in [location, missing] {
+        all.push((Method::GET, path.to_owned(), String::new()));
+        all.push((Method::PUT, path.to_owned(), body.clone()));
+        all.push((Method::DELETE, path.to_owned(), String::new()));
+    }
+    all
 }
 
 #[tokio::test]
@@ -45,7 +62,8 @@ async fn a_change_of_another_version_is_refused_whatever_the_method() {
         let renamed = with(student("1"), "firstName", "Eve");
         assert_eq!(client.put(&location, &renamed).await.status, 204);
 
-        for tag in forms(&first).iter().chain(&["x".into(), "\"\"".into()]) {
+        let weak = format!("W/{first}");
+        for tag in forms(&first).iter().chain(&["x".into(), "\"\"".into(), weak]) {
             let headers = [("if-match", tag.as_str())];
             let body = student("1").to_string();
             for (method, path, body) in [
@@ -90,7 +108,8 @@ async fn a_version_that_the_caller_has_is_not_sent_again() {
         let location = client.create("/ed-fi/students", &student("1")).await;
         let etag = client.get(&location).await.etag().to_owned();
 
-        for tag in forms(&etag).iter().chain(&["*".to_owned()]) {
+        let weak = format!("W/{etag}");
+        for tag in forms(&etag).iter().chain(&["*".to_owned(), weak]) {
             let headers = [("if-none-match", tag.as_str())];
             let answer = client.send(Method::GET, &location, &headers, "").await;
 
@@ -135,6 +154,106 @@ async fn a_tag_of_if_none_match_guards_a_change_of_that_version() {
 
         refused.problem(412, STALE);
         assert_eq!(done.status, 204);
+    }
+}
+
+#[tokio::test]
+async fn a_condition_that_is_not_understood_is_refused_and_nothing_is_done() {
+    for client in on_each_store().await {
+        let location = client.create("/ed-fi/students", &student("1")).await;
+        let before = (client.get(&location).await.json(), client.newest().await);
+
+        for name in ["if-match", "if-none-match"] {
+            for sent in NOT_UNDERSTOOD {
+                for (method, path, body) in conditional(&location) {
+                    let headers = [(name, sent)];
+                    let answer = client.send(method.clone(), &path, &headers, body).await;
+
+                    let what = format!("{method} {path} {name}: {sent:?}: {answer:?}");
+                    assert_eq!(answer.status, 400, "{what}");
+                    let said = answer.json()["errors"][0].as_str().unwrap().to_lowercase();
+                    assert!(said.starts_with(name), "{what}");
+                }
+            }
+        }
+
+        assert_eq!((client.get(&location).await.json(), client.newest().await), before);
+    }
+}
+
+#[tokio::test]
+async fn a_weak_tag_never_permits_a_change() {
+    for client in on_each_store().await {
+        let location = client.create("/ed-fi/students", &student("1")).await;
+        let weak = format!("W/{}", client.get(&location).await.etag());
+
+        for (method, path, body) in conditional(&location) {
+            let headers = [("if-match", weak.as_str())];
+            let answer = client.send(method.clone(), &path, &headers, body).await;
+
+            let is_missing_read = method == Method::GET && !path.ends_with(&location);
+            let wanted = if is_missing_read { 404 } else { 412 };
+            assert_eq!(answer.status, wanted, "{method} {path}: {answer:?}");
+        }
+        assert_eq!(client.get(&location).await.json()["firstName"], "Ada");
+    }
+}
+
+#[tokio::test]
+async fn the_lines_of_a_condition_are_one_list() {
+    for client in on_each_store().await {
+        let location = client.create("/ed-fi/students", &student("1")).await;
+        let etag = client.get(&location).await.etag().to_owned();
+        let renamed = with(student("1"), "firstName", "Eve").to_string();
+
+        let lines = [("if-match", "\"1\""), ("if-match", etag.as_str())];
+        let done = client.send(Method::PUT, &location, &lines, renamed.clone()).await;
+        let lines = [("if-match", "*"), ("if-match", "")];
+        let doubtful = client.send(Method::PUT, &location, &lines, renamed.clone()).await;
+        let lines = [("if-match", "*"), ("if-match", "\"1\"")];
+        let refused = client.send(Method::PUT, &location, &lines, renamed).await;
+
+        assert_eq!((done.status, doubtful.status, refused.status), (204, 400, 400));
+    }
+}
+
+#[tokio::test]
+async fn of_two_conditions_both_must_hold() {
+    for client in on_each_store().await {
+        let location = client.create("/ed-fi/students", &student("1")).await;
+        let etag = client.get(&location).await.etag().to_owned();
+        let renamed = with(student("1"), "firstName", "Eve").to_string();
+        let send = async |is: &str, is_not: &str| {
+            let headers = [("if-match", is), ("if-none-match", is_not)];
+            let put = client.send(Method::PUT, &location, &headers, renamed.clone()).await;
+            let post = client.send(Method::POST, "/ed-fi/students", &headers, renamed.clone());
+            (put.status, post.await.status)
+        };
+
+        let (wanted, named) = (send(&etag, "*").await, send("*", &etag).await);
+        let stale = send("\"1\"", "\"1\"").await;
+
+        assert_eq!((wanted, named, stale), ((412, 412), (412, 412), (412, 412)));
+        let read = [("if-match", "\"1\""), ("if-none-match", etag.as_str())];
+        let read = client.send(Method::GET, &location, &read, "").await;
+        assert_eq!(read.status, 412, "{read:?}");
+        assert_eq!(client.get(&location).await.json()["firstName"], "Ada");
+    }
+}
+
+#[tokio::test]
+async fn a_condition_on_metadata_that_is_not_understood_is_refused() {
+    for client in on_each_store().await {
+        for path in ["/", "/metadata", "/metadata/changequeries/v1/swagger.json"] {
+            let etag = client.get(path).await.etag().to_owned();
+            for sent in NOT_UNDERSTOOD {
+                let headers = [("if-none-match", sent)];
+                let answer = client.send(Method::GET, path, &headers, "").await;
+                assert_eq!(answer.status, 400, "{path} {sent:?}");
+            }
+            let lines = [("if-none-match", "\"1\""), ("if-none-match", etag.as_str())];
+            assert_eq!(client.send(Method::GET, path, &lines, "").await.status, 304, "{path}");
+        }
     }
 }
 
