@@ -7,6 +7,7 @@
 mod dependencies;
 mod discovery;
 mod gzip;
+mod here;
 mod markup;
 mod media;
 mod openapi;
@@ -18,17 +19,18 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use homeroom_http::{
-    Access, Call, Handler, Kind, Problem, Response, Route, empty_response, handler,
+    Access, Call, EntityTags, Handler, Kind, Problem, Response, Route, empty_response, handler,
 };
 use homeroom_model::Model;
-use http::{HeaderValue, Method, StatusCode, header};
+use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use http_body_util::Full;
 use serde_json::Value;
 
 pub use dependencies::{graph as dependency_graph, order as dependency_order};
 pub use discovery::{CONTRACT_VERSION, discovery, listing};
+pub use here::{Hidden, PageRequest, check as asked_here};
 pub use openapi::{Section, change_queries, document};
-pub use page::{CONTENT_SECURITY_POLICY, Credentials, render as browser_page};
+pub use page::{CONTENT_SECURITY_POLICY, Credentials, Shown, render as browser_page};
 pub use shelf::BASE_URL;
 pub use xsd::{SchemaFile, files as schema_files, schemas};
 
@@ -42,8 +44,18 @@ const GRAPHML: &str = "application/graphml; charset=utf-8";
 const XML: &str = "application/xml; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 
-/// Writes the page that a browser gets at `/`, from the base URL.
-pub type BrowserPage = Arc<dyn Fn(&str) -> String + Send + Sync>;
+/// What keeps the page to those who opened it: no cache keeps it, no other site loads it or learns
+/// its address.
+const PAGE_HEADERS: [(HeaderName, &str); 5] = [
+    (header::CACHE_CONTROL, "no-store"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+];
+
+/// Writes the page that a browser gets at `/`.
+pub type BrowserPage = Arc<dyn Fn(&PageRequest<'_>) -> String + Send + Sync>;
 
 /// The metadata of a model, and what of it has been written so far.
 #[derive(Clone)]
@@ -65,7 +77,9 @@ impl Metadata {
     pub fn new(model: Arc<Model>) -> Self {
         let page = {
             let model = Arc::clone(&model);
-            Arc::new(move |base_url: &str| browser_page(&model, base_url, None))
+            Arc::new(move |request: &PageRequest<'_>| {
+                browser_page(&model, request.base_url, Shown::Nothing)
+            })
         };
         Self { model, shelf: Arc::default(), schema_files: Arc::default(), page }
     }
@@ -110,17 +124,21 @@ pub fn routes<C: Send + Sync + 'static>(state: &Metadata) -> Vec<Route<C>> {
 
 async fn root<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
     let mut response = if media::prefers(call.header("accept"), "text/html", "application/json") {
-        let mut response = answer(&call, &Copy::of((state.page)(&call.base_url)), HTML);
+        let request =
+            PageRequest { base_url: &call.base_url, host: &call.host, headers: &call.headers };
+        let mut response = answer(&call, &Copy::of((state.page)(&request)), HTML)?;
         let headers = response.headers_mut();
         headers.insert(
             header::CONTENT_SECURITY_POLICY,
             HeaderValue::from_static(CONTENT_SECURITY_POLICY),
         );
         // A demonstration's page shows its secret.
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        for (name, value) in PAGE_HEADERS {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
         response
     } else {
-        small(&call, &discovery(&state.model, &call.base_url))
+        small(&call, &discovery(&state.model, &call.base_url))?
     };
     response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
     Ok(response)
@@ -136,11 +154,11 @@ async fn dependencies<C>(state: Metadata, call: Call<C>) -> Result<Response, Pro
 }
 
 async fn list<C>(_: Metadata, call: Call<C>) -> Result<Response, Problem> {
-    Ok(small(&call, &listing(&call.base_url)))
+    small(&call, &listing(&call.base_url))
 }
 
 async fn list_schemas<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
-    Ok(small(&call, &schemas(&state.model, &call.base_url)))
+    small(&call, &schemas(&state.model, &call.base_url))
 }
 
 async fn list_schema_files<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
@@ -149,7 +167,7 @@ async fn list_schema_files<C>(state: Metadata, call: Call<C>) -> Result<Response
         .iter()
         .map(|name| format!("{}/metadata/xsd/{schema}/{name}", call.base_url))
         .collect();
-    Ok(small(&call, &files))
+    small(&call, &files)
 }
 
 async fn schema_file<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
@@ -162,7 +180,7 @@ async fn schema_file<C>(state: Metadata, call: Call<C>) -> Result<Response, Prob
             .detail("There is no such schema file.")
             .hint(format!("/metadata/xsd/{schema}/files lists the files."))
     })?;
-    Ok(coded(&call, copies.get(coding(&call)), XML))
+    coded(&call, copies.get(coding(&call)), XML)
 }
 
 impl Metadata {
@@ -206,7 +224,7 @@ impl Metadata {
             .map_err(Problem::internal)?
         };
         let media = if document == Document::DependencyGraph { GRAPHML } else { JSON };
-        Ok(coded(call, &copy, media))
+        coded(call, &copy, media)
     }
 
     fn write(&self, document: Document) -> String {
@@ -223,7 +241,7 @@ impl Metadata {
 }
 
 /// Answers with a document that is small enough to be written anew.
-fn small<C>(call: &Call<C>, document: &Value) -> Response {
+fn small<C>(call: &Call<C>, document: &Value) -> Result<Response, Problem> {
     answer(call, &Copy::of(document.to_string()), JSON)
 }
 
@@ -238,19 +256,21 @@ fn coding<C>(call: &Call<C>) -> Coding {
 }
 
 /// Answers with the copy that is right for the caller's codings.
-fn coded<C>(call: &Call<C>, copy: &Copy, media: &'static str) -> Response {
-    let mut response = answer(call, copy, media);
+fn coded<C>(call: &Call<C>, copy: &Copy, media: &'static str) -> Result<Response, Problem> {
+    let mut response = answer(call, copy, media)?;
     response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
-    response
+    Ok(response)
 }
 
 /// Answers with a copy, or with 304 where the caller has it already.
-fn answer<C>(call: &Call<C>, copy: &Copy, media: &'static str) -> Response {
-    let known = call.header("if-none-match").is_some_and(|tags| {
-        tags.split(',')
-            .map(str::trim)
-            .any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == copy.etag)
-    });
+fn answer<C>(call: &Call<C>, copy: &Copy, media: &'static str) -> Result<Response, Problem> {
+    let tag = copy.etag.trim_matches('"');
+    let wanted = EntityTags::read(&call.headers, &header::IF_MATCH)?;
+    if wanted.is_some_and(|tags| !tags.match_strongly(tag)) {
+        return Err(Problem::of(Kind::OptimisticLockFailed));
+    }
+    let known = EntityTags::read(&call.headers, &header::IF_NONE_MATCH)?
+        .is_some_and(|tags| tags.match_weakly(tag));
     let mut response = if known {
         empty_response(StatusCode::NOT_MODIFIED)
     } else {
@@ -268,5 +288,5 @@ fn answer<C>(call: &Call<C>, copy: &Copy, media: &'static str) -> Response {
         HeaderValue::from_str(&copy.etag).expect("a tag is hexadecimal digits in quotes"),
     );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    response
+    Ok(response)
 }

@@ -16,7 +16,8 @@ use std::sync::Arc;
 
 use flate2::read::GzDecoder;
 use homeroom_data::metadata::{
-    Credentials, Metadata, Section, browser_page, change_queries, discovery, document,
+    Credentials, Metadata, PageRequest, Section, Shown, browser_page, change_queries, discovery,
+    document,
 };
 use homeroom_data::{Catalog, DataApi};
 use homeroom_gateway::Router;
@@ -83,7 +84,7 @@ async fn a_browser_gets_a_page_that_loads_nothing_else() {
 fn the_page_shows_a_demonstrations_key_and_escapes_what_it_is_given() {
     let credentials = Credentials { key: "demo-key".into(), secret: "<demo>".into() };
 
-    let page = browser_page(&small(), "http://h/\"<", Some(&credentials));
+    let page = browser_page(&small(), "http://h/\"<", Shown::Credentials(&credentials));
 
     assert!(page.contains("curl -s -u demo-key:&lt;demo&gt;"));
     assert!(page.contains("http://h/&quot;&lt;/oauth/token"));
@@ -93,8 +94,8 @@ fn the_page_shows_a_demonstrations_key_and_escapes_what_it_is_given() {
 
 #[tokio::test]
 async fn another_page_can_take_its_place() {
-    let state =
-        Metadata::new(small()).with_browser_page(Arc::new(|base_url| format!("<p>{base_url}")));
+    let page = |request: &PageRequest<'_>| format!("<p>{}", request.base_url);
+    let state = Metadata::new(small()).with_browser_page(Arc::new(page));
 
     let (_, _, body) = ask(&state, "/", &[("accept", BROWSER)]).await;
 

@@ -41,6 +41,17 @@ fn last<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     line.rsplit(',').next().map(str::trim).filter(|value| !value.is_empty())
 }
 
+/// Host and port that a request itself names, by its target or by `Host`; empty where there is
+/// none, or where they do not agree.
+///
+/// Source: RFC 9112 §3.2, RFC 9113 §8.3.1 (`:authority`).
+pub(crate) fn host(headers: &HeaderMap, uri: &Uri) -> String {
+    let sent = headers.get_all(http::header::HOST).iter().map(|value| value.to_str().unwrap_or(""));
+    let mut named = uri.authority().map(http::uri::Authority::as_str).into_iter().chain(sent);
+    let first = named.next().unwrap_or_default();
+    if named.all(|other| other == first) { first.to_owned() } else { String::new() }
+}
+
 /// Whether a text can be a host and port: nothing that could break out of a URL.
 fn is_host(text: &str) -> bool {
     !text.is_empty()
@@ -58,6 +69,24 @@ mod tests {
             headers.append(*name, value.parse().unwrap());
         }
         base_url(&headers, &Uri::from_static("/"), trusted)
+    }
+
+    #[test]
+    fn the_host_is_what_the_request_names_and_no_proxy() {
+        let of = |pairs: &[(&'static str, &str)], uri: &'static str| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in pairs {
+                headers.append(*name, value.parse().unwrap());
+            }
+            host(&headers, &Uri::from_static(uri))
+        };
+
+        assert_eq!(of(&[("host", "a:1"), ("x-forwarded-host", "localhost")], "/"), "a:1");
+        assert_eq!(of(&[("host", "a:1")], "http://a:1/"), "a:1");
+        assert_eq!(of(&[], "http://a:1/"), "a:1");
+        assert_eq!(of(&[("host", "localhost")], "http://a:1/"), "");
+        assert_eq!(of(&[("host", "localhost"), ("host", "a")], "/"), "");
+        assert_eq!(of(&[], "/"), "");
     }
 
     #[test]

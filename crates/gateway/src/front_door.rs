@@ -16,7 +16,7 @@ use hyper::body::Body as _;
 use crate::budget::{Holders, Pot, Refused, Taken};
 use crate::budgets::Budgets;
 use crate::caller::{Caller, Callers};
-use crate::forwarded::{base_url, client_address};
+use crate::forwarded::{base_url, client_address, host};
 use crate::metrics::Metrics;
 use crate::router::{RouteError, Router};
 use crate::visit::Visit;
@@ -254,6 +254,7 @@ impl FrontDoor {
             (RequestBody::Bytes(body), Some(visit))
         };
         let base_url = base_url(&head.headers, &head.uri, self.limits.trust_forwarded);
+        let host = host(&head.headers, &head.uri);
         let call = Call {
             path: head.uri.path().to_owned(),
             query: head.uri.query().unwrap_or("").to_owned(),
@@ -264,6 +265,7 @@ impl FrontDoor {
             request_id: request_id.to_owned(),
             correlation_id: correlation_id.to_owned(),
             base_url,
+            host,
             now,
             body,
             body_limit: route.body_limit,

@@ -1,10 +1,11 @@
 //! The parts wired together: a store, a model bound to it, who may do what, the front door.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use homeroom_access::{Access, AccessConfig, ApiClient};
-use homeroom_data::metadata::{self, Credentials, Metadata};
+use homeroom_data::metadata::{self, Credentials, Metadata, PageRequest, Shown};
 use homeroom_data::{Catalog, DataApi};
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{Route, Timestamp};
@@ -95,12 +96,22 @@ impl App {
         }
     }
 
-    /// Every route that the main listener offers. `credentials` are shown on the page at `/`.
-    pub fn routes(&self, credentials: Option<Credentials>) -> Vec<Route<ApiClient>> {
+    /// Every route that the main listener offers, on `listening`. `credentials` are shown on the page
+    /// at `/`, to those who sit at this machine.
+    pub fn routes(
+        &self,
+        credentials: Option<Credentials>,
+        listening: SocketAddr,
+    ) -> Vec<Route<ApiClient>> {
         let model = Arc::clone(&self.data.catalog.model);
         let page_model = Arc::clone(&model);
-        let page = Arc::new(move |base: &str| {
-            metadata::browser_page(&page_model, base, credentials.as_ref())
+        let page = Arc::new(move |request: &PageRequest<'_>| {
+            let shown = match (&credentials, metadata::asked_here(request, listening)) {
+                (None, _) => Shown::Nothing,
+                (Some(credentials), Ok(())) => Shown::Credentials(credentials),
+                (Some(_), Err(hidden)) => Shown::Hidden(hidden),
+            };
+            metadata::browser_page(&page_model, request.base_url, shown)
         });
         let metadata = Metadata::new(model).with_browser_page(page);
         let mut routes = metadata::routes(&metadata);
@@ -120,9 +131,10 @@ impl App {
         &self,
         limits: Limits,
         credentials: Option<Credentials>,
+        listening: SocketAddr,
     ) -> Result<FrontDoor, Failure> {
         let (access, metrics) = (Arc::clone(&self.access), Arc::clone(&self.metrics));
-        FrontDoor::new(self.routes(credentials), access, metrics, limits)
+        FrontDoor::new(self.routes(credentials, listening), access, metrics, limits)
             .map_err(|e| Failure::because("building the front door", e))
     }
 }

@@ -86,7 +86,8 @@ impl Server {
             trust_forwarded: config.server.trust_forwarded,
             ..Limits::default()
         };
-        let door = Arc::new(app.front_door(limits, credentials)?);
+        let main = bind(config.server.listen, "server.listen").await?;
+        let door = Arc::new(app.front_door(limits, credentials, main.address())?);
         let admin_limits = Limits { connections: admin_connections, ..limits };
         let mut admin_routes = probes::routes(&app.ready);
         admin_routes.push(probes::metrics_route(&app.metrics, &app.store_gauges));
@@ -100,7 +101,6 @@ impl Server {
                 "connections at a time, by the system's limit of open files"
             );
         }
-        let main = bind(config.server.listen, "server.listen").await?;
         let admin = bind(config.server.admin_listen, "server.admin_listen").await?;
         let control = config.store.control_socket();
         let control = control.as_deref().map(control::Socket::bind).transpose()?;

@@ -50,6 +50,9 @@ pub struct Call<C> {
     pub correlation_id: String,
     /// Scheme, host and port as the caller sees them, `http://127.0.0.1:8080`.
     pub base_url: String,
+    /// Host and port that the request itself names, whatever a proxy says; empty where it names
+    /// none, or more than one.
+    pub host: String,
     /// The moment it arrived.
     pub now: Timestamp,
     /// The body, not yet read.

@@ -136,6 +136,7 @@ pub async fn call(
         request_id: "r".into(),
         correlation_id: "c".into(),
         base_url: "http://127.0.0.1:8080".into(),
+        host: "127.0.0.1:8080".into(),
         now,
         body: RequestBody::Bytes(Bytes::copy_from_slice(body.as_bytes())),
         body_limit: route.body_limit,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use homeroom_model::{Model, PropertyKind, ResourceId, ResourceKind, Target};
 
 use super::discovery::CONTRACT_VERSION;
+use super::here::Hidden;
 use super::markup::escaped;
 
 /// The page; `{{name}}` stands for a value, which is escaped.
@@ -23,18 +24,38 @@ pub struct Credentials {
     pub secret: String,
 }
 
+/// What the page shows of credentials.
+#[derive(Debug, Clone, Copy)]
+pub enum Shown<'a> {
+    /// There are none to show.
+    Nothing,
+    /// A demonstration's.
+    Credentials(&'a Credentials),
+    /// A demonstration has some, but whoever asks may not see them.
+    Hidden(Hidden),
+}
+
 /// Writes the page: what runs, how to call it, where to go next.
-pub fn render(model: &Model, base_url: &str, credentials: Option<&Credentials>) -> String {
+pub fn render(model: &Model, base_url: &str, shown: Shown<'_>) -> String {
     let standards: Vec<String> = model
         .projects
         .iter()
         .map(|project| format!("{} Data Standard {}", project.name, project.version))
         .collect();
-    let (key, secret) = credentials.map_or(("KEY", "SECRET"), |c| (&c.key, &c.secret));
-    let credentials = if credentials.is_some() {
-        "The key and secret below are this demonstration's own."
-    } else {
-        "Put the key and secret that you were given in place of KEY and SECRET."
+    let (key, secret) = match shown {
+        Shown::Credentials(credentials) => (&*credentials.key, &*credentials.secret),
+        Shown::Nothing | Shown::Hidden(_) => ("KEY", "SECRET"),
+    };
+    let credentials = match shown {
+        Shown::Credentials(_) => "The key and secret below are this demonstration's own.".into(),
+        Shown::Nothing => {
+            "Put the key and secret that you were given in place of KEY and SECRET.".into()
+        }
+        Shown::Hidden(hidden) => format!(
+            "This demonstration's key and secret are not shown, since {}: take them from the \
+             terminal that it was started in, and put them in place of KEY and SECRET.",
+            hidden.why()
+        ),
     };
     let token = format!(
         "TOKEN=$(curl -s -u {key}:{secret} -d grant_type=client_credentials \
@@ -56,7 +77,7 @@ pub fn render(model: &Model, base_url: &str, credentials: Option<&Credentials>) 
         ("standards", &standards.join(", ")),
         ("resources", &model.resources.len().to_string()),
         ("base_url", base_url),
-        ("credentials", credentials),
+        ("credentials", &credentials),
         ("token", &token),
         ("read", &read),
         ("write", &write),
@@ -105,7 +126,7 @@ mod tests {
     fn every_place_of_the_page_has_a_value() {
         let model = homeroom_model::link(&[]).unwrap();
 
-        let page = render(&model, "http://h", None);
+        let page = render(&model, "http://h", Shown::Nothing);
 
         assert!(!page.contains("{{") && !page.contains("}}"));
     }

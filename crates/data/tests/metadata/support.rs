@@ -73,6 +73,7 @@ pub async fn ask(
         request_id: "0".repeat(32),
         correlation_id: "0".repeat(32),
         base_url: "http://127.0.0.1:8080".into(),
+        host: "127.0.0.1:8080".into(),
         now: Timestamp(0),
         body: RequestBody::Bytes(Bytes::new()),
         body_limit: route.body_limit,

@@ -68,6 +68,7 @@ async fn token_for(app: &TestApp, (key, secret): (String, String), now: Timestam
         request_id: "r".into(),
         correlation_id: "c".into(),
         base_url: "http://homeroom.test".into(),
+        host: "homeroom.test".into(),
         now,
         body: RequestBody::Bytes(body.to_string().into()),
         body_limit: route.body_limit,

@@ -5,6 +5,7 @@ mod clock;
 mod commands;
 mod configuration;
 mod damage;
+mod demo;
 mod disk;
 mod durability;
 mod help;

@@ -1,0 +1,125 @@
+//! The demonstration's key and secret: who gets to see them.
+
+use std::io::{BufRead, BufReader, Read as _};
+use std::net::SocketAddr;
+use std::process::{Child, Stdio};
+
+use serde_json::Value;
+
+use crate::support::{Answer, Place, Wire};
+
+/// Where anybody may read, without a token.
+const PUBLIC: [&str; 14] = [
+    "/",
+    "/metadata",
+    "/metadata/data/v3/resources/swagger.json",
+    "/metadata/data/v3/descriptors/swagger.json",
+    "/metadata/data/v3/dependencies",
+    "/metadata/changequeries/v1/swagger.json",
+    "/metadata/xsd",
+    "/metadata/xsd/ed-fi/files",
+    "/.well-known/jwks.json",
+    "/livez",
+    "/readyz",
+    "/startupz",
+    "/version",
+    "/nowhere",
+];
+
+/// A demonstration; it is killed when the value goes.
+struct Demo {
+    child: Child,
+    told: Value,
+    address: SocketAddr,
+}
+
+impl Demo {
+    fn start(place: &Place, listen: &str, more: &[&str]) -> Self {
+        let arguments = ["demo", "--json", "--students", "2", "--listen", listen, "--admin-listen"];
+        let arguments = [&arguments[..], &["127.0.0.1:0"], more].concat();
+        let mut command = place.command(&arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let told: Value = serde_json::from_str(&line).unwrap_or_else(|_| {
+            let mut said = String::new();
+            _ = child.stderr.take().unwrap().read_to_string(&mut said);
+            panic!("{line:?} {said}")
+        });
+        let address = told["url"].as_str().unwrap().strip_prefix("http://").unwrap();
+        Self { child, address: address.parse().unwrap(), told }
+    }
+
+    fn get(&self, path: &str, host: &str, headers: &[&str]) -> Answer {
+        let port = self.address.port();
+        let mut wire = Wire::open(SocketAddr::from(([127, 0, 0, 1], port)));
+        let more: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
+        wire.send(format!(
+            "GET {path} HTTP/1.1\r\nhost: {host}\r\naccept: text/html\r\n{more}\r\n"
+        ));
+        wire.answer()
+    }
+
+    /// Whether an answer has the key or the secret, in its header or its body.
+    fn is_told_by(&self, answer: &Answer) -> bool {
+        let whole = format!("{:?} {}", answer.headers, answer.text());
+        ["key", "secret"].iter().any(|name| whole.contains(self.told[*name].as_str().unwrap()))
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_demonstration_tells_its_secret_to_nobody_but_who_sits_at_the_machine() {
+    let place = Place::new();
+    let demo = Demo::start(&place, "127.0.0.1:0", &[]);
+    let port = demo.address.port();
+
+    for host in ["127.0.0.1", "localhost", "[::1]"] {
+        for host in [host.to_owned(), format!("{host}:{port}")] {
+            let own = demo.get("/", &host, &["sec-fetch-site: none"]);
+            assert!(demo.is_told_by(&own), "{host}: {own:?}");
+            assert_eq!(own.header("cache-control"), Some("no-store"));
+            assert_eq!(own.header("access-control-allow-origin"), None);
+            assert_eq!(own.header("cross-origin-resource-policy"), Some("same-origin"));
+            assert!(
+                own.header("content-security-policy").unwrap().contains("frame-ancestors 'none'")
+            );
+        }
+    }
+    // A name of anybody's that leads here, and what a site can have a browser add to it.
+    for host in ["rebound.example", &format!("rebound.example:{port}"), "127.0.0.1.example"] {
+        for path in PUBLIC {
+            for more in [&[][..], &["x-forwarded-host: localhost"], &["origin: http://localhost"]] {
+                let foreign = demo.get(path, host, more);
+                assert!(!demo.is_told_by(&foreign), "{path} {host}: {foreign:?}");
+            }
+        }
+        let page = demo.get("/", host, &[]).text();
+        assert!(page.contains("are not shown, since") && page.contains("localhost"), "{page}");
+    }
+    // An address of the machine, and yet somebody else who asks.
+    for line in
+        ["sec-fetch-site: cross-site", "origin: http://a.example", "x-forwarded-for: 192.0.2.1"]
+    {
+        let foreign = demo.get("/", "localhost", &[line]);
+        assert!(!demo.is_told_by(&foreign), "{line}: {foreign:?}");
+    }
+}
+
+#[test]
+fn a_demonstration_that_others_reach_shows_its_secret_on_no_page() {
+    let place = Place::new();
+    let demo = Demo::start(&place, "0.0.0.0:0", &["--allow-remote"]);
+
+    for host in ["localhost", &format!("0.0.0.0:{}", demo.address.port())] {
+        let page = demo.get("/", host, &[]);
+        assert!(!demo.is_told_by(&page), "{host}: {page:?}");
+        assert!(page.text().contains("other machines reach this server"), "{page:?}");
+    }
+}
