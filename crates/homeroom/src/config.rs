@@ -75,6 +75,10 @@ pub struct StoreConfig {
     /// `data_dir`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<StorePlace>,
+    /// A file that holds the URL instead, so that the password is in no list of processes and no
+    /// environment. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url_file: Option<PathBuf>,
     /// Page size of a new store's file in bytes; fixed when it is made. Default: 4096.
     pub page_bytes: u32,
     /// Most writes that wait; more are told 503. Default: 1024.
@@ -90,6 +94,7 @@ impl Default for StoreConfig {
         Self {
             data_dir: PathBuf::from("homeroom-data"),
             url: None,
+            url_file: None,
             page_bytes: 4_096,
             queue: 1_024,
             list_deadline: HumanDuration::from_secs(5),
@@ -184,7 +189,8 @@ pub struct ConfigArgs {
     #[arg(long, value_name = "DIR", global = true)]
     pub data_dir: Option<PathBuf>,
     /// The store: `postgres://USER:PASSWORD@HOST/DATABASE` or `sqlite:PATH` [default: a file in the
-    /// folder]. A password is better kept in the environment, as `HOMEROOM_STORE__URL`
+    /// folder]. A password is better kept in the environment, as `HOMEROOM_STORE__URL`, or in a file
+    /// that `HOMEROOM_STORE__URL_FILE` names: every list of processes shows this one
     #[arg(long, value_name = "URL", global = true)]
     pub store: Option<String>,
     /// Version of the data standard [default: 5.2.0]
@@ -223,6 +229,7 @@ impl ConfigArgs {
             }
         }
         let config = layers.resolve()?;
-        Ok((config, layers))
+        layers.add_url_file(&config)?;
+        Ok((layers.resolve()?, layers))
     }
 }

@@ -3,6 +3,8 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use homeroom_store::masked_text;
+
 /// How a command ended without a usage error; the number is the process's exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -67,8 +69,21 @@ pub fn report(done: Result<Exit, Failure>) -> ExitCode {
     match done {
         Ok(exit) => ExitCode::from(exit as u8),
         Err(failure) => {
-            eprintln!("homeroom: {failure}");
+            eprintln!("homeroom: {}", masked_text(&failure.to_string()));
             ExitCode::from(failure.code())
         }
     }
+}
+
+/// Prints why a command line cannot be understood, or the help that it asks for, and gives the
+/// process's exit code.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    let plain = error.render().to_string();
+    let masked = masked_text(&plain);
+    if !error.use_stderr() || masked == plain {
+        _ = error.print();
+    } else {
+        eprint!("{masked}");
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

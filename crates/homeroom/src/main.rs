@@ -60,7 +60,11 @@ fn version() -> String {
 }
 
 fn main() -> ExitCode {
-    let done = match Cli::parse().command {
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        Err(error) => return exit::usage(&error),
+    };
+    let done = match command {
         Command::Demo(args) => command::demo::run(args),
         Command::Serve(args) => command::serve::run(args),
         Command::Keys(args) => command::keys::run(args),

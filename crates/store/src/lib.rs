@@ -39,7 +39,7 @@ pub use sqlite::{
 };
 pub use store::{
     Health, Look, Options, PostgresUrl, Restored, Restoring, StandardName, Store, StoreLoad,
-    StoreUrl,
+    StoreUrl, masked_text,
 };
 pub use through::{DocumentTest, KeyOf, LeadsTo, Passed, SameValue, Through};
 pub use tie::{Reached, Start, Tie, TieState, Way};

@@ -1,6 +1,7 @@
 //! The store as everybody sees it.
 
 mod job;
+mod mask;
 mod options;
 mod read;
 mod standard;
@@ -24,6 +25,7 @@ use crate::store::job::{Outcome, PlanJob};
 use crate::store::temporary::TemporaryFolder;
 
 pub(crate) use job::{Job, Step};
+pub use mask::masked_text;
 pub use options::{Health, Options, Restored, StoreLoad};
 pub use standard::StandardName;
 pub use url::{PostgresUrl, StoreUrl};

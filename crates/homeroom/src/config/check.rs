@@ -10,6 +10,12 @@ const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 /// The first setting that makes no sense: its name and what would be right.
 pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
     let (server, store) = (&config.server, &config.store);
+    if store.data_dir.to_string_lossy().contains("://") {
+        return Some((
+            "store.data_dir",
+            "is a folder; a URL belongs in store.url (--store)".into(),
+        ));
+    }
     if server.in_flight_max == 0 {
         return Some(("server.in_flight_max", "must be at least 1".into()));
     }

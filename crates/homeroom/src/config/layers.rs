@@ -4,9 +4,15 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use homeroom_store::masked_text;
 use toml::{Table, Value};
 
 use super::{Config, StorePlace, check};
+
+/// Setting of the store's URL, which may hold a password.
+const URL: &str = "store.url";
+/// Setting of the file that holds the URL instead.
+const URL_FILE: &str = "store.url_file";
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -14,9 +20,36 @@ pub enum ConfigError {
     /// The file cannot be read.
     #[error("cannot read {0}: {1}")]
     Unreadable(PathBuf, std::io::Error),
-    /// The file is no TOML.
-    #[error("{0}: {1}")]
-    NotToml(PathBuf, String),
+    /// The file is no TOML. What stands in it is not shown: it may be a password.
+    #[error(
+        "{}: line {line}, column {column}{}: {message}",
+        path.display(),
+        setting.as_ref().map_or(String::new(), |name| format!(", `{name}`"))
+    )]
+    NotToml {
+        /// The file.
+        path: PathBuf,
+        /// Where in it, from 1 on.
+        line: usize,
+        /// Where in the line, in characters from 1 on.
+        column: usize,
+        /// The setting that the line begins with, if there is such a one.
+        setting: Option<String>,
+        /// What is wrong.
+        message: String,
+    },
+    /// A value that stands in a file of its own cannot be had.
+    #[error("{origin}: {name}: cannot read {}: {error}", path.display())]
+    NoValue {
+        /// Where the file is named.
+        origin: Origin,
+        /// The setting that names it.
+        name: String,
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        error: std::io::Error,
+    },
     /// Nothing has this name.
     #[error("{origin}: `{name}` is no setting{}", nearest.as_ref().map_or(String::new(), |n| format!("; did you mean `{n}`?")))]
     Unknown {
@@ -70,12 +103,19 @@ pub struct Layers {
 }
 
 /// A value as it was given.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 enum Given {
     /// By a file.
     Toml(Value),
     /// By the environment or the command line.
     Text(String),
+}
+
+impl fmt::Debug for Given {
+    /// A value may be a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Given")
+    }
 }
 
 impl Given {
@@ -105,9 +145,8 @@ impl Layers {
     pub fn add_file(&mut self, path: &Path) -> Result<(), ConfigError> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| ConfigError::Unreadable(path.to_owned(), error))?;
-        let table: Table = text.parse().map_err(|error: toml::de::Error| {
-            ConfigError::NotToml(path.to_owned(), error.to_string())
-        })?;
+        let table: Table =
+            text.parse().map_err(|error: toml::de::Error| not_toml(path, &text, &error))?;
         let mut flat = vec![];
         flatten("", table, &mut flat);
         for (name, value) in flat {
@@ -145,12 +184,32 @@ impl Layers {
         self.add(name, Given::Text(value.into()), Origin::Flag)
     }
 
+    /// Adds the URL of the store from the file that `store.url_file` names, if it does.
+    ///
+    /// # Errors
+    ///
+    /// There is a URL already, or the file cannot be read.
+    pub fn add_url_file(&mut self, config: &Config) -> Result<(), ConfigError> {
+        let Some(path) = &config.store.url_file else { return Ok(()) };
+        let (name, origin) = (URL_FILE.to_owned(), self.origin(URL_FILE));
+        if config.store.url.is_some() {
+            let message = format!("store.url is given, too ({}); one is enough", self.origin(URL));
+            return Err(ConfigError::Value { origin, name, message });
+        }
+        match std::fs::read_to_string(path) {
+            Ok(text) => {
+                self.add(URL, Given::Text(text.trim().to_owned()), Origin::File(path.clone()))
+            }
+            Err(error) => Err(ConfigError::NoValue { origin, name, path: path.clone(), error }),
+        }
+    }
+
     fn add(&mut self, name: &str, value: Given, origin: Origin) -> Result<(), ConfigError> {
         let known = names();
         if !known.iter().any(|(n, _)| n == name) {
             let known = known.iter().map(|(known, _)| known.as_str());
             let nearest = homeroom_access::nearest(name, known).first().map(|n| (*n).to_owned());
-            return Err(ConfigError::Unknown { origin, name: name.into(), nearest });
+            return Err(ConfigError::Unknown { origin, name: masked_text(name), nearest });
         }
         self.values.insert(name.into(), (value, origin));
         Ok(())
@@ -190,12 +249,30 @@ impl Layers {
         flat.into_iter()
             .map(|(name, value)| {
                 let origin = self.origin(&name);
-                let is_secret = name == "store.url";
+                let is_secret = name == URL;
                 let shown = || Value::String(config.store.place().to_string());
                 let value = if is_secret { shown() } else { value };
-                (name, value.to_string(), origin)
+                (name, masked_text(&value.to_string()), origin)
             })
             .collect()
+    }
+}
+
+/// What is wrong with a file that is no TOML, without what stands in it.
+fn not_toml(path: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
+    let at = error.span().map_or(0, |span| span.start).min(text.len());
+    let before = text.get(..at).unwrap_or(text);
+    let begin = before.rfind('\n').map_or(0, |at| at + 1);
+    let word = text[begin..].split(['=', '\n']).next().unwrap_or_default().trim();
+    // Nothing but a known name: any other word may be a part of a value.
+    let is_setting =
+        names().iter().any(|(name, _)| name == word || name.rsplit('.').next() == Some(word));
+    ConfigError::NotToml {
+        path: path.to_owned(),
+        line: before.matches('\n').count() + 1,
+        column: before[begin..].chars().count() + 1,
+        setting: is_setting.then(|| word.to_owned()),
+        message: error.message().to_owned(),
     }
 }
 
@@ -204,6 +281,7 @@ fn names() -> Vec<(String, Value)> {
     let mut config = Config::default();
     config.standard.model = Some(PathBuf::new());
     config.store.url = StorePlace::read("sqlite:homeroom.db").ok();
+    config.store.url_file = Some(PathBuf::new());
     let mut flat = vec![];
     flatten("", Table::try_from(config).unwrap_or_default(), &mut flat);
     flat
@@ -232,7 +310,7 @@ fn with(config: &Config, name: &str, given: &Given) -> Result<Config, String> {
     }
     // Of a reading with the right type it says more than that the type is wrong.
     let best = messages.iter().position(|message| !message.starts_with("invalid type"));
-    Err(messages.swap_remove(best.unwrap_or(0)))
+    Err(masked_text(&messages.swap_remove(best.unwrap_or(0))))
 }
 
 fn set(table: &mut Table, name: &str, value: Value) {
@@ -281,6 +359,32 @@ mod tests {
         assert_eq!(config.store.url, Some(place));
         let shown = format!("{config:?} {:?}", layers.explain(&config));
         assert!(shown.contains("me:***@db") && !shown.contains("secret"), "{shown}");
+    }
+
+    #[test]
+    fn no_error_and_no_value_shows_a_password() {
+        for given in [
+            "postgres://me:hunter2@db/ods",
+            "postgres://db/ods?pass%77ord=hunter2",
+            "postgres://db/ods?user=me&PASSWORD=hunter2",
+            "POSTGRES://me:hunter2@db/ods",
+            "postgres://me:hunter2/ods",
+        ] {
+            for name in names().iter().map(|(name, _)| name) {
+                let mut layers = Layers::default();
+                layers.add_flag(name, given).unwrap();
+
+                let shown = match layers.resolve() {
+                    Ok(config) => format!("{config:?} {:?}", layers.explain(&config)),
+                    Err(error) => format!("{error} {error:?}"),
+                };
+
+                // What a file or a host is called is not known to be a secret.
+                let is_hidden = name == URL || !given.ends_with("hunter2/ods");
+                assert!(!is_hidden || !shown.contains("hunter2"), "{name}: {shown}");
+                assert!(!format!("{layers:?}").contains("hunter2"));
+            }
+        }
     }
 
     #[test]

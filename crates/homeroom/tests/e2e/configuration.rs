@@ -132,3 +132,122 @@ fn the_environment_of_other_programs_is_passed_over() {
 
     assert_eq!(ran.code, Some(0), "{ran:?}");
 }
+
+/// What a password is, wherever it stands.
+const PASSWORD: &str = "hunter2";
+
+#[test]
+fn no_spelling_of_a_password_is_printed() {
+    let urls = [
+        "postgres://me:hunter2@127.0.0.1:1/ods",
+        "postgres://me:hunter2@127.0.0.1:no/ods",
+        "postgres://me:a/b?hunter2@127.0.0.1:1/ods",
+        "postgres://127.0.0.1:1/ods?password=hunter2",
+        "postgres://127.0.0.1:1/ods?pass%77ord=hunter2",
+        "postgres://127.0.0.1:1/ods?PASSWORD=hunter2",
+        "postgres://127.0.0.1:1/ods?user=me&%70assword=hunter2&connect_timeout=1",
+        "postgres://127.0.0.1:1/ods?passwd=hunter2",
+        "postgres:///ods?host=127.0.0.1;password=hunter2",
+        "mysql://me:hunter2@127.0.0.1/ods",
+        "host=127.0.0.1 password=hunter2",
+    ];
+    let commands: [&[&str]; 3] = [&["config", "show"], &["config", "show", "--json"], &["counts"]];
+    for url in urls {
+        for command in commands {
+            let place = Place::new();
+            let by_file = place.write("homeroom.toml", format!("[store]\nurl = '{url}'\n"));
+            let written = Ran::of(&mut place.command(command));
+            std::fs::remove_file(by_file).unwrap();
+            let by_flag = place.run(&[command, &["--store", url]].concat());
+            let mut variable = place.command(command);
+            let by_variable = Ran::of(variable.env("HOMEROOM_STORE__URL", url));
+            let file = place.write("url", format!("{url}\n"));
+            let mut named = place.command(command);
+            let by_url_file = Ran::of(named.env("HOMEROOM_STORE__URL_FILE", file));
+
+            for ran in [written, by_flag, by_variable, by_url_file] {
+                let said = format!("{}{}", ran.stdout, ran.stderr);
+                assert!(!said.contains(PASSWORD), "{command:?} {url}: {said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_no_toml_is_told_by_its_place_and_not_by_its_text() {
+    for (file, words) in [
+        ("[store]\nurl = postgres://me:hunter2@db/ods\n", &["line 2", "column", "`url`"][..]),
+        ("[store]\nurl = 'postgres://me:hunter2@db/ods\n", &["line 2", "`url`"]),
+        ("[store]\nurl = \"postgres://me:hunter2\\q@db/ods\"\n", &["line 2", "`url`"]),
+        ("[store]\n\n  url 'postgres://me:hunter2@db/ods'\n", &["line 3"]),
+        ("store.url = 'a'\nstore.url = 'postgres://me:hunter2@db'\n", &["line 2", "`store.url`"]),
+        ("[store]\nurl = '''\nhunter2''' 'hunter2'\n", &["line 3"]),
+        ("hunter2", &["line 1"]),
+        ("[store]\n'postgres://me:hunter2@db' = 1\n", &["no setting"]),
+        ("[store]\ndata_dir = 'postgres://me:hunter2@db/ods'\n", &["store.data_dir", "store.url"]),
+        ("[store]\nqueue = 'postgres://me:hunter2@db/ods'\n", &["store.queue"]),
+        ("[store]\nqueue = ['postgres://me:hunter2@db/ods']\n", &["store.queue"]),
+        ("[store]\nurl = ['postgres://me:hunter2@db/ods']\n", &["store.url"]),
+        ("[log]\nlevel = 'postgres://me:hunter2@db/ods'\n", &["log.level"]),
+        ("[server]\nlisten = 'postgres://me:hunter2@db/ods'\n", &["server.listen"]),
+    ] {
+        let place = Place::new();
+
+        let ran = show(&place, file, &[], &[]);
+
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert_eq!(ran.code, Some(2), "{file}: {ran:?}");
+        assert!(!said.contains(PASSWORD), "{file}: {said}");
+        for word in words {
+            assert!(said.contains(word), "no `{word}` in: {said}");
+        }
+    }
+}
+
+#[test]
+fn no_command_line_is_repeated_with_its_password() {
+    let place = Place::new();
+    let (lab, here) = (["lab", "run", "--rate"], "http://127.0.0.1:1");
+    let url = "http://me:hunter2@127.0.0.1:1/a?token=hunter2";
+    for arguments in [
+        &["serve", "postgres://me:hunter2@db/ods"][..],
+        &["serve", "--stroe=postgres://me:hunter2@db/ods"],
+        &["--store", "postgres://me:hunter2@db/ods"],
+        &["serve", "--data-dir", "postgres://me:hunter2@db/ods"],
+        &[&lab[..], &[url, "--target", here]].concat(),
+        &[&lab[..], &["1", "--target", url]].concat(),
+        &[&lab[..], &["1", "--scenario", "x", "--target", url]].concat(),
+        &[&lab[..], &["1", "--target", here, "--watch", url]].concat(),
+        &[&lab[..], &["1", "--target", here, "--watch=a=http://u:hunter2@h?b"]].concat(),
+        &[&lab[..], &["1", "--target", here, "--key", "k", "--secret=hunter2"]].concat(),
+    ] {
+        let ran = place.run(arguments);
+
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert_ne!(ran.code, Some(0), "{arguments:?}: {ran:?}");
+        assert!(!said.contains(PASSWORD), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_url_may_stand_in_a_file_of_its_own() {
+    let place = Place::new();
+    let file = place.write("url", "postgres://me:hunter2@db/ods\n");
+    let name = file.display().to_string();
+
+    let shown = show(&place, "[store]\nurl_file = 'url'\n", &[], &[]);
+    let twice = show(&place, "[store]\nurl_file = 'url'\n", &[], &["--store", "sqlite:a"]);
+    let absent = show(&place, "", &[("HOMEROOM_STORE__URL_FILE", "absent")], &[]);
+    let by_variable = show(&place, "", &[("HOMEROOM_STORE__URL_FILE", &name)], &[]);
+
+    let value = || "\"postgres://me:***@db/ods\"".to_owned();
+    assert_eq!(setting(&shown, "store.url"), (value(), "url".into()));
+    assert_eq!(setting(&by_variable, "store.url"), (value(), name));
+    for (ran, words) in [
+        (twice, ["store.url_file", "command line"]),
+        (absent, ["HOMEROOM_STORE__URL_FILE", "absent"]),
+    ] {
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(words.iter().all(|word| ran.stderr.contains(word)), "{ran:?}");
+    }
+}

@@ -23,7 +23,7 @@ pub enum TargetError {
     /// It is no absolute URL of HTTP.
     #[error("{url:?} is no URL of a server: write it as http://host:port or https://host/path")]
     NoUrl {
-        /// What was given.
+        /// What was given, without what may be a password.
         url: String,
     },
     /// Its name leads to no address.
@@ -43,7 +43,7 @@ impl Target {
     ///
     /// It is none of HTTP, or has such parts.
     pub fn parse(url: &str) -> Result<Self, TargetError> {
-        let no_url = || TargetError::NoUrl { url: url.into() };
+        let no_url = || TargetError::NoUrl { url: shown(url) };
         let uri: Uri = url.trim().parse().map_err(|_| no_url())?;
         let secure = match uri.scheme_str() {
             Some("http") => false,
@@ -99,9 +99,40 @@ impl Target {
     }
 }
 
+/// What was given for a URL, without what may be a user's password or a parameter's value.
+fn shown(url: &str) -> String {
+    let end = url.find(['?', '#']).unwrap_or(url.len());
+    let (place, rest) = match url.rfind('@') {
+        // Nobody can say what is what.
+        Some(at) if at > end => ("", ""),
+        _ => url.split_at(end),
+    };
+    let (scheme, place) = place.split_once("://").unwrap_or(("", place));
+    let divider = if scheme.is_empty() { "" } else { "://" };
+    let (user, place) = place.rsplit_once('@').map_or(("", place), |(_, place)| ("…@", place));
+    let rest = if rest.is_empty() { "" } else { "…" };
+    format!("{scheme}{divider}{user}{place}{rest}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_url_that_is_refused_is_shown_without_its_secrets() {
+        for (url, wanted) in [
+            ("localhost:8080", "\"localhost:8080\""),
+            ("http://a:hunter2@c/d", "\"http://…@c/d\""),
+            ("http://a:hun@ter2@c", "\"http://…@c\""),
+            ("http://x/?api_key=hunter2", "\"http://x/…\""),
+            ("http://x/#hunter2", "\"http://x/…\""),
+            ("http://a:hun?ter2@c", "\"\""),
+        ] {
+            let shown = Target::parse(url).unwrap_err().to_string();
+
+            assert!(shown.starts_with(&format!("{wanted} is no URL")), "{url}: {shown}");
+        }
+    }
 
     #[test]
     fn a_url_is_read_into_its_parts() {

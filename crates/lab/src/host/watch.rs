@@ -43,7 +43,7 @@ impl Watch {
         const FORM: &str = "write web=1234, database=postgres, \"web=homeroom serve\" or \
                             database=http://127.0.0.1:9100/metrics";
         let (name, what) =
-            text.split_once('=').ok_or_else(|| format!("`{text}` has no name; {FORM}"))?;
+            text.split_once('=').ok_or_else(|| format!("what is watched has no name; {FORM}"))?;
         let is_allowed = |c: char| c.is_alphanumeric() || "_-.".contains(c);
         if name.is_empty() || name.len() > 64 || !name.chars().all(is_allowed) {
             return Err(format!("`{name}` is no name; letters, digits and _ - . make one"));
@@ -52,7 +52,7 @@ impl Watch {
             return Err(format!("`{name}` is watched anyway; choose another name"));
         }
         let what = match what.trim() {
-            "" => return Err(format!("`{text}` says nothing to watch; {FORM}")),
+            "" => return Err(format!("`{name}` says nothing to watch; {FORM}")),
             url if url.starts_with("https://") => {
                 return Err("exporters are read over http://, not https://".into());
             }
@@ -73,10 +73,10 @@ fn exporter(url: &str) -> Result<What, String> {
     let (origin, path) = match origin_end {
         Some(at) if address[at..].starts_with('/') => address.split_at(at),
         None => (address, "/metrics"),
-        Some(_) => return Err(format!("`{address}` has no path before its `?`")),
+        Some(_) => return Err("the URL has no path before its `?`".into()),
     };
     if !path.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(format!("`{path}` is no path"));
+        return Err("what follows the URL's host is no path".into());
     }
     let target = Target::parse(origin).map_err(|error| error.to_string())?;
     let metrics = metrics.split(',').map(str::trim).filter(|name| !name.is_empty());

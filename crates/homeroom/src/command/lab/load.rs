@@ -8,6 +8,7 @@ use homeroom_lab::host::{Watch, What};
 use homeroom_lab::run::Settings;
 use homeroom_lab::stage::Arrivals;
 use homeroom_lab::token::Key;
+use homeroom_store::masked_text;
 
 use crate::config::HumanDuration;
 use crate::exit::Failure;
@@ -231,7 +232,7 @@ pub fn shown_command(words: impl IntoIterator<Item = String>) -> Vec<String> {
         if word == "--secret" {
             words.next();
         } else if !word.starts_with("--secret=") {
-            shown.push(word);
+            shown.push(masked_text(&word));
         }
     }
     // Where the program stands says something about a machine, and nothing about the run.
@@ -252,5 +253,29 @@ mod tests {
         let shown = shown_command(words.map(str::to_owned));
 
         assert_eq!(shown, ["homeroom", "lab", "--key", "k", "--rate"]);
+    }
+
+    #[test]
+    fn a_command_line_is_shown_without_what_its_words_hide() {
+        let words = [
+            "homeroom",
+            "--target=http://me:hunter2@h/a",
+            "http://h/a?limit=5&api%4Bey=hunter2",
+            "password=hunter2",
+            "ids=1..9",
+        ];
+
+        let shown = shown_command(words.map(str::to_owned));
+
+        assert_eq!(
+            shown,
+            [
+                "homeroom",
+                "--target=http://***@h/a",
+                "http://h/a?limit=5&api%4Bey=***",
+                "password=***",
+                "ids=1..9"
+            ]
+        );
     }
 }

@@ -1,0 +1,268 @@
+//! URLs and messages as they may be shown: without what is secret in them.
+//!
+//! In a doubtful case more is hidden than need be. What is shown of an address is what is known to
+//! be harmless, not what is not known to be a secret.
+
+use std::fmt::Write as _;
+
+/// What stands for what is hidden.
+const HIDDEN: &str = "***";
+/// Parameters of a database's address whose values are shown.
+///
+/// Source: PostgreSQL, libpq, Parameter Key Words.
+const SHOWN: [&str; 17] = [
+    "application_name",
+    "channel_binding",
+    "connect_timeout",
+    "dbname",
+    "fallback_application_name",
+    "host",
+    "hostaddr",
+    "keepalives",
+    "keepalives_idle",
+    "keepalives_interval",
+    "keepalives_retries",
+    "load_balance_hosts",
+    "port",
+    "sslmode",
+    "target_session_attrs",
+    "tcp_user_timeout",
+    "user",
+];
+/// Parts of names that hold secrets.
+const SECRET: [&str; 9] =
+    ["pass", "pwd", "secret", "token", "key", "credential", "auth", "signature", "cookie"];
+
+/// The address of a database without its secrets.
+pub(super) fn masked_url(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return HIDDEN.into() };
+    let hidden = || format!("{scheme}://{HIDDEN}");
+    let (user, rest) = match rest.rsplit_once('@') {
+        // Whether this is the end of a user's password or within a parameter, nobody can say.
+        Some((user, _)) if user.contains('?') => return hidden(),
+        Some((user, rest)) => (Some(user), rest),
+        None => (None, rest),
+    };
+    let (place, parameters) = match rest.split_once('?') {
+        Some((place, parameters)) => (place, Some(parameters)),
+        None => (rest, None),
+    };
+    let (hosts, database) = place.split_once('/').map_or((place, None), |(h, d)| (h, Some(d)));
+    if !hosts.split(',').all(is_host) || !database.is_none_or(is_plain) {
+        return hidden();
+    }
+    let mut shown = format!("{scheme}://");
+    match user.map(|user| user.split_once(':').map_or((user, None), |(n, p)| (n, Some(p)))) {
+        None => {}
+        Some((name, None)) if is_plain(name) => _ = write!(shown, "{name}@"),
+        Some((name, Some(_))) if is_plain(name) => _ = write!(shown, "{name}:{HIDDEN}@"),
+        Some(_) => _ = write!(shown, "{HIDDEN}@"),
+    }
+    shown.push_str(place);
+    for (at, parameter) in parameters.into_iter().flat_map(|all| all.split('&')).enumerate() {
+        shown.push(if at == 0 { '?' } else { '&' });
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let is_value = |c: char| c.is_ascii_alphanumeric() || "_./,:%+-".contains(c);
+        if !SHOWN.contains(&name) || !value.chars().all(is_value) {
+            // What comes behind may be the rest of a secret.
+            shown.push_str(if is_plain(name) && parameter.contains('=') { name } else { HIDDEN });
+            shown.push('=');
+            shown.push_str(HIDDEN);
+            break;
+        }
+        shown.push_str(parameter);
+    }
+    shown
+}
+
+/// Whether a text is a name, a path or an address and nothing else.
+fn is_plain(text: &str) -> bool {
+    text.chars().all(|c| c.is_alphanumeric() || "_.-".contains(c))
+}
+
+/// Whether a text is a host, perhaps with a port, or nothing.
+fn is_host(text: &str) -> bool {
+    let (name, port) = match text.rsplit_once(':') {
+        Some((name, port)) if !text.ends_with(']') => (name, port),
+        _ => (text, "0"),
+    };
+    let six = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
+    let is_name = match six {
+        Some(six) => six.chars().all(|c| c.is_ascii_hexdigit() || ":.%".contains(c)),
+        None => name.chars().all(|c| c.is_alphanumeric() || "_.-%".contains(c)),
+    };
+    is_name && port.parse::<u16>().is_ok()
+}
+
+/// A message without the secrets of URLs and settings in it: passwords before a host, and whatever
+/// follows the name of a secret and an equals sign, to the end of the line.
+pub fn masked_text(text: &str) -> String {
+    let lines: Vec<String> = text.split('\n').map(masked_line).collect();
+    lines.join("\n")
+}
+
+fn masked_line(line: &str) -> String {
+    let mut shown = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("://") {
+        shown.push_str(before);
+        shown.push_str("://");
+        rest = match after.split_once('@') {
+            // It was hidden before.
+            Some((user, _)) if user.strip_suffix(HIDDEN).is_some_and(is_user) => {
+                let end = user.len() + 1;
+                shown.push_str(&after[..end]);
+                &after[end..]
+            }
+            Some(_) => {
+                shown.push_str(HIDDEN);
+                let (user, _) = after.rsplit_once('@').unwrap_or_default();
+                // Whether this is the end of a user's password or within a parameter, nobody can say.
+                if user.contains('?') { "" } else { &after[user.len()..] }
+            }
+            None => after,
+        };
+    }
+    shown.push_str(rest);
+    match value_of_secret(&shown) {
+        Some(at) => {
+            shown.truncate(at);
+            shown + HIDDEN
+        }
+        None => shown,
+    }
+}
+
+/// Whether a text is what stands before a password, `USER:`, or before a hidden user.
+fn is_user(text: &str) -> bool {
+    text.is_empty() || text.strip_suffix(':').is_some_and(is_plain)
+}
+
+/// Where the value of the first secret begins that is named in a line, `name=value`.
+fn value_of_secret(line: &str) -> Option<usize> {
+    line.match_indices('=').map(|(at, _)| at).find_map(|at| {
+        let divides = |c: char| c.is_whitespace() || "?&;,\"'`(){}<>=".contains(c);
+        let at_name = line[..at].trim_end();
+        let begin = at_name.rfind(divides).map_or(0, |at| at + 1);
+        let name = decoded(&decoded(&at_name[begin..])).to_lowercase();
+        let is_hidden = line[at + 1..].starts_with(HIDDEN);
+        (!is_hidden && SECRET.iter().any(|part| name.contains(part))).then_some(at + 1)
+    })
+}
+
+/// A name without percent-encoding.
+///
+/// Source: RFC 3986 §2.1.
+fn decoded(text: &str) -> String {
+    let mut bytes = vec![];
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) if *first == b'%' => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn an_address_says_where_the_store_is_and_no_secret() {
+        for (given, shown) in [
+            ("postgres://h/d", "postgres://h/d"),
+            ("postgres://u@h:5/d?sslmode=prefer", "postgres://u@h:5/d?sslmode=prefer"),
+            ("postgres://u:p@h/d", "postgres://u:***@h/d"),
+            ("postgres://u:p@h:1,[::1]:2/d", "postgres://u:***@h:1,[::1]:2/d"),
+            ("postgres://u:p@%2Frun%2Fpg/d", "postgres://u:***@%2Frun%2Fpg/d"),
+            ("postgresql://u:p@x@h/d", "postgresql://u:***@h/d"),
+            ("postgresql://u:p?q@h/d", "postgresql://***"),
+            ("postgres://u%3Ap@h/d", "postgres://***@h/d"),
+            ("postgres://u:p/d", "postgres://***"),
+            ("postgres://u:p", "postgres://***"),
+            ("postgres://h:5/d?password=p@q", "postgres://***"),
+            (
+                "postgres:///d?host=/s&password=p&sslpassword=q",
+                "postgres:///d?host=/s&password=***",
+            ),
+            ("postgres:///d?pass%77ord=p", "postgres:///d?***=***"),
+            ("postgres:///d?PassWord=p&host=h", "postgres:///d?PassWord=***"),
+            ("postgres:///d?host=h;password=p", "postgres:///d?host=***"),
+            ("postgres:///d?password%3Dp", "postgres:///d?***=***"),
+            ("postgres:///d?options=-cmy.password=p", "postgres:///d?options=***"),
+        ] {
+            assert_eq!(masked_url(given), shown, "{given}");
+        }
+    }
+
+    #[test]
+    fn a_message_says_what_is_wrong_and_no_secret() {
+        for (given, shown) in [
+            ("cannot read homeroom.toml: no such file", "cannot read homeroom.toml: no such file"),
+            ("see http://h:1/a?limit=5", "see http://h:1/a?limit=5"),
+            (
+                "string \"postgres://u:p\\\"x@h/d\", expected",
+                "string \"postgres://***@h/d\", expected",
+            ),
+            ("a postgres://u:***@h/d: b", "a postgres://u:***@h/d: b"),
+            ("a://u:***@h and b://u:p@h", "a://u:***@h and b://***@h"),
+            ("http://h/?pass%77ord=p x", "http://h/?pass%77ord=***"),
+            ("host=h Password=p q", "host=h Password=***"),
+            (
+                "one http://u:p@h/\ntwo --secret=p\nthree",
+                "one http://***@h/\ntwo --secret=***\nthree",
+            ),
+        ] {
+            assert_eq!(masked_text(given), shown, "{given}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_password_is_shown_however_it_is_spelled(
+            password in "[A-Z0-9!$'()*+,:;=?@/#%\\[\\] \"\\\\{}-]{0,6}Hunter2[A-Z!$'()*+,:;=?@/#]{0,4}",
+            name in prop::sample::select(vec![
+                "password", "PASSWORD", "pass%77ord", "%70assword", "sslpassword", "passwd", "pass word",
+                "password ", "%2570assword", "secret", "x",
+            ]),
+        ) {
+            for url in [
+                format!("postgres://u:{password}@h/d"),
+                format!("postgresql://u:{password}@h:5/d?sslmode=prefer"),
+                format!("postgres://u:{password}/d"),
+                format!("postgres://:{password}@h"),
+                format!("postgres://h/d?{name}={password}"),
+                format!("postgres://u@h/d?host=g&{name}={password}&port=5"),
+                format!("postgres://u:{password}@h/d?{name}={password}"),
+            ] {
+                let is_without_host = url.ends_with(&format!("{password}/d"));
+                if is_without_host && password.contains(['@', ',']) {
+                    // It is an address with a host of this name.
+                    continue;
+                }
+                prop_assert!(!masked_url(&url).contains("Hunter2"), "{}", masked_url(&url));
+                // A message quotes what it is about.
+                if name != "x" && name != "pass word" && !is_without_host {
+                    let shown = masked_text(&format!("invalid value {url:?}, expected a number"));
+                    prop_assert!(!shown.contains("Hunter2"), "{}", shown);
+                }
+            }
+        }
+
+        #[test]
+        fn no_text_breaks_the_masks(text in "\\PC{0,60}") {
+            _ = (masked_url(&text), masked_text(&text));
+        }
+    }
+}
