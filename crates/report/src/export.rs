@@ -22,6 +22,7 @@ use homeroom_model::{Model, Operations, Resource, ResourceId, dependency_order};
 use homeroom_store::{KindId, Row, Snapshot, Span};
 use serde::{Deserialize, Serialize};
 
+pub use self::csv::{Formulas, unescaped};
 pub use self::manifest::{ExportedFile, ExportedProject, FORMAT_VERSION, MANIFEST, Manifest};
 
 use self::lines::Lines;
@@ -81,6 +82,8 @@ pub struct ExportOptions {
     pub replace: bool,
     /// Whether tables without rows get a file.
     pub even_empty: bool,
+    /// What becomes of texts in CSV that a spreadsheet would take for formulas.
+    pub formulas: Formulas,
 }
 
 /// How far an export is.
@@ -140,6 +143,7 @@ pub fn export(
             homeroom: env!("CARGO_PKG_VERSION").into(),
             begun: now.to_string(),
             format: options.format.name().into(),
+            csv_formulas: (options.format == Format::Csv).then_some(options.formulas),
             projects: Manifest::projects(model),
             since,
             change_version: newest,

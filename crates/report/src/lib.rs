@@ -12,6 +12,6 @@ pub mod views;
 
 pub use error::ExportError;
 pub use export::{
-    ExportOptions, ExportProgress, ExportedFile, ExportedProject, FORMAT_VERSION, Format, MANIFEST,
-    Manifest, export,
+    ExportOptions, ExportProgress, ExportedFile, ExportedProject, FORMAT_VERSION, Format, Formulas,
+    MANIFEST, Manifest, export, unescaped,
 };

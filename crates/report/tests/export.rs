@@ -10,7 +10,7 @@ use homeroom_bulk::{LoadOptions, load};
 use homeroom_data::DataApi;
 use homeroom_http::Timestamp;
 use homeroom_model::{format, link, shipped};
-use homeroom_report::{ExportError, ExportOptions, Format, Manifest, export};
+use homeroom_report::{ExportError, ExportOptions, Format, Formulas, Manifest, export, unescaped};
 use homeroom_store::{Decision, Plan, SnapshotOptions, Tombstone, Uuid, Write, trial};
 use serde_json::Value;
 use support::{Folder, district, options, run, target};
@@ -153,6 +153,38 @@ fn tables_have_a_row_for_each_document_and_item() {
     );
     let first = csv.next().unwrap();
     assert!(first.starts_with(&format!("{},uri://", schools[0]["schoolId"])), "{first}");
+}
+
+#[test]
+fn a_formula_that_somebody_sent_for_a_name_leaves_as_text_unless_it_shall_stay() {
+    let name = "=HYPERLINK(1)";
+    let source = target();
+    let student = format!(
+        "{{\"studentUniqueId\":\"-7\",\"firstName\":\"{name}\",\"lastSurname\":\"Quill\",\
+         \"birthDate\":\"2012-05-17\"}}"
+    );
+    homeroom_bulk::load_documents(&source, [("Student", student)]).unwrap();
+    let export = |formulas, format| {
+        let folder = Folder::new();
+        let manifest = run(&source, &ExportOptions { formulas, ..options(format, &folder) });
+        let written = folder.read("manifest.json");
+        assert_eq!(serde_json::from_str::<Manifest>(&written).unwrap(), manifest.unwrap());
+        let table = std::fs::read_to_string(folder.path().join("edfi/Student.csv"));
+        (written, table.unwrap_or_default())
+    };
+
+    let (escaped_manifest, escaped) = export(Formulas::default(), Format::Csv);
+    let (kept_manifest, kept) = export(Formulas::Keep, Format::Csv);
+    let (lines_manifest, _) = export(Formulas::default(), Format::Jsonl);
+
+    for wanted in ["'-7", &format!("'{name}")] {
+        let field = escaped.split([',', '\r', '\n']).find(|field| *field == wanted);
+        assert_eq!(field.map(unescaped), Some(&wanted[1..]), "{escaped}");
+        assert!(!kept.contains(wanted) && kept.contains(&wanted[1..]), "{kept}");
+    }
+    assert!(escaped_manifest.contains("\"csvFormulas\": \"escape\""), "{escaped_manifest}");
+    assert!(kept_manifest.contains("\"csvFormulas\": \"keep\""), "{kept_manifest}");
+    assert!(!lines_manifest.contains("csvFormulas"), "{lines_manifest}");
 }
 
 #[test]

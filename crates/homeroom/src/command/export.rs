@@ -56,6 +56,9 @@ pub struct ExportArgs {
     /// Writes a file for every table, with no rows if need be
     #[arg(long)]
     all_tables: bool,
+    /// What becomes of texts in CSV that a spreadsheet would take for formulas; the manifest says so
+    #[arg(long, value_enum, default_value = "escape")]
+    csv_formulas: Formulas,
     /// Replaces an earlier export in the folder
     #[arg(long)]
     force: bool,
@@ -77,6 +80,14 @@ enum Format {
     Parquet,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Formulas {
+    /// They get an apostrophe before them
+    Escape,
+    /// They are written as they are
+    Keep,
+}
+
 /// Runs the command.
 pub fn run(args: ExportArgs) -> Result<Exit, Failure> {
     let config = super::prepare_quietly(&args.config)?;
@@ -95,6 +106,10 @@ pub fn run(args: ExportArgs) -> Result<Exit, Failure> {
         compress: args.compress,
         replace: args.force,
         even_empty: args.all_tables,
+        formulas: match args.csv_formulas {
+            Formulas::Escape => homeroom_report::Formulas::Escape,
+            Formulas::Keep => homeroom_report::Formulas::Keep,
+        },
     };
     let standard = Standard::read(&config.standard)?;
     let begun = Instant::now();

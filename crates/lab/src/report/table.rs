@@ -113,7 +113,8 @@ impl Table {
         let headings = self
             .columns
             .iter()
-            .map(|column| csv_field(if column.is_empty() { LABEL } else { column }));
+            .map(|column| if column.is_empty() { LABEL } else { column })
+            .map(|column| csv_field(&no_formula(column.into())));
         let mut out = headings.collect::<Vec<_>>().join(",") + "\r\n";
         for row in self.rows() {
             let fields = row.iter().map(|cell| match cell {
@@ -219,8 +220,20 @@ fn csv_field(text: &str) -> String {
 }
 
 /// A text that a spreadsheet would take for a formula gets an apostrophe, which spreadsheets hide.
+/// They pass over blanks, quotes and invisible characters before the sign.
+///
+/// Source: OWASP, CSV Injection.
 fn no_formula(text: String) -> String {
-    if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text }
+    let is_passed_over = |c: char| {
+        c.is_whitespace() || c.is_control() || "'\"`\u{200b}\u{200e}\u{200f}\u{feff}".contains(c)
+    };
+    let begins_cell = text.starts_with(['\t', '\r', '\n']);
+    let signs = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+    if begins_cell || text.trim_start_matches(is_passed_over).starts_with(signs) {
+        format!("'{text}")
+    } else {
+        text
+    }
 }
 
 #[cfg(test)]
@@ -259,6 +272,17 @@ mod tests {
         let (headings, row) = written.trim_end().split_once("\r\n").unwrap();
         assert_eq!(headings, "Label,Samples,Mean,Error %,Rest");
         assert_eq!(row, r#""'=cmd|""x"", <b>*",1234,1234.56,0.001,"#);
+    }
+
+    #[test]
+    fn no_text_begins_a_formula_whatever_stands_before_the_sign() {
+        for text in ["=1", " =1", "\"=1", "'=1", "\u{a0}+1", "\t1", "\r\n@a", "＝1", "\u{200b}-1"]
+        {
+            assert_eq!(no_formula(text.into()), format!("'{text}"), "{text:?}");
+        }
+        for text in ["", "1", "a=b", "GET /a", "'tis"] {
+            assert_eq!(no_formula(text.into()), text);
+        }
     }
 
     #[test]

@@ -1,21 +1,54 @@
 //! A table as CSV: a header, a row a line, CR LF.
 //!
 //! Nothing is an empty field, empty text is `""`. A text that a spreadsheet would take for a
-//! formula is written as it is: whoever opens the file there must import it as text.
+//! formula gets an apostrophe before it, unless it shall stay as it is; a number stays a number.
 //!
-//! Source: RFC 4180.
+//! Source: RFC 4180; OWASP, CSV Injection.
 
 use std::path::Path;
 
 use homeroom_http::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::file::{TextFile, Written};
 use super::sink::Field;
 use crate::error::ExportError;
 use crate::flatten::Cell;
 
+/// What becomes of texts that a spreadsheet would take for formulas.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Formulas {
+    /// They get an apostrophe before them; [`unescaped`] takes it away.
+    #[default]
+    Escape,
+    /// They are written as they are.
+    Keep,
+}
+
+/// Whether a spreadsheet may take a text for a formula, or may once apostrophes before it are gone.
+///
+/// Programs pass over blanks, quotes and invisible characters before the sign, and some take its
+/// full-width form for it; a tab or an end of line may begin a cell of its own.
+fn may_be_formula(text: &str) -> bool {
+    let is_passed_over = |c: char| {
+        c.is_whitespace() || c.is_control() || "'\"`\u{200b}\u{200e}\u{200f}\u{feff}".contains(c)
+    };
+    let text = text.trim_start_matches('\'');
+    text.starts_with(['\t', '\r', '\n'])
+        || text
+            .trim_start_matches(is_passed_over)
+            .starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
+}
+
+/// The text of a field of a file that was written with [`Formulas::Escape`] as it was before.
+pub fn unescaped(field: &str) -> &str {
+    field.strip_prefix('\'').filter(|text| may_be_formula(text)).unwrap_or(field)
+}
+
 /// An open CSV file.
 pub(super) struct CsvFile {
+    formulas: Formulas,
     file: TextFile,
     line: Vec<u8>,
 }
@@ -25,8 +58,9 @@ impl CsvFile {
         path: &Path,
         fields: &[Field],
         compress: bool,
+        formulas: Formulas,
     ) -> Result<Self, ExportError> {
-        let mut csv = Self { file: TextFile::create(path, compress)?, line: vec![] };
+        let mut csv = Self { formulas, file: TextFile::create(path, compress)?, line: vec![] };
         for (at, field) in fields.iter().enumerate() {
             csv.divide(at);
             write_text(&mut csv.line, &field.name);
@@ -38,7 +72,7 @@ impl CsvFile {
     pub(super) fn row(&mut self, cells: &[Cell<'_>]) -> Result<(), ExportError> {
         for (at, cell) in cells.iter().enumerate() {
             self.divide(at);
-            write_cell(&mut self.line, cell);
+            write_cell(&mut self.line, cell, self.formulas);
         }
         self.end_line()
     }
@@ -61,9 +95,12 @@ impl CsvFile {
     }
 }
 
-fn write_cell(line: &mut Vec<u8>, cell: &Cell<'_>) {
+fn write_cell(line: &mut Vec<u8>, cell: &Cell<'_>, formulas: Formulas) {
     match cell {
         Cell::Null => {}
+        Cell::Text(text) if formulas == Formulas::Escape && may_be_formula(text) => {
+            write_text(line, &format!("'{text}"));
+        }
         Cell::Text(text) => write_text(line, text),
         Cell::Number(number) => line.extend_from_slice(number.as_bytes()),
         Cell::Integer(number) => line.extend_from_slice(number.to_string().as_bytes()),
@@ -93,7 +130,58 @@ fn write_text(line: &mut Vec<u8>, text: &str) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    fn escaped(cell: &Cell<'_>) -> String {
+        let mut line = vec![];
+        write_cell(&mut line, cell, Formulas::Escape);
+        String::from_utf8(line).unwrap()
+    }
+
+    #[test]
+    fn a_text_that_begins_a_formula_gets_an_apostrophe_and_a_number_stays_one() {
+        for (text, written) in [
+            ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
+            ("+1 555 0100", "'+1 555 0100"),
+            ("-5", "'-5"),
+            ("@SUM(1)", "'@SUM(1)"),
+            ("  =1", "'  =1"),
+            ("\u{a0}=1", "'\u{a0}=1"),
+            ("\tx", "'\tx"),
+            ("\r=1", "\"'\r=1\""),
+            ("\"=1", "\"'\"\"=1\""),
+            ("'=1", "''=1"),
+            ("\u{feff}=1", "'\u{feff}=1"),
+            ("＝1", "'＝1"),
+            ("－1", "'－1"),
+            // Nothing of the sort.
+            ("1=1", "1=1"),
+            ("'tis", "'tis"),
+            ("a-b", "a-b"),
+            ("uri://ed-fi.org/A#=b", "uri://ed-fi.org/A#=b"),
+        ] {
+            assert_eq!(escaped(&Cell::Text(text.into())), written, "{text:?}");
+        }
+        assert_eq!(escaped(&Cell::Number("-1.50")), "-1.50");
+        assert_eq!(escaped(&Cell::Integer(-7)), "-7");
+    }
+
+    proptest! {
+        #[test]
+        fn an_apostrophe_that_was_put_before_a_text_can_be_taken_away_exactly(
+            text in "['\"=+@ \t\r\n＝－a-]{0,6}\\PC{0,3}",
+        ) {
+            let field = escaped(&Cell::Text(text.as_str().into()));
+            let quoted = field.strip_prefix('"').and_then(|field| field.strip_suffix('"'));
+            let field = quoted.map_or(field.clone(), |field| field.replace("\"\"", "\""));
+
+            prop_assert_eq!(unescaped(&field), &text);
+            let begin = field.trim_start_matches(|c: char| c.is_whitespace() || c == '"');
+            prop_assert!(!begin.starts_with(['=', '+', '-', '@', '＝', '－']), "{}", field);
+        }
+    }
 
     #[test]
     fn what_divides_is_quoted_and_nothing_differs_from_empty() {
@@ -104,14 +192,14 @@ mod tests {
             (Cell::Text("Quill, \"Ada\"".into()), "\"Quill, \"\"Ada\"\"\""),
             (Cell::Text("two\nlines".into()), "\"two\nlines\""),
             (Cell::Text("=1+1".into()), "=1+1"),
-            (Cell::Number("1.50"), "1.50"),
+            (Cell::Number("-1.50"), "-1.50"),
             (Cell::Integer(-7), "-7"),
             (Cell::Boolean(true), "true"),
             (Cell::Moment(0), "1970-01-01T00:00:00.000Z"),
         ] {
             let mut line = vec![];
 
-            write_cell(&mut line, &cell);
+            write_cell(&mut line, &cell, Formulas::Keep);
 
             assert_eq!(String::from_utf8(line).unwrap(), written, "{cell:?}");
         }

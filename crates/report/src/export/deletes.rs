@@ -50,7 +50,7 @@ impl Run<'_> {
             }
             (Some(folder), None) => {
                 let fields = FIELDS.map(|(name, kind)| Field { name: name.into(), kind }).into();
-                let mut file = TableFile::new(folder, NAME, options.format, compress, fields);
+                let mut file = TableFile::new(folder, NAME, options, fields);
                 file.open()?;
                 let written = self.each_deleted(&selected, &mut |resource, deleted| {
                     row(&mut file, resource, deleted)

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use homeroom_model::Model;
 use serde::{Deserialize, Serialize};
 
+use super::csv::Formulas;
 use super::file::{Checked, Written};
 use super::folder::remove;
 use crate::error::ExportError;
@@ -28,6 +29,10 @@ pub struct Manifest {
     pub begun: String,
     /// `jsonl`, `csv` or `parquet`.
     pub format: String,
+    /// Of CSV: `escape` where a text that begins `=`, `+`, `-`, `@`, a tab or an end of line, perhaps
+    /// behind blanks and quotes, has an apostrophe before it; `keep` where it is as it was.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub csv_formulas: Option<Formulas>,
     /// The data standard and its extensions.
     pub projects: Vec<ExportedProject>,
     /// The change version after which changes are in it; 0 for a whole export.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::csv::CsvFile;
+use super::csv::{CsvFile, Formulas};
 use super::file::Written;
 use super::parquet::ParquetFile;
 use crate::error::ExportError;
@@ -52,8 +52,13 @@ impl Sink {
         }
     }
 
-    pub(super) fn csv(path: &Path, fields: &[Field], compress: bool) -> Result<Self, ExportError> {
-        Ok(Self::Csv(Box::new(CsvFile::create(path, fields, compress)?)))
+    pub(super) fn csv(
+        path: &Path,
+        fields: &[Field],
+        compress: bool,
+        formulas: Formulas,
+    ) -> Result<Self, ExportError> {
+        Ok(Self::Csv(Box::new(CsvFile::create(path, fields, compress, formulas)?)))
     }
 
     pub(super) fn parquet(path: &Path, fields: &[Field]) -> Result<Self, ExportError> {

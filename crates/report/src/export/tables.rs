@@ -6,6 +6,7 @@ use homeroom_data::json::Json;
 use homeroom_model::Resource;
 use homeroom_store::Row;
 
+use super::csv::Formulas;
 use super::manifest::ExportedFile;
 use super::sink::{Field, RowError, Sink};
 use super::{ExportOptions, Format};
@@ -27,11 +28,11 @@ impl<'a> TableFiles<'a> {
         of_resource: Vec<Table>,
         options: &ExportOptions,
     ) -> Result<Self, ExportError> {
-        let ExportOptions { format, compress, even_empty, .. } = *options;
+        let even_empty = options.even_empty;
         let mut tables = vec![];
         for table in of_resource {
             let name = format!("{}/{}", table.schema, table.name);
-            let mut file = TableFile::new(folder, &name, format, compress, fields(&table));
+            let mut file = TableFile::new(folder, &name, options, fields(&table));
             if even_empty {
                 file.open()?;
             }
@@ -92,6 +93,7 @@ pub(super) struct TableFile {
     path: PathBuf,
     format: Format,
     compress: bool,
+    formulas: Formulas,
     fields: Vec<Field>,
     sink: Option<Sink>,
     rows: u64,
@@ -101,13 +103,13 @@ impl TableFile {
     pub(super) fn new(
         folder: &Path,
         name: &str,
-        format: Format,
-        compress: bool,
+        options: &ExportOptions,
         fields: Vec<Field>,
     ) -> Self {
+        let ExportOptions { format, compress, formulas, .. } = *options;
         let relative = format!("{name}.{}", format.ending(compress));
         let path = folder.join(&relative);
-        Self { relative, path, format, compress, fields, sink: None, rows: 0 }
+        Self { relative, path, format, compress, formulas, fields, sink: None, rows: 0 }
     }
 
     pub(super) fn row(&mut self, cells: &[Cell<'_>]) -> Result<(), RowError> {
@@ -122,7 +124,9 @@ impl TableFile {
     pub(super) fn open(&mut self) -> Result<&mut Sink, ExportError> {
         let sink = match self.format {
             Format::Parquet => Sink::parquet(&self.path, &self.fields)?,
-            Format::Csv | Format::Jsonl => Sink::csv(&self.path, &self.fields, self.compress)?,
+            Format::Csv | Format::Jsonl => {
+                Sink::csv(&self.path, &self.fields, self.compress, self.formulas)?
+            }
         };
         Ok(self.sink.insert(sink))
     }

@@ -10,7 +10,7 @@ use homeroom_http::Timestamp;
 use homeroom_model::{EXTENSIONS_SHIPPED, Model, format, link, shipped};
 use homeroom_report::table::postgres_name;
 use homeroom_report::views::Dialect;
-use homeroom_report::{ExportError, ExportOptions, Format, Manifest, export};
+use homeroom_report::{ExportError, ExportOptions, Format, Formulas, Manifest, export};
 use homeroom_store::{SnapshotOptions, Sql, Store, Uuid, trial};
 
 const SEED: &str = include_str!("../../../../models/ed-fi/5.2.0/seed.jsonl");
@@ -79,6 +79,7 @@ pub fn options(format: Format, folder: &Folder) -> ExportOptions {
         compress: false,
         replace: false,
         even_empty: false,
+        formulas: Formulas::default(),
     }
 }
 
