@@ -134,7 +134,7 @@ pub fn problem_of(error: StoreError) -> Problem {
             .hint(
                 "Filter by a whole reference or key, leave totalCount out, or page with pageToken.",
             ),
-        StoreError::TooLarge { bytes_max } => {
+        StoreError::TooLarge { bytes_max, .. } => {
             Problem::of(Kind::ParameterValidationFailed).error(format!(
                 "The page would be larger than {} MiB; ask for fewer documents with limit or pageSize.",
                 bytes_max >> 20

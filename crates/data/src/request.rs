@@ -93,7 +93,28 @@ pub async fn list(api: DataApi, call: Call) -> Result<Response, Problem> {
     };
     let page = api.store.list(list).await.map_err(problem_of)?;
     let next = page.rows.last().map(|row| PageToken { after: row.id, upto: paging.upto }.write());
-    Ok(respond::page(&api.catalog, &page.rows, next, total))
+    // Whoever counts on as many documents as the limit says must learn where to go on.
+    let link = next.as_deref().filter(|_| page.is_cut).map(|token| {
+        format!(
+            "<{}{}?{}>; rel=\"next\"",
+            call.base_url,
+            call.path,
+            next_query(&call.query, token, paging.limit)
+        )
+    });
+    Ok(respond::page(&api.catalog, &page.rows, next, link, total))
+}
+
+/// The query string that asks for what comes after a page, by its token.
+fn next_query(query: &str, token: &str, limit: u32) -> String {
+    let paging = ["limit", "offset", "pagetoken", "pagesize", "totalcount"];
+    let is_other = |parameter: &&str| {
+        let name = parameter.split('=').next().unwrap_or_default().to_ascii_lowercase();
+        !parameter.is_empty() && !paging.contains(&name.as_str())
+    };
+    let own = [format!("pageToken={token}"), format!("pageSize={limit}")];
+    let others = query.split('&').filter(is_other).map(str::to_owned);
+    others.chain(own).collect::<Vec<_>>().join("&")
 }
 
 /// The list of what a query string asks for, as far as a grant reaches.

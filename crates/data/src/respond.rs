@@ -67,8 +67,14 @@ pub fn not_modified(version: i64) -> Response {
     response
 }
 
-/// A page of documents.
-pub fn page(catalog: &Catalog, rows: &[Row], next: Option<String>, total: Option<u64>) -> Response {
+/// A page of documents; `next` is the token of the next page, `link` leads to it.
+pub fn page(
+    catalog: &Catalog,
+    rows: &[Row],
+    next: Option<String>,
+    link: Option<String>,
+    total: Option<u64>,
+) -> Response {
     let bytes: usize = rows.iter().map(|row| row.body.len() + row.references.len() * 4 + 160).sum();
     let mut out = Vec::with_capacity(bytes + 2);
     out.push(b'[');
@@ -86,6 +92,9 @@ pub fn page(catalog: &Catalog, rows: &[Row], next: Option<String>, total: Option
     }
     if let Some(Ok(next)) = next.map(HeaderValue::try_from) {
         headers.insert(NEXT_PAGE_TOKEN, next);
+    }
+    if let Some(Ok(link)) = link.map(HeaderValue::try_from) {
+        headers.insert(header::LINK, link);
     }
     response
 }

@@ -16,6 +16,8 @@ mod extensions;
 mod guards;
 #[path = "contract/habits.rs"]
 mod habits;
+#[path = "contract/large.rs"]
+mod large;
 #[path = "contract/lists.rs"]
 mod lists;
 #[path = "contract/references.rs"]

@@ -16,6 +16,8 @@ pub enum StoreError {
     TooLarge {
         /// Most bytes of a page.
         bytes_max: usize,
+        /// How many of its documents were read until there were more.
+        fits: u32,
     },
     /// The disk is full; nothing was written.
     #[error("the disk is full")]

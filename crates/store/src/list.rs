@@ -225,6 +225,8 @@ pub enum Leads {
 pub struct Page {
     /// Documents in order of creation.
     pub rows: Vec<Row>,
+    /// Whether there are fewer than there would be if they were smaller: more come after the last.
+    pub is_cut: bool,
 }
 
 #[cfg(test)]

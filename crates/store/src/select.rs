@@ -43,17 +43,18 @@ pub(crate) trait Source {
 /// A document's number and its first marks.
 pub(crate) type Head = (i64, Vec<Option<i64>>);
 
-/// The bytes of a page so far.
+/// The bytes of a page so far, and of how many documents they are.
 #[derive(Debug, Default)]
-pub(crate) struct Bytes(usize);
+pub(crate) struct Bytes(usize, u32);
 
 impl Bytes {
     /// Takes a document in, or refuses it.
     pub(crate) fn add(&mut self, row: &Row) -> Result<(), StoreError> {
         self.0 += row.body.len() + row.references.len();
         if self.0 > PAGE_BYTES_MAX {
-            return Err(StoreError::TooLarge { bytes_max: PAGE_BYTES_MAX });
+            return Err(StoreError::TooLarge { bytes_max: PAGE_BYTES_MAX, fits: self.1 });
         }
+        self.1 += 1;
         Ok(())
     }
 }
@@ -103,7 +104,7 @@ async fn page<S: Source>(source: &S, query: &ListQuery, driver: Driver) -> Resul
     let mut rows = source.documents(&statement, &mut Bytes::default()).await?;
     // They come so; a list's order must not hang on the way a join is run.
     rows.sort_unstable_by_key(|row| row.id);
-    Ok(Page { rows })
+    Ok(Page { rows, is_cut: false })
 }
 
 /// Counts what a list query would give without `skip` and `limit`.

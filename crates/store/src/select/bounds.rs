@@ -96,7 +96,7 @@ async fn walk<S: Source>(
 }
 
 async fn documents<S: Source>(source: &S, ids: &[i64]) -> Result<Page, S::Error> {
-    Ok(Page { rows: rows(source, ids).await? })
+    Ok(Page { rows: rows(source, ids).await?, is_cut: false })
 }
 
 /// Documents by their numbers, in order.

@@ -205,12 +205,29 @@ impl Store {
         }
     }
 
-    /// Gives a page of documents in order of creation.
+    /// Gives a page of documents in order of creation: as many as were asked for and fit into a page,
+    /// at least one where there is one.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Deadline`], [`StoreError::Busy`] when too many wait, [`StoreError::TooLarge`].
-    pub async fn list(&self, query: ListQuery) -> Result<Page, StoreError> {
+    /// [`StoreError::Deadline`], [`StoreError::Busy`] when too many wait.
+    pub async fn list(&self, mut query: ListQuery) -> Result<Page, StoreError> {
+        let mut is_cut = false;
+        loop {
+            match self.list_whole(query.clone()).await {
+                // A database may give a page's documents in any order, so that those that were read
+                // until there were too many need not be its first ones.
+                Err(StoreError::TooLarge { fits, .. }) if query.limit > 1 => {
+                    query.limit = fits.clamp(1, query.limit - 1);
+                    is_cut = true;
+                }
+                page => return page.map(|page| Page { is_cut, ..page }),
+            }
+        }
+    }
+
+    /// Gives a page of as many documents as were asked for.
+    async fn list_whole(&self, query: ListQuery) -> Result<Page, StoreError> {
         let newest =
             if query.changed.is_some() { self.newest_change_version().await? } else { i64::MAX };
         let is_long = query.is_long_list(newest);

@@ -131,6 +131,6 @@ fn a_page_holds_what_was_asked_or_is_refused() {
     let refused = list(&connection, &query(7));
 
     assert_eq!(held.rows.len(), 6);
-    let Err(StoreError::TooLarge { bytes_max }) = refused else { panic!("{refused:?}") };
-    assert_eq!(bytes_max, 64 << 20);
+    let Err(StoreError::TooLarge { bytes_max, fits }) = refused else { panic!("{refused:?}") };
+    assert_eq!((bytes_max, fits), (64 << 20, 6));
 }
