@@ -6,8 +6,10 @@ use homeroom_model::Scalar;
 
 use crate::json::{Json, write_text};
 
-/// Longest URI of a descriptor: a namespace of 255, `#`, a code value of 50 characters.
-pub const DESCRIPTOR_MAX: usize = 306;
+/// Longest namespace of a descriptor in characters, and its longest code value.
+const URI_PARTS_MAX: [usize; 2] = [255, 50];
+/// Longest URI of a descriptor in characters: namespace, `#`, code value.
+pub const DESCRIPTOR_MAX: usize = URI_PARTS_MAX[0] + 1 + URI_PARTS_MAX[1];
 /// Most digits of a number that are looked at.
 const DIGITS_MAX: usize = 40;
 
@@ -106,18 +108,23 @@ fn text(out: &mut String, json: &Json<'_>, min: u32, max: u32) -> Result<(), Str
     Ok(())
 }
 
+/// Writes a descriptor's URI: one that a descriptor can have.
 fn descriptor(out: &mut String, uri: &str) -> Result<(), String> {
-    let shaped = uri
-        .split_once('#')
-        .is_some_and(|(namespace, code)| !namespace.is_empty() && !code.trim().is_empty());
-    if !shaped {
+    let parts = uri.split_once('#').map(|(namespace, code)| [namespace, code]);
+    let Some(parts) = parts.filter(|parts| parts.iter().all(|part| !part.trim().is_empty())) else {
         return Err("The value must be a descriptor's URI: namespace#codeValue.".into());
-    }
+    };
     if uri.chars().count() > DESCRIPTOR_MAX {
         return Err(format!("The value must have at most {DESCRIPTOR_MAX} characters."));
     }
-    if uri.trim() != uri {
-        return Err("The value must not begin or end with white space.".into());
+    if parts.iter().zip(URI_PARTS_MAX).any(|(part, max)| part.chars().count() > max) {
+        let [namespace, code] = URI_PARTS_MAX;
+        return Err(format!(
+            "The namespace must have at most {namespace} characters, the code value {code}."
+        ));
+    }
+    if parts.iter().any(|part| part.trim() != *part) {
+        return Err("Namespace and code value must not begin or end with white space.".into());
     }
     if uri.chars().any(char::is_control) {
         return Err("The value holds control characters; remove them.".into());

@@ -113,7 +113,7 @@ pub fn examine(
     let spans = walk.object(&resource.properties, members, Path::default(), 0);
     unify::check(resource, json, |path, message| walk.note_text(path, message));
     if is_descriptor(resource) {
-        walk.check_namespace(members);
+        walk.check_uri(members);
     }
     if walk.count > 0 {
         return Err(Invalid { violations: walk.violations, descriptors: walk.descriptors });

@@ -2,6 +2,8 @@
 
 mod app;
 
+#[path = "model_wide/identities.rs"]
+mod identities;
 #[path = "model_wide/lifecycle.rs"]
 mod lifecycle;
 #[path = "model_wide/queries.rs"]

@@ -8,7 +8,7 @@ use crate::scalar;
 /// The properties that make up a descriptor's URI, `namespace#codeValue`.
 pub(super) const NAMESPACE: &str = "namespace";
 /// See [`NAMESPACE`].
-const CODE_VALUE: &str = "codeValue";
+pub(super) const CODE_VALUE: &str = "codeValue";
 
 /// What a key column adds to an identity's hash: its canonical JSON text; descriptors in lower case.
 pub fn key_bytes(scalar: Scalar, text: &str) -> std::borrow::Cow<'_, [u8]> {

@@ -3,7 +3,7 @@
 use homeroom_http::Violations;
 use homeroom_model::{EXTENSIONS, Presence, Property, PropertyKind, Reference, Resource, Scalar};
 
-use super::key::{NAMESPACE, key_bytes};
+use super::key::{CODE_VALUE, NAMESPACE, key_bytes};
 use super::{FoundDescriptor, FoundReference, Path};
 use crate::catalog::Catalog;
 use crate::json::Json;
@@ -49,8 +49,18 @@ impl Walk<'_> {
         }
     }
 
-    /// A URI is split at its first `#`: a namespace that holds one could pass for another's.
-    pub(super) fn check_namespace(&mut self, members: &Members<'_>) {
+    /// Whether a descriptor can be referred to by its URI, which is one line, and is split at its
+    /// first `#`: a namespace that holds one could pass for another's.
+    pub(super) fn check_uri(&mut self, members: &Members<'_>) {
+        for name in [NAMESPACE, CODE_VALUE] {
+            // Of the other control characters every text is free.
+            if let Some(Json::Text(text)) = Json::member(members, name)
+                && text.contains(['\t', '\n', '\r'])
+            {
+                let message = format!("{name}: The value holds control characters; remove them.");
+                self.note_text(format!("$.{name}"), message);
+            }
+        }
         if let Some(Json::Text(namespace)) = Json::member(members, NAMESPACE)
             && namespace.contains('#')
         {
