@@ -1,5 +1,6 @@
 //! Tasks of the house, a module each; `cargo xtask` lists them.
 
+mod adversary;
 mod bench;
 mod check;
 mod fuzz;
@@ -53,6 +54,12 @@ const TASKS: &[Task] = &[
         arguments: "[--minutes N] [--rate R] [--binary FILE] [--json]",
         does: "the real binary under a steady mixed load: nothing grows, fails or panics",
         run: soak::run,
+    },
+    Task {
+        name: "adversary",
+        arguments: "[--minutes N] [--binary FILE] [--only NAME,…]",
+        does: "strangers and a greedy key against the real binary, beside ordinary clients",
+        run: adversary::run,
     },
     Task {
         name: "shim",

@@ -5,10 +5,10 @@
 //! stays as it is (creates and deletes keep each other up), so what grows is not data. Beside the
 //! well-behaved there are clients that are slow, break off, or talk nonsense.
 
-mod client;
-mod load;
+pub mod client;
+pub mod load;
 mod sample;
-mod server;
+pub mod server;
 mod verdict;
 
 use std::path::PathBuf;

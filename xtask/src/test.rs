@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use crate::house::{self, Done, cargo};
 use crate::summary::Summary;
-use crate::{fuzz, long, soak};
+use crate::{adversary, fuzz, long, soak};
 
 /// What tests of properties draw their inputs from, but for a long run, which draws anew each time:
 /// a change is judged by what it changes, and inputs that nobody has tried are sought at leisure.
@@ -50,6 +50,11 @@ pub fn run_with(arguments: &[String], environment: &[(&str, &str)]) -> Done {
         fuzz::check(&mut summary, is_long);
         if is_long {
             soak::check(&mut summary);
+            adversary::check(&mut summary);
+        } else {
+            summary.take_check(
+                "skipped: adversary: it takes eleven minutes and a release build; `cargo xtask long` runs it",
+            );
         }
     }
     if !summary.skipped.is_empty() {

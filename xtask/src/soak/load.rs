@@ -250,7 +250,8 @@ fn name(client: usize, at: usize) -> String {
     format!("s{client}-{at}")
 }
 
-fn student(id: &str, first_name: &str) -> String {
+/// A student with the members that one must have.
+pub fn student(id: &str, first_name: &str) -> String {
     json!({
         "studentUniqueId": id,
         "firstName": first_name,
@@ -261,10 +262,16 @@ fn student(id: &str, first_name: &str) -> String {
 }
 
 /// Random numbers, the same in every run (splitmix64).
-struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    fn below(&mut self, end: usize) -> usize {
+    /// Numbers that follow from a seed.
+    pub fn of(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A number below `end`.
+    pub fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

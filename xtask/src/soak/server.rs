@@ -32,6 +32,16 @@ pub struct Server {
 impl Server {
     /// Makes a key in a new store in `folder`, starts the server and waits until it serves.
     pub fn start(binary: &Path, folder: &Path) -> Result<Self, String> {
+        Self::start_with(binary, folder, &|_| Ok(()))
+    }
+
+    /// As [`Server::start`]; before the server starts, `fill` may put something into the store's
+    /// folder.
+    pub fn start_with(
+        binary: &Path,
+        folder: &Path,
+        fill: &dyn Fn(&Path) -> Result<(), String>,
+    ) -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("{}: {error}", binary.display());
         _ = std::fs::remove_dir_all(folder);
         std::fs::create_dir_all(folder).map_err(failed)?;
@@ -45,6 +55,7 @@ impl Server {
         let made = command(&create).output().map_err(failed)?;
         let key: Value =
             serde_json::from_slice(&made.stdout).map_err(|e| format!("keys create: {e}"))?;
+        fill(&data)?;
         let mut child = command(&["serve", "--listen", "127.0.0.1:0"])
             .args(["--admin-listen", "127.0.0.1:0"])
             .env("HOMEROOM_LOG__FORMAT", "json")
@@ -82,11 +93,24 @@ impl Server {
 
     /// A client with a new token.
     pub fn client(&self) -> Result<Client, String> {
+        self.client_of(&self.key)
+    }
+
+    /// A client with a key of its own.
+    pub fn another(&self, binary: &Path) -> Result<Client, String> {
+        let mut command = Command::new(binary);
+        command.args(["keys", "create", "--claim-set", "FullAccess", "--json", "--data-dir"]);
+        let made = command.arg(&self.data).output().map_err(|e| format!("keys create: {e}"))?;
+        let key = serde_json::from_slice(&made.stdout).map_err(|e| format!("keys create: {e}"))?;
+        self.client_of(&key)
+    }
+
+    fn client_of(&self, key: &Value) -> Result<Client, String> {
         let mut client = Client::new(self.api);
         let asked = json!({
             "grant_type": "client_credentials",
-            "client_id": self.key["key"],
-            "client_secret": self.key["secret"],
+            "client_id": key["key"],
+            "client_secret": key["secret"],
         });
         let answer = client
             .send("POST", "/oauth/token", Some(&asked.to_string()))

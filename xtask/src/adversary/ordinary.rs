@@ -1,0 +1,176 @@
+//! Ordinary clients: a few keys, one kept connection each, requests on a schedule.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{Scope, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::soak::client::Client;
+use crate::soak::load::{Random, student};
+use crate::soak::server::Server;
+
+/// How many there are.
+const CLIENTS: usize = 6;
+/// Most complaints that are kept.
+const COMPLAINTS_MAX: usize = 5;
+const PATH: &str = "/data/v3/ed-fi/students";
+
+/// A number that no document of an earlier client has.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// Ordinary clients before they begin.
+pub struct Ordinary {
+    clients: Vec<Client>,
+    /// Paths of documents.
+    paths: Vec<String>,
+    pause: Duration,
+}
+
+/// What ordinary clients have seen.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// How long answers took from the moment that their requests were due, in microseconds.
+    micros: Vec<u64>,
+    statuses: BTreeMap<u16, u64>,
+    /// Requests that were due.
+    pub due: u64,
+    /// Requests to which no answer came.
+    pub broken: u64,
+    /// The first answers that should not have been.
+    pub complaints: Vec<String>,
+}
+
+impl Ordinary {
+    /// Clients that send so many requests a second together.
+    pub fn new(server: &Server, rate: f64) -> Result<Self, String> {
+        let clients: Vec<Client> =
+            (0..CLIENTS).map(|_| server.client()).collect::<Result<_, _>>()?;
+        let mut first = server.client()?;
+        let listed = first.send("GET", &format!("{PATH}?limit=200"), None);
+        let listed = listed.map_err(|error| format!("no list: {error}"))?;
+        let listed: Value = serde_json::from_slice(&listed.body).unwrap_or_default();
+        let ids = listed.as_array().into_iter().flatten().filter_map(|one| one["id"].as_str());
+        let paths: Vec<String> = ids.map(|id| format!("{PATH}/{id}")).collect();
+        if paths.is_empty() {
+            return Err("the district has no students".into());
+        }
+        Ok(Self { clients, paths, pause: Duration::from_secs_f64(CLIENTS as f64 / rate) })
+    }
+
+    /// Starts them.
+    pub fn start<'s>(
+        self,
+        scope: &'s Scope<'s, '_>,
+        over: &'s AtomicBool,
+    ) -> Vec<ScopedJoinHandle<'s, Seen>> {
+        let Self { clients, paths, pause } = self;
+        clients
+            .into_iter()
+            .enumerate()
+            .map(|(number, client)| {
+                let paths = paths.clone();
+                scope.spawn(move || send(number, client, &paths, pause, over))
+            })
+            .collect()
+    }
+}
+
+fn send(
+    number: usize,
+    mut client: Client,
+    paths: &[String],
+    pause: Duration,
+    over: &AtomicBool,
+) -> Seen {
+    let (mut seen, mut random) = (Seen::default(), Random::of(number as u64 + 1));
+    let mut due = Instant::now() + pause.mul_f64(number as f64 / CLIENTS as f64);
+    while !over.load(Ordering::Acquire) {
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        let path = &paths[random.below(paths.len())];
+        let answer = match random.below(10) {
+            0..6 => client.send("GET", path, None),
+            6..8 => client.send("GET", &format!("{PATH}?limit=25"), None),
+            _ => {
+                let id = format!("ordinary-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+                client.send("POST", PATH, Some(&student(&id, "Ada")))
+            }
+        };
+        // Requests that wait for this one are late as well: their time counts from here on.
+        seen.due += 1;
+        match answer {
+            Ok(answer) => {
+                let micros = u64::try_from(due.elapsed().as_micros()).unwrap_or(u64::MAX);
+                seen.micros.push(micros);
+                *seen.statuses.entry(answer.status).or_default() += 1;
+                if answer.status >= 400 {
+                    let body = String::from_utf8_lossy(&answer.body).into_owned();
+                    seen.complain(format!("{}: {body}", answer.status));
+                }
+            }
+            Err(error) => {
+                seen.broken += 1;
+                seen.complain(error.to_string());
+            }
+        }
+        due += pause;
+    }
+    // What was due and not sent, since answers came too late.
+    let late = Instant::now().saturating_duration_since(due);
+    seen.due += u64::try_from(late.as_micros() / pause.as_micros().max(1)).unwrap_or(0);
+    seen
+}
+
+impl Seen {
+    /// A client that is gone, which is as bad as can be.
+    pub fn panicked() -> Self {
+        Self { broken: 1, complaints: vec!["a client panicked".into()], ..Self::default() }
+    }
+
+    /// Takes in what another has seen.
+    pub fn merge(&mut self, other: Self) {
+        self.micros.extend(other.micros);
+        for (status, count) in other.statuses {
+            *self.statuses.entry(status).or_default() += count;
+        }
+        self.due += other.due;
+        self.broken += other.broken;
+        other.complaints.into_iter().for_each(|complaint| self.complain(complaint));
+    }
+
+    fn complain(&mut self, what: String) {
+        if self.complaints.len() < COMPLAINTS_MAX {
+            self.complaints.push(what.chars().take(160).collect());
+        }
+    }
+
+    /// How many answers have such a status.
+    pub fn count(&self, is: impl Fn(u16) -> bool) -> u64 {
+        self.statuses.iter().filter(|(status, _)| is(**status)).map(|(_, count)| count).sum()
+    }
+
+    /// Answers in all.
+    pub fn total(&self) -> u64 {
+        self.count(|_| true)
+    }
+
+    /// The 99th percentile in milliseconds.
+    pub fn p99_ms(&self) -> f64 {
+        self.quantile_ms(99)
+    }
+
+    /// A percentile in milliseconds.
+    pub fn quantile_ms(&self, percent: usize) -> f64 {
+        let mut sorted = self.micros.clone();
+        sorted.sort_unstable();
+        let at = (percent * sorted.len()).div_ceil(100);
+        sorted.get(at.saturating_sub(1)).map_or(0.0, |micros| *micros as f64 / 1_000.0)
+    }
+
+    /// Statuses and how often they came.
+    pub fn statuses(&self) -> String {
+        let all = self.statuses.iter().map(|(status, count)| format!("{status}: {count}"));
+        all.collect::<Vec<_>>().join(", ")
+    }
+}
