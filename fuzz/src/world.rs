@@ -74,7 +74,7 @@ impl World {
             runtime.block_on(Access::open(store, Arc::clone(&model), config, now)).unwrap();
         access.set_education_organizations(Arc::new(data.clone()));
         let mut routes = homeroom_access::routes(&access);
-        routes.extend(homeroom_data::routes(&data));
+        routes.extend(homeroom_data::routes(&data, &access));
         let metrics = Arc::new(Metrics::new("0.0.0"));
         let door = FrontDoor::new(routes, Arc::clone(&access), metrics, Limits::default()).unwrap();
         let asked = Manage::CreateKey {

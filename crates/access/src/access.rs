@@ -1,12 +1,12 @@
 //! The part itself: opened on a store, asked by every request.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use homeroom_http::Timestamp;
 use homeroom_model::Model;
-use homeroom_store::{Sql, Store, StoreError, Value};
+use homeroom_store::{Answer, Ask, Decision, Plan, Refused, Sql, Store, StoreError, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::cache::TokenCache;
@@ -69,9 +69,9 @@ pub struct Access {
     pub(crate) tokens: TokenKeys,
     registry: RwLock<Registry>,
     /// Counted up after every change of the registry.
-    pub(crate) generation: AtomicU64,
-    /// Version of the stored tables that the registry shows.
-    version: AtomicI64,
+    generation: AtomicU64,
+    /// Whether it is not known that the registry shows what is stored.
+    in_doubt: AtomicBool,
     pub(crate) cache: TokenCache,
     pub(crate) config: AccessConfig,
     /// Ends of live tokens by key; used only with a limit.
@@ -126,7 +126,7 @@ impl Access {
             hasher: SecretHasher::new(hashing),
             tokens: TokenKeys::new(signing),
             generation: AtomicU64::new(0),
-            version: AtomicI64::new(-1),
+            in_doubt: AtomicBool::new(false),
             cache: TokenCache::new(config.token_cache_entries),
             config,
             live: Mutex::default(),
@@ -158,11 +158,13 @@ impl Access {
         self.documents.get()
     }
 
-    /// Reads the registry anew where another process has changed it. Cheap where none has: one row.
+    /// Reads the registry anew where another process has changed it, or where it is not known what a
+    /// change has come to. Cheap where none has: one row.
     ///
     /// # Errors
     ///
-    /// [`AccessError`]; the registry stays as it was.
+    /// [`AccessError`]; the registry stays as it was. Where it is known to be another, nobody is
+    /// recognized until it was read.
     pub async fn refresh(&self) -> Result<(), AccessError> {
         let _managing = self.managing.lock().await;
         self.refresh_managing().await
@@ -170,10 +172,29 @@ impl Access {
 
     /// As [`Access::refresh`], for whoever holds `managing`.
     pub(crate) async fn refresh_managing(&self) -> Result<(), AccessError> {
-        let version = self.stored_version().await?;
-        if version == self.version.load(Ordering::Acquire) {
+        let version = if self.is_in_doubt() {
+            self.version_after_all().await?
+        } else {
+            self.stored_version().await?
+        };
+        if version == self.version() && !self.is_in_doubt() {
             return Ok(());
         }
+        match self.read_registry().await {
+            Ok(registry) => {
+                self.change(version, |current| *current = registry);
+                Ok(())
+            }
+            Err(error) => {
+                // What is shown is known to be past.
+                self.doubt(true);
+                Err(error)
+            }
+        }
+    }
+
+    /// All that is stored of the registry.
+    async fn read_registry(&self) -> Result<Registry, AccessError> {
         let mut registry = Registry::new(&self.claims);
         for row in self.store.query(Sql::new(sql::CLAIM_SETS, vec![])).await? {
             let (set, id) = self.stored_set(&row)?;
@@ -200,15 +221,33 @@ impl Access {
             let secrets = secrets.remove(&record.key).unwrap_or_default();
             registry.put_client(record, secrets, &self.claims);
         }
-        self.change(version, |current| *current = registry);
-        Ok(())
+        Ok(registry)
     }
 
     /// Applies a change that is stored under `version`; it holds from the next request on.
     pub(crate) fn change(&self, version: i64, change: impl FnOnce(&mut Registry)) {
-        change(&mut self.registry.write().unwrap_or_else(PoisonError::into_inner));
-        self.version.store(version, Ordering::Release);
+        let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
+        change(&mut registry);
+        registry.version = version;
+        drop(registry);
         self.generation.fetch_add(1, Ordering::AcqRel);
+        self.doubt(false);
+    }
+
+    /// Whether it is not known that the registry shows what is stored: a change of it may have been
+    /// written, and could not be read. Nobody is recognized meanwhile; [`Access::refresh`] ends it.
+    pub fn is_in_doubt(&self) -> bool {
+        self.in_doubt.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn doubt(&self, is_in_doubt: bool) {
+        self.in_doubt.store(is_in_doubt, Ordering::Release);
+    }
+
+    /// A number that each change of the registry in this process counts up: what was recognized at
+    /// one is as it was for as long as it stays.
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
     }
 
     /// The hierarchy of resource claims.
@@ -221,37 +260,33 @@ impl Access {
         ask(&self.registry.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Reads a client anew after it was changed in the store under `version`.
-    pub(crate) async fn reload_client(&self, key: &str, version: i64) -> Result<(), AccessError> {
-        let (record, secrets) = self.stored_client(key).await?;
-        self.change(version, |registry| registry.put_client(record, secrets, &self.claims));
-        Ok(())
-    }
-
-    /// A client as it is stored, with its secrets.
-    pub(crate) async fn stored_client(
-        &self,
-        key: &str,
-    ) -> Result<(ClientRecord, Vec<SecretRecord>), AccessError> {
-        let rows = self.store.query(Sql::new(sql::CLIENT, vec![key.into()])).await?;
-        let row = rows.first().ok_or(AccessError::Damaged("client"))?;
-        let record = ClientRecord::read(row).ok_or(AccessError::Damaged("client"))?;
-        let mut secrets = vec![];
-        for row in self.store.query(Sql::new(sql::SECRETS_OF, vec![key.into()])).await? {
-            secrets.push(SecretRecord::read(&row).ok_or(AccessError::Damaged("secret"))?.1);
-        }
-        Ok((record, secrets))
-    }
-
     /// The version that the registry shows.
     pub(crate) fn version(&self) -> i64 {
-        self.version.load(Ordering::Acquire)
+        self.look_up(|registry| registry.version)
     }
 
     async fn stored_version(&self) -> Result<i64, AccessError> {
         let rows = self.store.look_up(Sql::new(sql::VERSION, vec![])).await?;
         let version = rows.first().and_then(|row| row.first()?.as_integer());
         version.ok_or(AccessError::Damaged("version"))
+    }
+
+    /// The stored version once everything that this process has given the store to write is over.
+    async fn version_after_all(&self) -> Result<i64, AccessError> {
+        let plan = Plan {
+            ask: vec![Ask::AccessVersion],
+            decide: |found: Vec<Answer>| -> Decision<i64, AccessError> {
+                match found.first() {
+                    Some(Answer::AccessVersion(version)) => Decision::Write(vec![], *version),
+                    _ => Decision::Refuse(AccessError::Damaged("version")),
+                }
+            },
+        };
+        match self.store.run(plan).await {
+            Ok(ran) => Ok(ran.value),
+            Err(Refused::Decision(error)) => Err(error),
+            Err(Refused::Store(error)) => Err(error.into()),
+        }
     }
 
     /// A stored claim set with its id; what does not fit the model grants nothing.

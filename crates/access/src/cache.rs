@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock};
 
 use homeroom_http::Timestamp;
 
-use crate::client::ApiClient;
+use crate::caller::Recognized;
 
 /// Locks that the tokens are spread over, so that readers on many cores do not meet.
 const SHARDS: usize = 16;
@@ -30,7 +30,7 @@ struct Shard {
 }
 
 pub(crate) struct Entry {
-    pub(crate) client: Arc<ApiClient>,
+    pub(crate) recognized: Recognized,
     pub(crate) expires: Timestamp,
     pub(crate) generation: u64,
 }
@@ -50,10 +50,10 @@ impl TokenCache {
         token: &blake3::Hash,
         generation: u64,
         now: Timestamp,
-    ) -> Option<Arc<ApiClient>> {
+    ) -> Option<Recognized> {
         let shard = self.shard(token).read().unwrap_or_else(PoisonError::into_inner);
         let entry = shard.entries.get(token.as_bytes())?;
-        (entry.generation == generation && now < entry.expires).then(|| Arc::clone(&entry.client))
+        (entry.generation == generation && now < entry.expires).then(|| entry.recognized.clone())
     }
 
     /// Remembers a verified token; where there is no room, others are forgotten.
@@ -107,8 +107,10 @@ impl Hasher for FirstBytes {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use crate::client::Status;
+    use crate::client::{ApiClient, Status};
     use crate::rights::Rights;
 
     fn entry(generation: u64, expires: i64) -> Entry {
@@ -127,7 +129,8 @@ mod tests {
             status: Status::Active,
             created: Timestamp(0),
         };
-        Entry { client: Arc::new(client), expires: Timestamp(expires), generation }
+        let recognized = Recognized { client: Arc::new(client), version: 1 };
+        Entry { recognized, expires: Timestamp(expires), generation }
     }
 
     fn token(number: u64) -> blake3::Hash {

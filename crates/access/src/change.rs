@@ -1,6 +1,9 @@
 //! A change of the registry: checked against what there is, written whole, live at once.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod clients;
+mod write;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use homeroom_http::Timestamp;
@@ -12,10 +15,9 @@ use crate::claim_set::{ClaimSet, fold_name};
 use crate::client::{ApiClient, Scope, Status};
 use crate::items::{ItemKind, ODS_INSTANCE};
 use crate::manage::ManageError;
-use crate::ownership::Ownership;
-use crate::records::{ClientLink, ClientRecord};
+use crate::records::{ClientRecord, SecretRecord};
 use crate::registry::Registry;
-use crate::secret::{RandomError, Secret, new_key, new_secret, new_secret_id};
+use crate::secret::Secret;
 use crate::sql;
 
 /// Most clients of a store.
@@ -26,9 +28,6 @@ const CLIENT_NUMBERS: &str = "api-client";
 
 /// The greatest number that fits the 32 bits that the Admin API has for it.
 const ID_MAX: i64 = i32::MAX as i64;
-
-/// Clients of one change that are read anew one by one; of more, the whole registry is.
-const RELOADED_MAX: usize = 32;
 
 /// What a client of an application may do: everything but its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,8 +72,15 @@ pub struct Change<'a> {
     now: Timestamp,
     writes: Vec<Sql>,
     effects: Vec<Effect>,
-    clients: BTreeSet<String>,
+    /// Clients as they will be, by key.
+    clients: BTreeMap<String, Pending>,
     last: BTreeMap<&'static str, i64>,
+}
+
+/// A client as it will be, with its secrets.
+struct Pending {
+    record: ClientRecord,
+    secrets: Vec<SecretRecord>,
 }
 
 enum Effect {
@@ -100,7 +106,7 @@ impl Access {
             now,
             writes: vec![],
             effects: vec![],
-            clients: BTreeSet::new(),
+            clients: BTreeMap::new(),
             last: BTreeMap::new(),
         })
     }
@@ -206,140 +212,6 @@ impl Change<'_> {
         self.effects.push(Effect::Remove(kind, id));
     }
 
-    /// Makes a client of an application, with a key and a secret.
-    ///
-    /// # Errors
-    ///
-    /// [`ManageError`] when there are as many clients as there may be, or no random bytes.
-    pub fn add_client(
-        &mut self,
-        application: i64,
-        name: &str,
-        is_approved: bool,
-        rights: ClientRights,
-    ) -> Result<NewClient, ManageError> {
-        let own = self.look_up(|registry| Ownership::in_application(registry, application));
-        let record = ClientRecord {
-            key: new_key()?,
-            application: rights.application,
-            claim_set: rights.claim_set,
-            scopes: vec![Scope::Data],
-            education_organizations: rights.education_organizations,
-            namespace_prefixes: rights.namespace_prefixes,
-            created: self.now,
-            status: Status::Active,
-            ownership_tokens: own.tokens,
-            creator_token: own.creator,
-            link: None,
-        };
-        let secret = self.add_record(&record)?;
-        let id = self.link_client(&record.key, application, name, is_approved)?;
-        Ok(NewClient { id, key: record.key, secret })
-    }
-
-    /// Adds a client that belongs to no application yet; gives its secret.
-    pub(crate) fn add_record(&mut self, record: &ClientRecord) -> Result<Secret, ManageError> {
-        if self.look_up(|registry| registry.clients.len()) >= CLIENTS_MAX {
-            return Err(ManageError::Refused(format!("there are {CLIENTS_MAX} keys already")));
-        }
-        let secret = new_secret()?;
-        let hash = self.access.hasher.hash(&record.key, &secret);
-        self.writes.push(Sql::new(sql::ADD_CLIENT, record.arguments()));
-        self.writes.push(add_secret(&record.key, &hash, self.now)?);
-        self.clients.insert(record.key.clone());
-        Ok(secret)
-    }
-
-    /// Makes a client that belongs to none one of an application; gives its number.
-    pub(crate) fn link_client(
-        &mut self,
-        key: &str,
-        application: i64,
-        name: &str,
-        is_approved: bool,
-    ) -> Result<i64, ManageError> {
-        let id = self.next_id(CLIENT_NUMBERS)?;
-        self.put_link(key, ClientLink { id, application, name: name.into(), is_approved });
-        Ok(id)
-    }
-
-    /// Changes the name of a client, its application, and whether it may call. In another application
-    /// it owns what that one's other clients own.
-    ///
-    /// # Errors
-    ///
-    /// [`ManageError::UnknownKey`] where no application has such a client.
-    pub fn change_client(
-        &mut self,
-        key: &str,
-        application: i64,
-        name: &str,
-        is_approved: bool,
-    ) -> Result<(), ManageError> {
-        let link = self.look_up(|registry| registry.clients.get(key)?.link.clone());
-        let before = link.ok_or_else(|| unknown(key))?;
-        if before.application != application {
-            let own = self.look_up(|registry| Ownership::in_application(registry, application));
-            let tokens = Value::from(own.tokens).to_string();
-            let arguments = vec![key.into(), tokens.into(), own.creator.into()];
-            self.writes.push(Sql::new(sql::OWN_AS, arguments));
-        }
-        let id = before.id;
-        self.put_link(key, ClientLink { id, application, name: name.into(), is_approved });
-        Ok(())
-    }
-
-    fn put_link(&mut self, key: &str, link: ClientLink) {
-        self.writes.push(Sql::new(sql::PUT_LINK, link.arguments(key)));
-        self.clients.insert(key.to_owned());
-    }
-
-    /// Gives a client other rights.
-    pub fn grant(&mut self, key: &str, rights: &ClientRights) {
-        let json = |list: Value| homeroom_store::Value::Text(list.to_string());
-        let arguments = vec![
-            key.into(),
-            rights.application.as_str().into(),
-            rights.claim_set.clone().into(),
-            json(rights.education_organizations.clone().into()),
-            json(rights.namespace_prefixes.clone().into()),
-        ];
-        self.writes.push(Sql::new(sql::GRANT_CLIENT, arguments));
-        self.clients.insert(key.to_owned());
-    }
-
-    /// Ends all secrets of a client, and with them all its tokens, and makes a new one.
-    ///
-    /// # Errors
-    ///
-    /// [`ManageError::Refused`] for a key that was revoked, which stays so.
-    pub fn reset_secret(&mut self, key: &str) -> Result<Secret, ManageError> {
-        let status = self.look_up(|registry| Some(registry.clients.get(key)?.client.status));
-        match status {
-            None => return Err(unknown(key)),
-            Some(Status::Revoked(since)) => {
-                return Err(ManageError::Refused(format!(
-                    "the key {key} was revoked at {since} and stays so; make another"
-                )));
-            }
-            Some(Status::Active | Status::Suspended) => {}
-        }
-        let secret = new_secret()?;
-        let hash = self.access.hasher.hash(key, &secret);
-        self.writes.push(Sql::new(sql::REMOVE_SECRETS_OF, vec![key.into()]));
-        self.writes.push(add_secret(key, &hash, self.now)?);
-        self.clients.insert(key.to_owned());
-        Ok(secret)
-    }
-
-    /// Removes a client with its secrets.
-    pub fn remove_client(&mut self, key: &str) {
-        for text in [sql::REMOVE_SECRETS_OF, sql::REMOVE_LINK, sql::REMOVE_CLIENT] {
-            self.writes.push(Sql::new(text, vec![key.into()]));
-        }
-        self.effects.push(Effect::RemoveClient(key.to_owned()));
-    }
-
     /// Adds or replaces a claim set of the operator's own; gives its id.
     ///
     /// # Errors
@@ -433,11 +305,14 @@ impl Change<'_> {
         self.effects.push(Effect::RemoveSet(folded));
     }
 
-    /// Writes all of the change or none; it holds from the next request on.
+    /// Writes all of the change or none; it holds from the next request on. What is written comes into
+    /// force without being read again, so that nothing can fail in between.
     ///
     /// # Errors
     ///
-    /// [`ManageError::Meanwhile`] where another process was quicker; nothing was changed.
+    /// [`ManageError::Meanwhile`] where another process was quicker; nothing was changed. After
+    /// [`StoreError::Unsure`] it is not known; then, and when the call is given up, nobody is
+    /// recognized until it is ([`Access::is_in_doubt`]).
     pub async fn commit(self) -> Result<(), ManageError> {
         if self.writes.is_empty() {
             return Ok(());
@@ -447,13 +322,6 @@ impl Change<'_> {
             writes.push(Sql::new(sql::PUT_LAST, vec![(*kind).into(), (*id).into()]));
         }
         let version = access.write(writes).await?;
-        if clients.len() > RELOADED_MAX {
-            return Ok(access.refresh_managing().await?);
-        }
-        let mut records = vec![];
-        for key in &clients {
-            records.push(access.stored_client(key).await?);
-        }
         let has_views = effects.iter().any(|effect| {
             use ItemKind::AuthorizationStrategy as View;
             matches!(effect, Effect::Put(View, ..) | Effect::Remove(View, _))
@@ -474,7 +342,7 @@ impl Change<'_> {
             if has_views {
                 registry.take_views(&access.model);
             }
-            for (record, secrets) in records {
+            for Pending { record, secrets } in clients.into_values() {
                 registry.put_client(record, secrets, &access.claims);
             }
         });
@@ -490,19 +358,4 @@ impl Change<'_> {
         *last += 1;
         Ok(*last)
     }
-}
-
-/// A row with the hash of a new secret.
-pub(crate) fn add_secret(
-    key: &str,
-    hash: &blake3::Hash,
-    now: Timestamp,
-) -> Result<Sql, RandomError> {
-    let id = new_secret_id()?;
-    let arguments = vec![id.into(), key.into(), hash.to_hex().to_string().into(), now.0.into()];
-    Ok(Sql::new(sql::ADD_SECRET, arguments))
-}
-
-fn unknown(key: &str) -> ManageError {
-    ManageError::UnknownKey { key: key.to_owned(), hint: String::new() }
 }

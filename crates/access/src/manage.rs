@@ -7,7 +7,7 @@ mod strategies;
 use std::sync::Arc;
 
 use homeroom_http::Timestamp;
-use homeroom_store::{Answer, Ask, Decision, Plan, Refused, Sql, StoreError, Write};
+use homeroom_store::StoreError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,7 +15,6 @@ use crate::access::{Access, AccessError};
 use crate::client::ApiClient;
 use crate::nearest::did_you_mean;
 use crate::secret::RandomError;
-use crate::sql;
 use keys::NewKey;
 pub use keys::{EDUCATION_ORGANIZATIONS_MAX, NAMESPACE_PREFIXES_MAX, TEXT_MAX};
 
@@ -105,7 +104,7 @@ pub enum Manage {
     },
 }
 
-/// Why a managing command was not done; nothing was changed.
+/// Why a managing command was not done; nothing was changed, as far as the store knows.
 #[derive(Debug, thiserror::Error)]
 pub enum ManageError {
     /// A key of the scope `data` needs a claim set.
@@ -158,7 +157,7 @@ impl Access {
     ///
     /// # Errors
     ///
-    /// [`ManageError`]; nothing was changed.
+    /// [`ManageError`]; nothing was changed, unless it is [`StoreError::Unsure`]: then it is not known.
     pub async fn manage(&self, asked: Manage, now: Timestamp) -> Result<Value, ManageError> {
         let mut change = self.begin_change(now).await?;
         match asked {
@@ -186,10 +185,14 @@ impl Access {
             }
             Manage::ListKeys {} => Ok(self.list_keys(now)),
             Manage::RotateKey { key, old_secret_seconds } => {
-                self.rotate_key(&key, old_secret_seconds, now).await
+                let rotated = self.rotate_key(&mut change, &key, old_secret_seconds, now)?;
+                change.commit().await?;
+                Ok(rotated)
             }
             Manage::RevokeKey { key, old_secrets_only } => {
-                self.revoke_key(&key, old_secrets_only, now).await
+                let revoked = self.revoke_key(&mut change, &key, old_secrets_only)?;
+                change.commit().await?;
+                Ok(revoked)
             }
             Manage::PutClaimSet { name, definition } => {
                 let put = self.put_claim_set(&mut change, &name, &definition)?;
@@ -224,31 +227,5 @@ impl Access {
                 hint: did_you_mean(key, registry.clients.keys().map(String::as_str)),
             }),
         })
-    }
-
-    /// Writes all of it or none, and gives the version that it has.
-    pub(crate) async fn write(&self, writes: Vec<Sql>) -> Result<i64, ManageError> {
-        let shown = self.version();
-        let mut writes = Some(writes);
-        let plan = Plan {
-            ask: vec![Ask::Sql(Sql::new(sql::VERSION, vec![]))],
-            decide: move |found: Vec<Answer>| -> Decision<i64, ManageError> {
-                let version = match found.first() {
-                    Some(Answer::Rows(rows)) => rows.first().and_then(|row| row[0].as_integer()),
-                    _ => None,
-                };
-                if version != Some(shown) {
-                    return Decision::Refuse(ManageError::Meanwhile);
-                }
-                let count = Sql::new(sql::SET_VERSION, vec![(shown + 1).into()]);
-                let writes = writes.take().into_iter().flatten().chain([count]);
-                Decision::Write(writes.map(Write::Sql).collect(), shown + 1)
-            },
-        };
-        match self.store.run(plan).await {
-            Ok(ran) => Ok(ran.value),
-            Err(Refused::Decision(error)) => Err(error),
-            Err(Refused::Store(error)) => Err(error.into()),
-        }
     }
 }

@@ -1,6 +1,5 @@
 //! From a header to a client, and from a secret to a token.
 
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use homeroom_http::{Kind, Problem, Timestamp};
@@ -9,6 +8,7 @@ use http::header::{CACHE_CONTROL, WWW_AUTHENTICATE};
 
 use crate::access::Access;
 use crate::cache::Entry;
+use crate::caller::{Recognized, changing};
 use crate::client::{ApiClient, Scope, Status};
 use crate::records::SecretRecord;
 use crate::registry::Registered;
@@ -31,6 +31,8 @@ pub(crate) enum TokenRefusal {
     Client,
     /// The scope is none of the client's education organizations.
     Scope,
+    /// It is not known who may call.
+    InDoubt,
     /// As many tokens as allowed are live; the first ends after these seconds.
     TooMany(i64),
     /// The system gives no random bytes.
@@ -54,22 +56,36 @@ impl Access {
     /// # Errors
     ///
     /// 401 with `WWW-Authenticate` for a caller that is not recognized, 403 for one whose key is
-    /// not for this scope.
+    /// not for this scope; 503 while it is not known what a change has come to
+    /// ([`Access::is_in_doubt`]).
     pub fn recognize(
         &self,
         authorization: Option<&str>,
         scope: &str,
         now: Timestamp,
     ) -> Result<Arc<ApiClient>, Problem> {
+        Ok(self.recognize_as_of(authorization, scope, now)?.client)
+    }
+
+    /// As [`Access::recognize`], with the version of the registry that says so.
+    pub(crate) fn recognize_as_of(
+        &self,
+        authorization: Option<&str>,
+        scope: &str,
+        now: Timestamp,
+    ) -> Result<Recognized, Problem> {
         let token = bearer_token(authorization)?;
+        if self.is_in_doubt() {
+            return Err(changing());
+        }
         let hash = blake3::hash(token.as_bytes());
-        let generation = self.generation.load(Ordering::Acquire);
-        let client = match self.cache.get(&hash, generation, now) {
-            Some(client) => client,
+        let generation = self.generation();
+        let recognized = match self.cache.get(&hash, generation, now) {
+            Some(recognized) => recognized,
             None => self.verify(token, &hash, generation, now)?,
         };
-        admitted(&client, scope)?;
-        Ok(client)
+        admitted(&recognized.client, scope)?;
+        Ok(recognized)
     }
 
     /// Issues a token for a key and its secret.
@@ -84,6 +100,9 @@ impl Access {
         now: Timestamp,
     ) -> Result<IssuedToken, TokenRefusal> {
         let hash = self.hasher.hash(key, secret);
+        if self.is_in_doubt() {
+            return Err(TokenRefusal::InDoubt);
+        }
         let (client, secret_id, until) = self
             .look_up(|registry| {
                 let registered = registry.clients.get(key);
@@ -127,7 +146,7 @@ impl Access {
         hash: &blake3::Hash,
         generation: u64,
         now: Timestamp,
-    ) -> Result<Arc<ApiClient>, Problem> {
+    ) -> Result<Recognized, Problem> {
         let claims = self.tokens.verify(token, now).map_err(|error| match error {
             TokenError::Foreign => unrecognized("The token is none that this server issued.", true),
             TokenError::Expired => unrecognized("The token has expired; get a new one.", true),
@@ -136,10 +155,10 @@ impl Access {
             let registered = registry.clients.get(&claims.sub)?;
             let live = |secret: &&SecretRecord| secret.id == claims.sid && secret.is_live(now);
             let secret = registered.secrets.iter().find(live)?;
-            Some((Arc::clone(&registered.client), secret.valid_until))
+            Some((Arc::clone(&registered.client), secret.valid_until, registry.version))
         });
-        let (client, until) =
-            found.filter(|(client, _)| client.status == Status::Active).ok_or_else(|| {
+        let (client, until, version) =
+            found.filter(|(client, ..)| client.status == Status::Active).ok_or_else(|| {
                 unrecognized("The token's key or secret may not call any more.", true)
             })?;
         let client = match claims.scope {
@@ -156,9 +175,10 @@ impl Access {
         };
         // A token that was issued before its secret was given an end stops there, too.
         let expires = until.map_or(claims.expires(), |until| claims.expires().min(until));
-        let entry = Entry { client: Arc::clone(&client), expires, generation };
+        let recognized = Recognized { client, version };
+        let entry = Entry { recognized: recognized.clone(), expires, generation };
         self.cache.insert(hash, entry, now);
-        Ok(client)
+        Ok(recognized)
     }
 
     fn count_token(&self, key: &str, expires: i64, now: i64) -> Result<(), TokenRefusal> {

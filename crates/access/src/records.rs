@@ -152,6 +152,12 @@ impl ClientLink {
 }
 
 impl SecretRecord {
+    /// The arguments of [`crate::sql::ADD_SECRET`].
+    pub(crate) fn arguments(&self, key: &str) -> Vec<Value> {
+        let hash = self.hash.to_hex().to_string();
+        vec![self.id.clone().into(), key.into(), hash.into(), self.created.0.into()]
+    }
+
     /// Reads a row of [`crate::sql::SECRETS`] with its client's key.
     pub(crate) fn read(row: &[Value]) -> Option<(String, Self)> {
         let [key, id, hash, created, valid_until] = row else { return None };

@@ -36,6 +36,13 @@ pub struct KnownSet {
     rights: OnceLock<Arc<Rights>>,
 }
 
+impl Registered {
+    /// The client as it is stored.
+    pub(crate) fn record(&self) -> ClientRecord {
+        ClientRecord { link: self.link.clone(), ..(&*self.client).into() }
+    }
+}
+
 impl KnownSet {
     pub(crate) fn new(set: ClaimSet, id: i64, shipped: bool) -> Self {
         Self { set, id, shipped, rights: OnceLock::new() }
@@ -61,7 +68,7 @@ impl KnownSet {
     }
 }
 
-/// Every client, every claim set, and what is managed beside them.
+/// Every client, every claim set, and what is managed beside them, at one version.
 #[derive(Debug, Default)]
 pub struct Registry {
     pub(crate) clients: HashMap<String, Registered>,
@@ -73,6 +80,8 @@ pub struct Registry {
     pub(crate) sets: BTreeMap<String, KnownSet>,
     pub(crate) items: Items,
     pub(crate) views: Arc<Views>,
+    /// Version of the stored tables that it shows.
+    pub(crate) version: i64,
 }
 
 /// A client of an application.
@@ -99,7 +108,7 @@ impl Registry {
             let id = stable_id(&folded);
             (folded, KnownSet::new(set.clone(), id, true))
         });
-        Self { sets: sets.collect(), ..Self::default() }
+        Self { sets: sets.collect(), version: -1, ..Self::default() }
     }
 
     /// An item by its id.
@@ -136,9 +145,19 @@ impl Registry {
         self.sets.values().find(|known| known.id == id)
     }
 
+    /// Whether a client has the claim set of a name, or would have it if there were one.
+    pub fn has_claim_set(&self, client: &ApiClient, name: &str) -> bool {
+        client.claim_set.as_deref().map(fold_name) == Some(fold_name(name))
+    }
+
     /// The claim set of a name; blanks, hyphens and case do not matter.
     pub fn claim_set_named(&self, name: &str) -> Option<&KnownSet> {
         self.set(name)
+    }
+
+    /// All clients, in no order.
+    pub fn clients(&self) -> impl Iterator<Item = &ApiClient> {
+        self.clients.values().map(|registered| &*registered.client)
     }
 
     /// The clients of an application, by number.

@@ -6,6 +6,7 @@ use homeroom_http::{Access as Entry, Kind, Problem, Response, Route, handler, js
 use http::{HeaderValue, Method, StatusCode, header};
 
 use crate::access::Access;
+use crate::caller::{Caller, changing};
 use crate::client::{ApiClient, Call, Scope};
 use crate::oauth::{Fields, OAuthError, TokenRequest, issued, uncached};
 use crate::recognize::{ANY_SCOPE, IssuedToken, TokenRefusal, bearer_token};
@@ -106,11 +107,13 @@ fn answer(
         }
         Err(TokenRefusal::TooMany(seconds)) => Err(Problem::of(Kind::TooManyTokens)
             .header(header::RETRY_AFTER, HeaderValue::from(seconds))),
+        Err(TokenRefusal::InDoubt) => Err(changing()),
         Err(TokenRefusal::NoRandom) => Err(Problem::internal("the system gives no random bytes")),
     }
 }
 
 async fn post_token_info(access: Arc<Access>, mut call: Call) -> Result<Response, Problem> {
+    let caller = Caller::of_any_scope(&call);
     let body = call.read_body().await?;
     let bearer = bearer_token(call.header(header::AUTHORIZATION.as_str()))?;
     let fields = Fields::read(call.header(header::CONTENT_TYPE.as_str()), &body)
@@ -129,7 +132,8 @@ async fn post_token_info(access: Arc<Access>, mut call: Call) -> Result<Response
         .verify(bearer, call.now)
         .map_err(|error| Problem::of(Kind::AuthenticationFailed).error(error.to_string()))?
         .exp;
-    let client = call.client();
+    // The body may have been long on its way.
+    let client = &caller.again(&access)?.client;
     let known = match access.education_organizations() {
         Some(known) => known.find(&client.education_organizations).await?,
         None => vec![],

@@ -16,12 +16,6 @@ pub(crate) const CLIENTS: &str = "SELECT c.api_key, c.application, c.claim_set, 
      l.id, l.application, l.name, l.approved FROM api_client AS c \
      LEFT JOIN application_client AS l ON l.api_key = c.api_key ORDER BY c.api_key";
 
-pub(crate) const CLIENT: &str = "SELECT c.api_key, c.application, c.claim_set, c.scopes, \
-     c.education_organizations, c.namespace_prefixes, c.created, c.revoked, \
-     c.ownership_tokens, c.creator_token, \
-     l.id, l.application, l.name, l.approved FROM api_client AS c \
-     LEFT JOIN application_client AS l ON l.api_key = c.api_key WHERE c.api_key = ?1";
-
 pub(crate) const ADD_CLIENT: &str = "INSERT INTO api_client (api_key, application, claim_set, \
      scopes, education_organizations, namespace_prefixes, created, revoked, ownership_tokens, \
      creator_token) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL, ?8, ?9)";
@@ -59,9 +53,6 @@ pub(crate) const REVOKE_CLIENT: &str =
 
 pub(crate) const SECRETS: &str = "SELECT api_key, id, hash, created, valid_until \
      FROM api_client_secret ORDER BY api_key, created, id";
-
-pub(crate) const SECRETS_OF: &str = "SELECT api_key, id, hash, created, valid_until \
-     FROM api_client_secret WHERE api_key = ?1 ORDER BY created, id";
 
 pub(crate) const ADD_SECRET: &str = "INSERT INTO api_client_secret (id, api_key, hash, created, \
      valid_until) VALUES (?1, ?2, ?3, ?4, NULL)";

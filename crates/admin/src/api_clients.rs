@@ -9,8 +9,9 @@ use crate::applications::{check_instances, rights};
 use crate::form::{self, ID_MAX, Is, Member, needed, optional};
 use crate::list::answer_list;
 use crate::refusal::{Faults, Refusal};
+use crate::reserved;
 use crate::resource::{Candidate, created, deleted, id_of};
-use crate::routes::Admin;
+use crate::routes::{Admin, Manager};
 
 const NOUN: &str = "API client";
 
@@ -45,11 +46,12 @@ pub(crate) fn get(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
 }
 
 /// POST: another key for an application.
-pub(crate) async fn create(admin: &Admin, call: &mut Call) -> Result<Response, Refusal> {
+pub(crate) async fn create(admin: &Manager, call: &mut Call) -> Result<Response, Refusal> {
     let body = form::read_object(call).await?;
-    let mut change = admin.access.begin_change(call.now).await?;
+    let mut change = admin.begin(call).await?;
     let (asked, rights) = change.look_up(|registry| {
         let asked = checked(registry, &body)?;
+        reserved::check_application(registry, asked.application)?;
         let keys = registry.clients_of(asked.application).count();
         if keys >= CLIENTS_MAX {
             let message = format!("The application has {keys} keys already.");
@@ -71,13 +73,16 @@ pub(crate) async fn create(admin: &Admin, call: &mut Call) -> Result<Response, R
 }
 
 /// PUT: another name, another application with its rights, approved or not.
-pub(crate) async fn replace(admin: &Admin, call: &mut Call) -> Result<Response, Refusal> {
+pub(crate) async fn replace(admin: &Manager, call: &mut Call) -> Result<Response, Refusal> {
     let id = id_of(call, "id", NOUN)?;
     let body = form::read_object(call).await?;
-    let mut change = admin.access.begin_change(call.now).await?;
+    let mut change = admin.begin(call).await?;
     let (client, asked, rights) = change.look_up(|registry| {
-        let client = found(registry, id)?;
+        let client = editable(registry, id)?;
         let asked = checked(registry, &body)?;
+        if asked.application != client.application {
+            reserved::check_application(registry, asked.application)?;
+        }
         let rights = rights(registry, asked.application, &asked.definition);
         Ok::<_, Refusal>((client, asked, rights))
     })?;
@@ -91,20 +96,20 @@ pub(crate) async fn replace(admin: &Admin, call: &mut Call) -> Result<Response, 
 }
 
 /// DELETE.
-pub(crate) async fn delete(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
+pub(crate) async fn delete(admin: &Manager, call: &Call) -> Result<Response, Refusal> {
     let id = id_of(call, "id", NOUN)?;
-    let mut change = admin.access.begin_change(call.now).await?;
-    let client = change.look_up(|registry| found(registry, id))?;
+    let mut change = admin.begin(call).await?;
+    let client = change.look_up(|registry| editable(registry, id))?;
     change.remove_client(&client.client.key);
     change.commit().await?;
     Ok(deleted(NOUN))
 }
 
 /// PUT …/reset-credential: a new secret; the old one ends at once.
-pub(crate) async fn reset_credential(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
+pub(crate) async fn reset_credential(admin: &Manager, call: &Call) -> Result<Response, Refusal> {
     let id = id_of(call, "id", NOUN)?;
-    let mut change = admin.access.begin_change(call.now).await?;
-    let client = change.look_up(|registry| found(registry, id))?;
+    let mut change = admin.begin(call).await?;
+    let client = change.look_up(|registry| editable(registry, id))?;
     let secret = change.reset_secret(&client.client.key)?;
     change.commit().await?;
     let body = json!({
@@ -149,6 +154,13 @@ fn checked(registry: &Registry, body: &Map<String, Value>) -> Result<Asked, Refu
 
 fn found(registry: &Registry, id: i64) -> Result<ApplicationClient, Refusal> {
     registry.client_numbered(id).ok_or_else(|| Refusal::not_found(NOUN, id))
+}
+
+/// One that may be changed over HTTP.
+fn editable(registry: &Registry, id: i64) -> Result<ApplicationClient, Refusal> {
+    let client = found(registry, id)?;
+    reserved::check_client(&client.client)?;
+    Ok(client)
 }
 
 fn shown(client: &ApplicationClient) -> Value {

@@ -11,8 +11,9 @@ use serde_json::{Map, Value, json};
 use crate::form::{ID_MAX, Is, ids, needed, optional};
 use crate::list::{By, Filter, answer_list, filter};
 use crate::refusal::{Faults, Refusal};
+use crate::reserved;
 use crate::resource::{Candidate, Resource};
-use crate::routes::Admin;
+use crate::routes::{Admin, Manager};
 use crate::vendors::{applications_of, prefixes_of};
 
 /// Most applications; as many as there may be keys.
@@ -52,6 +53,9 @@ pub(crate) static APPLICATIONS: Resource = Resource {
 };
 
 fn check(registry: &Registry, application: &mut Candidate<'_>) -> Result<(), Refusal> {
+    if let Some(id) = application.id {
+        reserved::check_application(registry, id)?;
+    }
     let vendor = application.definition["vendorId"].as_i64();
     if let Some(vendor) = vendor.filter(|id| registry.item(ItemKind::Vendor, *id).is_none()) {
         application.faults.add("vendorId", format!("There is no vendor with the id {vendor}."));
@@ -162,6 +166,7 @@ fn changed(change: &mut Change<'_>, id: i64, application: &Value) -> Result<(), 
 
 /// With an application go its keys.
 fn deleted(change: &mut Change<'_>, id: i64) -> Result<(), Refusal> {
+    change.look_up(|registry| reserved::check_application(registry, id))?;
     for client in clients_of(change, id) {
         change.remove_client(&client.client.key);
     }
@@ -179,12 +184,13 @@ fn derived(registry: &Registry, id: i64, shown: &mut Map<String, Value>) {
 
 /// PUT …/reset-credential: a new secret for the first key of the application that is not revoked; the
 /// old one ends at once.
-pub(crate) async fn reset_credential(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
+pub(crate) async fn reset_credential(admin: &Manager, call: &Call) -> Result<Response, Refusal> {
     let id = APPLICATIONS.id(call)?;
-    let mut change = admin.access.begin_change(call.now).await?;
+    let mut change = admin.begin(call).await?;
     if change.look_up(|registry| registry.item(ItemKind::Application, id).is_none()) {
         return Err(Refusal::not_found(APPLICATIONS.noun, id));
     }
+    change.look_up(|registry| reserved::check_application(registry, id))?;
     let is_revoked =
         |client: &ApplicationClient| matches!(client.client.status, Status::Revoked(_));
     let first = clients_of(&change, id).into_iter().min_by_key(is_revoked);

@@ -14,8 +14,9 @@ use crate::form::{self, Is, Member, needed};
 use crate::hierarchy::Node;
 use crate::list::{By, Filter, Row, answer_list, filter, page};
 use crate::refusal::{Faults, Refusal};
+use crate::reserved;
 use crate::resource::{created, deleted, id_of};
-use crate::routes::Admin;
+use crate::routes::{Admin, Manager};
 
 const NOUN: &str = "claim set";
 
@@ -55,9 +56,9 @@ pub(crate) fn get(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
 }
 
 /// POST: a set that grants nothing yet.
-pub(crate) async fn create(admin: &Admin, call: &mut Call) -> Result<Response, Refusal> {
+pub(crate) async fn create(admin: &Manager, call: &mut Call) -> Result<Response, Refusal> {
     let body = form::read_object(call).await?;
-    let change = admin.access.begin_change(call.now).await?;
+    let change = admin.begin(call).await?;
     let mut faults = Faults::default();
     let read = form::read(&body, &[NAME], &mut faults);
     let name = new_name(&change, &read, None, &mut faults);
@@ -66,9 +67,9 @@ pub(crate) async fn create(admin: &Admin, call: &mut Call) -> Result<Response, R
 }
 
 /// POST …/copy: the same claims under another name.
-pub(crate) async fn copy(admin: &Admin, call: &mut Call) -> Result<Response, Refusal> {
+pub(crate) async fn copy(admin: &Manager, call: &mut Call) -> Result<Response, Refusal> {
     let body = form::read_object(call).await?;
-    let change = admin.access.begin_change(call.now).await?;
+    let change = admin.begin(call).await?;
     let mut faults = Faults::default();
     let read = form::read(&body, &[NAME, needed("originalId", Is::Id)], &mut faults);
     let name = new_name(&change, &read, None, &mut faults);
@@ -84,9 +85,9 @@ pub(crate) async fn copy(admin: &Admin, call: &mut Call) -> Result<Response, Ref
 }
 
 /// POST …/import: what an export of a set has, here or elsewhere.
-pub(crate) async fn import(admin: &Admin, call: &mut Call) -> Result<Response, Refusal> {
+pub(crate) async fn import(admin: &Manager, call: &mut Call) -> Result<Response, Refusal> {
     let body = form::read_object(call).await?;
-    let change = admin.access.begin_change(call.now).await?;
+    let change = admin.begin(call).await?;
     let mut faults = Faults::default();
     let read = form::read(&body, &[NAME], &mut faults);
     let name = new_name(&change, &read, None, &mut faults);
@@ -97,24 +98,25 @@ pub(crate) async fn import(admin: &Admin, call: &mut Call) -> Result<Response, R
 }
 
 /// PUT: another name.
-pub(crate) async fn rename(admin: &Admin, call: &mut Call) -> Result<Response, Refusal> {
+pub(crate) async fn rename(admin: &Manager, call: &mut Call) -> Result<Response, Refusal> {
     let id = id_of(call, "id", NOUN)?;
     let body = form::read_object(call).await?;
-    let mut change = admin.access.begin_change(call.now).await?;
+    let mut change = admin.begin(call).await?;
     let old = editable(&change, id)?;
     let mut faults = Faults::default();
     let read = form::read(&body, &[NAME], &mut faults);
     let name = new_name(&change, &read, Some(id), &mut faults);
     faults.or_none()?;
+    change.look_up(|registry| reserved::check_claim_set(registry, &name))?;
     change.rename_claim_set(&old.name, &name)?;
     change.commit().await?;
     Ok(empty_response(StatusCode::OK))
 }
 
 /// DELETE, of a set that no application and no key has.
-pub(crate) async fn delete(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
+pub(crate) async fn delete(admin: &Manager, call: &Call) -> Result<Response, Refusal> {
     let id = id_of(call, "id", NOUN)?;
-    let mut change = admin.access.begin_change(call.now).await?;
+    let mut change = admin.begin(call).await?;
     let set = editable(&change, id)?;
     let applications = change.look_up(|registry| {
         let of = |item: &Value| {
@@ -135,9 +137,9 @@ pub(crate) async fn delete(admin: &Admin, call: &Call) -> Result<Response, Refus
 }
 
 /// POST …/resourceClaimActions: grants actions on a claim.
-pub(crate) async fn add_claim(admin: &Admin, call: &mut Call) -> Result<Response, Refusal> {
+pub(crate) async fn add_claim(admin: &Manager, call: &mut Call) -> Result<Response, Refusal> {
     let body = form::read_object(call).await?;
-    let mut change = admin.access.begin_change(call.now).await?;
+    let mut change = admin.begin(call).await?;
     let mut set = editable(&change, id_of(call, "id", NOUN)?)?;
     let mut faults = Faults::default();
     let read = form::read(&body, &[needed("resourceClaimId", Is::Id)], &mut faults);
@@ -157,7 +159,7 @@ pub(crate) async fn add_claim(admin: &Admin, call: &mut Call) -> Result<Response
 }
 
 /// PUT …/resourceClaimActions/{id}: other actions on a claim of the set.
-pub(crate) async fn replace_claim(admin: &Admin, call: &mut Call) -> Result<Response, Refusal> {
+pub(crate) async fn replace_claim(admin: &Manager, call: &mut Call) -> Result<Response, Refusal> {
     let body = form::read_object(call).await?;
     change_claim(admin, call, |set, node| {
         let mut faults = Faults::default();
@@ -170,7 +172,7 @@ pub(crate) async fn replace_claim(admin: &Admin, call: &mut Call) -> Result<Resp
 }
 
 /// DELETE …/resourceClaimActions/{id}: nothing on a claim of the set any more.
-pub(crate) async fn remove_claim(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
+pub(crate) async fn remove_claim(admin: &Manager, call: &Call) -> Result<Response, Refusal> {
     change_claim(admin, call, |set, node| {
         set.revoke(&node.claim);
         Ok(())
@@ -180,7 +182,7 @@ pub(crate) async fn remove_claim(admin: &Admin, call: &Call) -> Result<Response,
 
 /// POST …/overrideAuthorizationStrategy: strategies of the set's own for an action on a claim.
 pub(crate) async fn override_strategies(
-    admin: &Admin,
+    admin: &Manager,
     call: &mut Call,
 ) -> Result<Response, Refusal> {
     let body = form::read_object(call).await?;
@@ -213,7 +215,7 @@ pub(crate) async fn override_strategies(
 }
 
 /// POST …/resetAuthorizationStrategies: the defaults again, for all actions on a claim.
-pub(crate) async fn reset_strategies(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
+pub(crate) async fn reset_strategies(admin: &Manager, call: &Call) -> Result<Response, Refusal> {
     change_claim(admin, call, |set, node| {
         let now = granted(set, node);
         let actions = PerAction::from_fn(|action| now.get(action).as_ref().map(|_| vec![]));
@@ -225,6 +227,7 @@ pub(crate) async fn reset_strategies(admin: &Admin, call: &Call) -> Result<Respo
 
 /// Adds a set under a new name.
 async fn add(call: &Call, mut change: Change<'_>, set: ClaimSet) -> Result<Response, Refusal> {
+    change.look_up(|registry| reserved::check_claim_set(registry, &set.name))?;
     let id = change.put_claim_set(set)?;
     change.commit().await?;
     Ok(created(call, ALL, id, None))
@@ -232,11 +235,11 @@ async fn add(call: &Call, mut change: Change<'_>, set: ClaimSet) -> Result<Respo
 
 /// Changes what an editable set grants on a claim that it has.
 async fn change_claim(
-    admin: &Admin,
+    admin: &Manager,
     call: &Call,
     edit: impl FnOnce(&mut ClaimSet, &Node) -> Result<(), Refusal>,
 ) -> Result<Response, Refusal> {
-    let mut change = admin.access.begin_change(call.now).await?;
+    let mut change = admin.begin(call).await?;
     let mut set = editable(&change, id_of(call, "id", NOUN)?)?;
     let id = id_of(call, "resourceClaimId", "resource claim of this set")?;
     let node = admin.hierarchy.numbered(id).filter(|node| set.granted(&node.claim).is_some());
@@ -275,6 +278,7 @@ fn editable(change: &Change<'_>, id: i64) -> Result<ClaimSet, Refusal> {
             );
             return Err(Refusal::Invalid(Faults::of("id", message)));
         }
+        reserved::check_claim_set(registry, &known.set().name)?;
         Ok(known.set().clone())
     })
 }

@@ -23,6 +23,7 @@ mod instances;
 mod list;
 mod profiles;
 mod refusal;
+mod reserved;
 mod resource;
 mod resource_claims;
 mod routes;

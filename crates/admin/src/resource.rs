@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::form::{self, Member};
 use crate::list::{Filter, Row, answer_list, page};
 use crate::refusal::{Faults, Refusal};
-use crate::routes::Admin;
+use crate::routes::{Admin, Manager};
 
 /// A kind of item, and what sets it apart.
 pub(crate) struct Resource {
@@ -117,9 +117,13 @@ impl Resource {
     }
 
     /// POST.
-    pub(crate) async fn create(&self, admin: &Admin, call: &mut Call) -> Result<Response, Refusal> {
+    pub(crate) async fn create(
+        &self,
+        admin: &Manager,
+        call: &mut Call,
+    ) -> Result<Response, Refusal> {
         let body = form::read_object(call).await?;
-        let mut change = admin.access.begin_change(call.now).await?;
+        let mut change = admin.begin(call).await?;
         let mut faults = Faults::default();
         if form::member(&body, "id").is_some() {
             faults.add("id", "Must be left out: the server gives it.");
@@ -139,12 +143,12 @@ impl Resource {
     /// PUT.
     pub(crate) async fn replace(
         &self,
-        admin: &Admin,
+        admin: &Manager,
         call: &mut Call,
     ) -> Result<Response, Refusal> {
         let id = self.id(call)?;
         let body = form::read_object(call).await?;
-        let mut change = admin.access.begin_change(call.now).await?;
+        let mut change = admin.begin(call).await?;
         if change.look_up(|registry| registry.item(self.kind, id).is_none()) {
             return Err(Refusal::not_found(self.noun, id));
         }
@@ -156,9 +160,9 @@ impl Resource {
     }
 
     /// DELETE.
-    pub(crate) async fn delete(&self, admin: &Admin, call: &Call) -> Result<Response, Refusal> {
+    pub(crate) async fn delete(&self, admin: &Manager, call: &Call) -> Result<Response, Refusal> {
         let id = self.id(call)?;
-        let mut change = admin.access.begin_change(call.now).await?;
+        let mut change = admin.begin(call).await?;
         if change.look_up(|registry| registry.item(self.kind, id).is_none()) {
             return Err(Refusal::not_found(self.noun, id));
         }

@@ -1,8 +1,9 @@
 //! The addresses of this part.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
-use homeroom_access::{Access, ApiClient, Call};
+use homeroom_access::{Access, ApiClient, Call, Caller, Change, Scope};
 use homeroom_http::{Access as Entry, Handler, PUBLIC_BODY_BYTES_MAX, Problem, Route, handler};
 use http::Method;
 
@@ -10,7 +11,7 @@ use crate::applications::{self, APPLICATIONS};
 use crate::hierarchy::Hierarchy;
 use crate::instances::{CONTEXTS, DERIVATIVE_INSTANCES, INSTANCES};
 use crate::profiles::PROFILES;
-use crate::refusal::answer;
+use crate::refusal::{Refusal, answer};
 use crate::resource::Resource;
 use crate::vendors::VENDORS;
 use crate::{api_clients, claim_sets, information, resource_claims};
@@ -34,14 +35,40 @@ pub(crate) struct Admin {
     pub(crate) hierarchy: Hierarchy,
 }
 
+/// Who manages, for one request.
+pub(crate) struct Manager {
+    admin: Arc<Admin>,
+    caller: Caller,
+}
+
+impl Deref for Manager {
+    type Target = Admin;
+
+    fn deref(&self) -> &Admin {
+        &self.admin
+    }
+}
+
+impl Manager {
+    /// Begins a change, if the caller may manage still: it is recognized by the registry as it is
+    /// from now until the change is over.
+    pub(crate) async fn begin(&self, call: &Call) -> Result<Change<'_>, Refusal> {
+        let change = self.access.begin_change(call.now).await?;
+        self.caller.again(&self.access)?;
+        Ok(change)
+    }
+}
+
 /// A handler that reads the registry, with what other processes have changed. A list can be long, so
 /// no worker waits for it.
 macro_rules! reads {
     ($admin:expr, $answer:expr) => {
         handler($admin, move |admin: Arc<Admin>, call: Call| async move {
+            let caller = Caller::of(&call, Scope::Admin);
             if let Err(error) = admin.access.refresh().await {
                 return answer(&call, Err(error.into()));
             }
+            caller.again(&admin.access)?;
             let reading =
                 tokio::task::spawn_blocking(move || answer(&call, $answer(&admin, &call)));
             reading.await.unwrap_or_else(|error| Err(Problem::internal(error)))
@@ -64,7 +91,8 @@ macro_rules! changes {
     ($admin:expr, $answer:expr) => {
         handler($admin, move |admin: Arc<Admin>, mut call: Call| async move {
             let changing = tokio::spawn(async move {
-                let outcome = $answer(&admin, &mut call).await;
+                let manager = Manager { caller: Caller::of(&call, Scope::Admin), admin };
+                let outcome = $answer(&manager, &mut call).await;
                 answer(&call, outcome)
             });
             changing.await.unwrap_or_else(|error| Err(Problem::internal(error)))
@@ -98,10 +126,11 @@ fn routes_of(admin: &Arc<Admin>, of: &'static Resource) -> Vec<Route<ApiClient>>
     let list = reads!(admin, |admin: &Admin, call: &Call| of.list(admin, call));
     let get = reads!(admin, |admin: &Admin, call: &Call| of.get(admin, call));
     let create =
-        changes!(admin, async |admin: &Admin, call: &mut Call| of.create(admin, call).await);
-    let put = changes!(admin, async |admin: &Admin, call: &mut Call| of.replace(admin, call).await);
+        changes!(admin, async |admin: &Manager, call: &mut Call| of.create(admin, call).await);
+    let put =
+        changes!(admin, async |admin: &Manager, call: &mut Call| of.replace(admin, call).await);
     let delete =
-        changes!(admin, async |admin: &Admin, call: &mut Call| of.delete(admin, call).await);
+        changes!(admin, async |admin: &Manager, call: &mut Call| of.delete(admin, call).await);
     vec![
         guarded(Method::GET, of.all, list),
         guarded(Method::GET, of.one, get),

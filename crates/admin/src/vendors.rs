@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::form::{Is, needed, optional};
 use crate::list::{By, filter};
 use crate::refusal::{Faults, Refusal};
+use crate::reserved;
 use crate::resource::{Candidate, Resource, nothing_created, nothing_derived};
 
 /// Most vendors.
@@ -92,6 +93,7 @@ fn changed(change: &mut Change<'_>, id: i64, vendor: &Value) -> Result<(), Refus
         let rights =
             ClientRights { namespace_prefixes: prefixes.clone(), ..ClientRights::from(&client) };
         if *client.namespace_prefixes != *rights.namespace_prefixes {
+            reserved::check_client(&client)?;
             change.grant(&client.key, &rights);
         }
     }

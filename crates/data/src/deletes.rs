@@ -1,15 +1,20 @@
-//! What was deleted and not created anew, as far as the caller could see it.
+//! What was deleted, as far as the caller could see it, and not created anew where it can.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
-use homeroom_access::{Grant, Phase, ViewBound, namespace_subject};
+use homeroom_access::{Action, ApiClient, Grant, Phase, ViewBound, authorize, namespace_subject};
 use homeroom_http::{Kind, Problem};
-use homeroom_model::Resource;
+use homeroom_model::{Resource, ResourceId};
 use homeroom_store::{References, Sql, Start, StoreError, Uuid, Value};
+use http::StatusCode;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use crate::json::{Json, member_text};
 use crate::paging::Paging;
+use crate::request::{check_reach, stored};
 use crate::{DataApi, problem_of, rights};
 
 /// How many are looked at at once.
@@ -17,6 +22,44 @@ const CHUNK: u16 = 1_000;
 
 /// How many ways are followed at once.
 const REACHED_AT_ONCE: usize = 64;
+
+/// How many documents are looked at at once that were made again.
+const AGAIN_AT_ONCE: usize = 16;
+
+/// What a caller is told of deletions.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Reach {
+    /// Those within this are told.
+    told: Grant,
+    /// Left out are those whose document was made again within this, where the caller finds it.
+    found: Grant,
+}
+
+impl Reach {
+    /// What a client may be told of a resource. Who may not read its documents is not told of what was
+    /// made again within that in which it is told of deletions.
+    ///
+    /// # Errors
+    ///
+    /// As [`authorize`] for reading changes.
+    pub(crate) fn of(client: &ApiClient, resource: &Resource) -> Result<Self, Problem> {
+        let told = authorize(client, resource, Action::ReadChanges)?;
+        let found = authorize(client, resource, Action::Read).unwrap_or_else(|_| told.clone());
+        Ok(Self { told, found })
+    }
+
+    /// Whether every document that was made again is found by whoever is told of its deletion: the
+    /// identity says all that is asked.
+    fn finds_all(&self, namespace: Option<&str>) -> bool {
+        let Self { told, found } = self;
+        let by_namespace = found.namespace_prefixes.is_none()
+            || (namespace.is_some() && found.namespace_prefixes == told.namespace_prefixes);
+        let by_all_else = found.views.is_empty()
+            && found.ownership_tokens.is_none()
+            && found.relationships.is_none();
+        by_namespace && by_all_else
+    }
+}
 
 /// A page of deletions.
 pub(crate) struct Deletes {
@@ -32,9 +75,11 @@ struct Deleted {
     change_version: i64,
     key_values: String,
     marks: Vec<Option<i64>>,
+    /// The document that has the identity now.
+    again: Option<Uuid>,
 }
 
-/// Lists deletions within a grant, in no more time than a list may take.
+/// Lists deletions within reach, in no more time than a list may take.
 ///
 /// # Errors
 ///
@@ -43,21 +88,22 @@ struct Deleted {
 pub(crate) async fn list(
     api: &DataApi,
     resource: &Resource,
-    grant: &Grant,
+    reach: &Reach,
     paging: &Paging,
 ) -> Result<Deletes, Problem> {
     let end = Instant::now() + api.list_deadline;
-    let listed = timeout_at(end, look_through(api, resource, grant, paging, end)).await;
+    let listed = timeout_at(end, look_through(api, resource, reach, paging, end)).await;
     listed.unwrap_or_else(|_| Err(told(StoreError::Deadline(api.list_deadline))))
 }
 
 async fn look_through(
     api: &DataApi,
     resource: &Resource,
-    grant: &Grant,
+    reach: &Reach,
     paging: &Paging,
     end: Instant,
 ) -> Result<Deletes, Problem> {
+    let grant = &reach.told;
     let namespace = match (&grant.namespace_prefixes, namespace_subject(resource)) {
         (Some(_), Some(subject)) => {
             let is_key = resource.key.iter().any(|column| column.name == subject.column);
@@ -77,18 +123,20 @@ async fn look_through(
     let limit = usize::try_from(paging.limit).unwrap_or(usize::MAX);
     let (mut body, mut given, mut total) = (String::from("["), 0, 0);
     let mut after = min.saturating_sub(1);
+    let text = if reach.finds_all(namespace) { GONE } else { DELETES };
     loop {
         if Instant::now() >= end {
             return Err(told(StoreError::Deadline(api.list_deadline)));
         }
         let arguments = vec![kind.into(), after.into(), max.into(), i64::from(CHUNK).into()];
-        let rows = api.store.query(Sql::new(DELETES, arguments)).await.map_err(told)?;
+        let rows = api.store.query(Sql::new(text, arguments)).await.map_err(told)?;
         let is_last = rows.len() < usize::from(CHUNK);
         let deleted = rows.iter().map(|row| read(row)).collect::<Result<Vec<Deleted>, _>>()?;
         if let Some(last) = deleted.last() {
             after = last.change_version;
         }
-        for deleted in within(api, resource, grant, namespace, deleted).await? {
+        let deleted = within(api, resource, grant, namespace, deleted).await?;
+        for deleted in not_found(api, resource, &reach.found, deleted).await? {
             total += 1;
             if skip > 0 {
                 skip -= 1;
@@ -105,21 +153,34 @@ async fn look_through(
     Ok(Deletes { body, total: paging.total_count.then_some(total) })
 }
 
-const DELETES: &str = "SELECT t.uuid, t.cv, t.key_values, t.marks FROM tomb t
+/// Deletions of a kind, and what has the identity now.
+const DELETES: &str = "SELECT t.uuid, t.cv, t.key_values, t.marks, d.uuid FROM tomb t
+     LEFT JOIN doc d ON d.key = t.key
+     WHERE t.kind = ?1 AND t.cv > ?2 AND t.cv <= ?3
+     ORDER BY t.cv LIMIT ?4";
+/// Deletions of a kind whose identity nothing has.
+const GONE: &str = "SELECT t.uuid, t.cv, t.key_values, t.marks, CAST(NULL AS bigint) FROM tomb t
      WHERE t.kind = ?1 AND t.cv > ?2 AND t.cv <= ?3
        AND NOT EXISTS (SELECT 1 FROM doc d WHERE d.key = t.key)
      ORDER BY t.cv LIMIT ?4";
 
 fn read(row: &[Value]) -> Result<Deleted, Problem> {
-    let [Value::Blob(id), Value::Integer(version), Value::Text(keys), Value::Blob(marks)] = row
+    let [Value::Blob(id), Value::Integer(version), Value::Text(keys), Value::Blob(marks), again] =
+        row
     else {
         return Err(Problem::internal("a tombstone has another shape"));
     };
-    let Ok(id) = <[u8; 16]>::try_from(id.as_slice()) else {
-        return Err(Problem::internal("a tombstone's id has another length"));
+    let uuid = |id: &[u8]| {
+        let bytes = <[u8; 16]>::try_from(id).ok().map(Uuid);
+        bytes.ok_or_else(|| Problem::internal("a tombstone's id has another length"))
+    };
+    let again = match again {
+        Value::Blob(id) => Some(uuid(id)?),
+        _ => None,
     };
     Ok(Deleted {
-        uuid: Uuid(id),
+        uuid: uuid(id)?,
+        again,
         change_version: *version,
         key_values: keys.clone(),
         marks: References::marks(marks).collect(),
@@ -135,6 +196,54 @@ fn write(out: &mut String, deleted: &Deleted) {
         out,
         "{{\"id\":\"{uuid}\",\"changeVersion\":{change_version},\"keyValues\":{key_values}}}"
     );
+}
+
+/// Those whose identity no document has that the grant reaches.
+async fn not_found(
+    api: &DataApi,
+    resource: &Resource,
+    grant: &Grant,
+    deleted: Vec<Deleted>,
+) -> Result<Vec<Deleted>, Problem> {
+    let mut ids: Vec<Uuid> = deleted.iter().filter_map(|deleted| deleted.again).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let mut found: HashSet<Uuid> = HashSet::new();
+    let (grant, resource) = (Arc::new(grant.clone()), resource.id);
+    let mut looking: JoinSet<Result<Option<Uuid>, Problem>> = JoinSet::new();
+    for id in ids {
+        if looking.len() >= AGAIN_AT_ONCE
+            && let Some(looked) = looking.join_next().await
+        {
+            found.extend(looked.map_err(Problem::internal)??);
+        }
+        let (api, grant) = (api.clone(), Arc::clone(&grant));
+        looking.spawn(async move {
+            let is_found = finds(&api, &grant, resource, id).await?;
+            Ok(is_found.then_some(id))
+        });
+    }
+    while let Some(looked) = looking.join_next().await {
+        found.extend(looked.map_err(Problem::internal)??);
+    }
+    let is_told = |deleted: &Deleted| deleted.again.is_none_or(|again| !found.contains(&again));
+    Ok(deleted.into_iter().filter(is_told).collect())
+}
+
+/// Whether a grant reaches a document, if it is there.
+async fn finds(
+    api: &DataApi,
+    grant: &Grant,
+    resource: ResourceId,
+    id: Uuid,
+) -> Result<bool, Problem> {
+    let resource = api.catalog.model.resource(resource);
+    let Some((row, ties)) = stored(api, grant, resource, id).await? else { return Ok(false) };
+    match check_reach(api, grant, resource, &row, ties).await {
+        Ok(()) => Ok(true),
+        Err(problem) if problem.kind.status() == StatusCode::FORBIDDEN => Ok(false),
+        Err(problem) => Err(problem),
+    }
 }
 
 /// What a caller is told when the store cannot.

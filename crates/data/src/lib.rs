@@ -12,6 +12,7 @@ pub mod metadata;
 mod organizations;
 mod paging;
 pub mod plan;
+mod reading;
 mod request;
 pub mod respond;
 mod rights;
@@ -22,8 +23,8 @@ pub mod validate;
 use std::sync::Arc;
 use std::time::Duration;
 
-use homeroom_access::{ApiClient, Call};
-use homeroom_http::{Access, Kind, Problem, Route, handler};
+use homeroom_access::{Access, ApiClient, Call};
+use homeroom_http::{Access as Entry, Kind, Problem, Route, handler};
 use homeroom_model::Resource;
 use homeroom_store::{Store, StoreError};
 use http::Method;
@@ -81,14 +82,22 @@ fn no_snapshot(method: &Method) -> Problem {
     }
 }
 
-/// The routes of the data API.
-pub fn routes(api: &DataApi) -> Vec<Route<ApiClient>> {
+/// What the handlers have: the data, and who may do what with it.
+#[derive(Debug, Clone)]
+struct Served {
+    api: DataApi,
+    access: Arc<Access>,
+}
+
+/// The routes of the data API, for callers that `access` recognizes.
+pub fn routes(api: &DataApi, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
     const MANY: &str = "/data/v3/{schema}/{endpoint}";
     const ONE: &str = "/data/v3/{schema}/{endpoint}/{id}";
+    let api = &Served { api: api.clone(), access: Arc::clone(access) };
     let route = |method: Method, template, body_limit, handler| Route {
         method,
         template,
-        access: Access::Token { scope: SCOPE },
+        access: Entry::Token { scope: SCOPE },
         body_limit,
         handler,
     };

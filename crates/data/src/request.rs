@@ -2,43 +2,75 @@
 
 use std::sync::Arc;
 
-use homeroom_access::{Action, Call, Grant, Phase, authorize, authorize_upsert};
+use homeroom_access::{
+    Access, Action, ApiClient, Call, Caller, Grant, Phase, Scope, authorize, authorize_upsert,
+};
 use homeroom_http::{Kind, Problem, Query, Response, json_response};
 use homeroom_model::{Resource, ResourceKind};
-use homeroom_store::{Condition, DocumentId, ListQuery, Refused, Row, StoreError, TieState, Uuid};
+use homeroom_store::{
+    Condition, DocumentId, ListQuery, Page, Refused, Row, StoreError, TieState, Uuid,
+};
 use http::StatusCode;
 use tokio::sync::Semaphore;
 
 use crate::catalog::Catalog;
+use crate::deletes::Reach;
 use crate::json::Json;
 use crate::paging::{PAGE_MAX, PARTITIONS_MAX, PageToken, Paging};
-use crate::plan::{self, Precondition};
+use crate::plan::{self, Precondition, Save};
+use crate::reading::Reading;
 use crate::rights::AskedViews;
 use crate::validate::{Document, Invalid, examine};
-use crate::{DataApi, deletes, filter, problem_of, respond, rights};
+use crate::{DataApi, Served, deletes, filter, problem_of, respond, rights};
 
 /// Gives one document.
-pub async fn get(api: DataApi, call: Call) -> Result<Response, Problem> {
+pub async fn get(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
-    let grant = authorize(call.client(), resource, Action::Read)?;
+    let may_read = |client: &ApiClient| authorize(client, resource, Action::Read);
+    let mut reading = Reading::begin(&access, &call, may_read)?;
     let id = id_of(&call)?;
     let precondition = Precondition::read(&call.headers)?;
-    // What is remembered of ties holds only for the state that the document was read in.
-    let found = if grant.relationships.is_some() {
-        api.store.document_and_ties(id).await
-    } else {
-        api.store.document(id).await.map(|row| row.map(|row| (row, TieState::default())))
+    let row = loop {
+        let found = within_reach(&api, reading.granted(), resource, id).await;
+        if reading.holds()? {
+            break found?;
+        }
     };
-    let (row, ties) = found
-        .map_err(problem_of)?
-        .filter(|(row, _)| row.kind == api.catalog.kind(resource.id))
-        .ok_or_else(|| Problem::of(Kind::NotFound))?;
-    check_reach(&api, &grant, resource, &row, ties).await?;
     precondition.check_is(Some(row.change_version))?;
     if precondition.is_known(row.change_version) {
         return Ok(respond::not_modified(row.change_version));
     }
     Ok(respond::document(&api.catalog, &row))
+}
+
+/// A document of a resource, within the reach of a grant.
+async fn within_reach(
+    api: &DataApi,
+    grant: &Grant,
+    resource: &Resource,
+    id: Uuid,
+) -> Result<Row, Problem> {
+    let found = stored(api, grant, resource, id).await?;
+    let (row, ties) = found.ok_or_else(|| Problem::of(Kind::NotFound))?;
+    check_reach(api, grant, resource, &row, ties).await?;
+    Ok(row)
+}
+
+/// A document of a resource, if there is one, with the state of the ties that it was read in where
+/// the grant asks for it: what is remembered of ties holds only for that state.
+pub(crate) async fn stored(
+    api: &DataApi,
+    grant: &Grant,
+    resource: &Resource,
+    id: Uuid,
+) -> Result<Option<(Row, TieState)>, Problem> {
+    let found = if grant.relationships.is_some() {
+        api.store.document_and_ties(id).await
+    } else {
+        api.store.document(id).await.map(|row| row.map(|row| (row, TieState::default())))
+    };
+    let kind = api.catalog.kind(resource.id);
+    Ok(found.map_err(problem_of)?.filter(|(row, _)| row.kind == kind))
 }
 
 /// Checks a stored document, read in a state of the ties, against a grant.
@@ -79,19 +111,18 @@ pub(crate) async fn known_views(
 }
 
 /// Gives a page of documents.
-pub async fn list(api: DataApi, call: Call) -> Result<Response, Problem> {
+pub async fn list(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
-    let grant = authorize(call.client(), resource, Action::Read)?;
+    let may_read = |client: &ApiClient| authorize(client, resource, Action::Read);
+    let mut reading = Reading::begin(&access, &call, may_read)?;
     let query = call.query()?;
     let paging = Paging::read(&query)?;
-    let list = asked_for(&api, resource, &grant, &query, &paging).await?;
-    let total = if paging.total_count {
-        let whole = ListQuery { after: DocumentId(0), upto: DocumentId(i64::MAX), ..list.clone() };
-        Some(api.store.count(whole).await.map_err(problem_of)?)
-    } else {
-        None
+    let (page, total) = loop {
+        let found = page_of(&api, resource, reading.granted(), &query, &paging).await;
+        if reading.holds()? {
+            break found?;
+        }
     };
-    let page = api.store.list(list).await.map_err(problem_of)?;
     let next = page.rows.last().map(|row| PageToken { after: row.id, upto: paging.upto }.write());
     // Whoever counts on as many documents as the limit says must learn where to go on.
     let link = next.as_deref().filter(|_| page.is_cut).map(|token| {
@@ -103,6 +134,25 @@ pub async fn list(api: DataApi, call: Call) -> Result<Response, Problem> {
         )
     });
     Ok(respond::page(&api.catalog, &page.rows, next, link, total))
+}
+
+/// A page of documents within a grant, and how many there are, if that was asked for.
+async fn page_of(
+    api: &DataApi,
+    resource: &Resource,
+    grant: &Grant,
+    query: &Query,
+    paging: &Paging,
+) -> Result<(Page, Option<u64>), Problem> {
+    let list = asked_for(api, resource, grant, query, paging).await?;
+    let total = if paging.total_count {
+        let (after, upto) = (DocumentId(0), DocumentId(i64::MAX));
+        let whole = ListQuery { after, upto, ..list.clone() };
+        Some(api.store.count(whole).await.map_err(problem_of)?)
+    } else {
+        None
+    };
+    Ok((api.store.list(list).await.map_err(problem_of)?, total))
 }
 
 /// The query string that asks for what comes after a page, by its token.
@@ -148,44 +198,59 @@ async fn asked_for(
 }
 
 /// Creates the document, or replaces the one that has the same identity.
-pub async fn upsert(api: DataApi, mut call: Call) -> Result<Response, Problem> {
+pub async fn upsert(Served { api, access }: Served, mut call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
-    let grant = authorize_upsert(call.client(), resource)?;
+    authorize_upsert(call.client(), resource)?;
+    let caller = Caller::of(&call, Scope::Data);
     let precondition = Precondition::read(&call.headers)?;
-    let document = read_document(&api, resource, &mut call, None).await?;
-    let plan = plan::upsert(&api.catalog, document, grant, precondition, call.now);
-    let ran = api.store.run(plan).await.map_err(refused)?;
+    let document = read_document(&api, &access, &caller, resource, &mut call, None).await?;
+    let plan = |client: &ApiClient, document| {
+        let grant = authorize_upsert(client, resource)?;
+        Ok(plan::upsert(&api.catalog, document, grant, precondition.clone(), call.now))
+    };
+    let ran = caller.run(&access, &api.store, document, plan, Save::into_document).await;
+    let ran = ran.map_err(refused)?;
     Ok(respond::written(&call.base_url, resource, ran.value, ran.change_version, false))
 }
 
 /// Replaces the document that has this id.
-pub async fn replace(api: DataApi, mut call: Call) -> Result<Response, Problem> {
+pub async fn replace(Served { api, access }: Served, mut call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
-    let grant = authorize(call.client(), resource, Action::Update)?;
+    authorize(call.client(), resource, Action::Update)?;
+    let caller = Caller::of(&call, Scope::Data);
     let id = id_of(&call)?;
     let precondition = Precondition::read(&call.headers)?;
-    let document = read_document(&api, resource, &mut call, Some(id)).await?;
-    let plan = plan::replace(&api.catalog, id, document, grant, precondition, call.now);
-    let ran = api.store.run(plan).await.map_err(refused)?;
+    let document = read_document(&api, &access, &caller, resource, &mut call, Some(id)).await?;
+    let plan = |client: &ApiClient, document| {
+        let grant = authorize(client, resource, Action::Update)?;
+        Ok(plan::replace(&api.catalog, id, document, grant, precondition.clone(), call.now))
+    };
+    let ran = caller.run(&access, &api.store, document, plan, Save::into_document).await;
+    let ran = ran.map_err(refused)?;
     Ok(respond::written(&call.base_url, resource, ran.value, ran.change_version, true))
 }
 
 /// Deletes the document that has this id, unless others refer to it.
-pub async fn delete(api: DataApi, call: Call) -> Result<Response, Problem> {
+pub async fn delete(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
-    let grant = authorize(call.client(), resource, Action::Delete)?;
+    authorize(call.client(), resource, Action::Delete)?;
+    let caller = Caller::of(&call, Scope::Data);
     let id = id_of(&call)?;
     let precondition = Precondition::read(&call.headers)?;
-    let plan = plan::delete(&api.catalog, resource, id, grant, precondition, call.now);
-    api.store.run(plan).await.map_err(refused)?;
+    let plan = |client: &ApiClient, ()| {
+        let grant = authorize(client, resource, Action::Delete)?;
+        Ok(plan::delete(&api.catalog, resource, id, grant, precondition.clone(), call.now))
+    };
+    caller.run(&access, &api.store, (), plan, |_| ()).await.map_err(refused)?;
     Ok(homeroom_http::empty_response(StatusCode::NO_CONTENT))
 }
 
 /// Cuts what the caller may read of a resource, and asks for, into runs that can be paged side by
 /// side.
-pub async fn partitions(api: DataApi, call: Call) -> Result<Response, Problem> {
+pub async fn partitions(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
-    let grant = authorize(call.client(), resource, Action::Read)?;
+    let may_read = |client: &ApiClient| authorize(client, resource, Action::Read);
+    let mut reading = Reading::begin(&access, &call, may_read)?;
     let query = call.query()?;
     let parts = match query.get("number").map(str::parse::<u64>) {
         None => 5,
@@ -196,15 +261,12 @@ pub async fn partitions(api: DataApi, call: Call) -> Result<Response, Problem> {
         }
     };
     let paging = Paging::read(&query)?;
-    let list = asked_for(&api, resource, &grant, &query, &paging).await?;
-    let (kind, smallest) = (list.kind, u64::from(PAGE_MAX) * 5);
-    let whole = ListQuery { after: DocumentId(0), upto: DocumentId(i64::MAX), ..list };
-    let cuts = match api.store.cuts(whole, parts, smallest).await {
-        // Runs of unlike length can be paged, too.
-        Err(StoreError::Deadline(_)) => api.store.cuts(ListQuery::all(kind), parts, smallest).await,
-        cuts => cuts,
+    let cuts = loop {
+        let cuts = cuts_of(&api, resource, reading.granted(), (&query, &paging), parts).await;
+        if reading.holds()? {
+            break cuts?;
+        }
     };
-    let cuts = cuts.map_err(problem_of)?;
     let mut after = DocumentId(0);
     let mut tokens = vec![];
     for upto in cuts.into_iter().chain([DocumentId(i64::MAX)]) {
@@ -215,12 +277,37 @@ pub async fn partitions(api: DataApi, call: Call) -> Result<Response, Problem> {
     Ok(json_response(StatusCode::OK, body.to_string()))
 }
 
-/// Lists what was deleted and not created anew.
-pub async fn deletes(api: DataApi, call: Call) -> Result<Response, Problem> {
+/// Where runs of about the same length end of what a query string asks for, within a grant.
+async fn cuts_of(
+    api: &DataApi,
+    resource: &Resource,
+    grant: &Grant,
+    (query, paging): (&Query, &Paging),
+    parts: u64,
+) -> Result<Vec<DocumentId>, Problem> {
+    let list = asked_for(api, resource, grant, query, paging).await?;
+    let (all, smallest) = (ListQuery::all(list.kind), u64::from(PAGE_MAX) * 5);
+    let whole = ListQuery { after: DocumentId(0), upto: DocumentId(i64::MAX), ..list };
+    let cuts = match api.store.cuts(whole, parts, smallest).await {
+        // Runs of unlike length can be paged, too.
+        Err(StoreError::Deadline(_)) => api.store.cuts(all, parts, smallest).await,
+        cuts => cuts,
+    };
+    cuts.map_err(problem_of)
+}
+
+/// Lists what was deleted and not created anew within the caller's reach.
+pub async fn deletes(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
     let resource = tracked(api.resource(&call)?)?;
-    let grant = authorize(call.client(), resource, Action::ReadChanges)?;
+    let may_read = |client: &ApiClient| Reach::of(client, resource);
+    let mut reading = Reading::begin(&access, &call, may_read)?;
     let paging = change_paging(&call.query()?)?;
-    let deleted = deletes::list(&api, resource, &grant, &paging).await?;
+    let deleted = loop {
+        let found = deletes::list(&api, resource, reading.granted(), &paging).await;
+        if reading.holds()? {
+            break found?;
+        }
+    };
     let mut response = json_response(StatusCode::OK, deleted.body);
     if let Some(total) = deleted.total {
         response.headers_mut().insert("total-count", total.into());
@@ -229,7 +316,7 @@ pub async fn deletes(api: DataApi, call: Call) -> Result<Response, Problem> {
 }
 
 /// Lists changes of identities: none, as long as identities cannot be changed.
-pub async fn key_changes(api: DataApi, call: Call) -> Result<Response, Problem> {
+pub async fn key_changes(Served { api, .. }: Served, call: Call) -> Result<Response, Problem> {
     let resource = tracked(api.resource(&call)?)?;
     authorize(call.client(), resource, Action::ReadChanges)?;
     let paging = change_paging(&call.query()?)?;
@@ -241,7 +328,10 @@ pub async fn key_changes(api: DataApi, call: Call) -> Result<Response, Problem> 
 }
 
 /// Says which change versions there are.
-pub async fn available_change_versions(api: DataApi, _: Call) -> Result<Response, Problem> {
+pub async fn available_change_versions(
+    Served { api, .. }: Served,
+    _: Call,
+) -> Result<Response, Problem> {
     let newest = api.store.newest_change_version().await.map_err(problem_of)?;
     let body = format!("{{\"oldestChangeVersion\":0,\"newestChangeVersion\":{newest}}}");
     Ok(json_response(StatusCode::OK, body))
@@ -265,6 +355,8 @@ fn change_paging(query: &Query) -> Result<Paging, Problem> {
 
 async fn read_document(
     api: &DataApi,
+    access: &Access,
+    caller: &Caller,
     resource: &Resource,
     call: &mut Call,
     id: Option<Uuid>,
@@ -274,6 +366,8 @@ async fn read_document(
             .hint("Send the header Content-Type: application/json, in UTF-8."));
     }
     let bytes = call.read_body().await?;
+    // It may have been long on its way; a stranger is told nothing of it.
+    caller.again(access)?;
     let parsed = if bytes.len() <= SMALL_BODY {
         parse(&api.catalog, resource, &bytes, id)?
     } else {

@@ -15,16 +15,20 @@ use std::io::Read as _;
 use std::sync::Arc;
 
 use flate2::read::GzDecoder;
+use homeroom_access::{Access, AccessConfig};
 use homeroom_data::metadata::{
     Credentials, Metadata, PageRequest, Section, Shown, browser_page, change_queries, discovery,
     document,
 };
 use homeroom_data::{Catalog, DataApi};
 use homeroom_gateway::Router;
+use homeroom_http::Timestamp;
 use homeroom_store::Store;
 use http::Method;
 use serde_json::json;
 use support::{ask, shipped, small, snapshot, text};
+
+const NOW: Timestamp = Timestamp(1_795_250_901_000_000);
 
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
@@ -40,7 +44,10 @@ async fn the_root_says_where_everything_is() {
 async fn what_discovery_publishes_is_served_as_clients_build_on_it() {
     let (model, store) = (small(), Store::temporary(&[]).unwrap());
     let catalog = Arc::new(Catalog::bind(Arc::clone(&model), &store).unwrap());
-    let data = Router::new(homeroom_data::routes(&DataApi::new(catalog, store))).unwrap();
+    let access = Access::open(store.clone(), shipped(), AccessConfig::default(), NOW);
+    let access = access.await.unwrap();
+    let routes = homeroom_data::routes(&DataApi::new(catalog, store), &access);
+    let data = Router::new(routes).unwrap();
     let state = Metadata::new(Arc::clone(&model));
     let discovery = discovery(&model, "");
     let url = |name: &str| discovery["urls"][name].as_str().unwrap();

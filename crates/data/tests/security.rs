@@ -6,6 +6,8 @@ mod app;
 mod claim_sets;
 #[path = "security/disguises.rs"]
 mod disguises;
+#[path = "security/ended.rs"]
+mod ended;
 #[path = "security/namespaces.rs"]
 mod namespaces;
 #[path = "security/profiles.rs"]

@@ -117,7 +117,7 @@ impl App {
         let mut routes = metadata::routes(&metadata);
         routes.extend(homeroom_access::routes(&self.access));
         routes.extend(homeroom_admin::routes(&self.access));
-        routes.extend(homeroom_data::routes(&self.data));
+        routes.extend(homeroom_data::routes(&self.data, &self.access));
         routes.extend(probes::routes(&self.ready));
         routes
     }

@@ -21,7 +21,7 @@ use crate::probes;
 /// Longest wait for requests of the admin listener when the server is stopped.
 const ADMIN_DRAIN: Duration = Duration::from_secs(1);
 
-/// Pause between two looks at whether another node has changed keys or claim sets.
+/// Pause between two looks at whether keys or claim sets are other than this process knows.
 const FOLLOW: Duration = Duration::from_millis(500);
 
 /// Most connections of the API, and of the admin listener, where the system allows so many files.
@@ -126,7 +126,7 @@ impl Server {
             Times { header: self.config.server.header_time.0, drain: self.config.server.drain.0 };
         let admin_times = Times { drain: ADMIN_DRAIN, ..times };
         let is_shared = self.control.is_none();
-        let following = is_shared.then(|| tokio::spawn(follow(Arc::clone(&self.app.access))));
+        let following = tokio::spawn(follow(Arc::clone(&self.app.access), is_shared));
         let control = self.control.map(|control| control.serve(self.app.clone()));
         let main = tokio::spawn(self.main.serve(self.door, told(stopped), times));
         let admin =
@@ -143,20 +143,22 @@ impl Server {
         // The admin listener goes last: while requests are finished, it says that no more are wanted.
         _ = drained.send(true);
         _ = admin.await;
-        if let Some(following) = following {
-            following.abort();
-        }
+        following.abort();
         let store = self.app.data.store.clone();
         _ = tokio::task::spawn_blocking(move || store.close()).await;
         tracing::info!("stopped");
     }
 }
 
-/// Takes up what other nodes change of keys and claim sets.
-async fn follow(access: Arc<Access>) {
+/// Takes up what other nodes change of keys and claim sets, where there can be others, and what a
+/// change has come to of which that is not known.
+async fn follow(access: Arc<Access>, is_shared: bool) {
     let mut is_behind = false;
     loop {
         tokio::time::sleep(FOLLOW).await;
+        if !is_shared && !access.is_in_doubt() {
+            continue;
+        }
         let refreshed = access.refresh().await;
         if let Err(error) = &refreshed
             && !is_behind

@@ -34,9 +34,15 @@ pub enum Ask {
     Reach(Start, Way),
     /// How a document stands to a test. Answer: [`Answer::Passed`].
     Test(Start, Arc<DocumentTest>),
+    /// The version of who may call and what, which every change of that counts up: what a caller was
+    /// granted is of one version. Answer: [`Answer::AccessVersion`].
+    AccessVersion,
     /// Anything else. Answer: [`Answer::Rows`].
     Sql(Sql),
 }
+
+/// The statement of [`Ask::AccessVersion`].
+pub(crate) const ACCESS_VERSION: &str = "SELECT version FROM access_version WHERE id = 1";
 
 /// What was found, in the order of the questions.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +57,8 @@ pub enum Answer {
     Reached(Reached),
     /// How a document stands to a test.
     Passed(Passed),
+    /// The version of who may call and what.
+    AccessVersion(i64),
     /// Rows of a statement.
     Rows(Vec<Vec<Value>>),
 }

@@ -1,18 +1,16 @@
 //! Keys: made, listed, rotated, revoked.
 
 use homeroom_http::Timestamp;
-use homeroom_store::Sql;
 use serde_json::{Value, json};
 
 use super::ManageError;
 use crate::access::Access;
-use crate::change::{Change, add_secret};
+use crate::change::Change;
 use crate::client::{Scope, Status};
 use crate::recognize::SECRETS_MAX;
 use crate::records::{ClientRecord, SecretRecord};
 use crate::registry::Registered;
-use crate::secret::{new_key, new_secret};
-use crate::sql;
+use crate::secret::new_key;
 
 /// Most education organizations of a client.
 pub const EDUCATION_ORGANIZATIONS_MAX: usize = 10_000;
@@ -95,8 +93,9 @@ impl Access {
         json!({ "keys": keys.into_iter().map(|(_, key)| key).collect::<Vec<_>>() })
     }
 
-    pub(super) async fn rotate_key(
+    pub(super) fn rotate_key(
         &self,
+        change: &mut Change<'_>,
         key: &str,
         old_secret_seconds: Option<u32>,
         now: Timestamp,
@@ -110,25 +109,19 @@ impl Access {
                  (homeroom keys revoke {key} --old-secrets)"
             )));
         }
-        let secret = new_secret()?;
-        let hash = self.hasher.hash(key, &secret);
-        let mut writes: Vec<Sql> = ended
-            .iter()
-            .map(|old| Sql::new(sql::REMOVE_SECRET, vec![old.id.clone().into()]))
-            .collect();
+        for old in &ended {
+            change.remove_secret(key, &old.id);
+        }
         let until = old_secret_seconds.map(|seconds| now.plus_seconds(i64::from(seconds)));
         if let Some(until) = until {
-            writes.extend(live.iter().map(|old| {
-                let until = old.valid_until.map_or(until, |earlier| earlier.min(until));
-                Sql::new(sql::END_SECRET, vec![old.id.clone().into(), until.0.into()])
-            }));
+            for old in &live {
+                change.end_secret(key, &old.id, old.valid_until.map_or(until, |e| e.min(until)));
+            }
         }
         // The newest secret is told by its moment, so that one must be later than the other's.
         let newest = live.iter().map(|old| old.created.0 + 1).max();
         let created = newest.map_or(now, |newest| now.max(Timestamp(newest)));
-        writes.push(add_secret(key, &hash, created)?);
-        let version = self.write(writes).await?;
-        self.reload_client(key, version).await?;
+        let secret = change.add_secret(key, created)?;
         Ok(json!({
             "key": key,
             "secret": secret.expose(),
@@ -136,27 +129,23 @@ impl Access {
         }))
     }
 
-    pub(super) async fn revoke_key(
+    pub(super) fn revoke_key(
         &self,
+        change: &mut Change<'_>,
         key: &str,
         old_secrets_only: bool,
-        now: Timestamp,
     ) -> Result<Value, ManageError> {
         let secrets = self.secrets_of_active(key)?;
-        let writes = if old_secrets_only {
+        let (revoked, status) = if old_secrets_only {
             let older = &secrets[..secrets.len().saturating_sub(1)];
-            let remove = |secret: &SecretRecord| vec![secret.id.clone().into()];
-            older.iter().map(|secret| Sql::new(sql::REMOVE_SECRET, remove(secret))).collect()
+            for secret in older {
+                change.remove_secret(key, &secret.id);
+            }
+            (older.len(), "active")
         } else {
-            vec![
-                Sql::new(sql::REVOKE_CLIENT, vec![key.into(), now.0.into()]),
-                Sql::new(sql::REMOVE_SECRETS_OF, vec![key.into()]),
-            ]
+            change.revoke_client(key);
+            (secrets.len(), "revoked")
         };
-        let revoked = if old_secrets_only { writes.len() } else { secrets.len() };
-        let version = self.write(writes).await?;
-        self.reload_client(key, version).await?;
-        let status = if old_secrets_only { "active" } else { "revoked" };
         Ok(json!({ "key": key, "status": status, "secretsRevoked": revoked }))
     }
 

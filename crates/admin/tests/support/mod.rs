@@ -8,7 +8,7 @@ use homeroom_access::{Access, AccessConfig, ApiClient, Manage};
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{Access as Entry, RequestBody, Route, Timestamp, empty_response, handler};
 use homeroom_model::{Model, format, link, shipped};
-use homeroom_store::{Store, trial};
+use homeroom_store::{Options, Store, StoreUrl, trial};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
@@ -107,6 +107,17 @@ impl TestApp {
         let metrics = Arc::new(Metrics::new("0.0.0"));
         let door = FrontDoor::new(routes, Arc::clone(&access), metrics, Limits::default()).unwrap();
         Self { name: name.into(), store, access, door: Arc::new(door) }
+    }
+
+    /// Another node on the same store, which knows of keys and claim sets what there is now, and what
+    /// changes from now on only when it looks.
+    pub async fn another_node(&self) -> Self {
+        let store = match self.store.url() {
+            // A file has one process: its nodes share the store.
+            StoreUrl::Sqlite(_) => self.store.clone(),
+            url @ StoreUrl::Postgres(_) => Store::open(&Options::new(url.clone())).unwrap(),
+        };
+        Self::on(&self.name, store).await
     }
 
     pub fn routes(&self) -> &[Route<ApiClient>] {

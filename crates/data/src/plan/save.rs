@@ -84,6 +84,15 @@ impl Save {
         }
     }
 
+    /// The document as it was sent, of a plan that has decided nothing yet.
+    ///
+    /// # Panics
+    ///
+    /// When it has decided.
+    pub fn into_document(self) -> Document {
+        self.document.expect("the last round takes it, and none has run")
+    }
+
     /// The plan that looks the document up by `first`.
     pub(super) fn plan(self, first: Ask) -> Plan<Self> {
         let mut ask = vec![first];

@@ -20,7 +20,7 @@ use homeroom_data::{Catalog, DataApi, audit};
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{RequestBody, Timestamp};
 use homeroom_model::{Model, format, link, shipped, shipped_extension, shipped_seed};
-use homeroom_store::{Snapshot, SnapshotOptions, Store, trial};
+use homeroom_store::{Options, Snapshot, SnapshotOptions, Store, StoreUrl, trial};
 use http::{HeaderName, HeaderValue, Method, Request};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
@@ -123,10 +123,28 @@ impl TestApp {
         let mut routes = metadata::routes(&Metadata::new(Arc::clone(&data.catalog.model)));
         routes.extend(homeroom_access::routes(&access));
         routes.extend(homeroom_admin::routes(&access));
-        routes.extend(homeroom_data::routes(&data));
+        routes.extend(homeroom_data::routes(&data, &access));
         let metrics = Arc::new(Metrics::new("0.0.0"));
         let door = FrontDoor::new(routes, Arc::clone(&access), metrics, Limits::default()).unwrap();
         Self { store, standard, data, access, front_door: Arc::new(door) }
+    }
+
+    /// Another node on the same store, which knows of keys and claim sets what there is now, and what
+    /// changes from now on only when it looks.
+    pub async fn another_node(&self) -> Self {
+        let (store, model) = (self.data.store.clone(), Arc::clone(&self.data.catalog.model));
+        let data = match store.url() {
+            // A file has one process: its nodes share the store.
+            StoreUrl::Sqlite(_) => self.data.clone(),
+            url @ StoreUrl::Postgres(_) => {
+                let store = Store::open(&Options::new(url.clone())).unwrap();
+                let catalog = Catalog::bind(Arc::clone(&model), &store).unwrap();
+                DataApi::new(Arc::new(catalog), store)
+            }
+        };
+        let config = AccessConfig::default();
+        let access = Access::open(data.store.clone(), model, config, Timestamp::now()).await;
+        Self::of(Arc::clone(&self.store), self.standard, data, access.unwrap())
     }
 
     /// The same one, with another time for lists of deletions.

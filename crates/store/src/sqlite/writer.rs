@@ -39,6 +39,7 @@ pub(crate) fn start(
         known: known::Known::default(),
         climbs: Climbs::default(),
         changed_ties: ChangedTies::default(),
+        access_version: None,
         connection,
         checkpointer: Checkpointer::start(&shared, wal_bytes_max)?,
         shared,
@@ -64,6 +65,8 @@ pub(crate) struct Writer {
     /// Where ties lead, as far as it was asked for and nothing has changed it.
     climbs: Climbs,
     changed_ties: ChangedTies,
+    /// The version of who may call, as long as nothing may have changed it.
+    access_version: Option<i64>,
     checkpointer: Checkpointer,
     /// Whether something was written since the log was looked at with nothing else to do.
     log_may_shrink: bool,
@@ -110,6 +113,7 @@ impl Writer {
                 self.known.forget_all();
                 self.climbs.forget();
                 self.changed_ties = ChangedTies::default();
+                self.access_version = None;
                 ended = Err(self.settle(error));
             } else {
                 self.writes_work();

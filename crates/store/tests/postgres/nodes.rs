@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use homeroom_store::{
-    Decision, DocumentId, KindId, ListQuery, NaturalKey, NewDocument, Plan, References, Sql, Store,
-    StoreError, StoreUrl, Uuid, Write, trial,
+    Answer, Ask, Decision, DocumentId, KindId, ListQuery, NaturalKey, NewDocument, Plan,
+    References, Sql, Store, StoreError, StoreUrl, Uuid, Write, trial,
 };
 
 use crate::support::{kinds, same_schema, with_parameter};
@@ -63,6 +63,30 @@ fn numbers_of_several_nodes_are_dense_and_a_reader_on_the_way_misses_none() {
         assert_eq!(versions, all, "change versions");
         assert_eq!(by_cursor, all, "a walk by number");
         assert_eq!(by_change, all, "a walk by change version");
+    }
+}
+
+#[test]
+fn a_plan_sees_what_another_node_has_changed_of_who_may_call() {
+    for options in trial::postgres().unwrap() {
+        let first = Store::temporary_on(&options, &kinds()).unwrap();
+        let second = Store::open(&same_schema(&first, &options)).unwrap();
+        let asked = || {
+            let plan = Plan {
+                ask: vec![Ask::AccessVersion],
+                decide: |found: Vec<Answer>| -> Decision<Answer, ()> {
+                    Decision::Write(vec![], found[0].clone())
+                },
+            };
+            first.run_blocking(plan).unwrap().value
+        };
+        assert_eq!(asked(), Answer::AccessVersion(0));
+
+        for version in 1..=20 {
+            write(&second, "UPDATE access_version SET version = version + 1");
+
+            assert_eq!(asked(), Answer::AccessVersion(version));
+        }
     }
 }
 

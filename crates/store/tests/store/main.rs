@@ -1,5 +1,6 @@
 //! What the store promises, on each database that there is; and what a file adds to that.
 
+mod access_version;
 mod closing;
 mod faults;
 mod files;

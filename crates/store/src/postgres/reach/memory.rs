@@ -10,7 +10,7 @@ use std::sync::{PoisonError, RwLock};
 
 use tokio_postgres::Row as SqlRow;
 
-use super::statements::{ANY, UNKNOWN};
+use super::statements::{ACCESS, ANY, UNKNOWN};
 use super::{Climb, Reaching};
 use crate::id::KindId;
 use crate::postgres::error::Fault;
@@ -33,6 +33,11 @@ impl Versions {
     /// The version of the last change of all.
     pub(in crate::postgres) fn any(&self) -> i64 {
         self.0.get(&ANY).copied().unwrap_or(0)
+    }
+
+    /// The version of who may call and what, where it was asked for.
+    pub(in crate::postgres) fn access(&self) -> Option<i64> {
+        self.0.get(&ACCESS).copied()
     }
 
     /// The version of the last change of a label's ties.

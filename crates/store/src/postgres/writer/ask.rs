@@ -9,7 +9,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::dialect::Dialect;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
-use crate::plan::{Answer, Ask};
+use crate::plan::{ACCESS_VERSION, Answer, Ask};
 use crate::postgres::error::Fault;
 use crate::postgres::reach::{self, Memory, Reaching, Versions};
 use crate::postgres::strict::ROWS_MAX;
@@ -29,6 +29,7 @@ pub(super) struct Questions {
     referrers: BTreeSet<i64>,
     reaching: Reaching,
     tests: Vec<(Arc<DocumentTest>, BTreeSet<Start>)>,
+    asks_access: bool,
     sql: Vec<Sql>,
 }
 
@@ -47,6 +48,7 @@ enum Of {
     Referrers,
     Reach(reach::Of),
     Tests(Arc<DocumentTest>, Arc<[Start]>),
+    Access,
     Sql,
 }
 
@@ -62,6 +64,7 @@ pub(super) struct Found {
     referrers: HashMap<i64, Vec<KindId>>,
     reaching: Reaching,
     passed: Vec<(Arc<DocumentTest>, HashMap<Start, Passed>)>,
+    access: Option<i64>,
     /// In the order in which they were asked.
     sql: VecDeque<Answer>,
 }
@@ -81,13 +84,18 @@ impl Questions {
                     None => self.tests.push((Arc::clone(test), BTreeSet::from([*start]))),
                 }
             }
+            Ask::AccessVersion => self.asks_access = true,
             Ask::Sql(sql) => self.sql.push(sql.clone()),
         }
     }
 
-    /// The statements, and where what is reached comes together.
-    pub(super) fn into_statements(mut self) -> (Vec<Question>, Found) {
+    /// The statements, and where what is reached comes together. The version of who may call is asked
+    /// for where the transaction does not know it yet.
+    pub(super) fn into_statements(mut self, knows_access: bool) -> (Vec<Question>, Found) {
         let mut out = vec![];
+        if self.asks_access && !knows_access {
+            out.push(Question::of(ACCESS_VERSION, Of::Access, vec![]));
+        }
         let mut uuids = |text: &'static str, of: Of, all: BTreeSet<[u8; 16]>| {
             let all: Vec<_> = all.into_iter().map(uuid::Uuid::from_bytes).collect();
             for some in all.chunks(ROWS_MAX) {
@@ -177,6 +185,7 @@ impl Question {
                 Of::Referrers => {
                     found.referrers.entry(row.try_get(0)?).or_default().push(kind(row, 1)?);
                 }
+                Of::Access => found.access = Some(row.try_get(0)?),
                 Of::Reach(_) | Of::Tests(..) | Of::Sql => {}
             }
         }
@@ -185,6 +194,11 @@ impl Question {
 }
 
 impl Found {
+    /// Takes the version of who may call, which the transaction knows.
+    pub(super) fn know_access(&mut self, version: i64) {
+        self.access = Some(version);
+    }
+
     /// What must still be asked of climbs, where memory does not have them in this state.
     pub(super) fn climbs(&mut self, memory: &Memory, state: Option<&Versions>) -> Vec<Question> {
         self.reaching.climbs(memory, state).into_iter().map(Question::of_reach).collect()
@@ -212,6 +226,10 @@ impl Found {
                 let known = of_test.and_then(|(_, known)| known.get(start)).copied();
                 let unknown = Passed { by_referrers: test.has_referrers(), ..Passed::default() };
                 Answer::Passed(known.unwrap_or(unknown))
+            }
+            Ask::AccessVersion => {
+                // Without the row nobody is recognized: no version is this one.
+                Answer::AccessVersion(self.access.unwrap_or(i64::MIN))
             }
             Ask::Sql(_) => self.sql.pop_front().unwrap_or(Answer::Rows(vec![])),
         }

@@ -13,7 +13,7 @@ use crate::plan::{Ask, Write};
 use crate::postgres::connection::{Connection, in_order};
 use crate::postgres::error::Fault;
 use crate::postgres::migrate::damaged;
-use crate::postgres::reach::{Memory, VERSIONS, Versions};
+use crate::postgres::reach::{Memory, VERSIONS_AND_ACCESS, Versions};
 use crate::postgres::writer::ask::{Found, Question, Questions};
 use crate::postgres::writer::batch::{Batch, Statement};
 use crate::postgres::writer::touch::{self, Changed, Touch};
@@ -56,10 +56,11 @@ pub(super) async fn prepare(
     places: &[Place],
 ) -> Result<Prepared, Fault> {
     let mut members: Vec<Member> = places.iter().map(|place| begin(jobs, *place)).collect();
-    let (found, counters) = ask(connection, memory, &members, vec![], Ties::Unread).await?;
+    let (found, counters) = ask(connection, memory, &members, vec![], Known::NOTHING).await?;
     let Counters { id, change_version, ties } = counters.ok_or_else(|| damaged("counter"))?;
     memory.count(change_version)?;
     let mut batch = Batch::new(id, change_version, ties.any());
+    let mut access = ties.access();
     let mut ties = Some(ties);
     let mut has_written = false;
     let mut found = Some(found);
@@ -74,7 +75,11 @@ pub(super) async fn prepare(
                     if !writes.is_empty() {
                         ties = None;
                     }
-                    let known = ties.as_ref().map_or(Ties::Changed, Ties::Read);
+                    if writes.iter().any(|write| write.is_foreign) {
+                        access = None;
+                    }
+                    let ties = ties.as_ref().map_or(Ties::Changed, Ties::Read);
+                    let known = Known { ties, access };
                     ask(connection, memory, &members[first..], writes, known).await?.0
                 }
             };
@@ -154,6 +159,19 @@ enum Ties<'v> {
     Changed,
 }
 
+/// What a transaction knows already at a flight.
+#[derive(Clone, Copy)]
+struct Known<'v> {
+    ties: Ties<'v>,
+    /// The version of who may call, unless the transaction may have changed it itself.
+    access: Option<i64>,
+}
+
+impl Known<'_> {
+    /// The transaction begins with the flight.
+    const NOTHING: Self = Self { ties: Ties::Unread, access: None };
+}
+
 /// Writes what is given and then asks what members want to know, in one flight; climbs that are not
 /// remembered take a flight more. The first one begins the transaction and gives the counters.
 async fn ask(
@@ -161,8 +179,9 @@ async fn ask(
     memory: &Memory,
     members: &[Member],
     writes: Vec<Statement>,
-    ties: Ties<'_>,
+    Known { ties, access }: Known<'_>,
 ) -> Result<(Found, Option<Counters>), Fault> {
+    let is_first = matches!(ties, Ties::Unread);
     let mut questions = Questions::default();
     for member in members {
         if let State::Asking(asks) = &member.state {
@@ -171,9 +190,13 @@ async fn ask(
             }
         }
     }
-    let (questions, mut found) = questions.into_statements();
-    let asked = fly(connection, &writes, &questions, matches!(ties, Ties::Unread));
+    let (questions, mut found) = questions.into_statements(is_first || access.is_some());
+    let asked = fly(connection, &writes, &questions, is_first);
     let (rows, counters) = connection.answered(asked).await?;
+    let begun = counters.as_ref().and_then(|counters| counters.ties.access());
+    if let Some(version) = access.or(begun) {
+        found.know_access(version);
+    }
     for (question, rows) in questions.iter().zip(rows) {
         question.read(&rows, &mut found)?;
     }
@@ -206,7 +229,7 @@ async fn fly(
 ) -> Result<Flown, Fault> {
     let texts = writes.iter().map(|write| write.text);
     let texts = texts.chain(questions.iter().map(|question| &*question.text));
-    let prepared = prepare_all(connection, texts.chain([HOLD, VERSIONS])).await?;
+    let prepared = prepare_all(connection, texts.chain([HOLD, VERSIONS_AND_ACCESS])).await?;
     let begin = async {
         if !is_first {
             return Ok(None);
@@ -215,7 +238,7 @@ async fn fly(
             biased;
             connection.simple(BEGIN),
             connection.all(&prepared[HOLD], &[]),
-            connection.all(&prepared[VERSIONS], &[])
+            connection.all(&prepared[VERSIONS_AND_ACCESS], &[])
         );
         begun?;
         let counters = counters?;

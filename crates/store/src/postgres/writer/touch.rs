@@ -23,6 +23,8 @@ pub(super) enum Touch {
     Edges(i64),
     /// By what an item is held, in the sense of a label.
     Held(KindId, i64),
+    /// Who may call and what.
+    Access,
     /// Anything: a statement is not looked into.
     All,
 }
@@ -38,6 +40,7 @@ pub(super) fn of_ask(ask: &Ask, out: &mut Vec<Touch>) {
         Ask::Referrers(id) => Touch::Edges(id.0),
         Ask::Reach(Start::Number(number), way) => Touch::Held(way.label(0), *number),
         Ask::Test(Start::Number(number), _) => Touch::Being(*number),
+        Ask::AccessVersion => Touch::Access,
         Ask::Sql(_) => Touch::All,
     });
 }
@@ -61,6 +64,7 @@ pub(super) fn of_answer(answer: &Answer, out: &mut Vec<Touch>) {
         | Answer::Document(None)
         | Answer::Target(None)
         | Answer::Referrers(_)
+        | Answer::AccessVersion(_)
         | Answer::Rows(_) => {}
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::StoreError;
 use crate::id::NaturalKey;
-use crate::plan::{Answer, Ask, Write};
+use crate::plan::{ACCESS_VERSION, Answer, Ask, Write};
 use crate::sqlite::probe;
 use crate::sqlite::select::passed;
 use crate::sqlite::value::rows;
@@ -62,6 +62,7 @@ impl Writer {
                 self.connection.execute_batch("ROLLBACK TO plan; RELEASE plan")?;
                 (self.last_id, self.last_change_version) = before;
                 self.climbs.forget();
+                self.access_version = None;
                 Ok(Err(error))
             }
         }
@@ -76,6 +77,16 @@ impl Writer {
             self.known.found(key, target);
         }
         Ok(found)
+    }
+
+    /// The version of who may call, looked up once after each statement that may have changed it.
+    fn access_version(&mut self) -> Result<i64, StoreError> {
+        if let Some(version) = self.access_version {
+            return Ok(version);
+        }
+        let version = self.connection.query_row(ACCESS_VERSION, [], |row| row.get(0))?;
+        self.access_version = Some(version);
+        Ok(version)
     }
 
     /// Follows a way; what it begins at is often a target that was looked up before.
@@ -99,6 +110,7 @@ impl Writer {
             Ask::Referrers(id) => Answer::Referrers(probe::referrers(connection, *id)?),
             Ask::Reach(start, way) => Answer::Reached(self.reach(*start, way)?),
             Ask::Test(start, test) => Answer::Passed(passed(connection, *start, test)?),
+            Ask::AccessVersion => Answer::AccessVersion(self.access_version()?),
             Ask::Sql(sql) => Answer::Rows(rows(connection, sql)?),
         })
     }

@@ -33,6 +33,7 @@ impl Writer {
                 self.known.forget_all();
                 self.climbs.forget();
                 self.changed_ties.add_any();
+                self.access_version = None;
                 self.connection
                     .prepare_cached(sql.text)?
                     .execute(rusqlite::params_from_iter(&sql.arguments))?;

@@ -1,0 +1,233 @@
+//! A right that is asked again: after a wait, and inside the transaction that writes by it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use homeroom_http::{Problem, Timestamp};
+use homeroom_store::{Answer, Ask, Decide, Decision, Plan, Ran, Refused, Store};
+use http::HeaderValue;
+use http::header::AUTHORIZATION;
+
+use crate::access::{Access, AccessError};
+use crate::client::{ApiClient, Call, Scope};
+use crate::recognize::ANY_SCOPE;
+
+/// How often a caller is recognized for one request, while others change who may call at every try.
+const RECOGNIZED_MAX: usize = 20;
+
+/// A client as it was recognized, and the version of the registry that says so.
+#[derive(Debug, Clone)]
+pub struct Recognized {
+    /// The client.
+    pub client: Arc<ApiClient>,
+    /// The version, as [`Ask::AccessVersion`] gives it.
+    pub version: i64,
+}
+
+/// Who calls, to be recognized again when time has passed: the body was waited for, or a place.
+///
+/// What the front door has recognized holds for the moment in which the head of the request came.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    authorization: Option<HeaderValue>,
+    scope: &'static str,
+    now: Timestamp,
+    begun: Instant,
+}
+
+impl Caller {
+    /// The caller of a request that has just passed the front door.
+    pub fn of(call: &Call, scope: Scope) -> Self {
+        Self::within(call, scope.name())
+    }
+
+    /// The same, on a route that is for every scope.
+    pub(crate) fn of_any_scope(call: &Call) -> Self {
+        Self::within(call, ANY_SCOPE)
+    }
+
+    fn within(call: &Call, scope: &'static str) -> Self {
+        let authorization = call.headers.get(AUTHORIZATION).cloned();
+        Self { authorization, scope, now: call.now, begun: Instant::now() }
+    }
+
+    /// Recognizes the caller as it is by now.
+    ///
+    /// # Errors
+    ///
+    /// As [`Access::recognize`].
+    pub fn again(&self, access: &Access) -> Result<Recognized, Problem> {
+        let passed = i64::try_from(self.begun.elapsed().as_micros()).unwrap_or(i64::MAX);
+        let now = Timestamp(self.now.0.saturating_add(passed));
+        let authorization = self.authorization.as_ref().map(|value| value.to_str().unwrap_or(""));
+        access.recognize_as_of(authorization, self.scope, now)
+    }
+
+    /// Runs a plan by what the caller may do when it is run. `plan` authorizes a client and makes the
+    /// plan of `sent`; where who may call has changed before it was run, `back` gives what was sent
+    /// again, and the client is recognized and authorized anew.
+    ///
+    /// # Errors
+    ///
+    /// As [`Access::recognize`], the errors of `plan` and of the plan itself; 503 where others change
+    /// who may call without an end.
+    pub async fn run<D, T>(
+        &self,
+        access: &Access,
+        store: &Store,
+        mut sent: T,
+        plan: impl Fn(&ApiClient, T) -> Result<Plan<D>, Problem>,
+        back: impl Fn(D) -> T,
+    ) -> Result<Ran<D::Done>, Refused<Problem>>
+    where
+        D: Decide<Refusal = Problem>,
+    {
+        for _ in 0..RECOGNIZED_MAX {
+            let Recognized { client, version } = self.again(access).map_err(Refused::Decision)?;
+            let plan = plan(&client, sent).map_err(Refused::Decision)?;
+            match store.run(AsOf::plan(version, plan)).await {
+                Ok(ran) => return Ok(ran),
+                Err(Refused::Decision(Lapsed::Refused(problem))) => {
+                    return Err(Refused::Decision(problem));
+                }
+                Err(Refused::Decision(Lapsed::Since(decide))) => sent = back(*decide),
+                Err(Refused::Store(error)) => return Err(Refused::Store(error)),
+            }
+            access.refresh().await.map_err(|error| match error {
+                AccessError::Store(error) => Refused::Store(error),
+                error => Refused::Decision(Problem::internal(error)),
+            })?;
+        }
+        Err(Refused::Decision(changing()))
+    }
+}
+
+/// 503: keys or claim sets change faster than the request can be decided.
+pub(crate) fn changing() -> Problem {
+    Problem::busy(1).detail("Keys or claim sets are being changed at this moment.")
+}
+
+/// A decision that holds only where who may call is as it was at a version: it asks that first.
+#[derive(Clone)]
+struct AsOf<D> {
+    version: i64,
+    /// Gone when it was given back.
+    decide: Option<Box<D>>,
+    is_asked: bool,
+}
+
+/// Why such a decision is none.
+enum Lapsed<D: Decide> {
+    /// It says no.
+    Refused(D::Refusal),
+    /// Who may call has changed: the decision as it was made.
+    Since(Box<D>),
+}
+
+impl<D: Decide> AsOf<D> {
+    fn plan(version: i64, plan: Plan<D>) -> Plan<Self> {
+        let Plan { mut ask, decide } = plan;
+        ask.push(Ask::AccessVersion);
+        Plan { ask, decide: Self { version, decide: Some(Box::new(decide)), is_asked: false } }
+    }
+}
+
+impl<D: Decide> Decide for AsOf<D> {
+    type Done = D::Done;
+    type Refusal = Lapsed<D>;
+
+    fn decide(&mut self, mut found: Vec<Answer>) -> Decision<Self::Done, Self::Refusal> {
+        if !self.is_asked {
+            self.is_asked = true;
+            if found.pop() != Some(Answer::AccessVersion(self.version)) {
+                let decide = self.decide.take().expect("a decision is given back once");
+                return Decision::Refuse(Lapsed::Since(decide));
+            }
+        }
+        let decide = self.decide.as_mut().expect("one that was given back is not asked again");
+        match decide.decide(found) {
+            Decision::Write(writes, done) => Decision::Write(writes, done),
+            Decision::Ask(more) => Decision::Ask(more),
+            Decision::Refuse(refusal) => Decision::Refuse(Lapsed::Refused(refusal)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use homeroom_model::{format, link, shipped};
+    use homeroom_store::{Sql, Write};
+
+    use super::*;
+    use crate::access::AccessConfig;
+    use crate::manage::Manage;
+    use crate::secret::Secret;
+
+    const NOW: Timestamp = Timestamp(1_795_000_000_000_000);
+
+    /// A caller with a token, and the registry and the store that know it.
+    async fn caller() -> (Caller, Arc<Access>, Store) {
+        let source = format::read(shipped("5.2.0").unwrap()).unwrap();
+        let model = Arc::new(link(&[source]).unwrap());
+        let store = Store::temporary(&[]).unwrap();
+        let config = AccessConfig::default();
+        let access = Access::open(store.clone(), model, config, NOW).await.unwrap();
+        let asked = Manage::CreateKey {
+            claim_set: Some("FullAccess".into()),
+            name: None,
+            scopes: vec![],
+            education_organizations: vec![],
+            namespace_prefixes: vec![],
+            ownership_tokens: vec![],
+            creator_token: None,
+        };
+        let made = access.manage(asked, NOW).await.unwrap();
+        let (key, secret) = (made["key"].as_str().unwrap(), made["secret"].as_str().unwrap());
+        let issued = access.issue(key, &Secret::new(secret), None, NOW).unwrap();
+        let authorization = format!("Bearer {}", issued.token.expose());
+        let authorization = Some(HeaderValue::try_from(authorization).unwrap());
+        let caller = Caller { authorization, scope: "data", now: NOW, begun: Instant::now() };
+        (caller, access, store)
+    }
+
+    fn writing(text: &'static str) -> Plan<impl Decide<Done = (), Refusal = Problem>> {
+        let decide = move |_: Vec<Answer>| -> Decision<(), Problem> {
+            Decision::Write(vec![Write::Sql(Sql::new(text, vec![]))], ())
+        };
+        Plan { ask: vec![], decide }
+    }
+
+    #[tokio::test]
+    async fn while_who_may_call_changes_at_every_try_nothing_is_written_and_the_answer_is_503() {
+        let (caller, access, store) = caller().await;
+        let tries = std::cell::Cell::new(0);
+        let plan = |client: &ApiClient, sent: u8| {
+            assert_eq!((client.claim_set.as_deref(), sent), (Some("FullAccess"), 7));
+            tries.set(tries.get() + 1);
+            let change = writing("UPDATE access_version SET version = version + 1");
+            store.run_blocking(change).map_err(|_| Problem::internal("it cannot be changed"))?;
+            Ok(writing("INSERT INTO kind (id, name) VALUES (1, 'written')"))
+        };
+
+        let ran = caller.run(&access, &store, 7, plan, |_| 7).await;
+
+        let Err(Refused::Decision(problem)) = ran else { panic!("it was run") };
+        assert_eq!(problem.kind.status(), 503);
+        assert_eq!(tries.get(), RECOGNIZED_MAX);
+        let written = store.query(Sql::new("SELECT id FROM kind", vec![])).await.unwrap();
+        assert!(written.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_plan_is_run_once_where_nothing_changes() {
+        let (caller, access, store) = caller().await;
+
+        let plan =
+            |_: &ApiClient, ()| Ok(writing("INSERT INTO kind (id, name) VALUES (1, 'written')"));
+        let ran = caller.run(&access, &store, (), plan, |_| panic!("it lapsed")).await;
+
+        assert!(ran.is_ok());
+        let written = store.query(Sql::new("SELECT id FROM kind", vec![])).await.unwrap();
+        assert_eq!(written.len(), 1);
+    }
+}
