@@ -14,11 +14,12 @@
 //! Source: fcntl(2), "Advisory record locking"; flock(2); SQLite, "How To Corrupt", §2.2.
 
 mod holder;
+mod path;
 
 use std::collections::BTreeSet;
-use std::fs::{File, Metadata, OpenOptions, Permissions, TryLockError};
+use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -27,33 +28,13 @@ use crate::error::StoreError;
 use crate::sqlite::open::refuse_network_folder;
 use crate::sqlite::with_ending;
 
+use path::folder_of;
+pub use path::{FileId, real_file};
+
 /// What the files of a store end with besides the file itself.
 const PARTS: [&str; 3] = ["", "-wal", "-shm"];
-/// Most links that are followed to a file which is not there.
-const LINKS_MAX: usize = 40;
 /// Most tries to lock what stands under a name, where it is replaced meanwhile.
 const TRIES_MAX: usize = 8;
-
-/// Which file it is, whatever it is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FileId {
-    /// The device that it is on.
-    pub device: u64,
-    /// Its number there.
-    pub inode: u64,
-}
-
-impl FileId {
-    /// The file that stands under a name, links followed; nothing where there is none, or it cannot
-    /// be seen.
-    pub fn of(path: &Path) -> Option<Self> {
-        std::fs::metadata(path).ok().as_ref().map(Self::of_metadata)
-    }
-
-    fn of_metadata(about: &Metadata) -> Self {
-        Self { device: about.dev(), inode: about.ino() }
-    }
-}
 
 /// The files of the stores that this process holds.
 static HELD: Mutex<BTreeSet<FileId>> = Mutex::new(BTreeSet::new());
@@ -66,34 +47,6 @@ fn held() -> MutexGuard<'static, BTreeSet<FileId>> {
 /// again would take SQLite's locks on it away.
 pub fn is_held_here(path: &Path) -> bool {
     FileId::of(path).is_some_and(|id| held().contains(&id))
-}
-
-/// The path of a store's file without links; the file itself need not be there, its folder must.
-///
-/// # Errors
-///
-/// Why the path leads nowhere.
-pub fn real_file(path: &Path) -> io::Result<PathBuf> {
-    let mut path = path.to_owned();
-    for _ in 0..LINKS_MAX {
-        match path.canonicalize() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            found => return found,
-        }
-        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-        let folder = folder_of(&path).canonicalize()?;
-        let whole = folder.join(name);
-        match whole.read_link() {
-            Ok(target) => path = folder.join(target),
-            Err(_) => return Ok(whole),
-        }
-    }
-    Err(io::Error::other("too many links"))
-}
-
-fn folder_of(path: &Path) -> &Path {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new("."))
 }
 
 /// The locks of a store's file; they are given back with the value, which has to outlive all of
