@@ -9,7 +9,7 @@ use crate::support::{Place, Ran, STUDENTS, Server, eventually, student};
 
 /// Runs a command on the store `homeroom.db` in another folder than the place's own.
 fn run_in(place: &Place, folder: &Path, arguments: &[&str]) -> Ran {
-    Ran::of(place.command(arguments).env("HOMEROOM_STORE__DATA_DIR", folder))
+    Ran::to_its_end(place.command(arguments).env("HOMEROOM_STORE__DATA_DIR", folder))
 }
 
 const SERVE: [&str; 5] = ["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
@@ -189,7 +189,7 @@ fn who_may_only_read_a_store_stops_nobody_from_starting_it() {
 
         let server = Server::start(&place);
 
-        let second = place.run(&SERVE);
+        let second = Ran::to_its_end(&mut place.command(&SERVE));
         assert_eq!(second.code, Some(1), "{held:?}: {second:?}");
         assert!(second.stderr.contains("another process"), "{held:?}: {second:?}");
         assert_eq!((mode(&file), mode(&lock)), (0o600, 0o600), "{held:?}");

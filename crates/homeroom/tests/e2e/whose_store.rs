@@ -184,7 +184,8 @@ fn a_file_that_is_no_socket_is_not_replaced_by_one() {
     place.done(&["keys", "list"]);
     let letter = place.write("data/control.sock", "Dear all");
 
-    let ran = place.run(&["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+    let ran = Ran::to_its_end(&mut place.command(&serve));
 
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stderr.contains("control.sock") && ran.stderr.contains("no socket"), "{ran:?}");

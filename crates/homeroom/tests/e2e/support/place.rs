@@ -1,10 +1,13 @@
 //! A folder of a test's own, and commands that work in it.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
+
+use super::PATIENCE;
 
 /// A folder that goes with its value. The store is in `data` within it, or where a URL says.
 pub struct Place(PathBuf, Option<String>);
@@ -102,9 +105,27 @@ pub struct Ran {
 }
 
 impl Ran {
+    /// Runs a command that should end by itself soon, a server that is refused for one.
+    pub fn to_its_end(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let begun = Instant::now();
+        while child.try_wait().unwrap().is_none() {
+            if begun.elapsed() > PATIENCE {
+                child.kill().unwrap();
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Self::from(child.wait_with_output().unwrap())
+    }
+
     /// Runs a command to its end.
     pub fn of(command: &mut Command) -> Self {
-        let output = command.output().unwrap();
+        Self::from(command.output().unwrap())
+    }
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
         Self {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).unwrap(),
