@@ -159,7 +159,7 @@ fn writes(way: &Way, path: &str) -> Vec<(Method, String, String)> {
         (Method::PUT, path.to_owned(), changed),
         (Method::DELETE, path.to_owned(), String::new()),
     ];
-    let from = if is_of_stored_only(way) { 1 } else { 0 };
+    let from = usize::from(is_of_stored_only(way));
     writes.into_iter().skip(from).collect()
 }
 

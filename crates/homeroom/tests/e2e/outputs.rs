@@ -151,7 +151,7 @@ fn no_output_goes_over_a_store_or_a_file_that_is_not_ours() {
     let letter = b"Dear all,\nwhat I always wanted to say.\n";
 
     for (number, (_, line)) in WRITES.iter().enumerate() {
-        let is_folder = line.iter().any(|word| *word == "OUT/");
+        let is_folder = line.contains(&"OUT/");
         let run = |out: &Path| {
             let out = out.to_str().unwrap();
             let arguments: Vec<&str> =

@@ -35,7 +35,7 @@ fn since_a_backup() -> Since {
     tell("DELETE FROM api_client WHERE api_key = ?1", &removed.0);
     drop(connection);
     let new_secret = again["secret"].as_str().unwrap().to_owned();
-    Since { backup, stays, revoked, removed, suspended, rotated, new_secret, late, place }
+    Since { place, backup, stays, revoked, removed, suspended, rotated, new_secret, late }
 }
 
 /// What a token for these is answered with.

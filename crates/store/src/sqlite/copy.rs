@@ -12,7 +12,9 @@ use crate::copies::Counted;
 use crate::error::StoreError;
 use crate::snapshot::{Snapshot, SnapshotOptions};
 use crate::sqlite::lock::{Lock, hold_still, real_file};
-use crate::sqlite::open::{BUSY, bring_up_to_date, check, make_private, open_existing, open_reader};
+use crate::sqlite::open::{
+    BUSY, bring_up_to_date, check, make_private, open_existing, open_reader,
+};
 use crate::sqlite::{Shared, place, with_ending};
 use crate::store::{Look, Restored, Restoring, StoreUrl};
 

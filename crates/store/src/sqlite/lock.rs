@@ -118,7 +118,9 @@ impl Lock {
     /// right to read them, and with it to lock them, from all who may not write them.
     pub(crate) fn keep(&self) {
         let paths = PARTS.map(|ending| with_ending(&self.path, ending));
-        paths.iter().for_each(|path| tighten(path));
+        for path in &paths {
+            tighten(path);
+        }
         let ids = paths.into_iter().filter_map(|path| FileId::of(&path).map(|id| (path, id)));
         let kept = self.kept.get_or_init(|| ids.collect());
         held().extend(kept.iter().map(|(_, id)| *id));

@@ -142,7 +142,7 @@ fn whatever_takes_the_place_of_a_store_counts_on_above_it() {
     let ways: [Replace; 3] = [
         |backup, file| _ = restore(backup, file).unwrap(),
         // As `mv` of a copy does.
-        |backup, file| _ = std::fs::rename(backup, file).unwrap(),
+        |backup, file| () = std::fs::rename(backup, file).unwrap(),
         // As `cp` over the file does: the mark in the backup tells.
         |backup, file| _ = std::fs::copy(backup, file).unwrap(),
     ];
