@@ -30,6 +30,9 @@ pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
     if store.list_deadline.0.is_zero() {
         return Some(("store.list_deadline", "must be longer than nothing".into()));
     }
+    if config.log.level.contains("://") {
+        return Some(("log.level", "a URL is no level".into()));
+    }
     wrong_level(&config.log.level)
         .map(|word| ("log.level", format!("`{word}` is no level; there are {}", LEVELS.join(", "))))
 }

@@ -65,7 +65,8 @@ pub(super) fn masked_url(url: &str) -> String {
         let is_value = |c: char| c.is_ascii_alphanumeric() || "_./,:%+-".contains(c);
         if !SHOWN.contains(&name) || !value.chars().all(is_value) {
             // What comes behind may be the rest of a secret.
-            shown.push_str(if is_plain(name) && parameter.contains('=') { name } else { HIDDEN });
+            let is_name = SHOWN.contains(&name) || (is_plain(name) && is_secret(name));
+            shown.push_str(if is_name && parameter.contains('=') { name } else { HIDDEN });
             shown.push('=');
             shown.push_str(HIDDEN);
             break;
@@ -144,10 +145,15 @@ fn value_of_secret(line: &str) -> Option<usize> {
         let divides = |c: char| c.is_whitespace() || "?&;,\"'`(){}<>=".contains(c);
         let at_name = line[..at].trim_end();
         let begin = at_name.rfind(divides).map_or(0, |at| at + 1);
-        let name = decoded(&decoded(&at_name[begin..])).to_lowercase();
         let is_hidden = line[at + 1..].starts_with(HIDDEN);
-        (!is_hidden && SECRET.iter().any(|part| name.contains(part))).then_some(at + 1)
+        (!is_hidden && is_secret(&decoded(&decoded(&at_name[begin..])))).then_some(at + 1)
     })
+}
+
+/// Whether a name is that of a secret.
+fn is_secret(name: &str) -> bool {
+    let name = name.to_lowercase();
+    SECRET.iter().any(|part| name.contains(part))
 }
 
 /// A name without percent-encoding.
@@ -200,7 +206,7 @@ mod tests {
             ("postgres:///d?PassWord=p&host=h", "postgres:///d?PassWord=***"),
             ("postgres:///d?host=h;password=p", "postgres:///d?host=***"),
             ("postgres:///d?password%3Dp", "postgres:///d?***=***"),
-            ("postgres:///d?options=-cmy.password=p", "postgres:///d?options=***"),
+            ("postgres:///d?options=-cmy.password=p", "postgres:///d?***=***"),
         ] {
             assert_eq!(masked_url(given), shown, "{given}");
         }
