@@ -126,7 +126,10 @@ fn attacked(settings: &Settings) -> Result<Vec<&'static str>, String> {
         IDLE.min(time).as_secs_f64(),
         time.as_secs_f64()
     );
-    let idle = ordinary_for(&server, IDLE.min(time), &idle_over, || ())?;
+    let clients = Ordinary::new(&server, RATE)?;
+    let idle = ordinary_for(&server, clients, IDLE.min(time), &idle_over, || ());
+    // They have their tokens before it begins, as most who are there have.
+    let clients = Ordinary::new(&server, RATE)?;
     let before = gauges(&server)?;
     let target = Target { api: server.api, over: &over, greedy: greedy.token.unwrap_or_default() };
     let mut most = Most::default();
@@ -148,13 +151,13 @@ fn attacked(settings: &Settings) -> Result<Vec<&'static str>, String> {
                 (attack, scope.spawn(move || (attack.run)(target, from)))
             })
             .collect();
-        let seen = ordinary_for(&server, time, &over, || look(&server, &mut most));
+        let seen = ordinary_for(&server, clients, time, &over, || look(&server, &mut most));
         over.store(true, Ordering::Release);
         for (attack, thread) in running {
             tries.insert(attack.name, (attack.does, thread.join().unwrap_or(0)));
         }
         seen
-    })?;
+    });
     let after = came_back(&server, &before);
     print_attacks(&tries);
     print_ordinary(&idle, &attack);
@@ -177,13 +180,13 @@ fn fill(binary: &Path, data: &Path) -> Result<(), String> {
 /// Sends as ordinary clients do for a time; `look` is called now and then.
 fn ordinary_for(
     server: &Server,
+    clients: Ordinary,
     time: Duration,
     over: &AtomicBool,
     mut look: impl FnMut(),
-) -> Result<Seen, String> {
-    let ordinary = Ordinary::new(server, RATE)?;
-    Ok(std::thread::scope(|scope| {
-        let threads = ordinary.start(scope, over);
+) -> Seen {
+    std::thread::scope(|scope| {
+        let threads = clients.start(scope, over);
         let begun = Instant::now();
         while begun.elapsed() < time && server.is_alive() {
             std::thread::sleep(LOOK.min(time.saturating_sub(begun.elapsed())));
@@ -194,7 +197,7 @@ fn ordinary_for(
             all.merge(thread.join().unwrap_or_else(|_| Seen::panicked()));
             all
         })
-    }))
+    })
 }
 
 /// Notes what the server's process has.

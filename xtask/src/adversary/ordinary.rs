@@ -23,6 +23,8 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 /// Ordinary clients before they begin.
 pub struct Ordinary {
     clients: Vec<Client>,
+    /// What a token is asked for with.
+    token_request: String,
     /// Paths of documents.
     paths: Vec<String>,
     pause: Duration,
@@ -56,7 +58,8 @@ impl Ordinary {
         if paths.is_empty() {
             return Err("the district has no students".into());
         }
-        Ok(Self { clients, paths, pause: Duration::from_secs_f64(CLIENTS as f64 / rate) })
+        let pause = Duration::from_secs_f64(CLIENTS as f64 / rate);
+        Ok(Self { clients, token_request: server.token_request(), paths, pause })
     }
 
     /// Starts them.
@@ -65,13 +68,13 @@ impl Ordinary {
         scope: &'s Scope<'s, '_>,
         over: &'s AtomicBool,
     ) -> Vec<ScopedJoinHandle<'s, Seen>> {
-        let Self { clients, paths, pause } = self;
+        let Self { clients, token_request, paths, pause } = self;
         clients
             .into_iter()
             .enumerate()
             .map(|(number, client)| {
-                let paths = paths.clone();
-                scope.spawn(move || send(number, client, &paths, pause, over))
+                let (paths, request) = (paths.clone(), token_request.clone());
+                scope.spawn(move || send(number, client, &paths, &request, pause, over))
             })
             .collect()
     }
@@ -81,6 +84,7 @@ fn send(
     number: usize,
     mut client: Client,
     paths: &[String],
+    token_request: &str,
     pause: Duration,
     over: &AtomicBool,
 ) -> Seen {
@@ -89,9 +93,10 @@ fn send(
     while !over.load(Ordering::Acquire) {
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
         let path = &paths[random.below(paths.len())];
-        let answer = match random.below(10) {
-            0..6 => client.send("GET", path, None),
-            6..8 => client.send("GET", &format!("{PATH}?limit=25"), None),
+        let answer = match random.below(100) {
+            0 => client.send("POST", "/oauth/token", Some(token_request)),
+            1..60 => client.send("GET", path, None),
+            60..80 => client.send("GET", &format!("{PATH}?limit=25"), None),
             _ => {
                 let id = format!("ordinary-{}", NEXT.fetch_add(1, Ordering::Relaxed));
                 client.send("POST", PATH, Some(&student(&id, "Ada")))

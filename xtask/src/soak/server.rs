@@ -105,15 +105,16 @@ impl Server {
         self.client_of(&key)
     }
 
+    /// What [`Server::client`] asks for a token with.
+    pub fn token_request(&self) -> String {
+        token_request(&self.key)
+    }
+
     fn client_of(&self, key: &Value) -> Result<Client, String> {
         let mut client = Client::new(self.api);
-        let asked = json!({
-            "grant_type": "client_credentials",
-            "client_id": key["key"],
-            "client_secret": key["secret"],
-        });
+        let asked = token_request(key);
         let answer = client
-            .send("POST", "/oauth/token", Some(&asked.to_string()))
+            .send("POST", "/oauth/token", Some(&asked))
             .map_err(|error| format!("no token: {error}"))?;
         let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let token = body["access_token"].as_str();
@@ -136,6 +137,15 @@ impl Server {
     pub fn log(&self) -> Vec<String> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+fn token_request(key: &Value) -> String {
+    json!({
+        "grant_type": "client_credentials",
+        "client_id": key["key"],
+        "client_secret": key["secret"],
+    })
+    .to_string()
 }
 
 impl Drop for Server {
