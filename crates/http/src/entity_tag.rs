@@ -34,7 +34,8 @@ impl EntityTags {
     /// 400 `bad-request` where the header is empty or not understood: a condition that the caller
     /// set must not be passed over.
     pub fn read(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Self>, Problem> {
-        let lines: Vec<&[u8]> = headers.get_all(name).iter().map(http::HeaderValue::as_bytes).collect();
+        let lines: Vec<&[u8]> =
+            headers.get_all(name).iter().map(http::HeaderValue::as_bytes).collect();
         if lines.is_empty() {
             return Ok(None);
         }

@@ -51,7 +51,9 @@ pub(super) fn stored(snapshot: &Snapshot) -> Result<Sums, StoreError> {
     let mut last = None;
     loop {
         let page = snapshot.ties(last)?;
-        page.iter().for_each(|(tie, via)| sums.tie(tie, *via));
+        for (tie, via) in &page {
+            sums.tie(tie, *via);
+        }
         last = page.last().copied();
         if last.is_none() {
             break;
@@ -60,7 +62,9 @@ pub(super) fn stored(snapshot: &Snapshot) -> Result<Sums, StoreError> {
     let mut last = None;
     loop {
         let page = snapshot.edges(last)?;
-        page.iter().for_each(|edge| sums.edge(*edge));
+        for edge in &page {
+            sums.edge(*edge);
+        }
         last = page.last().copied();
         if last.is_none() {
             break;
@@ -69,7 +73,9 @@ pub(super) fn stored(snapshot: &Snapshot) -> Result<Sums, StoreError> {
     let mut last = 0;
     loop {
         let page = snapshot.aliases(last)?;
-        page.iter().for_each(|(id, key)| sums.alias(DocumentId(*id), *key));
+        for (id, key) in &page {
+            sums.alias(DocumentId(*id), *key);
+        }
         match page.last() {
             Some((id, _)) => last = *id,
             None => return Ok(sums),

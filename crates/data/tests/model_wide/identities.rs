@@ -165,8 +165,8 @@ async fn every_descriptor_that_can_be_made_can_be_referred_to_and_no_other() {
                 member("namespace").spot.set(&mut body, Value::from(namespace.as_str()));
                 let whole = Sample { body, ..made.clone() };
                 let made = takes(&app, &whole, member("codeValue"), &code);
-                let used = takes(&app, user, &there[at], &uri);
-                failures.check(format!("{} {uri:?}", descriptor.name), agree(&made, &used));
+                let referred = takes(&app, user, &there[at], &uri);
+                failures.check(format!("{} {uri:?}", descriptor.name), agree(&made, &referred));
             }
         }
         failures.assert_none(5_000);

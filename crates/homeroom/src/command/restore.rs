@@ -20,6 +20,7 @@ use crate::standard::Standard;
 /// Puts a backup in the place of the store. No server may have the store open; the old store is
 /// kept beside it.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[command(after_help = "Examples:
   homeroom restore /backups/homeroom-2026-11-21.db --yes
   homeroom restore --already-copied --yes

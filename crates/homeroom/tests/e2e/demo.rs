@@ -53,10 +53,10 @@ impl Demo {
     fn get(&self, path: &str, host: &str, headers: &[&str]) -> Answer {
         let port = self.address.port();
         let mut wire = Wire::open(SocketAddr::from(([127, 0, 0, 1], port)));
-        let more: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
-        wire.send(format!(
-            "GET {path} HTTP/1.1\r\nhost: {host}\r\naccept: text/html\r\n{more}\r\n"
-        ));
+        let own = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\naccept: text/html");
+        let mut lines = vec![own.as_str()];
+        lines.extend(headers);
+        wire.send(format!("{}\r\n\r\n", lines.join("\r\n")));
         wire.answer()
     }
 

@@ -147,7 +147,7 @@ fn no_output_goes_over_a_store_or_a_file_that_is_not_ours() {
     let key = place.key("FullAccess");
     place.done(&["backup", "other.db"]);
     let store = std::fs::read(place.path("other.db")).unwrap();
-    let served = place.data().join("homeroom.db");
+    let open_file = place.data().join("homeroom.db");
     let letter = b"Dear all,\nwhat I always wanted to say.\n";
 
     for (number, (_, line)) in WRITES.iter().enumerate() {
@@ -175,7 +175,7 @@ fn no_output_goes_over_a_store_or_a_file_that_is_not_ours() {
             refused(&link, &file, content);
         }
         for ending in ["", "-wal", "-shm", ".lock"] {
-            let file = PathBuf::from(format!("{}{ending}", served.display()));
+            let file = PathBuf::from(format!("{}{ending}", open_file.display()));
             let before = std::fs::metadata(&file).unwrap().len();
             let ran = run(&file);
             assert_eq!(ran.code, Some(2), "{line:?} {ending:?}: {ran:?}");

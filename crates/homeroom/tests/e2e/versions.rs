@@ -131,9 +131,8 @@ fn a_backup_that_is_restored_again_and_again_gives_no_version_again() {
 fn a_file_that_was_copied_by_other_means_gives_no_version_again() {
     let backup = |place: &Place| _ = place.done(&["backup", place.path("b.db").to_str().unwrap()]);
     let copy = |place: &Place| _ = std::fs::copy(database(place), place.path("b.db")).unwrap();
-    let ways: [(&str, &dyn Fn(&Place)); 2] =
-        [("a backup put there by hand", &backup), ("cp", &copy)];
-    for (how, take) in ways {
+    for how in ["a backup put there by hand", "cp"] {
+        let take: &dyn Fn(&Place) = if how == "cp" { &copy } else { &backup };
         let seen = used(Place::new(), take);
 
         replace(&seen.place.path("b.db"), &database(&seen.place));
