@@ -145,6 +145,8 @@ pub struct Goal {
     pub not_ok: f64,
     /// Response times do not rise within a trial by more than this share of the limit.
     pub growth: f64,
+    /// Answers fall behind by at most this share of what is due.
+    pub behind: f64,
 }
 
 impl Default for Constants {
@@ -257,6 +259,7 @@ impl Default for Goal {
             worst_p99_ms: None,
             not_ok: 0.001,
             growth: 0.25,
+            behind: 0.01,
         }
     }
 }

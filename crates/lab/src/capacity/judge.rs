@@ -6,6 +6,9 @@ use crate::statistics::{
 };
 use crate::trial::{BIN_SECONDS, Bin, Trial};
 
+/// Standard deviations that two numbers under way may differ by.
+const BY_CHANCE: f64 = 2.0;
+
 /// What a trial says about a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -46,6 +49,8 @@ pub struct Figures {
     pub goodput: f64,
     /// Requests waiting at the end, as a share of those due.
     pub left_share: f64,
+    /// The share of what is due by which answers fall behind; 0 if they keep up.
+    pub behind: f64,
     /// Mean number waiting.
     pub waiting: f64,
     /// How far Little's law is from holding.
@@ -81,6 +86,7 @@ pub fn figures(trial: &Trial, constants: &Constants) -> (Figures, bool) {
         growth_ms: growth_ms(&means, constants),
         goodput: due.saturating_sub(not_ok).saturating_sub(left) as f64 / seconds,
         left_share: if due == 0 { 0.0 } else { left as f64 / due as f64 },
+        behind: behind(&trial.bins),
         waiting,
         little_gap: littles_gap(waiting, 1.0 / seconds, all_ms / 1e3),
     };
@@ -171,6 +177,14 @@ fn against(
         );
         return (Verdict::Failed, why);
     }
+    if figures.behind > goal.behind {
+        let why = format!(
+            "answers fell behind by {:.1} % of what was asked, {:.1} % allowed",
+            figures.behind * 100.0,
+            goal.behind * 100.0
+        );
+        return (Verdict::Failed, why);
+    }
     let mean = figures.mean_ms;
     let shown = format!("mean {:.0} ms ({:.0} to {:.0})", mean.value, mean.low, mean.high);
     if let Some(limit) = goal.mean_ms {
@@ -223,6 +237,22 @@ fn throughout(bins: &[Bin]) -> f64 {
         if due == 0 { 0.0 } else { not_ok as f64 / due as f64 }
     };
     bins.chunks(third).map(share).reduce(f64::min).unwrap_or(0.0)
+}
+
+/// By how much of what is due answers fall behind: what waits throughout the last quarter beyond the
+/// most that waited at any time in the first half, as a share of what is due in a quarter. A queue
+/// that grows evenly counts with just what it grows by; one that came and went, or came at the end,
+/// counts for nothing, and neither does however much a steady server has under way.
+fn behind(bins: &[Bin]) -> f64 {
+    let (first, second) = bins.split_at(bins.len() / 2);
+    let last = &second[second.len() / 2..];
+    let before = first.iter().map(|bin| bin.waiting).max().unwrap_or(0);
+    let least = last.iter().map(|bin| bin.waiting).min().unwrap_or(0);
+    let more = least.saturating_sub(before) as f64;
+    // Two numbers under way at a time, each about as scattered as one that comes by chance (Poisson).
+    let chance = BY_CHANCE * ((before + least) as f64).sqrt();
+    let due: u64 = last.iter().map(|bin| bin.due).sum();
+    (more - chance).max(0.0) / due.max(1) as f64
 }
 
 /// Mean response time in each bin; one in which nothing was due has that of the bin before.
@@ -383,5 +413,60 @@ mod tests {
 
         assert!((figures.goodput - (4_000.0 - 100.0 - 400.0) / 10.0).abs() < 1e-9);
         assert!((figures.not_ok_throughout - 0.025).abs() < 1e-3);
+    }
+
+    /// A trial of so many seconds at a rate of which so much is answered a second, each request after
+    /// its turn in the queue and so many milliseconds.
+    fn answered(rate: u64, speed: u64, ms: f64, seconds: u64) -> Trial {
+        let bins = 10 * seconds;
+        let waiting = |bin: u64| {
+            let of_queue = (bin + 1) * rate.saturating_sub(speed) / 10;
+            of_queue + ((rate as f64 * ms / 1e3).round() as u64).min((bin + 1) * rate / 10)
+        };
+        let mut trial = trial(ms, 0.0, 0);
+        (trial.rate, trial.seconds) = (rate as f64, seconds as f64);
+        trial.bins = (0..bins)
+            .map(|bin| {
+                let queue_s = (bin * rate.saturating_sub(speed)) as f64 / 10.0 / speed as f64;
+                let (due, sum_ms) = (rate / 10, (ms + 1e3 * queue_s) * (rate / 10) as f64);
+                Bin { due, not_ok: 0, sum_ms, waiting: waiting(bin) }
+            })
+            .collect();
+        trial
+    }
+
+    #[test]
+    fn a_trial_in_which_answers_fall_behind_is_not_kept_however_short_it_is() {
+        for (rate, speed, ms, seconds, expected) in [
+            // Two seconds: the queue is 0.2 s long at the end, the mean 0.1 s.
+            (25_600, 23_002, 1.0, 2, Verdict::Failed),
+            (25_600, 25_200, 1.0, 2, Verdict::Failed),
+            (25_600, 25_600, 1.0, 2, Verdict::Passed),
+            // Within a hundredth.
+            (25_600, 25_500, 1.0, 2, Verdict::Passed),
+            (400, 390, 5.0, 45, Verdict::Failed),
+            (400, 398, 5.0, 45, Verdict::Passed),
+            // Much under way at the end, but no more than in the middle.
+            (400, 400, 900.0, 5, Verdict::Passed),
+            (25_600, 25_600, 500.0, 2, Verdict::Passed),
+        ] {
+            let (verdict, why) = said(&answered(rate, speed, ms, seconds));
+            assert_eq!(verdict, expected, "{rate}/s, {speed}/s answered: {why}");
+        }
+    }
+
+    #[test]
+    fn a_stall_at_the_end_and_a_few_more_under_way_are_no_falling_behind() {
+        let mut few = trial(20.0, 0.0, 0);
+        few.bins.iter_mut().for_each(|bin| bin.due = 1);
+        few.bins[75..].iter_mut().for_each(|bin| bin.waiting = 10);
+        let mut stall = trial(20.0, 0.0, 0);
+        stall.bins[80..].iter_mut().for_each(|bin| bin.waiting = 80);
+        let mut early = stall.clone();
+        early.bins[75..].iter_mut().for_each(|bin| bin.waiting = 80);
+
+        assert_eq!(said(&few).0, Verdict::Passed);
+        assert_eq!(said(&stall).0, Verdict::Passed);
+        assert_eq!(said(&early).0, Verdict::Failed);
     }
 }

@@ -214,6 +214,9 @@ pub struct Tried {
     pub not_ok_share: f64,
     /// Rise of the response time over the trial in milliseconds; 0 if it may be chance.
     pub growth_ms: f64,
+    /// The share of what was due by which answers fell behind; 0 if they kept up.
+    #[serde(default)]
+    pub behind: f64,
     /// Answers as expected, a second, while sending.
     pub goodput: f64,
     /// Mean number of requests waiting.

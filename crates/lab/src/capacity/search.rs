@@ -277,6 +277,7 @@ fn tried(
         percentiles_ms: trial.percentiles_ms,
         not_ok_share: figures.not_ok_share(),
         growth_ms: figures.growth_ms,
+        behind: figures.behind,
         goodput: figures.goodput,
         waiting: figures.waiting,
         little_gap: figures.little_gap,

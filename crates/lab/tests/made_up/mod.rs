@@ -189,6 +189,7 @@ fn tried(at: usize, phase: Phase, rate: f64) -> Tried {
         percentiles_ms: [mean * 0.4, mean * 0.8, mean * 2.2, mean * 3.9],
         not_ok_share,
         growth_ms: 0.0,
+        behind: 0.0,
         goodput: rate.min(CAPACITY) * (1.0 - not_ok_share),
         waiting: rate * mean / 1e3,
         little_gap: 0.02,
