@@ -27,6 +27,9 @@ pub fn run(settings: &Settings, table: &mut String) -> Done {
             Ok(())
         };
         one(&mut || lab(folder, "the lab", &load, &[]).map(Some))?;
+        // Even arrivals at a rate of one a millisecond are in step with a timer of milliseconds.
+        let unevenly = ["--arrivals", "poisson"];
+        one(&mut || lab(folder, "the lab, Poisson arrivals", &load, &unevenly).map(Some))?;
         one(&mut || Ok(oha(folder, &load)))?;
         one(&mut || k6(folder, &load))?;
         let frozen = frozen(settings)?;
