@@ -217,6 +217,11 @@ mod tests {
         ] {
             assert_eq!(judged(verdict, high, goal), expected, "{verdict}, {high}, {goal}");
         }
+        let short = r#"{"verdict": "OUT-OF-TIME", "stable":
+            {"rate": 400, "low": 400, "high": 600, "found": false, "at_least": "void"}}"#;
+        let said = |goal: &str| evaluate(short, &[parse(goal).unwrap()]).map(|rows| rows[0].failed);
+        assert!(said("stable < 500/s").is_err() && said("stable < 300/s").is_ok_and(|is| !is));
+        assert!(said("stable < 700/s").is_ok_and(|is| is), "it lies below 600");
         let nothing = r#"{"verdict": "TARGET-FAILING", "failure": {"rate": 0, "high": null}}"#;
         assert!(failed(nothing, "failure < 600/s"), "no rate was held at all");
     }

@@ -79,7 +79,7 @@ fn a_planted_capacity_is_found_or_the_verdict_says_why_not() {
     let found = capacity::find(&constants, check.ceiling(), &mut probe).unwrap();
     let kept = probe.into_kept();
 
-    let off = (found.stable.rate / planted - 1.0).abs();
+    let off = (found.levels.stable().rate / planted - 1.0).abs();
     assert!(off < 0.25 || found.verdict != Verdict::Clean, "{found:?}");
     assert!(!told.is_empty() && !kept.is_empty());
     for trial in &kept {

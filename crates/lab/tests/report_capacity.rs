@@ -2,7 +2,7 @@
 
 mod made_up;
 
-use homeroom_lab::capacity::{Level, Verdict};
+use homeroom_lab::capacity::{AtLeast, Capacity, Level, Levels, Verdict};
 use homeroom_lab::compare::{self, Seen, Settings};
 use homeroom_lab::gate;
 use homeroom_lab::report::{
@@ -37,8 +37,7 @@ fn a_generator_that_was_the_limit_makes_it_an_at_least() {
 fn a_level_that_was_not_found_is_no_figure() {
     let (run, mut capacity) = (made_up::held(), made_up::capacity());
     capacity.verdict = Verdict::TargetFailing;
-    (capacity.stable, capacity.burst, capacity.failure) =
-        (Level::default(), Level::default(), Level::default());
+    capacity.levels = Levels::default();
     capacity.trials.clear();
     let report = Report { capacity: Some(&capacity), ..Report::of(&run) };
 
@@ -107,7 +106,7 @@ fn the_page_of_a_search_says_which_run_it_shows_and_what_the_generator_does_alon
 fn an_interrupted_search_says_at_least_until_a_rate_has_failed() {
     let (run, mut capacity) = (made_up::held(), made_up::capacity());
     capacity.verdict = Verdict::Interrupted;
-    let said = |capacity: &homeroom_lab::capacity::Capacity| {
+    let said = |capacity: &Capacity| {
         let report = Report { capacity: Some(capacity), ..Report::of(&run) };
         summary(&report, Paint::Plain)
     };
@@ -115,6 +114,48 @@ fn an_interrupted_search_says_at_least_until_a_rate_has_failed() {
     let lines = said(&capacity);
     assert!(lines.starts_with("Holds about 391 requests/s\n"), "{lines}");
     assert!(lines.contains("INTERRUPTED: It was told to stop"), "{lines}");
-    capacity.stable.high = None;
+    let stable = Level { high: None, ..capacity.levels.stable() };
+    capacity.levels = Levels::new(stable, stable, stable);
     assert!(said(&capacity).starts_with("Holds at least 391 requests/s\n"));
+}
+
+#[test]
+fn a_level_that_was_not_confirmed_reads_at_least_in_every_form_and_says_why() {
+    let (run, mut capacity) = (made_up::held(), made_up::capacity());
+    for (why, words) in [
+        (AtLeast::Void, "the trials that should confirm it were void"),
+        (AtLeast::Short, "it was not held for long enough to confirm it"),
+    ] {
+        for verdict in [Verdict::OutOfTime, Verdict::HostNoisy, Verdict::TargetUnsteady] {
+            capacity.verdict = verdict;
+            let stable = capacity.levels.stable().at_least(why);
+            capacity.levels =
+                Levels::new(stable, capacity.levels.burst(), capacity.levels.failure());
+            let report = Report { capacity: Some(&capacity), ..Report::of(&run) };
+
+            let (page, lines, text) =
+                (html(&report), summary(&report, Paint::Plain), markdown(&report));
+
+            let headline = format!("Holds at least 391 requests/s: {words}");
+            assert!(lines.starts_with(&format!("{headline}\n")), "{lines}");
+            assert!(lines.contains("stable       ≥ 391/s"), "{lines}");
+            assert!(page.contains(&headline) && page.contains("≥ 391/s"), "{page}");
+            assert!(text.contains(&headline) && text.contains(&format!("at least: {words}")));
+            assert!(!lines.contains('≈') && !page.contains('≈') && !lines.contains("about"));
+        }
+    }
+}
+
+#[test]
+fn levels_stand_in_order_in_every_form_however_they_were_found() {
+    let (run, mut capacity) = (made_up::held(), made_up::capacity());
+    let found = |rate| Level { rate, low: rate, found: true, ..Level::default() };
+    capacity.levels = Levels::new(found(25_600.0), found(21_333.0), found(21_333.0));
+    let report = Report { capacity: Some(&capacity), ..Report::of(&run) };
+
+    let (page, lines, files) = (html(&report), summary(&report, Paint::Plain), csv(&report));
+
+    assert!(!page.contains("21,333") && !lines.contains("21,333") && !files[2].1.contains("21333"));
+    assert!(lines.contains("burst        ≥ 25,600/s"), "{lines}");
+    assert!(lines.contains("failure      ≥ 25,600/s"), "{lines}");
 }

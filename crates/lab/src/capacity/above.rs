@@ -2,7 +2,8 @@
 
 use super::Driver;
 use super::judge::Verdict;
-use super::result::{Level, Phase};
+use super::levels::{AtLeast, Level};
+use super::result::Phase;
 use super::search::Search;
 use super::stable::{self, Stable};
 
@@ -28,18 +29,34 @@ struct Between {
 pub fn find<D: Driver>(search: &mut Search<'_, D>, found: Stable) -> Result<Above, D::Error> {
     let window_s = search.constants.window_s;
     let nothing = Level { window_s, ..Level::default() };
-    let (Stable::Confirmed(rate) | Stable::Unconfirmed(rate)) = found else {
+    let before = match found {
+        Stable::Confirmed(rate) => Some(rate),
+        // Not the last that was held in vain: it was kept by nothing.
+        Stable::Unconfirmed => search.highest_passed(),
+        Stable::Nothing => None,
+    };
+    let Some(before) = before else {
         return Ok(Above { stable: found, burst: nothing, failure: nothing, kept: None });
     };
-    let (rate, between) = windows(search, rate)?;
+    let (rate, between) = windows(search, before)?;
+    let is_lifted = rate > before;
     let stable = match found {
-        Stable::Unconfirmed(before) if before >= rate => found,
+        Stable::Unconfirmed if !is_lifted => found,
         _ => Stable::Confirmed(rate),
     };
+    let is_void = search.trials.iter().any(|of| of.phase == Phase::Above && of.verdict.is_void());
+    let not_found = if is_void { AtLeast::Void } else { AtLeast::Above };
+    let level = |rate: f64, (low, high): (f64, Option<f64>)| {
+        let level = Level { rate, low, high, found: high.is_some(), window_s, at_least: None };
+        if level.found { level } else { level.at_least(not_found) }
+    };
     let (low, high) = between.burst;
-    let burst = Level { rate: low, low, high, found: high.is_some(), window_s };
+    let mut burst = level(low, (low, high));
+    if burst.found && !search.was_kept(low, window_s, search.constants.goals.burst_not_ok) {
+        burst = burst.at_least(AtLeast::Short);
+    }
     let (low, high) = between.failure;
-    let failure = Level { rate: high.unwrap_or(low), low, high, found: high.is_some(), window_s };
+    let failure = level(high.unwrap_or(low), (low, high));
     profiles(search, rate)?;
     let kept = check(search, rate)?;
     Ok(Above { stable, burst, failure, kept })

@@ -3,7 +3,8 @@
 use super::Driver;
 use super::above::Above;
 use super::judge::Verdict as TrialVerdict;
-use super::result::{Capacity, FORMAT, Level, Phase, Tried, Verdict};
+use super::levels::{AtLeast, Level, Levels};
+use super::result::{Capacity, FORMAT, Phase, Tried, Verdict};
 use super::search::{Search, same};
 use super::stable::Stable;
 use crate::statistics::{Estimate, Resampling, forecast, knee};
@@ -28,12 +29,17 @@ pub fn conclude<D: Driver>(search: Search<'_, D>, above: &Above) -> Capacity {
     if search.is_stopped {
         reasons.push("it was told to stop before it was through".into());
     }
-    let stable = level(&search, above.stable);
+    let mut levels = Levels::new(level(&search, above.stable), above.burst, above.failure);
+    let stable = levels.stable();
     let verdict = if search.is_stopped {
         Verdict::Interrupted
     } else {
         verdict(&search, above, stable, &mut reasons)
     };
+    if stable.found && (verdict.is_at_least() || verdict == Verdict::OutOfTime) {
+        let stable = stable.at_least(AtLeast::Above);
+        levels = Levels::new(stable, levels.burst(), levels.failure());
+    }
     let knee = knee_of(&search.trials);
     if let Some(knee) = knee.filter(|knee| stable.found && far(*knee, stable.rate)) {
         reasons.push(format!(
@@ -53,9 +59,7 @@ pub fn conclude<D: Driver>(search: Search<'_, D>, above: &Above) -> Capacity {
         format: FORMAT,
         verdict,
         reasons,
-        stable,
-        burst: above.burst,
-        failure: above.failure,
+        levels,
         stable_mean_ms: mean_at(&search.trials, stable.rate),
         generator_ceiling: search.ceiling,
         self_check: None,
@@ -73,17 +77,7 @@ fn level<D: Driver>(search: &Search<'_, D>, stable: Stable) -> Level {
     let (rate, found) = match stable {
         Stable::Nothing => return Level { high: failed(0.0), ..Level::default() },
         Stable::Confirmed(rate) => (rate, true),
-        Stable::Unconfirmed(rate) => {
-            // The highest that passed below every failure, held or not.
-            let least = failed(0.0).unwrap_or(f64::INFINITY);
-            let passed = search
-                .known
-                .iter()
-                .filter(|known| known.verdict == TrialVerdict::Passed && known.rate < least)
-                .map(|known| known.rate)
-                .fold(0.0, f64::max);
-            (if passed > 0.0 { passed } else { rate.min(least) }, false)
-        }
+        Stable::Unconfirmed => (search.highest_passed().unwrap_or(0.0), false),
     };
     // Single trials have their say in the interval, outvoted or not: a failure at or below the
     // level, a long pass above it.
@@ -98,7 +92,15 @@ fn level<D: Driver>(search: &Search<'_, D>, stable: Stable) -> Level {
         .map(|tried| tried.rate)
         .fold(rate, f64::max);
     let high = failed(passed).or_else(|| failed(rate).map(|high| high.max(passed)));
-    Level { rate, low, high, found, window_s: 0.0 }
+    let level = Level { rate, low, high, found, window_s: 0.0, at_least: None };
+    if found { level } else { level.at_least(unconfirmed(search)) }
+}
+
+/// Why no rate was confirmed.
+fn unconfirmed<D: Driver>(search: &Search<'_, D>) -> AtLeast {
+    let is_hold = |tried: &&Tried| matches!(tried.phase, Phase::Confirm | Phase::Lift);
+    let is_void = search.trials.iter().filter(is_hold).any(|tried| tried.verdict.is_void());
+    if is_void { AtLeast::Void } else { AtLeast::Short }
 }
 
 fn verdict<D: Driver>(
@@ -108,13 +110,16 @@ fn verdict<D: Driver>(
     reasons: &mut Vec<String>,
 ) -> Verdict {
     let by = search.constants;
-    let void = |kind| search.lowest(stable.rate, move |verdict| verdict == kind);
+    // The holds of a rate that was not confirmed count as well as what lies above it.
+    let from = if stable.found { stable.rate } else { stable.rate * 0.999 };
+    let void = |kind| search.lowest(from, move |verdict| verdict == kind);
     let nearest = search
         .lowest(stable.rate, |verdict| verdict == TrialVerdict::Failed)
         .unwrap_or(f64::INFINITY);
     let host = void(TrialVerdict::VoidHost).filter(|rate| *rate < nearest);
     let generator = void(TrialVerdict::VoidGenerator).filter(|rate| *rate < nearest);
-    let wide = stable.high.is_none_or(|high| high > stable.low * (1.0 + by.clean_width));
+    let wide =
+        !stable.found || stable.high.is_none_or(|high| high > stable.low * (1.0 + by.clean_width));
     if let Some(rate) = host.filter(|host| wide && generator.is_none_or(|other| *host <= other)) {
         reasons.push(format!("at {rate:.0}/s {}", last_words(search, rate)));
         reasons.push(format!("so the server holds at least {:.0}/s", stable.rate));
@@ -223,8 +228,10 @@ fn most(trials: &[Tried], of: impl Fn(Phase) -> bool) -> f64 {
 /// The share that is not ok where the server has little to do, if that alone misses the goal.
 fn errs_anyway<D: Driver>(search: &Search<'_, D>, stable: Level) -> Option<f64> {
     let goal = &search.constants.goals.stable;
+    let least = search.trials.iter().map(|tried| tried.rate).fold(f64::INFINITY, f64::min);
+    let little = if stable.rate > 0.0 { stable.rate } else { least };
     let quick = search.trials.iter().filter(|tried| {
-        tried.rate <= stable.rate * 1.001 && tried.percentiles_ms[3] < goal.limit_ms() / 10.0
+        tried.rate <= little * 1.001 && tried.percentiles_ms[3] < goal.limit_ms() / 10.0
     });
     let (due, not_ok) = quick.fold((0.0, 0.0), |(due, not_ok), tried| {
         let count = tried.rate * tried.seconds;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Ceiling;
 use super::constants::Constants;
 use super::judge::Verdict as TrialVerdict;
+use super::levels::Levels;
 use crate::statistics::{Estimate, Forecast};
 
 /// The form that this version writes.
@@ -21,12 +22,9 @@ pub struct Capacity {
     pub verdict: Verdict,
     /// Why, in plain words; also what else a reader should know.
     pub reasons: Vec<String>,
-    /// What holds indefinitely.
-    pub stable: Level,
-    /// What holds for a window, though people wait.
-    pub burst: Level,
-    /// Where a window breaks it.
-    pub failure: Level,
+    /// Stable, burst and failure.
+    #[serde(flatten)]
+    pub levels: Levels,
     /// The mean response time that the stable level was confirmed with.
     pub stable_mean_ms: Estimate,
     /// What the generator can send at most, as the self-check found.
@@ -66,21 +64,6 @@ impl SelfCheck {
     pub fn ceiling(&self) -> Ceiling {
         Ceiling { rate: Some(self.ceiling), seconds: self.seconds }
     }
-}
-
-/// A level and the interval in which it lies.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Level {
-    /// The level; where it was not found, the nearest rate that is known.
-    pub rate: f64,
-    /// The highest rate known to be below it, or at it.
-    pub low: f64,
-    /// The lowest rate known to be above it, or at it; `None` if no such rate was found.
-    pub high: Option<f64>,
-    /// Whether it was found.
-    pub found: bool,
-    /// The window that it belongs to, in seconds; 0 for none.
-    pub window_s: f64,
 }
 
 /// What the levels are worth.

@@ -234,6 +234,31 @@ impl<'a, D: Driver> Search<'a, D> {
             .min_by(f64::total_cmp)
     }
 
+    /// The highest rate that a valid trial has kept, held or not, below every rate that fails.
+    pub fn highest_passed(&self) -> Option<f64> {
+        let least = self.lowest(0.0, |verdict| verdict == Verdict::Failed).unwrap_or(f64::INFINITY);
+        self.known
+            .iter()
+            .filter(|known| known.verdict == Verdict::Passed && known.rate < least)
+            .map(|known| known.rate)
+            // Trials that could not be decided alone may have passed together.
+            .filter(|rate| {
+                let passed = |tried: &Tried| tried.verdict == Verdict::Passed;
+                self.trials.iter().any(|tried| same(tried.rate, *rate) && passed(tried))
+            })
+            .max_by(f64::total_cmp)
+    }
+
+    /// Whether a valid trial of at least this length had no more than this share not ok.
+    pub fn was_kept(&self, rate: f64, seconds: f64, not_ok: f64) -> bool {
+        self.trials.iter().any(|tried| {
+            same(tried.rate, rate)
+                && tried.seconds >= seconds
+                && !tried.verdict.is_void()
+                && tried.not_ok_share <= not_ok
+        })
+    }
+
     fn is_hopeless(&self, figures: &Figures) -> bool {
         let by = self.constants;
         figures.not_ok_share().max(figures.left_share) > by.hopeless_share

@@ -15,8 +15,8 @@ const DOWN_MAX: f64 = 1.2;
 pub enum Stable {
     /// Holds passed at this rate.
     Confirmed(f64),
-    /// Short trials passed at this rate; there was no time for holds, or they failed.
-    Unconfirmed(f64),
+    /// Short trials passed; there was no time for holds, or they failed or were void.
+    Unconfirmed,
     /// No rate passed.
     Nothing,
 }
@@ -160,11 +160,11 @@ fn confirm<D: Driver>(search: &mut Search<'_, D>, passed: f64) -> Result<Stable,
     loop {
         match hold(search, Phase::Confirm, rate, 0)? {
             Held::Yes => break,
-            Held::Unknown(_) => return Ok(Stable::Unconfirmed(rate)),
+            Held::Unknown(_) => return Ok(Stable::Unconfirmed),
             Held::No(goodput) => {
                 let next = (goodput * 0.995).clamp(rate / DOWN_MAX, rate / step);
                 if next < by.rate_min {
-                    return Ok(Stable::Unconfirmed(rate));
+                    return Ok(Stable::Unconfirmed);
                 }
                 rate = next;
                 downs += 1;

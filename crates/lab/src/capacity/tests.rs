@@ -5,6 +5,7 @@
 //! server, over 60 holds a rate, and stand in the tests as two numbers.
 
 mod simulated;
+mod table;
 
 use simulated::{Full, Simulated, World};
 
@@ -39,11 +40,11 @@ fn typical(found: &[Capacity], of: impl Fn(&Capacity) -> f64) -> f64 {
 /// Checks that no result that is called clean is more than a tenth beside the truth.
 fn no_silent_error(found: &[Capacity], from: f64, to: f64) {
     for (seed, one) in found.iter().enumerate() {
-        let near = (from * 0.9..=to * 1.1).contains(&one.stable.rate);
+        let near = (from * 0.9..=to * 1.1).contains(&one.levels.stable().rate);
         assert!(
             near || one.verdict != Verdict::Clean,
             "seed {seed}: {:.0} is called clean, the truth is {from:.0} to {to:.0}: {:?}",
-            one.stable.rate,
+            one.levels.stable().rate,
             one.trials
         );
     }
@@ -51,7 +52,8 @@ fn no_silent_error(found: &[Capacity], from: f64, to: f64) {
 
 /// Checks the median of seven and the time.
 fn typically_right(found: &[Capacity], truth: f64) {
-    let (stable, seconds) = (typical(found, |of| of.stable.rate), typical(found, |of| of.seconds));
+    let (stable, seconds) =
+        (typical(found, |of| of.levels.stable().rate), typical(found, |of| of.seconds));
     assert!((stable / truth - 1.0).abs() <= 0.05, "{stable:.0} for {truth:.0}");
     assert!(seconds <= 600.0, "{seconds} s");
     for one in found {
@@ -67,10 +69,13 @@ fn a_quiet_server_is_found_out_within_a_twentieth_and_called_clean() {
     no_silent_error(&found, 400.0, 400.0);
     assert!(found.iter().all(|one| one.verdict == Verdict::Clean));
     // Two seconds of work in the queue: 30 s at 1.08 fill it, at 1.17 they overflow by 10 %.
-    assert!((392.0..=440.0).contains(&typical(&found, |one| one.burst.rate)));
-    assert!((430.0..=500.0).contains(&typical(&found, |one| one.failure.rate)));
+    assert!((392.0..=440.0).contains(&typical(&found, |one| one.levels.burst().rate)));
+    assert!((430.0..=500.0).contains(&typical(&found, |one| one.levels.failure().rate)));
     for one in &found {
-        assert!(one.stable.rate <= one.burst.rate && one.burst.rate < one.failure.rate);
+        assert!(
+            one.levels.stable().rate <= one.levels.burst().rate
+                && one.levels.burst().rate < one.levels.failure().rate
+        );
     }
 }
 
@@ -145,7 +150,7 @@ fn a_server_that_shrinks_or_grows_is_called_unsteady() {
 fn a_server_that_answers_errors_always_is_called_failing_at_once() {
     for one in some(&World { errors: 1.0, ..World::quiet(400.0) }) {
         assert_eq!(one.verdict, Verdict::TargetFailing);
-        assert!(one.seconds < 60.0 && !one.stable.found);
+        assert!(one.seconds < 60.0 && !one.levels.stable().found);
         assert!(one.reasons[0].contains("100.00 % not ok"), "{:?}", one.reasons);
     }
 }
@@ -163,7 +168,9 @@ fn a_server_with_a_few_errors_whatever_the_load_is_never_called_clean() {
 fn a_generator_that_can_do_little_more_gives_at_least_half_of_what_it_can() {
     for one in some(&World { generator: 500.0, ..World::quiet(400.0) }) {
         assert_eq!(one.verdict, Verdict::GeneratorLimited);
-        assert!((one.stable.rate - 250.0).abs() < 1e-9 && one.stable.high.is_none());
+        assert!(
+            (one.levels.stable().rate - 250.0).abs() < 1e-9 && one.levels.stable().high.is_none()
+        );
     }
 }
 
@@ -177,7 +184,11 @@ fn a_generator_that_was_never_checked_voids_the_trials_it_is_late_in() {
         let Ok(found) = find(&Constants::default(), ceiling, &mut driver);
 
         assert_eq!(found.verdict, Verdict::GeneratorLimited, "{:?}", found.reasons);
-        assert!((200.0..=301.0).contains(&found.stable.rate), "{:?}", found.stable);
+        assert!(
+            (200.0..=301.0).contains(&found.levels.stable().rate),
+            "{:?}",
+            found.levels.stable()
+        );
     }
 }
 
@@ -187,7 +198,7 @@ fn a_host_that_takes_time_away_is_named() {
 
     for one in &found {
         assert_eq!(one.verdict, Verdict::HostNoisy, "{:?}", one.reasons);
-        assert!(one.stable.rate <= 320.0 * 1.06);
+        assert!(one.levels.stable().rate <= 320.0 * 1.06);
     }
     let later = some(&World { steal: (0.2, 200.0), ..World::quiet(400.0) });
     no_silent_error(&later, 400.0, 400.0);
@@ -200,7 +211,9 @@ fn a_rate_that_was_asked_for_at_most_is_the_limit_of_the_search() {
     let found = searched(&World::quiet(400.0), 1, &constants);
 
     assert_eq!(found.verdict, Verdict::LimitOfSearch);
-    assert!((found.stable.rate - 120.0).abs() < 1e-9 && found.stable.high.is_none());
+    assert!(
+        (found.levels.stable().rate - 120.0).abs() < 1e-9 && found.levels.stable().high.is_none()
+    );
     assert!(found.trials.iter().all(|tried| tried.rate <= 120.0));
 }
 
@@ -223,7 +236,7 @@ fn another_goal_finds_another_level() {
     let found = searched(&World::quiet(400.0), 1, &constants);
 
     // At 95 % of its capacity this server's 99th percentile is far above 60 ms.
-    assert!((250.0..=380.0).contains(&found.stable.rate), "{:?}", found.stable);
+    assert!((250.0..=380.0).contains(&found.levels.stable().rate), "{:?}", found.levels.stable());
     assert_eq!(found.verdict, Verdict::Clean, "{:?}", found.reasons);
 }
 
@@ -257,7 +270,10 @@ fn a_search_that_is_told_to_stop_says_what_it_knows() {
 
         assert_eq!(found.trials.len(), trials as usize);
         assert_eq!(found.verdict, Verdict::Interrupted, "after {trials}");
-        assert!(found.stable.rate <= whole.stable.high.unwrap(), "after {trials}");
+        assert!(
+            found.levels.stable().rate <= whole.levels.stable().high.unwrap(),
+            "after {trials}"
+        );
         assert!(found.reasons[0].contains("told to stop"), "{found:?}");
         let blames_time = |why: &String| why.contains("time was over") || why.contains("no time");
         assert!(!found.reasons.iter().any(blames_time), "{:?}", found.reasons);

@@ -1,8 +1,9 @@
 //! The figures that goals are about, and where they stand in the files.
 
+use serde::Deserialize as _;
 use serde_json::Value;
 
-use crate::capacity::Verdict;
+use crate::capacity::{AtLeast, Verdict};
 use crate::outcome::{Outcomes, outages};
 
 /// What a figure is.
@@ -127,14 +128,17 @@ pub fn bound(file: &Value, name: &str) -> Option<Bound> {
         return None;
     }
     let limited = verdict.filter(|verdict| verdict.is_at_least());
+    let at_least = level.get("at_least").and_then(|why| AtLeast::deserialize(why).ok());
     let high = match level.get("high")? {
         Value::Null => f64::INFINITY,
+        high if at_least.is_some() => high.as_f64()?,
         high if name == "stable" && limited.is_some() => high.as_f64()?,
         _ => return None,
     };
-    let why = match verdict {
-        Some(Verdict::Clean) | None => "no rate above was found to fail",
-        Some(verdict) => verdict.name(),
+    let why = match (verdict, at_least) {
+        (Some(Verdict::Clean) | None, Some(why)) => why.words(),
+        (Some(Verdict::Clean) | None, None) => "no rate above was found to fail",
+        (Some(verdict), _) => verdict.name(),
     };
     Some(Bound { high, why: why.into() })
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::capacity::{Capacity, Level, Phase, TrialVerdict, Verdict};
+use crate::capacity::{AtLeast, Capacity, Level, Phase, TrialVerdict, Verdict};
 
 use super::table::{Cell, Part, Table, markdown_text};
 use super::verdict::{Finding, Judgement};
@@ -25,14 +25,13 @@ pub struct Named {
 }
 
 impl Named {
-    /// Its value: `391/s`, `at least 391/s`, or that it was not found.
+    /// Its value: `391/s`, `≥ 391/s` where it is at least that, or that it was not found.
     pub fn value(&self) -> String {
         let rate = words::figure(self.level.rate);
-        match (self.level.found, self.level.rate > 0.0, self.level.high) {
-            (true, _, _) => format!("{rate}/s"),
-            (false, true, None) => format!("≥ {rate}/s"),
-            (false, true, Some(_)) => format!("≈ {rate}/s"),
-            (false, false, _) => "not found".into(),
+        match (self.level.found, self.level.rate > 0.0) {
+            (true, _) => format!("{rate}/s"),
+            (false, true) => format!("≥ {rate}/s"),
+            (false, false) => "not found".into(),
         }
     }
 
@@ -57,12 +56,12 @@ pub fn named(capacity: &Capacity) -> [Named; 3] {
     let window = |level: Level| words::duration(level.window_s);
     let burst = format!(
         "Held for {} from idle, at most {} not ok.",
-        window(capacity.burst),
+        window(capacity.levels.burst()),
         words::percent(goals.burst_not_ok)
     );
     let failure = format!(
         "Within {} breaks: more than {} not ok, or far fewer answers than before.",
-        window(capacity.failure),
+        window(capacity.levels.failure()),
         words::percent(goals.failure_not_ok)
     );
     let level = |name, look, meaning, level| Named { name, look, meaning, level };
@@ -71,29 +70,31 @@ pub fn named(capacity: &Capacity) -> [Named; 3] {
             "Stable",
             "stable",
             format!("Held for as long as you like: {goal}."),
-            capacity.stable,
+            capacity.levels.stable(),
         ),
-        level("Burst", "burst", burst, capacity.burst),
-        level("Failure", "failure", failure, capacity.failure),
+        level("Burst", "burst", burst, capacity.levels.burst()),
+        level("Failure", "failure", failure, capacity.levels.failure()),
     ]
 }
 
 /// The answer in one sentence without a full stop.
 pub fn headline(capacity: &Capacity) -> String {
-    let rate = words::figure(capacity.stable.rate);
+    let stable = capacity.levels.stable();
+    let rate = words::figure(stable.rate);
+    let at_least = || format!("Holds at least {rate} requests/s");
     match capacity.verdict {
         Verdict::TargetFailing => "No load was held".into(),
-        _ if capacity.stable.rate <= 0.0 => "No load was confirmed".into(),
+        _ if stable.rate <= 0.0 => "No load was confirmed".into(),
+        _ if let Some(why @ (AtLeast::Void | AtLeast::Short)) = stable.at_least => {
+            format!("{}: {}", at_least(), why.words())
+        }
+        _ if !stable.found || stable.high.is_none() => at_least(),
         Verdict::Clean => format!("Holds {rate} requests/s"),
-        Verdict::GeneratorLimited | Verdict::HostNoisy | Verdict::LimitOfSearch => {
-            format!("Holds at least {rate} requests/s")
-        }
-        Verdict::OutOfTime | Verdict::Interrupted if capacity.stable.high.is_none() => {
-            format!("Holds at least {rate} requests/s")
-        }
-        Verdict::TargetUnsteady | Verdict::OutOfTime | Verdict::Interrupted => {
-            format!("Holds about {rate} requests/s")
-        }
+        Verdict::GeneratorLimited
+        | Verdict::HostNoisy
+        | Verdict::LimitOfSearch
+        | Verdict::OutOfTime => at_least(),
+        Verdict::TargetUnsteady | Verdict::Interrupted => format!("Holds about {rate} requests/s"),
     }
 }
 
@@ -173,7 +174,10 @@ pub fn levels(capacity: &Capacity) -> Table {
             Cell::Figure(of.level.rate),
             Cell::Figure(of.level.low),
             of.level.high.map_or(Cell::Nothing, Cell::Figure),
-            Cell::Text(yes(of.level.found).into()),
+            Cell::Text(of.level.at_least.map_or_else(
+                || yes(of.level.found).into(),
+                |why| format!("at least: {}", why.words()),
+            )),
             Cell::Text(capacity.verdict.name().into()),
             Cell::Text(of.meaning),
         ]
@@ -186,7 +190,7 @@ pub fn levels(capacity: &Capacity) -> Table {
         parts: vec![Part { heading: String::new(), rows: rows.collect() }],
         notes: vec![
             ("Low, High", "where the level lies; without High no rate above it was found".into()),
-            ("Found", "no: Requests/s is the nearest rate that is known".into()),
+            ("Found", "at least: the highest rate that a trial is known to have kept".into()),
         ],
     }
 }

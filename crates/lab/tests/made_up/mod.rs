@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use homeroom_lab::capacity::{
-    Capacity, Constants, Level, Phase, SelfCheck, TrialVerdict, Tried, Verdict,
+    Capacity, Constants, Level, Levels, Phase, SelfCheck, TrialVerdict, Tried, Verdict,
 };
 use homeroom_lab::outcome::Outcomes;
 use homeroom_lab::run::{
@@ -126,6 +126,7 @@ pub fn capacity() -> Capacity {
         high,
         found: true,
         window_s,
+        at_least: None,
     };
     let asked = [
         (Bracket, 50.0),
@@ -151,9 +152,11 @@ pub fn capacity() -> Capacity {
         format: homeroom_lab::capacity::FORMAT,
         verdict: Verdict::Clean,
         reasons: vec!["the generator sends up to 52,000/s".into()],
-        stable: level(391.0, Some(397.0), 0.0),
-        burst: level(430.0, Some(464.0), 30.0),
-        failure: level(464.0, Some(470.0), 30.0),
+        levels: Levels::new(
+            level(391.0, Some(397.0), 0.0),
+            level(430.0, Some(464.0), 30.0),
+            level(464.0, Some(470.0), 30.0),
+        ),
         stable_mean_ms: Estimate { value: 190.0, low: 171.0, high: 212.0 },
         generator_ceiling: Some(52_000.0),
         self_check: Some(SelfCheck {

@@ -22,12 +22,13 @@ use crate::exit::{Exit, Failure};
 /// Finds how much load the target holds: for ever, for a while, and where it breaks.
 #[derive(Debug, Args)]
 #[command(after_help = "Three levels, each with the interval in which it lies:
-  stable   it holds indefinitely: the mean response time stays below a second and does not grow, and
-           at most 0.1 % of requests get no right answer
+  stable   it holds indefinitely: the mean response time stays below a second and does not grow,
+           answers keep up with what is asked to 1 %, and at most 0.1 % of requests get no right answer
   burst    it holds for half a minute from idle, though people wait: at most 1 % get no right answer
   failure  within half a minute more than 5 % get none, or it does less than 70 % of its best
-Where the generator or this machine was the limit, the verdict says so and stable is what the target
-holds at least.
+Stable is never above burst, nor burst above failure. A level that no valid trial of its own length
+has kept is what the target holds at least, and so is stable where the generator or this machine
+was the limit, which the verdict says.
 
 Exit codes: 0 done, whatever the verdict; 5 nothing answers there, 130 interrupted; the files are
 written all the same, if a trial was made
@@ -120,7 +121,7 @@ pub fn search(
             Failure::Failed("there was no time for a trial: raise --budget".into())
         }
     };
-    let mut run = of(at_level(&kept, found.stable.rate).ok_or_else(no_time)?);
+    let mut run = of(at_level(&kept, found.levels.stable().rate).ok_or_else(no_time)?);
     // Of the whole search, as there is no saying which trial it was.
     ready.program.put_into(&mut run);
     let profiles: Vec<(String, RunFile)> = kept
