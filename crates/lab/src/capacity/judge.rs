@@ -245,13 +245,13 @@ fn throughout(bins: &[Bin]) -> f64 {
 /// counts for nothing, and neither does however much a steady server has under way.
 fn behind(bins: &[Bin]) -> f64 {
     let (first, second) = bins.split_at(bins.len() / 2);
-    let last = &second[second.len() / 2..];
+    let quarter = &second[second.len() / 2..];
     let before = first.iter().map(|bin| bin.waiting).max().unwrap_or(0);
-    let least = last.iter().map(|bin| bin.waiting).min().unwrap_or(0);
+    let least = quarter.iter().map(|bin| bin.waiting).min().unwrap_or(0);
     let more = least.saturating_sub(before) as f64;
     // Two numbers under way at a time, each about as scattered as one that comes by chance (Poisson).
     let chance = BY_CHANCE * ((before + least) as f64).sqrt();
-    let due: u64 = last.iter().map(|bin| bin.due).sum();
+    let due: u64 = quarter.iter().map(|bin| bin.due).sum();
     (more - chance).max(0.0) / due.max(1) as f64
 }
 
