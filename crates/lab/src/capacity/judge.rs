@@ -417,18 +417,18 @@ mod tests {
 
     /// A trial of so many seconds at a rate of which so much is answered a second, each request after
     /// its turn in the queue and so many milliseconds.
-    fn answered(rate: u64, speed: u64, ms: f64, seconds: u64) -> Trial {
+    fn answered(rate: u64, speed: u64, ms: u64, seconds: u64) -> Trial {
         let bins = 10 * seconds;
         let waiting = |bin: u64| {
             let of_queue = (bin + 1) * rate.saturating_sub(speed) / 10;
-            of_queue + ((rate as f64 * ms / 1e3).round() as u64).min((bin + 1) * rate / 10)
+            of_queue + (rate * ms / 1_000).min((bin + 1) * rate / 10)
         };
-        let mut trial = trial(ms, 0.0, 0);
+        let mut trial = trial(1.0, 0.0, 0);
         (trial.rate, trial.seconds) = (rate as f64, seconds as f64);
         trial.bins = (0..bins)
             .map(|bin| {
                 let queue_s = (bin * rate.saturating_sub(speed)) as f64 / 10.0 / speed as f64;
-                let (due, sum_ms) = (rate / 10, (ms + 1e3 * queue_s) * (rate / 10) as f64);
+                let (due, sum_ms) = (rate / 10, (ms as f64 + 1e3 * queue_s) * (rate / 10) as f64);
                 Bin { due, not_ok: 0, sum_ms, waiting: waiting(bin) }
             })
             .collect();
@@ -439,16 +439,16 @@ mod tests {
     fn a_trial_in_which_answers_fall_behind_is_not_kept_however_short_it_is() {
         for (rate, speed, ms, seconds, expected) in [
             // Two seconds: the queue is 0.2 s long at the end, the mean 0.1 s.
-            (25_600, 23_002, 1.0, 2, Verdict::Failed),
-            (25_600, 25_200, 1.0, 2, Verdict::Failed),
-            (25_600, 25_600, 1.0, 2, Verdict::Passed),
+            (25_600, 23_002, 1, 2, Verdict::Failed),
+            (25_600, 25_200, 1, 2, Verdict::Failed),
+            (25_600, 25_600, 1, 2, Verdict::Passed),
             // Within a hundredth.
-            (25_600, 25_500, 1.0, 2, Verdict::Passed),
-            (400, 390, 5.0, 45, Verdict::Failed),
-            (400, 398, 5.0, 45, Verdict::Passed),
+            (25_600, 25_500, 1, 2, Verdict::Passed),
+            (400, 390, 5, 45, Verdict::Failed),
+            (400, 398, 5, 45, Verdict::Passed),
             // Much under way at the end, but no more than in the middle.
-            (400, 400, 900.0, 5, Verdict::Passed),
-            (25_600, 25_600, 500.0, 2, Verdict::Passed),
+            (400, 400, 900, 5, Verdict::Passed),
+            (25_600, 25_600, 500, 2, Verdict::Passed),
         ] {
             let (verdict, why) = said(&answered(rate, speed, ms, seconds));
             assert_eq!(verdict, expected, "{rate}/s, {speed}/s answered: {why}");

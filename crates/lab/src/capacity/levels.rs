@@ -211,7 +211,7 @@ mod tests {
         let levels = Levels::new(guessed, burst, failure);
 
         let rates = [levels.stable(), levels.burst(), levels.failure()].map(|level| level.rate);
-        assert_eq!(rates.map(f64::round), [400.0, 400.0, 460.0]);
+        assert_eq!(format!("{rates:?}"), "[400.0, 400.0, 460.0]");
         assert!(!levels.stable().found && levels.burst().found && levels.failure().found);
         assert_eq!(levels.stable().high, Some(430.0));
     }
