@@ -114,6 +114,10 @@ impl<R: BufRead> Items<R> {
             Next::Comma => {
                 self.expect(b',', "expected a comma or the array's end")?;
                 self.blanks()?;
+                // As within a document, a comma may stand where nothing follows.
+                if self.peek()? == Some(b']') {
+                    return self.end();
+                }
             }
         }
         self.next = Next::Comma;
@@ -229,13 +233,21 @@ mod tests {
 
         assert_eq!(found, [("{\"a\":\"}]\\\"\"}".to_owned(), 1), ("{\"b\":[{}]}".to_owned(), 2)]);
         assert!(items(Layout::Array, "[]").unwrap().is_empty());
+        let found = items(Layout::Array, "[{},\n{} , ]\n").unwrap();
+        assert_eq!(found, [("{}".to_owned(), 1), ("{}".to_owned(), 2)]);
     }
 
     #[test]
     fn a_broken_array_says_where() {
-        for (text, line, column) in
-            [("[{} {}", 1, 5), ("[{},\n1]", 2, 1), ("[{}] x", 1, 6), ("[{\"a", 1, 5), ("[", 1, 2)]
-        {
+        for (text, line, column) in [
+            ("[{} {}", 1, 5),
+            ("[{},\n1]", 2, 1),
+            ("[{}] x", 1, 6),
+            ("[{\"a", 1, 5),
+            ("[", 1, 2),
+            ("[,]", 1, 2),
+            ("[{},,]", 1, 5),
+        ] {
             let error = items(Layout::Array, text).unwrap_err();
             assert_eq!((error.line, error.column), (line, column), "{text}: {}", error.message);
         }

@@ -222,6 +222,55 @@ fn violations_are_rejects_with_the_key_as_far_as_it_is_known() {
 }
 
 #[test]
+fn another_spelling_of_what_is_stored_is_unchanged_in_every_format() {
+    let (target, folder) = (target(), Folder::new());
+    let strict = json!({
+        "studentUniqueId": "1", "firstName": "A", "lastSurname": "B", "birthDate": "2010-01-01",
+        "multipleBirthStatus": true,
+    });
+    folder.write("strict/students.jsonl", strict.to_string());
+    let lax = r#"{"studentUniqueId":"1","FIRSTNAME":"A","lastSurname":"B","middleName":" ",
+        "birthDate":"1/1/2010 12:00:00 AM","multipleBirthStatus":"1","firstName":null,}"#;
+    let lax = lax.replace('\n', "");
+    folder.write("lines/students.jsonl", &lax);
+    folder.write("array/students.json", format!("[{lax},]"));
+    let multiple = "<BirthDate>2010/1/1</BirthDate><MultipleBirthStatus>1</MultipleBirthStatus>";
+    let xml = student("1").replace("<BirthDate>2010-01-01</BirthDate>", multiple);
+    folder.write("xml/a.xml", interchange("Student", &xml));
+    let of = |name: &str| load_all(&target, &[&folder.path().join(name)]);
+    assert_eq!(of("strict").0.loaded, 1);
+
+    for name in ["lines", "array", "xml"] {
+        let (summary, rejects) = of(name);
+
+        let found = (summary.loaded, summary.unchanged, summary.rejected);
+        assert_eq!(found, (0, 1, 0), "{name}: {rejects:?}");
+    }
+    assert_eq!(stored(&target, "ed-fi/students"), [strict]);
+}
+
+#[test]
+fn what_says_nothing_is_missing_in_every_format() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a.xml", interchange("EducationOrganization", &school(0, "Oak Hill")));
+    folder
+        .write("b.xml", interchange("Student", &student("1").replace("2010-01-01", "0001-01-01")));
+    let enrolment = enrolment("1", 0);
+    folder.write("studentSchoolAssociations.jsonl", enrolment.to_string());
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    assert_eq!(summary.rejected, 3, "{rejects:?}");
+    let said = |part: &str| {
+        let says = |reject: &&Value| reject["message"].as_str().unwrap().contains(part);
+        rejects.iter().filter(says).count()
+    };
+    assert_eq!(said("$.schoolId: schoolId is required."), 1, "{rejects:?}");
+    assert_eq!(said("$.birthDate: birthDate is required."), 1, "{rejects:?}");
+    assert_eq!(said("$.schoolReference: "), 1, "{rejects:?}");
+}
+
+#[test]
 fn a_file_that_is_not_well_formed_is_one_reject_and_the_others_are_loaded() {
     let (target, folder) = (target(), Folder::new());
     folder.write("a.xml", interchange("Student", &student("1")));

@@ -95,9 +95,12 @@ impl Catalog {
         NaturalKey::of(name, columns)
     }
 
-    /// Hash of a descriptor's identity, from its URI in any case.
+    /// Hash of a descriptor's identity, from its URI in any case; blanks around the code value do
+    /// not count.
     pub fn descriptor_key(&self, descriptor: ResourceId, uri: &str) -> NaturalKey {
-        NaturalKey::of(&self.names[usize::from(descriptor.0)], [uri.to_lowercase().as_bytes()])
+        let (namespace, code) = uri.split_once('#').unwrap_or((uri, ""));
+        let folded = format!("{}#{}", namespace.to_lowercase(), code.trim().to_lowercase());
+        NaturalKey::of(&self.names[usize::from(descriptor.0)], [folded.as_bytes()])
     }
 }
 

@@ -415,10 +415,14 @@ fn parse(
             .detail("The request body is no JSON.")
             .error(format!("The body is no JSON at {error}."))
     })?;
+    // The id of the URL counts, whatever the body says.
     if let Json::Object(members) = &json
-        && let Some(sent) = Json::member(members, "id").filter(|sent| **sent != Json::Null)
+        && id.is_none()
+        && Json::member(members, "id").is_some_and(|sent| *sent != Json::Null)
     {
-        check_sent_id(sent, id)?;
+        return Err(Problem::of(Kind::DataValidationFailed).error(
+            "A document that is sent with POST must not have an id; the server gives it one.",
+        ));
     }
     Ok(examine(catalog, resource, &json))
 }
@@ -442,21 +446,6 @@ async fn invalid_document(api: &DataApi, resource: &Resource, invalid: Invalid) 
 
 /// Most descriptors of an invalid document that are looked up.
 const DESCRIPTORS_NAMED_MAX: usize = 100;
-
-/// POST takes no id in the body; PUT takes the URL's.
-fn check_sent_id(sent: &Json<'_>, id: Option<Uuid>) -> Result<(), Problem> {
-    let Some(id) = id else {
-        return Err(Problem::of(Kind::DataValidationFailed).error(
-            "A document that is sent with POST must not have an id; the server gives it one.",
-        ));
-    };
-    let same = matches!(sent, Json::Text(text) if Uuid::read(text) == Some(id));
-    if same {
-        Ok(())
-    } else {
-        Err(Problem::of(Kind::BadRequest).error("The id in the body is not the id of the URL."))
-    }
-}
 
 fn id_of(call: &Call) -> Result<Uuid, Problem> {
     Uuid::read(call.params.get("id")).ok_or_else(|| {

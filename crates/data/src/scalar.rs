@@ -1,10 +1,13 @@
 //! One value: from what was sent to its canonical text, or what is wrong with it.
 
+mod moment;
+
 use std::fmt::Write as _;
 
-use homeroom_model::Scalar;
+use homeroom_model::{Scalar, capitalized};
 
 use crate::json::{Json, write_text};
+use moment::{date, moment, time};
 
 /// Longest namespace of a descriptor in characters, and its longest code value.
 const URI_PARTS_MAX: [usize; 2] = [255, 50];
@@ -15,8 +18,8 @@ const DIGITS_MAX: usize = 40;
 
 /// Writes the canonical JSON text of `json` as a `scalar`.
 ///
-/// Strings that hold a number, a truth value or a date are taken as such; dates become ISO, moments
-/// UTC, decimals are rounded to their scale.
+/// Strings that hold a number, a truth value or a date are taken as such, 0 and 1 as truth values;
+/// dates become ISO, moments UTC, decimals are rounded to their scale.
 ///
 /// # Errors
 ///
@@ -80,6 +83,63 @@ pub fn write(out: &mut String, scalar: Scalar, json: &Json<'_>) -> Result<(), St
     }
 }
 
+/// Whether a value is a text of nothing or blanks, which is none.
+pub fn is_blank(json: &Json<'_>) -> bool {
+    matches!(json, Json::Text(text) if text.trim().is_empty())
+}
+
+/// Whether a value in canonical text is what its type has where nobody said anything, so that a
+/// required member of this name counts as missing.
+///
+/// Source: Ed-Fi ODS/API 7.3, which cannot tell these from absent ones.
+pub fn is_default(name: &str, scalar: Scalar, text: &str) -> bool {
+    match scalar {
+        Scalar::Integer { bits, min, max } => {
+            let whole = if bits == 32 {
+                (i64::from(i32::MIN), i64::from(i32::MAX))
+            } else {
+                (i64::MIN, i64::MAX)
+            };
+            text == "0" && (min, max) == whole && {
+                let name = capitalized(name);
+                ["Id", "USI", "Year", "Number"].iter().any(|end| name.ends_with(end))
+                    || name.contains("Sequence")
+                    || name == "Version"
+            }
+        }
+        Scalar::Date => text == "\"0001-01-01\"",
+        Scalar::DateTime => text == "\"0001-01-01T00:00:00Z\"",
+        Scalar::Time => {
+            text == "\"00:00:00\"" && {
+                let name = capitalized(name);
+                ["Start", "Begin", "End"].iter().any(|start| name.starts_with(start))
+            }
+        }
+        Scalar::Text { .. } | Scalar::Decimal { .. } | Scalar::Boolean | Scalar::Descriptor(_) => {
+            false
+        }
+    }
+}
+
+/// The canonical text of a value whatever its length or range is, to compare it by; none of what is
+/// no value of the type.
+pub fn comparable(scalar: Scalar, json: &Json<'_>) -> Option<String> {
+    let wide = match scalar {
+        Scalar::Text { .. } => Scalar::Text { min: 0, max: u32::MAX },
+        Scalar::Integer { .. } => Scalar::Integer { bits: 64, min: i64::MIN, max: i64::MAX },
+        Scalar::Decimal { scale, .. } => {
+            Scalar::Decimal { precision: u8::MAX, scale, min: None, max: None }
+        }
+        other => other,
+    };
+    let mut text = String::new();
+    write(&mut text, wide, json).ok()?;
+    if let Scalar::Descriptor(_) = scalar {
+        text = text.to_lowercase();
+    }
+    Some(text)
+}
+
 fn text(out: &mut String, json: &Json<'_>, min: u32, max: u32) -> Result<(), String> {
     // Clients send identifiers as numbers, too; their text is taken as it stands.
     let text = match json {
@@ -110,7 +170,8 @@ fn text(out: &mut String, json: &Json<'_>, min: u32, max: u32) -> Result<(), Str
 
 /// Writes a descriptor's URI: one that a descriptor can have.
 fn descriptor(out: &mut String, uri: &str) -> Result<(), String> {
-    let parts = uri.split_once('#').map(|(namespace, code)| [namespace, code]);
+    // Blanks around a code value identify nothing.
+    let parts = uri.split_once('#').map(|(namespace, code)| [namespace, code.trim()]);
     let Some(parts) = parts.filter(|parts| parts.iter().all(|part| !part.trim().is_empty())) else {
         return Err("The value must be a descriptor's URI: namespace#codeValue.".into());
     };
@@ -123,13 +184,18 @@ fn descriptor(out: &mut String, uri: &str) -> Result<(), String> {
             "The namespace must have at most {namespace} characters, the code value {code}."
         ));
     }
-    if parts.iter().any(|part| part.trim() != *part) {
-        return Err("Namespace and code value must not begin or end with white space.".into());
+    let [namespace, code] = parts;
+    if namespace.trim() != namespace {
+        return Err("The value's namespace must not begin or end with white space.".into());
     }
-    if uri.chars().any(char::is_control) {
+    if namespace.chars().chain(code.chars()).any(char::is_control) {
         return Err("The value holds control characters; remove them.".into());
     }
-    write_text(out, uri);
+    if namespace.len() + "#".len() + code.len() == uri.len() {
+        write_text(out, uri);
+    } else {
+        write_text(out, &format!("{namespace}#{code}"));
+    }
     Ok(())
 }
 
@@ -150,12 +216,19 @@ fn number_text<'j>(json: &'j Json<'_>) -> Option<&'j str> {
     }
 }
 
-/// Reads a truth value, also from text in any case.
+/// Reads a truth value, also from text in any case, and from 0 and 1.
 pub fn boolean(json: &Json<'_>) -> Option<bool> {
-    match json {
-        Json::Boolean(value) => Some(*value),
-        Json::Text(text) if text.eq_ignore_ascii_case("true") => Some(true),
-        Json::Text(text) if text.eq_ignore_ascii_case("false") => Some(false),
+    let said = match json {
+        Json::Boolean(value) => return Some(*value),
+        Json::Number(number) => number,
+        Json::Text(text) => text.trim(),
+        _ => return None,
+    };
+    match said {
+        "1" => Some(true),
+        "0" => Some(false),
+        _ if said.eq_ignore_ascii_case("true") => Some(true),
+        _ if said.eq_ignore_ascii_case("false") => Some(false),
         _ => None,
     }
 }
@@ -259,141 +332,10 @@ fn decimal(text: &str, precision: u8, scale: u8) -> Result<String, String> {
     Ok(if out == "-0" { "0".into() } else { out })
 }
 
-fn split_date(text: &str) -> Option<(u32, u32, u32)> {
-    let mut slashes = text.split('/');
-    let parts: Vec<&str> = if text.contains('/') {
-        let (month, day, year) = (slashes.next()?, slashes.next()?, slashes.next()?);
-        if slashes.next().is_some() || month.len() > 2 || day.len() > 2 {
-            return None;
-        }
-        vec![year, month, day]
-    } else {
-        let parts: Vec<&str> = text.split('-').collect();
-        if parts.len() != 3 || parts[1].len() != 2 || parts[2].len() != 2 {
-            return None;
-        }
-        parts
-    };
-    if parts[0].len() != 4 || parts.iter().any(|part| !part.bytes().all(|b| b.is_ascii_digit())) {
-        return None;
-    }
-    let (year, month, day) =
-        (parts[0].parse().ok()?, parts[1].parse().ok()?, parts[2].parse().ok()?);
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let days = match month {
-        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
-        4 | 6 | 9 | 11 => 30,
-        2 if leap => 29,
-        2 => 28,
-        _ => return None,
-    };
-    ((1..=days).contains(&day) && year > 0).then_some((year, month, day))
-}
-
-/// ISO date of a date, or of the day of a moment.
-fn date(text: &str) -> Option<String> {
-    let day = match text.split_once(['T', ' ']) {
-        Some((day, rest)) => {
-            split_time(rest)?;
-            day
-        }
-        None => text,
-    };
-    let (year, month, day) = split_date(day)?;
-    Some(format!("{year:04}-{month:02}-{day:02}"))
-}
-
-struct Time {
-    hour: i64,
-    minute: i64,
-    second: i64,
-    /// Digits of the fraction, without needless zeros.
-    fraction: String,
-    /// Minutes east of UTC.
-    offset: i64,
-}
-
-fn split_time(text: &str) -> Option<Time> {
-    let (clock, offset) = if let Some(clock) = text.strip_suffix(['Z', 'z']) {
-        (clock, 0)
-    } else if let Some(at) = text.rfind(['+', '-']) {
-        let zone = &text[at + 1..];
-        let (hours, minutes) = match zone.split_once(':') {
-            Some(pair) => pair,
-            None if zone.len() == 4 && zone.is_ascii() => zone.split_at(2),
-            None => (zone, "00"),
-        };
-        let (hours, minutes) = (two_digits(hours)?, two_digits(minutes)?);
-        if hours > 14 || minutes > 59 {
-            return None;
-        }
-        let offset = hours * 60 + minutes;
-        (&text[..at], if text.as_bytes()[at] == b'-' { -offset } else { offset })
-    } else {
-        (text, 0)
-    };
-    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, ""));
-    if fraction.len() > 9 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let mut parts = clock.split(':');
-    let (hour, minute) = (two_digits(parts.next()?)?, two_digits(parts.next()?)?);
-    let second = parts.next().map_or(Some(0), two_digits)?;
-    if parts.next().is_some() || hour > 23 || minute > 59 || second > 59 {
-        return None;
-    }
-    let fraction = fraction.trim_end_matches('0').to_owned();
-    Some(Time { hour, minute, second, fraction, offset })
-}
-
-fn two_digits(text: &str) -> Option<i64> {
-    (text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit()))
-        .then(|| text.parse().ok())?
-}
-
-fn time(text: &str) -> Option<String> {
-    let time = split_time(text)?;
-    let mut out = format!("{:02}:{:02}:{:02}", time.hour, time.minute, time.second);
-    if !time.fraction.is_empty() {
-        _ = write!(out, ".{}", time.fraction);
-    }
-    Some(out)
-}
-
-fn moment(text: &str) -> Option<String> {
-    let (day, clock) = text.split_once(['T', 't', ' ']).unwrap_or((text, "00:00:00"));
-    let (year, month, day) = split_date(day)?;
-    let time = split_time(clock)?;
-    let civil = jiff::civil::date(
-        i16::try_from(year).ok()?,
-        i8::try_from(month).ok()?,
-        i8::try_from(day).ok()?,
-    )
-    .at(
-        i8::try_from(time.hour).ok()?,
-        i8::try_from(time.minute).ok()?,
-        i8::try_from(time.second).ok()?,
-        0,
-    );
-    let utc = civil.checked_sub(jiff::Span::new().minutes(time.offset)).ok()?;
-    let mut out = format!(
-        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
-        utc.year(),
-        utc.month(),
-        utc.day(),
-        utc.hour(),
-        utc.minute(),
-        utc.second()
-    );
-    if !time.fraction.is_empty() {
-        _ = write!(out, ".{}", time.fraction);
-    }
-    out.push('Z');
-    (utc.year() > 0).then_some(out)
-}
-
 #[cfg(test)]
 mod tests {
+    use homeroom_model::ResourceId;
+
     use super::*;
 
     fn canonical(scalar: Scalar, sent: &str) -> Result<String, String> {
@@ -434,13 +376,32 @@ mod tests {
             (decimal, "0.05", "0.05"),
             (decimal, "-0.0", "0"),
             (Scalar::Boolean, "\"True\"", "true"),
+            (Scalar::Boolean, "1", "true"),
+            (Scalar::Boolean, "0", "false"),
+            (Scalar::Boolean, "\"1\"", "true"),
+            (Scalar::Boolean, "\" 0 \"", "false"),
             (Scalar::Date, "\"8/1/2026\"", "\"2026-08-01\""),
+            (Scalar::Date, "\"2026/8/1\"", "\"2026-08-01\""),
+            (Scalar::Date, "\"2026/08/01 00:00\"", "\"2026-08-01\""),
+            (Scalar::Date, "\"12/31/2026 12:00:00 AM\"", "\"2026-12-31\""),
+            (Scalar::Date, "\" 2026-08-01 \"", "\"2026-08-01\""),
             (Scalar::Date, "\"2024-02-29\"", "\"2024-02-29\""),
             (Scalar::Date, "\"2026-08-01T00:00:00Z\"", "\"2026-08-01\""),
             (Scalar::DateTime, "\"2026-08-01\"", "\"2026-08-01T00:00:00Z\""),
             (Scalar::DateTime, "\"2026-08-01T23:30:00-05:00\"", "\"2026-08-02T04:30:00Z\""),
             (Scalar::DateTime, "\"2026-08-01 08:30:15.1200\"", "\"2026-08-01T08:30:15.12Z\""),
+            (Scalar::DateTime, "\"2026/8/1\"", "\"2026-08-01T00:00:00Z\""),
+            (Scalar::DateTime, "\"8/1/2026  8:30 PM\"", "\"2026-08-01T20:30:00Z\""),
+            (Scalar::DateTime, "\"8/1/2026 8:30:15\"", "\"2026-08-01T08:30:15Z\""),
+            (Scalar::DateTime, "\"8/1/2026 12:30:00am\"", "\"2026-08-01T00:30:00Z\""),
+            (Scalar::DateTime, "\"8/1/2026 12:30 PM -05:00\"", "\"2026-08-01T17:30:00Z\""),
+            (Scalar::DateTime, "\"2026-08-01T08:30:00 PM Z\"", "\"2026-08-01T20:30:00Z\""),
             (Scalar::Time, "\"08:30\"", "\"08:30:00\""),
+            (Scalar::Time, "\"8:30\"", "\"08:30:00\""),
+            (Scalar::Time, "\"8:30:05 pm\"", "\"20:30:05\""),
+            (Scalar::Time, "\"12:05 AM\"", "\"00:05:00\""),
+            (Scalar::Descriptor(ResourceId(0)), "\"uri://x#A b \"", "\"uri://x#A b\""),
+            (Scalar::Descriptor(ResourceId(0)), "\"uri://x# A b\"", "\"uri://x#A b\""),
             (text, "60482", "\"60482\""),
             (text, "\"ä\\u00e4bcd\"", "\"ääbcd\""),
         ] {
@@ -464,12 +425,32 @@ mod tests {
             (decimal, "1000"),
             (decimal, "999.995"),
             (decimal, "-1"),
-            (Scalar::Boolean, "1"),
+            (Scalar::Boolean, "2"),
+            (Scalar::Boolean, "-1"),
+            (Scalar::Boolean, "1.0"),
+            (Scalar::Boolean, "\"yes\""),
+            (Scalar::Boolean, "\"\""),
             (Scalar::Date, "\"2026-02-29\""),
             (Scalar::Date, "\"2026-13-01\""),
             (Scalar::Date, "\"01.02.2026\""),
             (Scalar::DateTime, "\"2026-08-01T25:00:00\""),
-            (Scalar::Time, "\"8:30\""),
+            (Scalar::Date, "\"13/1/2026\""),
+            (Scalar::Date, "\"2026/13/1\""),
+            (Scalar::Date, "\"8/1/26\""),
+            (Scalar::Date, "\"8/1/2026/1\""),
+            (Scalar::Date, "\"2026-8-1\""),
+            (Scalar::DateTime, "\"8/1/2026 13:00 PM\""),
+            (Scalar::DateTime, "\"8/1/2026 0:30 PM\""),
+            (Scalar::DateTime, "\"8/1/2026 8 PM\""),
+            (Scalar::DateTime, "\"8/1/2026 8:30 XM\""),
+            (Scalar::DateTime, "\"2026-08-01T\""),
+            (Scalar::Time, "\"8\""),
+            (Scalar::Time, "\"8:3\""),
+            (Scalar::Time, "\"24:00\""),
+            (Scalar::Time, "\"008:30\""),
+            (Scalar::Descriptor(ResourceId(0)), "\" uri://x#A\""),
+            (Scalar::Descriptor(ResourceId(0)), "\"uri://x #A\""),
+            (Scalar::Descriptor(ResourceId(0)), "\"uri://x# \""),
             (text, "\"abcdef\""),
             (text, "\"\""),
             (text, "\"  \""),

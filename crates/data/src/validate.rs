@@ -2,9 +2,10 @@
 //!
 //! One walk over the model's properties does it all: it finds each member in any case, coerces and
 //! checks its value, writes it in canonical order, and notes where references and descriptors
-//! stand. Members that the model does not have are dropped, nulls and empty collections are as if
-//! absent.
+//! stand. Members that the model does not have are dropped; nulls, empty collections and texts of
+//! blanks where a value is expected are as if absent.
 
+mod extension;
 mod key;
 mod path;
 mod unify;
@@ -111,7 +112,7 @@ pub fn examine(
         count: 0,
     };
     let spans = walk.object(&resource.properties, members, Path::default(), 0);
-    unify::check(resource, json, |path, message| walk.note_text(path, message));
+    unify::check(&catalog.model, resource, json, |path, message| walk.note_text(path, message));
     if is_descriptor(resource) {
         walk.check_uri(members);
     }

@@ -4,6 +4,8 @@ mod app;
 
 #[path = "model_wide/identities.rs"]
 mod identities;
+#[path = "model_wide/inputs.rs"]
+mod inputs;
 #[path = "model_wide/lifecycle.rs"]
 mod lifecycle;
 #[path = "model_wide/queries.rs"]

@@ -1,7 +1,8 @@
 //! The values that make up an identity.
 
-use homeroom_model::{ColumnSource, PropertyKind, Resource, Scalar};
+use homeroom_model::{ColumnSource, Property, PropertyKind, Resource, Scalar};
 
+use crate::catalog::is_descriptor;
 use crate::json::{Json, write_text};
 use crate::scalar;
 
@@ -9,6 +10,12 @@ use crate::scalar;
 pub(super) const NAMESPACE: &str = "namespace";
 /// See [`NAMESPACE`].
 pub(super) const CODE_VALUE: &str = "codeValue";
+
+/// Whether a property is what a descriptor is called within its namespace: blanks around it
+/// identify nothing.
+pub(super) fn is_code_value(resource: &Resource, property: &Property) -> bool {
+    is_descriptor(resource) && property.name == CODE_VALUE
+}
 
 /// What a key column adds to an identity's hash: its canonical JSON text; descriptors in lower case.
 pub fn key_bytes(scalar: Scalar, text: &str) -> std::borrow::Cow<'_, [u8]> {
@@ -27,7 +34,7 @@ pub(crate) fn descriptor_uri(resource: &Resource, texts: &[&str]) -> String {
             _ => String::new(),
         }
     };
-    format!("{}#{}", column(NAMESPACE), column(CODE_VALUE))
+    format!("{}#{}", column(NAMESPACE), column(CODE_VALUE).trim())
 }
 
 /// The values of a document's key by column, as a JSON object.

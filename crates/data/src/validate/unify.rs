@@ -6,8 +6,9 @@
 
 use std::collections::HashMap;
 
-use homeroom_model::{Place, PropertyKind, Resource, Scalar};
+use homeroom_model::{EXTENSIONS, Model, Place, Property, PropertyKind, Resource, Scalar};
 
+use super::extension;
 use crate::json::Json;
 use crate::scalar;
 
@@ -19,10 +20,15 @@ struct Found {
 }
 
 /// Checks every group of places; `note` gets each path concerned.
-pub(super) fn check(resource: &Resource, json: &Json<'_>, mut note: impl FnMut(String, String)) {
+pub(super) fn check(
+    model: &Model,
+    resource: &Resource,
+    json: &Json<'_>,
+    mut note: impl FnMut(String, String),
+) {
     for group in &resource.unified {
         let found: Vec<Vec<Found>> =
-            group.iter().map(|place| values(resource, json, place)).collect();
+            group.iter().map(|place| values(model, resource, json, place)).collect();
         if found.iter().filter(|values| !values.is_empty()).count() < 2 {
             continue;
         }
@@ -71,52 +77,77 @@ fn shared_lists(resource: &Resource, a: &Place, b: &Place) -> Option<usize> {
     (!(own_a && own_b)).then_some(shared)
 }
 
-fn values(resource: &Resource, json: &Json<'_>, place: &Place) -> Vec<Found> {
+fn values(model: &Model, resource: &Resource, json: &Json<'_>, place: &Place) -> Vec<Found> {
     let mut out = vec![];
-    collect(&resource.properties, json, place, 0, &mut vec![], "$", &mut out);
+    let search = Search { model, place };
+    search.collect(&resource.properties, json, 0, &mut vec![], "$", &mut out);
     out
 }
 
-fn collect(
-    properties: &[homeroom_model::Property],
-    json: &Json<'_>,
-    place: &Place,
-    depth: usize,
-    items: &mut Vec<usize>,
-    path: &str,
-    out: &mut Vec<Found>,
-) {
-    let Json::Object(members) = json else { return };
-    let property = &properties[place.steps[depth]];
-    let Some(value) = Json::member(members, &property.name) else { return };
-    let path = format!("{path}.{}", property.name);
-    match (&property.kind, value) {
-        (PropertyKind::Scalar(scalar), value) => add(*scalar, value, items, path, out),
-        (PropertyKind::Reference(reference), Json::Object(parts)) => {
-            let Some(part) = place.part.map(|part| &reference.parts[part]) else { return };
-            let Some(value) = Json::member(parts, &part.name) else { return };
-            add(part.scalar, value, items, format!("{path}.{}", part.name), out);
-        }
-        (PropertyKind::Object(inner), value) => {
-            collect(inner, value, place, depth + 1, items, &path, out);
-        }
-        (PropertyKind::List(inner), Json::Array(values)) => {
-            for (at, value) in values.iter().enumerate() {
-                items.push(at);
-                collect(inner, value, place, depth + 1, items, &format!("{path}[{at}]"), out);
-                items.pop();
+/// A place whose values are looked for.
+struct Search<'a> {
+    model: &'a Model,
+    place: &'a Place,
+}
+
+impl Search<'_> {
+    fn collect(
+        &self,
+        properties: &[Property],
+        json: &Json<'_>,
+        depth: usize,
+        items: &mut Vec<usize>,
+        path: &str,
+        out: &mut Vec<Found>,
+    ) {
+        let Json::Object(members) = json else { return };
+        let at = self.place.steps[depth];
+        let property = &properties[at];
+        // What stands in an object of extensions is named in more ways than one.
+        let value = if path.rsplit('.').next() == Some(EXTENSIONS) {
+            extension::member(self.model, properties, at, members)
+        } else {
+            Json::member(members, &property.name)
+        };
+        let Some(value) = value else { return };
+        let path = format!("{path}.{}", property.name);
+        match (&property.kind, value) {
+            (PropertyKind::Scalar(scalar), value) => {
+                add(&property.name, *scalar, value, items, path, out);
             }
+            (PropertyKind::Reference(reference), Json::Object(parts)) => {
+                let Some(part) = self.place.part.map(|part| &reference.parts[part]) else { return };
+                let Some(value) = Json::member(parts, &part.name) else { return };
+                let path = format!("{path}.{}", part.name);
+                add(&part.name, part.scalar, value, items, path, out);
+            }
+            (PropertyKind::Object(inner), value) => {
+                self.collect(inner, value, depth + 1, items, &path, out);
+            }
+            (PropertyKind::List(inner), Json::Array(values)) => {
+                for (at, value) in values.iter().enumerate() {
+                    items.push(at);
+                    self.collect(inner, value, depth + 1, items, &format!("{path}[{at}]"), out);
+                    items.pop();
+                }
+            }
+            _ => {}
         }
-        _ => {}
     }
 }
 
-fn add(scalar: Scalar, value: &Json<'_>, items: &[usize], path: String, out: &mut Vec<Found>) {
-    let mut text = String::new();
-    if scalar::write(&mut text, scalar, value).is_ok() {
-        if matches!(scalar, Scalar::Descriptor(_)) {
-            text = text.to_lowercase();
-        }
+/// Adds a value unless it is none: what is out of its range is compared all the same.
+fn add(
+    name: &str,
+    scalar: Scalar,
+    value: &Json<'_>,
+    items: &[usize],
+    path: String,
+    out: &mut Vec<Found>,
+) {
+    let text = scalar::comparable(scalar, value)
+        .filter(|text| !scalar::is_blank(value) && !scalar::is_default(name, scalar, text));
+    if let Some(text) = text {
         out.push(Found { items: items.to_vec(), path, text });
     }
 }

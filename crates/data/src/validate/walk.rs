@@ -3,8 +3,8 @@
 use homeroom_http::Violations;
 use homeroom_model::{EXTENSIONS, Presence, Property, PropertyKind, Reference, Resource, Scalar};
 
-use super::key::{CODE_VALUE, NAMESPACE, key_bytes};
-use super::{FoundDescriptor, FoundReference, Path};
+use super::key::{CODE_VALUE, NAMESPACE, is_code_value, key_bytes};
+use super::{FoundDescriptor, FoundReference, Path, extension};
 use crate::catalog::Catalog;
 use crate::json::Json;
 use crate::scalar;
@@ -92,7 +92,7 @@ impl Walk<'_> {
             let path = path.then(at);
             let sent = Json::member(members, &property.name);
             known += usize::from(sent.is_some());
-            let sent = sent.filter(|sent| !is_absent(sent));
+            let sent = sent.filter(|sent| !says_nothing(property, sent));
             let Some(sent) = sent else {
                 if property.presence != Presence::Optional {
                     self.note(path, format!("{} is required.", property.name));
@@ -155,13 +155,14 @@ impl Walk<'_> {
             self.note(path, format!("{EXTENSIONS} must be an object."));
             return false;
         };
+        let model = &self.catalog.model;
         self.refuse_extensions(projects, members, &path.json(self.resource));
         let start = self.body.len();
         self.body.push('{');
         for (at, project) in projects.iter().enumerate() {
             let PropertyKind::Object(added) = &project.kind else { continue };
             let path = path.then(at);
-            match Json::member(members, &project.name).filter(|sent| !is_absent(sent)) {
+            match extension::member(model, projects, at, members).filter(|sent| !is_absent(sent)) {
                 None if project.presence == Presence::Optional => {}
                 None => self.note(path, format!("{} is required.", project.name)),
                 Some(Json::Object(members)) => {
@@ -204,7 +205,7 @@ impl Walk<'_> {
                 Json::Object(inner) => inner.is_empty(),
                 other => is_absent(other),
             };
-            if says_nothing || projects.iter().any(|known| known.name.eq_ignore_ascii_case(name)) {
+            if says_nothing || extension::named(&self.catalog.model, projects, name).is_some() {
                 continue;
             }
             let names: Vec<&str> = projects.iter().map(|known| known.name.as_str()).collect();
@@ -225,7 +226,14 @@ impl Walk<'_> {
             self.note(path, format!("{}: {message}", property.name));
             return false;
         }
+        if property.presence != Presence::Optional
+            && scalar::is_default(&property.name, scalar, &self.body[start..])
+        {
+            self.note(path, format!("{} is required.", property.name));
+            return false;
+        }
         if property.presence == Presence::Key
+            && !is_code_value(self.resource, property)
             && let (Scalar::Text { .. }, Json::Text(text)) = (scalar, sent)
             && text.trim() != text.as_ref()
         {
@@ -263,12 +271,14 @@ impl Walk<'_> {
         };
         self.body.push('{');
         let mut texts = Vec::with_capacity(reference.parts.len());
-        let before = self.count;
+        let mut missing: Vec<&str> = vec![];
+        let (before, whole) = (self.count, path);
         for (at, part) in reference.parts.iter().enumerate() {
             let path = path.then(at);
-            let sent = Json::member(members, &part.name).filter(|sent| !matches!(sent, Json::Null));
+            let sent = Json::member(members, &part.name)
+                .filter(|sent| **sent != Json::Null && !scalar::is_blank(sent));
             let Some(sent) = sent else {
-                self.note(path, format!("{} is required.", part.name));
+                missing.push(&part.name);
                 continue;
             };
             if at > 0 {
@@ -280,6 +290,8 @@ impl Walk<'_> {
             let start = self.body.len();
             if let Err(message) = scalar::write(&mut self.body, part.scalar, sent) {
                 self.note(path, format!("{}: {message}", part.name));
+            } else if scalar::is_default(&part.name, part.scalar, &self.body[start..]) {
+                missing.push(&part.name);
             } else if let (Scalar::Text { .. }, Json::Text(text)) = (part.scalar, sent)
                 && text.trim() != text.as_ref()
             {
@@ -291,6 +303,11 @@ impl Walk<'_> {
             texts.push((start, self.body.len()));
         }
         self.body.push('}');
+        if !missing.is_empty() {
+            let are = if missing.len() == 1 { "is" } else { "are" };
+            let missing = missing.join(", ");
+            self.note(whole, format!("{} is not whole: {missing} {are} required.", property.name));
+        }
         if self.count > before {
             return false;
         }
@@ -332,6 +349,7 @@ impl Walk<'_> {
         self.body.push('[');
         let keyed = inner.iter().any(|property| property.presence == Presence::Key);
         let mut seen: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
+        let whole = path;
         for (at, item) in items.iter().enumerate() {
             let path = path.then(at);
             if self.count > VIOLATIONS_MAX {
@@ -353,9 +371,10 @@ impl Walk<'_> {
                 if keyed { item_identity(inner, members) } else { self.body[start..].to_owned() };
             if let Some(first) = seen.get(&identity) {
                 let message = format!(
-                    "The item has the same identity as the item at index {first}; each may stand once.",
+                    "The item at index {at} has the same identity as the item at index {first}; each \
+                     may stand once."
                 );
-                self.note(path, message);
+                self.note(whole, message);
             } else {
                 seen.insert(identity, at);
             }
@@ -392,6 +411,11 @@ fn item_identity(properties: &[Property], members: &Members<'_>) -> String {
         }
     }
     out
+}
+
+/// Whether what was sent for a property is as if it had not been.
+fn says_nothing(property: &Property, sent: &Json<'_>) -> bool {
+    is_absent(sent) || matches!(property.kind, PropertyKind::Scalar(_)) && scalar::is_blank(sent)
 }
 
 /// Whether a value counts as not sent.

@@ -32,6 +32,12 @@ impl Spot {
         Self { pointer: format!("{pointer}/{at}"), path: format!("{path}[{at}]") }
     }
 
+    /// The object that holds this member.
+    pub fn owner(&self) -> Self {
+        let owner = |text: &str, by: char| text.rsplit_once(by).map_or("", |(of, _)| of).to_owned();
+        Self { pointer: owner(&self.pointer, '/'), path: owner(&self.path, '.') }
+    }
+
     pub fn get<'v>(&self, document: &'v Value) -> &'v Value {
         document.pointer(&self.pointer).unwrap_or_else(|| panic!("{self} is not there"))
     }

@@ -7,6 +7,7 @@ pub mod document;
 pub mod documents;
 pub mod failures;
 pub mod samples;
+pub mod spellings;
 pub mod world;
 
 use std::fmt;

@@ -1,9 +1,10 @@
 //! The same document in another spelling.
 
-use homeroom_model::{Resource, Scalar};
-use serde_json::{Map, Value, json};
+use homeroom_model::{EXTENSIONS, Resource};
+use serde_json::{Value, json};
 
 use crate::app::document::walk;
+use crate::app::spellings::spellings;
 
 /// Random choices that a seed decides.
 pub struct Dice(u64);
@@ -27,63 +28,77 @@ impl Dice {
     }
 }
 
-/// Says the same in another way: members in another order and case, values in text, dates with
-/// slashes, nulls, empty collections and members that nobody knows.
-pub fn respelled(resource: &Resource, document: &Value, dice: &mut Dice) -> Value {
-    let mut document = document.clone();
-    for found in walk(resource, &document.clone()) {
+/// Says the same in another way, as text: members in another order and case, some of them twice,
+/// values in other spellings, members that nobody knows, commas where nothing follows.
+pub fn respelled(resource: &Resource, document: &Value, dice: &mut Dice) -> String {
+    let mut other = document.clone();
+    for found in walk(resource, document) {
         let Some(scalar) = found.scalar() else { continue };
-        let value = found.spot.get(&document).clone();
-        if dice.toss() {
-            found.spot.set(&mut document, otherwise(scalar, &value, dice));
+        let all = spellings(scalar, found.spot.get(document));
+        if !all.is_empty() && dice.toss() {
+            found.spot.set(&mut other, all[dice.roll(all.len())].clone());
         }
     }
-    shuffled(&document, dice)
+    let mut out = String::new();
+    write(&mut out, &other, true, dice);
+    out
 }
 
-/// A value in another spelling of its type.
-fn otherwise(scalar: Scalar, value: &Value, dice: &mut Dice) -> Value {
-    match (scalar, value) {
-        (Scalar::Integer { .. } | Scalar::Decimal { .. }, Value::Number(number)) => {
-            match dice.roll(3) {
-                0 => json!(format!(" {number} ")),
-                1 => json!(format!("{number}e0")),
-                _ => json!(number.to_string()),
-            }
+fn write(out: &mut String, value: &Value, takes_unknown: bool, dice: &mut Dice) {
+    let (items, ends): (Vec<String>, _) = match value {
+        Value::Object(members) => (object(members, takes_unknown, dice), ['{', '}']),
+        Value::Array(items) => {
+            let write = |item| {
+                let mut text = String::new();
+                write(&mut text, item, takes_unknown, dice);
+                text
+            };
+            (items.iter().map(write).collect(), ['[', ']'])
         }
-        (Scalar::Boolean, Value::Bool(value)) => {
-            json!(if *value { "True" } else { "FALSE" })
+        value => {
+            out.push_str(&value.to_string());
+            return;
         }
-        (Scalar::Date, Value::String(date)) => match date.split('-').collect::<Vec<_>>()[..] {
-            [year, month, day] if dice.toss() => json!(format!("{month}/{day}/{year}")),
-            _ => json!(format!("{date}T00:00:00")),
-        },
-        (Scalar::DateTime, Value::String(moment)) => {
-            json!(moment.replace('Z', ["", "+00:00", ".000Z", "-0000"][dice.roll(4)]))
-        }
-        (Scalar::Time, Value::String(time)) => json!(format!("{time}.0")),
-        (_, value) => value.clone(),
+    };
+    out.push(ends[0]);
+    out.push_str(&items.join(","));
+    if !items.is_empty() && dice.toss() {
+        out.push_str([",", " , "][dice.roll(2)]);
     }
+    out.push(ends[1]);
 }
 
-fn shuffled(value: &Value, dice: &mut Dice) -> Value {
-    match value {
-        Value::Object(members) => {
-            let mut left: Vec<(String, Value)> = members
-                .iter()
-                .map(|(name, value)| (recased(name, dice), shuffled(value, dice)))
-                .collect();
-            left.push((format!("unknown{}", dice.roll(9)), json!({"a": [1, null, {}]})));
-            let mut shuffled = Map::new();
-            while !left.is_empty() {
-                let (name, value) = left.swap_remove(dice.roll(left.len()));
-                shuffled.insert(name, value);
-            }
-            Value::Object(shuffled)
+/// The members in another order, each a text.
+fn object(
+    members: &serde_json::Map<String, Value>,
+    takes_unknown: bool,
+    dice: &mut Dice,
+) -> Vec<String> {
+    let mut left: Vec<Vec<String>> = vec![];
+    for (name, value) in members {
+        // What stands in an object of extensions is named, or refused.
+        let mut text = String::new();
+        write(&mut text, value, name != EXTENSIONS, dice);
+        let mut said = vec![format!("\"{}\":{text}", recased(name, dice))];
+        // What comes before counts not, and neither does null.
+        if dice.roll(4) == 0 {
+            said.insert(0, format!("\"{}\":\"else\"", recased(name, dice)));
         }
-        Value::Array(items) => items.iter().map(|item| self::shuffled(item, dice)).collect(),
-        value => value.clone(),
+        if dice.roll(4) == 0 {
+            said.push(format!("\"{}\":null", recased(name, dice)));
+        }
+        left.push(said);
     }
+    if takes_unknown {
+        left.push(vec![format!("\"unknown{}\":{}", dice.roll(9), json!({"a": [1, null, {}]}))]);
+    }
+    let mut shuffled = vec![];
+    while !left.is_empty() {
+        let at = dice.roll(left.len());
+        shuffled.push(left[at].remove(0));
+        left.retain(|said| !said.is_empty());
+    }
+    shuffled
 }
 
 fn recased(name: &str, dice: &mut Dice) -> String {
