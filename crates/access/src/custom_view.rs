@@ -59,12 +59,24 @@ pub enum ViewRule {
     Exists {
         /// The other resource.
         resource: ResourceId,
-        /// Where one place of its documents is meant and others may refer to the same: JSON paths
-        /// of values there and here that must be the same, and whether case matters not.
-        same: Vec<(String, String, bool)>,
+        /// Where one place of its documents is meant and others may refer to the same: values
+        /// there and here that must be the same.
+        same: Vec<SharedValue>,
         /// The rule.
         rule: Box<Self>,
     },
+}
+
+/// A value of the identity of a view's document, and where those who refer to it have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedValue {
+    /// JSON path in the text of those who refer.
+    pub theirs: String,
+    /// JSON path in the text of the document itself, by its kind: each kind of an abstract basis
+    /// has a name of its own for it. Documents of other kinds are not meant.
+    pub own: Vec<(ResourceId, String)>,
+    /// Whether case matters not.
+    pub fold: bool,
 }
 
 /// What a member of a document must be.

@@ -53,7 +53,9 @@ pub use claim_set::ClaimSet;
 pub use claims::{Claim, ClaimId, Claims, SHIPPED};
 pub use claims_file::ClaimsError;
 pub use client::{ApiClient, Call, Scope, Status};
-pub use custom_view::{BasisOf, CustomView, MemberIs, MemberRule, ViewBound, ViewRule, Views};
+pub use custom_view::{
+    BasisOf, CustomView, MemberIs, MemberRule, SharedValue, ViewBound, ViewRule, Views,
+};
 pub use documents::{DocumentStanding, Documents, Stands, StrategyStanding, SubjectStanding};
 pub use grant::{
     Alternative, By, Grant, Part, Phase, Relationships, Restriction, Standing, UpsertGrant,

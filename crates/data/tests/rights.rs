@@ -16,6 +16,8 @@ mod matrix;
 mod oracle;
 #[path = "rights/ownership.rs"]
 mod ownership;
+#[path = "rights/places.rs"]
+mod places;
 #[path = "rights/refusals.rs"]
 mod refusals;
 #[path = "rights/town.rs"]

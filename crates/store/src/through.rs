@@ -48,8 +48,9 @@ pub enum DocumentTest {
 pub struct SameValue {
     /// JSON path in the text of the referrer.
     pub theirs: String,
-    /// JSON path in the text of the document that is referred to.
-    pub own: String,
+    /// JSON path in the text of the document that is referred to, by its kind; where there is
+    /// more than one, documents of other kinds share nothing.
+    pub own: Vec<(KindId, String)>,
     /// Whether ASCII case is ignored.
     pub fold: bool,
 }

@@ -204,10 +204,14 @@ fn rule_test(catalog: &Catalog, rule: &ViewRule) -> DocumentTest {
             kind: catalog.kind(*resource),
             same: same
                 .iter()
-                .map(|(theirs, own, fold)| SameValue {
-                    theirs: theirs.clone(),
-                    own: own.clone(),
-                    fold: *fold,
+                .map(|shared| SameValue {
+                    theirs: shared.theirs.clone(),
+                    own: shared
+                        .own
+                        .iter()
+                        .map(|(kind, path)| (catalog.kind(*kind), path.clone()))
+                        .collect(),
+                    fold: shared.fold,
                 })
                 .collect(),
             test: Box::new(rule_test(catalog, rule)),

@@ -2,6 +2,7 @@
 
 use crate::dialect::{Bind, Dialect};
 use crate::error::StoreError;
+use crate::id::KindId;
 use crate::select::condition::condition_sql;
 use crate::select::{Source, Statement};
 use crate::sql::Value;
@@ -105,12 +106,16 @@ fn test_sql(dialect: Dialect, test: &DocumentTest, bind: &mut Bind<'_>) -> Strin
             let mut tests: Vec<String> = same
                 .iter()
                 .map(|same| {
-                    let mut value = |path| {
-                        let field = dialect.field(path, bind);
+                    let theirs = dialect.field(&same.theirs, bind);
+                    let own = own_sql(dialect, &same.own, bind);
+                    let fold = |field: String| {
                         if same.fold { dialect.folded(&field) } else { field }
                     };
-                    let (theirs, own) = (value(&same.theirs), value(&same.own));
-                    format!("{theirs} = (SELECT {own} FROM doc d WHERE d.id = s.id)")
+                    format!(
+                        "{} = (SELECT {} FROM doc d WHERE d.id = s.id)",
+                        fold(theirs),
+                        fold(own)
+                    )
                 })
                 .collect();
             if **test != DocumentTest::All(vec![]) {
@@ -127,4 +132,16 @@ fn test_sql(dialect: Dialect, test: &DocumentTest, bind: &mut Bind<'_>) -> Strin
             )
         }
     }
+}
+
+/// The value of the document `d` at the path of its kind.
+fn own_sql(dialect: Dialect, own: &[(KindId, String)], bind: &mut Bind<'_>) -> String {
+    if let [(_, path)] = own {
+        return dialect.field(path, bind);
+    }
+    let cases: Vec<String> = own
+        .iter()
+        .map(|(kind, path)| format!("WHEN {} THEN {}", kind.0, dialect.field(path, bind)))
+        .collect();
+    if cases.is_empty() { "NULL".into() } else { format!("CASE d.kind {} END", cases.join(" ")) }
 }

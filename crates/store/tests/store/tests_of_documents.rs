@@ -97,7 +97,16 @@ fn a_referrer_counts_with_its_own_text_and_where_values_must_be_the_same() {
         );
         let of = |theirs: &str, fold| DocumentTest::Referrer {
             kind: other,
-            same: vec![SameValue { theirs: theirs.into(), own: "$.k".into(), fold }],
+            same: vec![SameValue { theirs: theirs.into(), own: vec![(one, "$.k".into())], fold }],
+            test: Box::new(any_text()),
+        };
+        let by_kind = |own: Vec<(KindId, &str)>| DocumentTest::Referrer {
+            kind: other,
+            same: vec![SameValue {
+                theirs: "$.of".into(),
+                own: own.into_iter().map(|(kind, path)| (kind, path.to_owned())).collect(),
+                fold: false,
+            }],
             test: Box::new(any_text()),
         };
         for (start, test, expected) in [
@@ -110,6 +119,10 @@ fn a_referrer_counts_with_its_own_text_and_where_values_must_be_the_same() {
             (Start::Document(key("blue")), of("$.next", false), true),
             (Start::Document(key("red")), of("$.loud", false), false),
             (Start::Document(key("red")), of("$.loud", true), true),
+            (Start::Document(key("red")), by_kind(vec![(other, "$.x"), (one, "$.k")]), true),
+            (Start::Document(key("red")), by_kind(vec![(other, "$.k"), (one, "$.x")]), false),
+            (Start::Document(key("blue")), by_kind(vec![(other, "$.x"), (one, "$.k")]), false),
+            (Start::Document(key("red")), by_kind(vec![]), false),
         ] {
             assert_eq!(passes(&store, start, test.clone()), expected, "{start:?} {test:?}");
         }

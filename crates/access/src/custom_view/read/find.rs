@@ -2,10 +2,11 @@
 //! it.
 
 use homeroom_model::{
-    Model, Property, PropertyKind, Reference, Resource, Scalar, SubjectOf, Target,
+    Model, Property, PropertyKind, Reference, Resource, ResourceId, Scalar, SubjectOf, Target,
 };
 use serde_json::Value;
 
+use crate::custom_view::SharedValue;
 use crate::nearest::did_you_mean;
 
 /// A member of a resource's documents.
@@ -73,7 +74,7 @@ pub(super) fn same(
     resource: &Resource,
     basis: Target,
     by: Option<&Value>,
-) -> Result<Vec<(String, String, bool)>, String> {
+) -> Result<Vec<SharedValue>, String> {
     let basis_name = model.target_name(basis);
     let roots: Vec<(usize, &Reference)> = resource
         .properties
@@ -130,29 +131,43 @@ pub(super) fn same(
     else {
         return Err(format!("a {} refers to a {basis_name} within a list", resource.name));
     };
-    let Target::Resource(basis) = basis else {
-        return Err(format!(
-            "a {} may be related to a {basis_name} in several ways, which cannot be told apart; \
-             take one kind of {basis_name} as basis",
-            resource.name
-        ));
-    };
-    let basis = model.resource(basis);
-    let own = |part: usize| match (reference.target, &basis.base) {
-        (Target::Abstract(_), Some(base)) => base.columns.get(part).copied(),
-        _ => Some(part),
-    };
-    let pair = |part: usize| {
-        let column = &basis.key[own(part)?];
-        let property = &resource.properties[at].name;
-        let theirs = format!("$.{property}.{}", reference.parts[part].name);
-        let is_folded = matches!(column.scalar, Scalar::Descriptor(_));
-        Some((theirs, basis.column_path(column.source), is_folded))
-    };
+    let kinds = kinds(model, reference.target, basis);
     (0..reference.parts.len())
-        .map(pair)
+        .map(|part| shared(model, &resource.properties[at].name, reference, part, &kinds))
         .collect::<Option<_>>()
         .ok_or_else(|| format!("a {} does not refer to a whole {basis_name}", resource.name))
+}
+
+/// The kinds of documents that a reference to one may lead to and that are of the basis.
+fn kinds(model: &Model, target: Target, basis: Target) -> Vec<ResourceId> {
+    match (target, basis) {
+        (Target::Resource(kind), _) | (_, Target::Resource(kind)) => vec![kind],
+        (Target::Abstract(base), Target::Abstract(_)) => model.base(base).subclasses.clone(),
+    }
+}
+
+/// What a member of a reference is called there, and in a document of each kind.
+fn shared(
+    model: &Model,
+    property: &str,
+    reference: &Reference,
+    part: usize,
+    kinds: &[ResourceId],
+) -> Option<SharedValue> {
+    let mut fold = false;
+    let mut own = vec![];
+    for kind in kinds {
+        let resource = model.resource(*kind);
+        let column = match (reference.target, &resource.base) {
+            (Target::Abstract(_), Some(base)) => *base.columns.get(part)?,
+            _ => part,
+        };
+        let column = resource.key.get(column)?;
+        fold |= matches!(column.scalar, Scalar::Descriptor(_));
+        own.push((*kind, resource.column_path(column.source)));
+    }
+    let theirs = format!("$.{property}.{}", reference.parts[part].name);
+    Some(SharedValue { theirs, own, fold })
 }
 
 /// Whether a reference to one may lead to the other.

@@ -1,7 +1,8 @@
-use homeroom_model::{format, link, shipped};
+use homeroom_model::{PropertyKind, format, link, shipped};
 use serde_json::json;
 
 use super::*;
+use crate::custom_view::SharedValue;
 
 fn model() -> Model {
     link(&[format::read(shipped("5.2.0").unwrap()).unwrap()]).unwrap()
@@ -55,7 +56,7 @@ fn a_definition_says_what_it_asks_for_and_what_may_be_missing() {
 #[test]
 fn who_refers_from_several_places_is_told_by_the_values_of_the_one_that_is_meant() {
     let model = model();
-    let same = |name: &str, definition: &Value| -> Vec<(String, String, bool)> {
+    let same = |name: &str, definition: &Value| -> Vec<SharedValue> {
         match CustomView::read(name, definition, &model).unwrap().rule {
             ViewRule::Exists { same, .. } => same,
             other => panic!("{other:?}"),
@@ -68,8 +69,68 @@ fn who_refers_from_several_places_is_told_by_the_values_of_the_one_that_is_meant
     assert_eq!(same("StudentWithSchool", &exists("studentSchoolAssociations")), []);
     let next =
         same("SchoolWithNextYear", &by("studentSchoolAssociations", "nextYearSchoolReference"));
-    let pair = ("$.nextYearSchoolReference.schoolId".into(), "$.schoolId".into(), false);
-    assert_eq!(next, [pair]);
+    let school = model.by_endpoint("ed-fi", "schools").unwrap().id;
+    let shared = SharedValue {
+        theirs: "$.nextYearSchoolReference.schoolId".into(),
+        own: vec![(school, "$.schoolId".into())],
+        fold: false,
+    };
+    assert_eq!(next, [shared]);
+}
+
+/// A view of the basis by each root reference that may lead to it.
+fn defined(model: &Model, basis: Target) -> Vec<(String, Result<CustomView, Vec<String>>)> {
+    let word = model.target_name(basis);
+    let mut defined = vec![];
+    for resource in &model.resources {
+        for property in &resource.properties {
+            let PropertyKind::Reference(to) = &property.kind else { continue };
+            if !find::is_related(model, to.target, basis) {
+                continue;
+            }
+            let by = json!({"where": {"exists": resource.path(), "by": property.name}});
+            let view = CustomView::read(&format!("{word}WithText"), &by, model);
+            defined.push((format!("{word} {} {}", resource.name, property.name), view));
+        }
+    }
+    defined
+}
+
+#[test]
+fn every_reference_can_be_named_by_which_a_basis_is_referred_to() {
+    let model = model();
+    let bases = model.abstracts.iter().map(|base| Target::Abstract(base.id));
+    let kinds = model.resources.iter().filter(|r| r.kind != ResourceKind::Descriptor);
+    let mut count = 0;
+    for basis in bases.chain(kinds.map(|resource| Target::Resource(resource.id))) {
+        for (case, view) in defined(&model, basis) {
+            assert!(view.is_ok(), "{case}: {view:?}");
+            count += 1;
+        }
+    }
+    assert!(count > 300, "{count}");
+}
+
+#[test]
+fn each_kind_of_a_basis_has_its_own_name_for_what_is_shared() {
+    let model = model();
+    let by = json!({"where": {
+        "exists": "educationOrganizationPeerAssociations",
+        "by": "peerEducationOrganizationReference",
+    }});
+
+    let view = CustomView::read("EducationOrganizationWithPeer", &by, &model).unwrap();
+
+    let ViewRule::Exists { same, .. } = view.rule else { panic!("{:?}", view.rule) };
+    let [shared] = &same[..] else { panic!("{same:?}") };
+    assert_eq!(shared.theirs, "$.peerEducationOrganizationReference.educationOrganizationId");
+    let path = |endpoint: &str| {
+        let kind = model.by_endpoint("ed-fi", endpoint).unwrap().id;
+        shared.own.iter().find(|(own, _)| *own == kind).map(|(_, path)| path.as_str())
+    };
+    assert_eq!(path("schools"), Some("$.schoolId"));
+    assert_eq!(path("localEducationAgencies"), Some("$.localEducationAgencyId"));
+    assert_eq!(shared.own.len(), 9);
 }
 
 #[test]

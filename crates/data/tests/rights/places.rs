@@ -1,0 +1,108 @@
+//! Views by one of several references, for every resource that has several to one basis.
+
+use homeroom_access::Manage;
+use homeroom_http::Timestamp;
+use homeroom_model::{PropertyKind, Reference, Resource, Target};
+use serde_json::{Value, json};
+
+use crate::app::failures::Failures;
+use crate::app::samples::{Extent, Sample};
+use crate::app::world::World;
+use crate::app::{Client, TestApp};
+
+/// References of the root, by name.
+fn references(resource: &Resource) -> Vec<(&str, &Reference)> {
+    let properties = resource.properties.iter();
+    properties
+        .filter_map(|property| match &property.kind {
+            PropertyKind::Reference(reference) => Some((property.name.as_str(), reference)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Whether a document at this address is of the basis.
+fn is_of(app: &TestApp, href: &str, basis: Target) -> bool {
+    let of = |resource: &&Resource| href.starts_with(&format!("{}/", resource.path()));
+    let resource = app.model().resources.iter().find(of).unwrap();
+    match basis {
+        Target::Resource(id) => resource.id == id,
+        Target::Abstract(base) => resource.base.as_ref().is_some_and(|own| own.id == base),
+    }
+}
+
+/// Lets a claim set read what a new definition of a view has.
+async fn define(app: &TestApp, strategy: &str, rule: Value) {
+    let put = Manage::PutStrategy { name: strategy.into(), definition: json!({"where": rule}) };
+    app.access.manage(put, Timestamp::now()).await.unwrap();
+    let read = json!({"name": "Read", "authorizationStrategies": [strategy]});
+    let definition = json!({"resourceClaims": [{"claim": "*", "actions": [read]}]});
+    let put = Manage::PutClaimSet { name: "Places".into(), definition };
+    app.access.manage(put, Timestamp::now()).await.unwrap();
+}
+
+/// Tells whether the view by one reference has the document there, and not that of another one.
+async fn tell(
+    world: &World,
+    vendor: &mut Option<Client>,
+    resource: &Resource,
+    (name, reference): (&str, &Reference),
+    (own, others): (&str, &[&str]),
+) -> Result<(), String> {
+    let word = world.app.model().target_name(reference.target);
+    let strategy = format!("{word}WithPlace");
+    define(&world.app, &strategy, json!({"exists": resource.path(), "by": name})).await;
+    if vendor.is_none() {
+        *vendor = Some(world.app.client("Places").await);
+    }
+    let vendor = vendor.as_ref().unwrap();
+    vendor.get(own).await.expect(200)?;
+    for other in others {
+        vendor.get(other).await.expect(403)?;
+    }
+    Ok(())
+}
+
+/// The addresses to which a stored document's references lead.
+async fn hrefs(world: &World, sample: &Sample) -> Vec<(String, String)> {
+    let resource = world.resource(sample);
+    let location = world.client.create(&resource.path(), &sample.body).await;
+    let stored = world.client.get(&location).await.json();
+    let href = |(name, _): (&str, &Reference)| {
+        let href = stored[name]["link"]["href"].as_str()?;
+        Some((name.to_owned(), href.to_owned()))
+    };
+    references(resource).into_iter().filter_map(href).collect()
+}
+
+#[tokio::test]
+async fn a_view_has_those_to_whom_the_named_reference_leads_and_no_others() {
+    for app in TestApp::on_each_store().await {
+        let world = World::with(app, Extent::Fullest).await;
+        let mut failures = Failures::of("a view by one of several references");
+        let mut vendor = None;
+        for sample in &world.samples {
+            let resource = world.resource(sample);
+            if references(resource).len() < 2 {
+                continue;
+            }
+            let hrefs = hrefs(&world, sample).await;
+            for (name, reference) in references(resource) {
+                let own = hrefs.iter().find(|(own, _)| own == name).map(|(_, href)| href.as_str());
+                let Some(own) = own else { continue };
+                let others: Vec<&str> = hrefs
+                    .iter()
+                    .map(|(_, href)| href.as_str())
+                    .filter(|href| *href != own && is_of(&world.app, href, reference.target))
+                    .collect();
+                if !others.is_empty() {
+                    let case = format!("{}.{name}", resource.name);
+                    let told =
+                        tell(&world, &mut vendor, resource, (name, reference), (own, &others));
+                    failures.check(case, told.await);
+                }
+            }
+        }
+        failures.assert_none(15);
+    }
+}
