@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::cache::TokenCache;
 use crate::claim_name::ClaimName;
 use crate::claim_set::{ClaimSet, Vocabulary as _};
-use crate::claims::{self, Claims};
+use crate::claims::Claims;
 use crate::claims_file::ClaimsError;
 use crate::documents::Documents;
 use crate::items::stable_id;
@@ -101,7 +101,7 @@ impl Access {
         config: AccessConfig,
         now: Timestamp,
     ) -> Result<Arc<Self>, AccessError> {
-        let claims = Claims::read(claims::SHIPPED, &model)?;
+        let claims = Claims::of(&model)?;
         Self::open_with(store, model, claims, config, now).await
     }
 

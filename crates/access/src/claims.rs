@@ -13,6 +13,16 @@ use crate::strategy::Strategy;
 /// The claims file that is shipped.
 pub const SHIPPED: &str = include_str!("../../../models/ed-fi/claims.toml");
 
+macro_rules! extension {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../../models/extensions/", $name, "/claims.toml")))
+    };
+}
+
+/// The claims files of extensions that are shipped, by schema.
+pub const EXTENSIONS_SHIPPED: &[(&str, &str)] =
+    &[extension!("homograph"), extension!("sample"), extension!("tpdm")];
+
 /// The claim above descriptors that nobody manages apart.
 const SYSTEM_DESCRIPTORS: &str = "domains/systemDescriptors";
 
@@ -60,6 +70,21 @@ pub struct Claims {
 }
 
 impl Claims {
+    /// The shipped hierarchy over a model, with that of the shipped extensions which the model has.
+    ///
+    /// # Errors
+    ///
+    /// As [`Claims::read`].
+    pub fn of(model: &Model) -> Result<Self, ClaimsError> {
+        let mut file = claims_file::read(SHIPPED)?;
+        for (schema, text) in EXTENSIONS_SHIPPED {
+            if model.projects.iter().any(|project| project.schema == *schema) {
+                file.add(claims_file::read(text)?);
+            }
+        }
+        Self::over(&file, model)
+    }
+
     /// Reads a claims file and gives every resource of the model its place.
     ///
     /// A resource that the tree does not have stands below its successor where one is named, a
@@ -70,7 +95,10 @@ impl Claims {
     ///
     /// The first line that names no claim, a claim that stands twice or hangs in the air.
     pub fn read(text: &str, model: &Model) -> Result<Self, ClaimsError> {
-        let file = claims_file::read(text)?;
+        Self::over(&claims_file::read(text)?, model)
+    }
+
+    fn over(file: &ClaimsFile, model: &Model) -> Result<Self, ClaimsError> {
         let mut claims = Self {
             nodes: vec![],
             by_key: HashMap::new(),
@@ -83,13 +111,13 @@ impl Claims {
                 .collect(),
             shipped: vec![],
         };
-        claims.grow(&file)?;
-        claims.set_defaults(&file)?;
+        claims.grow(file)?;
+        claims.set_defaults(file)?;
         for resource in &model.resources {
-            let id = claims.place(resource, &file)?;
+            let id = claims.place(resource, file)?;
             claims.resources.push(id);
         }
-        claims.add_sets(&file)?;
+        claims.add_sets(file)?;
         Ok(claims)
     }
 

@@ -60,6 +60,28 @@ pub(crate) struct ClaimsFile {
     pub(crate) sets: BTreeMap<String, BTreeMap<String, Rule>>,
 }
 
+impl ClaimsFile {
+    /// The claims of the tree: by their name in small letters the path.
+    pub(crate) fn claims(&self) -> BTreeMap<String, String> {
+        let all =
+            self.tree.iter().flat_map(|(parent, children)| [parent].into_iter().chain(children));
+        all.map(|path| (path.to_ascii_lowercase(), path.clone())).collect()
+    }
+
+    /// Adds the claims of an extension, and what sets that are here are granted on them.
+    pub(crate) fn add(&mut self, extension: Self) {
+        for (parent, children) in extension.tree {
+            self.tree.entry(parent).or_default().extend(children);
+        }
+        self.defaults.extend(extension.defaults);
+        for (name, grants) in extension.sets {
+            if let Some(set) = self.sets.get_mut(&name) {
+                set.extend(grants);
+            }
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Text {

@@ -1,14 +1,17 @@
-//! From the published claims hierarchy to the claims file.
+//! From published claims hierarchies to claims files: that of the standard, and those of extensions.
+
+mod extension;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use homeroom_model::Model;
+use homeroom_model::{Model, Resource};
 use serde::Deserialize;
 
 use crate::action::Action;
 use crate::claim_name::{ClaimName, ROOT};
 use crate::claims_file::{self, ClaimsError, ClaimsFile, Rule};
 use crate::strategy::Strategy;
+pub use extension::{ExtensionClaims, import_extension};
 
 /// Deepest nesting of claims that is read.
 const DEPTH_MAX: usize = 16;
@@ -57,7 +60,10 @@ pub struct Imported {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Reference {
+    #[serde(default)]
     claim_sets: Vec<ReferenceSet>,
+    /// What is published to be added to a hierarchy calls it `resourceClaims`.
+    #[serde(alias = "resourceClaims")]
     claims_hierarchy: Vec<ReferenceClaim>,
 }
 
@@ -73,10 +79,18 @@ struct ReferenceClaim {
     name: String,
     #[serde(default)]
     default_authorization: Defaults,
+    #[serde(default, rename = "_defaultAuthorizationStrategiesForCrud")]
+    default_strategies: Vec<ReferenceAction>,
     #[serde(default)]
     claim_sets: Vec<Granted>,
-    #[serde(default)]
+    #[serde(default, alias = "children")]
     claims: Vec<ReferenceClaim>,
+}
+
+impl ReferenceClaim {
+    fn defaults(&self) -> Result<Rule, String> {
+        rule(self.default_authorization.actions.iter().chain(&self.default_strategies))
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -95,6 +109,7 @@ struct Granted {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ReferenceAction {
+    #[serde(alias = "actionName")]
     name: String,
     #[serde(default, alias = "authorizationStrategyOverrides")]
     authorization_strategies: Vec<Named>,
@@ -105,63 +120,91 @@ struct Named {
     name: String,
 }
 
-/// Builds the claims file of a model from a published hierarchy (`Claims.json`) and the claims file
+/// Builds the claims file of a model from published hierarchies (`Claims.json`) and the claims file
 /// that is there now, possibly empty, whose own parts stay.
 ///
-/// Claim sets whose name begins with `test_prefix` are left out, and so are claims that stand for no
-/// resource of the model. Services stay.
+/// The first gives the hierarchy, its defaults and its claim sets; each further one adds the sets
+/// that those before it lack. Sets are named without blanks and hyphens. Sets whose name begins with
+/// `test_prefix` are left out, and so are claims that stand for no resource of the model. Services
+/// stay.
 ///
 /// # Errors
 ///
 /// [`ImportError`] names the claim whose actions or strategies have no meaning here.
 pub fn import(
-    reference: &str,
+    references: &[&str],
     model: &Model,
     current: &str,
     test_prefix: &str,
 ) -> Result<Imported, ImportError> {
-    let reference: Reference = serde_json::from_str(reference)?;
     let current = match current.trim() {
         "" => ClaimsFile::default(),
         _ => claims_file::read(current)?,
     };
-    let (kept, left_out): (Vec<String>, Vec<String>) = reference
-        .claim_sets
-        .into_iter()
-        .map(|set| set.claim_set_name)
-        .partition(|name| !name.starts_with(test_prefix));
-    let mut importer = Importer {
-        resources: model
-            .resources
-            .iter()
-            .map(|resource| ClaimName::of_resource(&resource.schema, &resource.name).key())
-            .collect(),
-        file: ClaimsFile {
-            sets: kept.iter().map(|name| (name.clone(), BTreeMap::new())).collect(),
-            successors: current.successors,
-            ..ClaimsFile::default()
-        },
-        left_out: vec![],
-    };
-    let mut roots = vec![];
-    for claim in &reference.claims_hierarchy {
-        roots.extend(importer.claim(claim, 0)?);
+    let mut file = ClaimsFile { successors: current.successors, ..ClaimsFile::default() };
+    let (mut claim_sets, mut left_out_sets, mut left_out_claims) = (vec![], vec![], vec![]);
+    for (at, reference) in references.iter().enumerate() {
+        let reference: Reference = serde_json::from_str(reference)?;
+        let (kept, left_out): (Vec<String>, Vec<String>) = reference
+            .claim_sets
+            .into_iter()
+            .map(|set| set.claim_set_name)
+            .partition(|name| !name.starts_with(test_prefix));
+        let new: Vec<String> = kept.iter().map(|name| plain(name)).collect();
+        let new: Vec<String> =
+            new.into_iter().filter(|name| !file.sets.contains_key(name)).collect();
+        let mut importer = Importer {
+            resources: resources(model),
+            file: ClaimsFile {
+                sets: new.iter().map(|name| (name.clone(), BTreeMap::new())).collect(),
+                ..ClaimsFile::default()
+            },
+            left_out: vec![],
+        };
+        let mut roots = vec![];
+        for claim in &reference.claims_hierarchy {
+            roots.extend(importer.claim(claim, 0)?);
+        }
+        roots.sort_unstable();
+        if at == 0 {
+            file.tree = importer.file.tree;
+            file.tree.insert(ROOT.to_owned(), roots);
+            file.defaults = importer.file.defaults;
+            left_out_claims = importer.left_out;
+        }
+        let known = file.claims();
+        for (name, mut grants) in importer.file.sets {
+            grants.retain(|claim, _| known.contains_key(&claim.to_ascii_lowercase()));
+            file.sets.insert(name, grants);
+        }
+        claim_sets.extend(new);
+        left_out_sets.extend(left_out);
     }
-    roots.sort_unstable();
-    let mut file = importer.file;
-    file.tree.insert(ROOT.to_owned(), roots);
     for name in current.own {
         if let Some(grants) = current.sets.get(&name) {
             file.sets.insert(name.clone(), grants.clone());
             file.own.push(name);
         }
     }
-    Ok(Imported {
-        text: claims_file::write(HEADING, &file),
-        claim_sets: kept,
-        left_out_sets: left_out,
-        left_out_claims: importer.left_out,
-    })
+    let text = claims_file::write(HEADING, &file);
+    Ok(Imported { text, claim_sets, left_out_sets, left_out_claims })
+}
+
+/// The claims of a model's resources.
+fn resources(model: &Model) -> BTreeSet<String> {
+    let name = |resource: &Resource| ClaimName::of_resource(&resource.schema, &resource.name).key();
+    model.resources.iter().map(name).collect()
+}
+
+/// A set's name as it stands in a claims file.
+fn plain(name: &str) -> String {
+    name.chars().filter(|letter| !letter.is_whitespace() && *letter != '-').collect()
+}
+
+/// Whether a claim is a URI of somebody else's.
+fn is_of_others(claim: &str) -> bool {
+    let rest = claim.split_once("://").map(|(_, rest)| rest.to_ascii_lowercase());
+    rest.is_some_and(|rest| !rest.starts_with("ed-fi.org/"))
 }
 
 struct Importer {
@@ -181,6 +224,10 @@ impl Importer {
         if depth > DEPTH_MAX {
             return Err(wrong(format!("nested deeper than {DEPTH_MAX} levels")));
         }
+        if is_of_others(&claim.name) {
+            self.left_out.push(claim.name.clone());
+            return Ok(None);
+        }
         let name =
             ClaimName::read(&claim.name).ok_or_else(|| wrong("is no URI of a claim".into()))?;
         let mut children = vec![];
@@ -199,12 +246,12 @@ impl Importer {
             children.sort_unstable();
             self.file.tree.insert(path.clone(), children);
         }
-        let defaults = rule(&claim.default_authorization.actions).map_err(wrong)?;
+        let defaults = claim.defaults().map_err(wrong)?;
         if defaults.iter().any(|(_, strategies)| strategies.is_some()) {
             self.file.defaults.insert(path.clone(), defaults);
         }
         for granted in &claim.claim_sets {
-            if let Some(set) = self.file.sets.get_mut(&granted.name) {
+            if let Some(set) = self.file.sets.get_mut(&plain(&granted.name)) {
                 let grants = rule(&granted.actions).map_err(wrong)?;
                 if set.insert(path.clone(), grants).is_some() {
                     return Err(wrong(format!("the claim set {} stands twice", granted.name)));
@@ -215,7 +262,7 @@ impl Importer {
     }
 }
 
-fn rule(actions: &[ReferenceAction]) -> Result<Rule, String> {
+fn rule<'a>(actions: impl IntoIterator<Item = &'a ReferenceAction>) -> Result<Rule, String> {
     let mut rule = Rule::default();
     for item in actions {
         let action =

@@ -50,7 +50,7 @@ pub use caller::{Caller, Recognized};
 pub use change::{Change, ClientRights, NewClient};
 pub use claim_name::ClaimName;
 pub use claim_set::ClaimSet;
-pub use claims::{Claim, ClaimId, Claims, SHIPPED};
+pub use claims::{Claim, ClaimId, Claims, EXTENSIONS_SHIPPED, SHIPPED};
 pub use claims_file::ClaimsError;
 pub use client::{ApiClient, Call, Scope, Status};
 pub use custom_view::{

@@ -1,11 +1,12 @@
-//! The claims file that is shipped, over the model that is shipped.
+//! The claims files that are shipped, over the models that are shipped.
 
 mod support;
 
 use homeroom_access::{
-    Action, ClaimName, Claims, Permission, Rights, SHIPPED, Strategy, import, namespace_subject,
+    Action, ClaimName, Claims, EXTENSIONS_SHIPPED, Permission, Rights, SHIPPED, Strategy, import,
+    namespace_subject,
 };
-use homeroom_model::{Model, ResourceKind};
+use homeroom_model::Model;
 
 const PUBLISHED: [&str; 14] = [
     "ABConnect",
@@ -25,7 +26,7 @@ const PUBLISHED: [&str; 14] = [
 ];
 
 fn claims(model: &Model) -> Claims {
-    Claims::read(SHIPPED, model).unwrap()
+    Claims::of(model).unwrap()
 }
 
 fn rights(claims: &Claims, set: &str) -> Rights {
@@ -94,18 +95,18 @@ fn each_set_grants_what_the_published_hierarchy_says() {
     for (set, granted, evaluated) in [
         ("ABConnect", [6, 6, 6, 6, 0], 6),
         ("AssessmentRead", [0, 12, 0, 0, 0], 0),
-        ("AssessmentVendor", [17, 314, 17, 17, 0], 17),
-        ("BootstrapDescriptorsandEdOrgs", [233, 0, 0, 0, 0], 0),
-        ("DistrictHostedSISVendor", [118, 332, 119, 118, 0], 29),
-        ("EdFiAPIPublisherReader", [0, 349, 0, 0, 348], 0),
+        ("AssessmentVendor", [17, 308, 17, 17, 0], 17),
+        ("BootstrapDescriptorsandEdOrgs", [232, 0, 0, 0, 0], 0),
+        ("DistrictHostedSISVendor", [112, 326, 113, 112, 0], 23),
+        ("EdFiAPIPublisherReader", [0, 343, 0, 0, 342], 0),
         ("EdFiAPIPublisherWriter", [349, 349, 349, 349, 0], 253),
         ("EdFiODSAdminApp", [220, 221, 220, 220, 0], 220),
-        ("EdFiSandbox", [348, 349, 348, 348, 349], 251),
-        ("EducationPreparationProgram", [19, 225, 19, 19, 0], 16),
+        ("EdFiSandbox", [348, 349, 348, 348, 348], 251),
+        ("EducationPreparationProgram", [6, 6, 6, 6, 0], 6),
         ("FinanceVendor", [7, 15, 7, 7, 0], 0),
         ("FullAccess", [349, 349, 349, 349, 349], 349),
         ("RosterVendor", [0, 21, 0, 0, 0], 0),
-        ("SISVendor", [116, 333, 116, 116, 1], 28),
+        ("SISVendor", [110, 327, 110, 110, 1], 22),
         ("SeedLoader", [349, 0, 0, 0, 0], 0),
     ] {
         let rights = rights(&claims, set);
@@ -162,36 +163,114 @@ fn older_kinds_stand_below_their_successors() {
 }
 
 #[test]
-fn extensions_are_reached_by_who_may_do_everything_and_their_descriptors_by_who_may_read_all() {
+fn extensions_stand_where_they_are_published_and_the_sandbox_covers_them() {
     let [_, model] = support::models();
     let claims = claims(&model);
     let extensions = || model.resources.iter().filter(|resource| resource.project > 0);
+    assert!(extensions().count() > 40);
 
-    let all = rights(&claims, "FullAccess");
-    for resource in extensions() {
-        for action in Action::ALL {
-            let permission = all.permission(resource.id, action);
-            let granted = matches!(permission, Permission::Granted(_));
-            assert!(granted, "{} {action:?}", resource.path());
+    for set in ["FullAccess", "EdFiSandbox"] {
+        let all = rights(&claims, set);
+        for resource in extensions() {
+            for action in Action::ALL {
+                let permission = all.permission(resource.id, action);
+                let granted = matches!(permission, Permission::Granted(_));
+                assert!(granted, "{set} {} {action:?}", resource.path());
+            }
         }
     }
-    let vendor = rights(&claims, "SISVendor");
     for resource in extensions() {
-        let reads = matches!(vendor.permission(resource.id, Action::Read), Permission::Granted(_));
-        assert_eq!(reads, resource.kind == ResourceKind::Descriptor, "{}", resource.path());
+        let name = ClaimName::of_resource(&resource.schema, &resource.name);
+        let claim = claims.named(&name).unwrap();
+        let above = claims.above(claim).next().unwrap();
+        assert_ne!(above.name().path(), "*", "{} stands nowhere", resource.path());
     }
 }
 
 #[test]
-fn the_file_is_what_the_importer_makes_of_the_published_hierarchy() {
-    let Some(folder) = std::env::var_os("HOMEROOM_REFERENCE") else {
+fn what_an_extension_grants_on_the_standard_comes_with_it_and_with_it_alone() {
+    let core = support::model();
+    let [_, extended] = support::models();
+    let of = |model: &Model, endpoint: &str, action| {
+        let resource = model.by_endpoint("ed-fi", endpoint).unwrap();
+        rights(&claims(model), "EducationPreparationProgram")
+            .permission(resource.id, action)
+            .clone()
+    };
+
+    for endpoint in ["students", "schools", "credentials", "gradeLevelDescriptors"] {
+        let without = of(&core, endpoint, Action::Read);
+        assert_eq!(without, Permission::NotGrantedOnResource, "{endpoint}");
+        let with = of(&extended, endpoint, Action::Read);
+        assert!(matches!(with, Permission::Granted(_)), "{endpoint}: {with:?}");
+    }
+    let sandbox = |model: &Model| {
+        let rights = rights(&claims(model), "EdFiSandbox");
+        let core = model.resources.iter().filter(|resource| resource.project == 0);
+        core.map(|r| Action::ALL.map(|action| rights.permission(r.id, action).clone()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(sandbox(&core), sandbox(&extended));
+}
+
+#[test]
+fn a_model_without_an_extension_has_none_of_its_claims() {
+    let model = support::model();
+    let claims = claims(&model);
+
+    let of_extensions = claims.iter().filter(|claim| {
+        let path = claim.name().path();
+        EXTENSIONS_SHIPPED.iter().any(|(schema, _)| path.contains(schema))
+    });
+
+    assert_eq!(of_extensions.count(), 0);
+}
+
+#[test]
+fn what_upper_organizations_have_in_common_is_read_from_below_and_surveys_stand_alone() {
+    let model = support::model();
+    let claims = claims(&model);
+    let of = |set: &str, endpoint: &str, action| {
+        let resource = model.by_endpoint("ed-fi", endpoint).unwrap();
+        rights(&claims, set).permission(resource.id, action).clone()
+    };
+    let upwards = Permission::Granted(vec![
+        Strategy::RelationshipsWithEdOrgsAndPeople,
+        Strategy::RelationshipsWithEdOrgsAndPeopleInverted,
+    ]);
+
+    for (set, endpoint) in
+        [("SISVendor", "courses"), ("SISVendor", "programs"), ("FinanceVendor", "chartOfAccounts")]
+    {
+        assert_eq!(of(set, endpoint, Action::Read), upwards, "{endpoint}");
+    }
+    let surveys = ["surveys", "surveyResponses", "surveySections", "surveyQuestions"];
+    for endpoint in surveys {
+        for set in ["SISVendor", "DistrictHostedSISVendor", "AssessmentVendor"] {
+            let closed = Permission::NotGrantedOnResource;
+            assert_eq!(of(set, endpoint, Action::Read), closed, "{set} {endpoint}");
+        }
+        let open = Permission::Granted(vec![Strategy::NamespaceBased]);
+        assert_eq!(of("EdFiSandbox", endpoint, Action::Read), open, "{endpoint}");
+    }
+}
+
+fn reference(path: &str) -> Option<String> {
+    let folder = std::env::var_os("HOMEROOM_REFERENCE")?;
+    let path = std::path::Path::new(&folder).join("ed-fi/security").join(path);
+    Some(std::fs::read_to_string(path).unwrap())
+}
+
+#[test]
+fn the_file_is_what_the_importer_makes_of_the_published_hierarchies() {
+    let (Some(first), Some(second)) =
+        (reference("Claims-ods73-ds52.json"), reference("Claims-ds52.json"))
+    else {
         println!("skipped: HOMEROOM_REFERENCE names no folder");
         return;
     };
-    let path = std::path::Path::new(&folder).join("ed-fi/security/Claims-ds52.json");
-    let reference = std::fs::read_to_string(path).unwrap();
 
-    let imported = import::import(&reference, &support::model(), SHIPPED, "E2E-").unwrap();
+    let imported = import::import(&[&first, &second], &support::model(), SHIPPED, "E2E-").unwrap();
 
     assert_eq!(imported.text, SHIPPED);
     assert_eq!(imported.left_out_sets.len(), 6);
@@ -200,6 +279,32 @@ fn the_file_is_what_the_importer_makes_of_the_published_hierarchy() {
     assert_eq!(sets, PUBLISHED);
     let core = imported.left_out_claims.iter().filter(|claim| claim.starts_with("ed-fi/"));
     assert_eq!(core.count(), 10, "claims of the core that are no resource of it");
+}
+
+#[test]
+fn the_files_of_extensions_are_what_the_importer_makes_of_what_is_published() {
+    for (schema, text) in EXTENSIONS_SHIPPED {
+        let (path, whole): (_, &[String]) = match *schema {
+            "tpdm" => ("Claims-ds52.json", &["EducationPreparationProgram".to_owned()]),
+            "sample" => ("004-sample-extension-claimset.json", &[]),
+            _ => ("005-homograph-extension-claimset.json", &[]),
+        };
+        let Some(published) = reference(path) else {
+            println!("skipped: HOMEROOM_REFERENCE names no folder");
+            return;
+        };
+        let [_, model] = support::models();
+
+        let imported = import::import_extension(&import::ExtensionClaims {
+            reference: &published,
+            model: &model,
+            standard: SHIPPED,
+            schema,
+            whole_sets: whole,
+        });
+
+        assert_eq!(imported.unwrap().text, *text, "{schema}");
+    }
 }
 
 #[test]

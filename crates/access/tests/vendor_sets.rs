@@ -7,10 +7,9 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use homeroom_access::{
-    Action, ApiClient, ClaimSet, Claims, Permission, Rights, SHIPPED, Scope, Status, Strategy,
-    authorize,
+    Action, ApiClient, ClaimSet, Claims, Permission, Rights, Scope, Status, Strategy, authorize,
 };
-use homeroom_model::Model;
+use homeroom_model::{Model, Resource};
 
 /// Widest line of a table.
 const COLUMNS_MAX: usize = 100;
@@ -38,10 +37,11 @@ fn client(claims: &Claims, set: &ClaimSet) -> ApiClient {
     }
 }
 
-/// What a set grants, resources with the same grants together.
-fn table(model: &Model, rights: &Rights) -> String {
+/// What a set grants on some resources, those with the same grants together.
+fn table(model: &Model, rights: &Rights, shown: impl Fn(&Resource) -> bool) -> String {
     let mut rows: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
-    for resource in &model.resources {
+    let count = model.resources.iter().filter(|resource| shown(resource)).count();
+    for resource in model.resources.iter().filter(|resource| shown(resource)) {
         let cells = Action::ALL.map(|action| match rights.permission(resource.id, action) {
             Permission::Granted(strategies) => {
                 strategies.iter().map(Strategy::name).collect::<Vec<_>>().join(" + ")
@@ -55,7 +55,7 @@ fn table(model: &Model, rights: &Rights) -> String {
     let mut text = String::new();
     for (cells, mut endpoints) in rows {
         endpoints.sort_unstable();
-        _ = writeln!(text, "{} of {} resources", endpoints.len(), model.resources.len());
+        _ = writeln!(text, "{} of {count} resources", endpoints.len());
         for (action, cell) in Action::ALL.iter().zip(cells) {
             _ = writeln!(text, "    {:12} {cell}", action.name());
         }
@@ -77,23 +77,42 @@ fn table(model: &Model, rights: &Rights) -> String {
 #[test]
 fn each_shipped_set_grants_on_each_resource_what_was_reviewed() {
     let model = support::model();
-    let claims = Claims::read(SHIPPED, &model).unwrap();
+    let claims = Claims::of(&model).unwrap();
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("snapshots");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
 
     for set in claims.shipped() {
-        let table = table(&model, &Rights::compile(&claims, set));
+        let table = table(&model, &Rights::compile(&claims, set), |_| true);
 
         settings.bind(|| insta::assert_snapshot!(set.name.as_str(), table));
     }
 }
 
 #[test]
+fn each_shipped_set_grants_on_resources_of_extensions_what_was_reviewed() {
+    let [_, model] = support::models();
+    let claims = Claims::of(&model).unwrap();
+    let mut text = String::new();
+
+    for set in claims.shipped().iter().filter(|set| set.name != "FullAccess") {
+        let is_extensions = |resource: &Resource| resource.project > 0;
+        _ = writeln!(text, "{}\n", set.name);
+        text.push_str(&table(&model, &Rights::compile(&claims, set), is_extensions));
+    }
+
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!("extensions", text));
+}
+
+#[test]
 fn each_grant_can_be_used_by_a_client_that_has_what_its_strategies_ask_for() {
     for model in support::models() {
-        let claims = Claims::read(SHIPPED, &model).unwrap();
+        let claims = Claims::of(&model).unwrap();
         let mut refused = vec![];
         for set in claims.shipped() {
             let client = client(&claims, set);

@@ -72,7 +72,7 @@ async fn a_vendor_is_granted_what_its_set_says_and_refused_the_rest() {
                 &["List", "Read", "Create", "Update", "Delete"],
                 Err((403, NO_NAMESPACES)),
             ),
-            ("surveys", &["List", "Create", "Delete"], Err((403, NO_NAMESPACES))),
+            ("surveys", &["List", "Create", "Delete"], Err((403, RESOURCE))),
             ("performanceLevelDescriptors", &["List"], Ok(200)),
         ] {
             for action in actions {

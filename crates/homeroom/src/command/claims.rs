@@ -1,9 +1,9 @@
-//! `homeroom claim-sets import`: the shipped claims file from the published hierarchy.
+//! `homeroom claim-sets import`: the shipped claims files from published hierarchies.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use homeroom_access::import;
+use homeroom_access::import::{self, ExtensionClaims};
 use homeroom_model::{format, link};
 
 use crate::exit::{Exit, Failure};
@@ -11,13 +11,26 @@ use crate::output;
 
 /// Where the hierarchy is, and which claims file it makes.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:
-  homeroom claim-sets import Claims.json --model models/ed-fi/5.2.0/ed-fi.model \\
-    --out models/ed-fi/claims.toml")]
+#[command(after_help = "Examples:
+  homeroom claim-sets import Claims.json More.json --model models/ed-fi/5.2.0/ed-fi.model \\
+    --out models/ed-fi/claims.toml
+  homeroom claim-sets import Claims.json --extension tpdm --standard models/ed-fi/claims.toml \\
+    --model models/ed-fi/5.2.0/ed-fi.model --model models/extensions/tpdm/5.2.0.model \\
+    --out models/extensions/tpdm/claims.toml")]
 pub struct ImportClaims {
-    /// The published hierarchy (JSON with `claimSets` and `claimsHierarchy`).
-    #[arg(value_name = "FILE")]
-    hierarchy: PathBuf,
+    /// The published hierarchy (JSON with `claimSets` and `claimsHierarchy`); of each further one the
+    /// claim sets that those before it lack.
+    #[arg(value_name = "FILE", required = true)]
+    hierarchies: Vec<PathBuf>,
+    /// Takes the claims of an extension only, by its schema.
+    #[arg(long, value_name = "SCHEMA", requires = "standard")]
+    extension: Option<String>,
+    /// The claims file of the standard, which an extension's claims are added to.
+    #[arg(long, value_name = "FILE")]
+    standard: Option<PathBuf>,
+    /// A claim set to which the extension adds grants on claims of the standard, too.
+    #[arg(long, value_name = "NAME", requires = "extension")]
+    whole_set: Vec<String>,
     /// A model file, the core first; may be repeated for extensions.
     #[arg(long, value_name = "FILE", required = true)]
     model: Vec<PathBuf>,
@@ -42,9 +55,23 @@ pub fn run(args: &ImportClaims) -> Result<Exit, Failure> {
         sources.push(source.map_err(|error| Failure::because(&path.display().to_string(), error))?);
     }
     let model = link(&sources).map_err(|error| Failure::because("linking the model", error))?;
-    let current = if args.out.exists() { read(&args.out)? } else { String::new() };
-    let imported = import::import(&read(&args.hierarchy)?, &model, &current, &args.leave_out)
-        .map_err(|error| Failure::because(&args.hierarchy.display().to_string(), error))?;
+    let references: Vec<String> = args.hierarchies.iter().map(read).collect::<Result<_, _>>()?;
+    let references: Vec<&str> = references.iter().map(String::as_str).collect();
+    let imported = match (&args.extension, &args.standard) {
+        (Some(schema), Some(standard)) => import::import_extension(&ExtensionClaims {
+            reference: references[0],
+            model: &model,
+            standard: &read(standard)?,
+            schema,
+            whole_sets: &args.whole_set,
+        }),
+        _ => {
+            let current = if args.out.exists() { read(&args.out)? } else { String::new() };
+            import::import(&references, &model, &current, &args.leave_out)
+        }
+    };
+    let imported = imported
+        .map_err(|error| Failure::because(&args.hierarchies[0].display().to_string(), error))?;
     output::write(&output::CLAIMS, &args.out, &imported.text)?;
     eprintln!(
         "{}: {} claim sets; left out {} sets and {} claims that stand for no resource of the model",

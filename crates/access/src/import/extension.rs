@@ -1,0 +1,132 @@
+//! The claims of an extension, from a hierarchy that has them beside those of the standard.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use homeroom_model::Model;
+
+use super::{
+    DEPTH_MAX, ImportError, Imported, Reference, ReferenceClaim, is_of_others, plain, resources,
+    rule,
+};
+use crate::claim_name::{ClaimName, ROOT};
+use crate::claims_file::{self, ClaimsFile};
+
+const HEADING: &str = "\
+# Resource claims of an extension, added to those of the standard where a model has it.
+# Made by `homeroom claim-sets import --extension`; the form is that of models/ed-fi/claims.toml.
+
+";
+
+/// What the claims file of an extension is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct ExtensionClaims<'a> {
+    /// A published hierarchy, or what is published to be added to one.
+    pub reference: &'a str,
+    /// A model with the extension.
+    pub model: &'a Model,
+    /// The claims file of the standard.
+    pub standard: &'a str,
+    /// Path segment of the extension, `tpdm`.
+    pub schema: &'a str,
+    /// Claim sets to which it also adds grants on claims of the standard.
+    pub whole_sets: &'a [String],
+}
+
+/// Builds the claims file of an extension: its claims at their places, and what the sets of the
+/// standard's file are granted on them.
+///
+/// # Errors
+///
+/// [`ImportError`] names the claim whose actions or strategies have no meaning here.
+pub fn import_extension(asked: &ExtensionClaims<'_>) -> Result<Imported, ImportError> {
+    let reference: Reference = serde_json::from_str(asked.reference)?;
+    let standard = claims_file::read(asked.standard)?;
+    let mut importer = Importer {
+        schema: format!("{}/", asked.schema.to_ascii_lowercase()),
+        resources: resources(asked.model),
+        claims: standard.claims(),
+        whole: asked.whole_sets.iter().map(|name| plain(name)).collect(),
+        standard: &standard,
+        file: ClaimsFile::default(),
+        left_out: vec![],
+    };
+    let mut roots = vec![];
+    for claim in &reference.claims_hierarchy {
+        roots.extend(importer.claim(claim, 0)?);
+    }
+    if !roots.is_empty() {
+        roots.sort_unstable();
+        importer.file.tree.insert(ROOT.to_owned(), roots);
+    }
+    Ok(Imported {
+        text: claims_file::write(HEADING, &importer.file),
+        claim_sets: importer.file.sets.keys().cloned().collect(),
+        left_out_sets: vec![],
+        left_out_claims: importer.left_out,
+    })
+}
+
+struct Importer<'a> {
+    /// Beginning of its claims.
+    schema: String,
+    resources: BTreeSet<String>,
+    /// Claims of the standard: by key the path.
+    claims: BTreeMap<String, String>,
+    whole: BTreeSet<String>,
+    standard: &'a ClaimsFile,
+    file: ClaimsFile,
+    left_out: Vec<String>,
+}
+
+impl Importer<'_> {
+    /// Takes what is the extension's of a claim and all below it; the path of a claim that is its
+    /// own.
+    fn claim(
+        &mut self,
+        claim: &ReferenceClaim,
+        depth: usize,
+    ) -> Result<Option<String>, ImportError> {
+        let wrong = |message: String| ImportError::Claim { claim: claim.name.clone(), message };
+        if depth > DEPTH_MAX {
+            return Err(wrong(format!("nested deeper than {DEPTH_MAX} levels")));
+        }
+        if is_of_others(&claim.name) {
+            return Ok(None);
+        }
+        let name =
+            ClaimName::read(&claim.name).ok_or_else(|| wrong("is no URI of a claim".into()))?;
+        let mut children = vec![];
+        for child in &claim.claims {
+            children.extend(self.claim(child, depth + 1)?);
+        }
+        let of_standard = self.claims.get(&name.key()).cloned();
+        let is_resource = name.key().starts_with(&self.schema);
+        let is_own = of_standard.is_none() && (is_resource || !children.is_empty());
+        if is_own && is_resource && !self.resources.contains(&name.key()) {
+            self.left_out.push(name.path().to_owned());
+            return Ok(None);
+        }
+        let path = of_standard.unwrap_or_else(|| name.path().to_owned());
+        if !children.is_empty() {
+            children.sort_unstable();
+            self.file.tree.insert(path.clone(), children);
+        }
+        if is_own {
+            let defaults = claim.defaults().map_err(wrong)?;
+            if defaults.iter().any(|(_, strategies)| strategies.is_some()) {
+                self.file.defaults.insert(path.clone(), defaults);
+            }
+        }
+        for granted in &claim.claim_sets {
+            let set = plain(&granted.name);
+            let Some(now) = self.standard.sets.get(&set) else { continue };
+            let is_wanted =
+                is_own || self.whole.contains(&set) && self.claims.contains_key(&name.key());
+            let grants = rule(&granted.actions).map_err(wrong)?;
+            if is_wanted && now.get(&path) != Some(&grants) {
+                self.file.sets.entry(set).or_default().insert(path.clone(), grants);
+            }
+        }
+        Ok(is_own.then_some(path))
+    }
+}
