@@ -241,11 +241,18 @@ impl Change<'_> {
     ///
     /// # Errors
     ///
-    /// [`ManageError::Refused`] for a shipped one, and where another has the name.
+    /// [`ManageError::Refused`] for a shipped one and one that stands in its place, and where another
+    /// has the name.
     pub fn rename_claim_set(&mut self, from: &str, to: &str) -> Result<(), ManageError> {
         let (old, new) = (fold_name(from), fold_name(to));
         let (mut set, id, clients, applications) = self.look_up(|registry| {
             let known = registry.own_set(&old)?;
+            if known.is_override() {
+                return Err(ManageError::Refused(format!(
+                    "the claim set `{from}` stands in the place of a shipped one; copy it under the \
+                     other name"
+                )));
+            }
             if old != new && registry.sets.contains_key(&new) {
                 return Err(ManageError::Refused(format!("there is a claim set `{to}` already")));
             }
@@ -279,25 +286,31 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Removes a claim set of the operator's own.
+    /// Removes a claim set of the operator's own. One that stands in the place of a shipped one gives
+    /// the place back, for applications and keys too; tells whether it was one.
     ///
     /// # Errors
     ///
-    /// [`ManageError::Refused`] for a shipped one, and for one that a key has.
-    pub fn remove_claim_set(&mut self, name: &str) -> Result<(), ManageError> {
+    /// [`ManageError::Refused`] for a shipped one, and for another that an application or a key has.
+    pub fn remove_claim_set(&mut self, name: &str) -> Result<bool, ManageError> {
         let folded = fold_name(name);
-        self.look_up(|registry| {
-            registry.own_set(&folded)?;
-            let sets = registry.clients.values().filter_map(|r| r.client.claim_set.as_deref());
-            match sets.filter(|set| fold_name(set) == folded).count() {
-                0 => Ok(()),
-                keys => Err(ManageError::Refused(format!(
-                    "the claim set `{name}` is that of {keys} key(s); give them another first"
-                ))),
+        let is_override = self.look_up(|registry| {
+            let known = registry.own_set(&folded)?;
+            let has_it = |name: Option<&str>| name.map(fold_name).as_ref() == Some(&folded);
+            let clients = registry.clients.values().map(|registered| &registered.client);
+            let keys = clients.filter(|client| has_it(client.claim_set.as_deref())).count();
+            let items = registry.items.of(ItemKind::Application);
+            let applications = items.filter(|(_, item)| has_it(item["claimSetName"].as_str())).count();
+            if known.is_override() || keys + applications == 0 {
+                return Ok(known.is_override());
             }
+            Err(ManageError::Refused(format!(
+                "the claim set `{name}` is that of {applications} application(s) and {keys} key(s); \
+                 give them another first"
+            )))
         })?;
         self.remove_set(folded);
-        Ok(())
+        Ok(is_override)
     }
 
     fn remove_set(&mut self, folded: String) {
@@ -336,7 +349,7 @@ impl Change<'_> {
                     Effect::Remove(kind, id) => registry.items.remove(kind, id),
                     Effect::RemoveClient(key) => registry.remove_client(&key),
                     Effect::PutSet(set, id) => registry.put_set(set, id, &access.claims),
-                    Effect::RemoveSet(folded) => registry.remove_set(&folded),
+                    Effect::RemoveSet(folded) => registry.remove_set(&folded, &access.claims),
                 }
             }
             if has_views {

@@ -6,7 +6,7 @@ use homeroom_model::{Model, Resource, ResourceKind};
 
 use crate::action::{Action, PerAction};
 use crate::claim_name::{ClaimName, ROOT};
-use crate::claim_set::{ClaimSet, Grants, Vocabulary};
+use crate::claim_set::{ClaimSet, Grants, Vocabulary, fold_name};
 use crate::claims_file::{self, ClaimsError, ClaimsFile};
 use crate::strategy::Strategy;
 
@@ -124,6 +124,11 @@ impl Claims {
     /// The shipped claim sets.
     pub fn shipped(&self) -> &[ClaimSet] {
         &self.shipped
+    }
+
+    /// The shipped claim set of a folded name.
+    pub(crate) fn shipped_named(&self, folded: &str) -> Option<&ClaimSet> {
+        self.shipped.iter().find(|set| fold_name(&set.name) == folded)
     }
 
     /// Every claim, the root `*` among them.

@@ -67,7 +67,7 @@ pub use manage::{
 };
 pub use nearest::nearest;
 pub use recognize::ANY_SCOPE;
-pub use registry::{ApplicationClient, KnownSet, Registry};
+pub use registry::{ApplicationClient, KnownSet, Origin, Registry};
 pub use revive::{Revival, revive};
 pub use rights::{Permission, Rights};
 pub use routes::routes;

@@ -73,6 +73,16 @@ pub enum Manage {
     },
     /// Lists all claim sets.
     ListClaimSets {},
+    /// Shows a claim set.
+    ShowClaimSet {
+        /// Its name.
+        name: String,
+    },
+    /// Removes a claim set of the operator's own; a shipped one of its name is back.
+    RemoveClaimSet {
+        /// Its name.
+        name: String,
+    },
     /// Creates or replaces a strategy that is a custom view.
     PutStrategy {
         /// Its name, `{Basis}With{Text}`.
@@ -200,6 +210,12 @@ impl Access {
                 Ok(put)
             }
             Manage::ListClaimSets {} => Ok(self.list_claim_sets()),
+            Manage::ShowClaimSet { name } => self.show_claim_set(&name),
+            Manage::RemoveClaimSet { name } => {
+                let removed = claim_sets::remove(&mut change, &name)?;
+                change.commit().await?;
+                Ok(removed)
+            }
             Manage::PutStrategy { name, definition } => {
                 let put = self.put_strategy(&mut change, &name, &definition)?;
                 change.commit().await?;

@@ -25,14 +25,25 @@ pub(crate) struct Registered {
     pub(crate) link: Option<ClientLink>,
 }
 
+/// Where a claim set comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// It is shipped, and stays as published.
+    Shipped,
+    /// It is the operator's own, and stands in the place of a shipped one of its name.
+    Override,
+    /// It is the operator's own.
+    Own,
+}
+
 /// A claim set with its rights, which are compiled when a client needs them.
 #[derive(Debug)]
 pub struct KnownSet {
     pub(crate) set: ClaimSet,
     /// Its number in the Admin API.
     pub(crate) id: i64,
-    /// Whether it is shipped, not stored.
-    pub(crate) shipped: bool,
+    /// Where it comes from.
+    pub(crate) origin: Origin,
     rights: OnceLock<Arc<Rights>>,
 }
 
@@ -44,8 +55,8 @@ impl Registered {
 }
 
 impl KnownSet {
-    pub(crate) fn new(set: ClaimSet, id: i64, shipped: bool) -> Self {
-        Self { set, id, shipped, rights: OnceLock::new() }
+    pub(crate) fn new(set: ClaimSet, id: i64, origin: Origin) -> Self {
+        Self { set, id, origin, rights: OnceLock::new() }
     }
 
     /// The set.
@@ -58,9 +69,19 @@ impl KnownSet {
         self.id
     }
 
+    /// Where it comes from.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
     /// Whether it is shipped, and so stays as published.
     pub fn is_shipped(&self) -> bool {
-        self.shipped
+        self.origin == Origin::Shipped
+    }
+
+    /// Whether it stands in the place of a shipped one.
+    pub fn is_override(&self) -> bool {
+        self.origin == Origin::Override
     }
 
     fn rights(&self, claims: &Claims) -> Arc<Rights> {
@@ -106,7 +127,7 @@ impl Registry {
         let sets = sets.map(|set| {
             let folded = fold_name(&set.name);
             let id = stable_id(&folded);
-            (folded, KnownSet::new(set.clone(), id, true))
+            (folded, KnownSet::new(set.clone(), id, Origin::Shipped))
         });
         Self { sets: sets.collect(), version: -1, ..Self::default() }
     }
@@ -186,8 +207,9 @@ impl Registry {
     /// The claim set of a folded name, which must be the operator's own.
     pub(crate) fn own_set(&self, folded: &str) -> Result<&KnownSet, ManageError> {
         match self.sets.get(folded) {
-            Some(known) if known.shipped => Err(ManageError::Refused(format!(
-                "the claim set `{}` is shipped and stays as published; choose another name",
+            Some(known) if known.is_shipped() => Err(ManageError::Refused(format!(
+                "the claim set `{}` is shipped and stays as published; a set that is put under its \
+                 name takes its place until it is removed",
                 known.set.name
             ))),
             Some(known) => Ok(known),
@@ -198,10 +220,11 @@ impl Registry {
         }
     }
 
-    /// The id that a claim set of a folded name has or will have.
+    /// The id that a claim set of a folded name has or will have; one that takes the place of a
+    /// shipped one has its.
     pub(crate) fn id_for_set(&self, folded: &str) -> Result<i64, ManageError> {
-        if self.sets.contains_key(folded) {
-            return Ok(self.own_set(folded)?.id);
+        if let Some(known) = self.sets.get(folded) {
+            return Ok(known.id);
         }
         if self.sets.len() >= CLAIM_SETS_MAX {
             return Err(ManageError::Refused(format!(
@@ -228,21 +251,33 @@ impl Registry {
     /// Adds or replaces a stored set; its clients have the new rights at once.
     pub(crate) fn put_set(&mut self, set: ClaimSet, id: i64, claims: &Claims) {
         let folded = fold_name(&set.name);
-        let known = KnownSet::new(set, id, false);
+        let origin = match claims.shipped_named(&folded) {
+            Some(_) => Origin::Override,
+            None => Origin::Own,
+        };
+        self.take_set(folded, KnownSet::new(set, id, origin), claims);
+    }
+
+    /// Removes a stored set. Where it stood in the place of a shipped one, that is back, for its
+    /// clients too; another no client has.
+    pub(crate) fn remove_set(&mut self, folded: &str, claims: &Claims) {
+        let Some(removed) = self.sets.remove(folded) else { return };
+        if let Some(shipped) = claims.shipped_named(folded) {
+            let known = KnownSet::new(shipped.clone(), removed.id, Origin::Shipped);
+            self.take_set(folded.to_owned(), known, claims);
+        }
+    }
+
+    fn take_set(&mut self, folded: String, known: KnownSet, claims: &Claims) {
         let rights = known.rights(claims);
-        self.sets.insert(folded.clone(), known);
         for registered in self.clients.values_mut() {
-            if registered.client.claim_set.as_deref().map(fold_name) == Some(folded.clone()) {
+            if registered.client.claim_set.as_deref().map(fold_name).as_ref() == Some(&folded) {
                 let client =
                     ApiClient { rights: Arc::clone(&rights), ..(*registered.client).clone() };
                 registered.client = Arc::new(client);
             }
         }
-    }
-
-    /// Removes a stored set, which no client has.
-    pub(crate) fn remove_set(&mut self, folded: &str) {
-        self.sets.remove(folded);
+        self.sets.insert(folded, known);
     }
 
     /// Removes a client.

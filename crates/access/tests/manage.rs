@@ -2,7 +2,7 @@
 
 mod support;
 
-use homeroom_access::{Action, ClientRights, ItemKind, Manage, ManageError, Permission};
+use homeroom_access::{Access, Action, ClientRights, ItemKind, Manage, ManageError, Permission};
 use http::Method;
 use serde_json::{Value, json};
 use support::{Credentials, NOW, access, call, create, new_key, open, recognize, store, token};
@@ -185,7 +185,15 @@ async fn a_changed_claim_set_holds_for_tokens_that_are_out() {
         definition: readers(actions),
     };
     let first = access.manage(put(&["Read"]), NOW).await.unwrap();
-    assert_eq!(first, json!({"name": "Readers", "replaced": false, "resourceClaims": 1}));
+    assert_eq!(
+        first,
+        json!({
+            "name": "Readers",
+            "replaced": false,
+            "overridesShipped": false,
+            "resourceClaims": 1,
+        })
+    );
     let credentials = create(&access, new_key("readers")).await;
     let token = token(&access, &credentials, NOW).await;
     let model = support::model();
@@ -221,14 +229,87 @@ async fn a_claim_set_that_cannot_be_used_is_refused_with_every_fault() {
     assert_eq!(sets["claimSets"].as_array().unwrap().len(), 15);
 }
 
+/// A set as the list has it.
+async fn listed(access: &Access, name: &str) -> Value {
+    let sets = access.manage(Manage::ListClaimSets {}, NOW).await.unwrap();
+    let sets = sets["claimSets"].as_array().unwrap();
+    sets.iter().find(|set| set["name"] == name).unwrap_or(&Value::Null).clone()
+}
+
+fn show(name: &str) -> Manage {
+    Manage::ShowClaimSet { name: name.into() }
+}
+
+fn remove(name: &str) -> Manage {
+    Manage::RemoveClaimSet { name: name.into() }
+}
+
 #[tokio::test]
-async fn a_shipped_claim_set_is_not_replaced() {
-    let access = access().await;
+async fn a_set_under_the_name_of_a_shipped_one_takes_its_place_until_it_is_removed() {
+    let store = support::store();
+    let access = support::open(&store).await;
+    create(&access, new_key("SISVendor")).await;
+    let shipped = access.manage(show("sis vendor"), NOW).await.unwrap();
+    assert_eq!((&shipped["shipped"], &shipped["overridesShipped"]), (&json!(true), &json!(false)));
+    let refusal = access.manage(remove("SISVendor"), NOW).await.unwrap_err();
+    assert!(refusal.to_string().contains("`SISVendor` is shipped"), "{refusal}");
 
     let asked = Manage::PutClaimSet { name: "SIS Vendor".into(), definition: readers(&["Read"]) };
-    let refusal = access.manage(asked, NOW).await.unwrap_err();
+    let put = access.manage(asked, NOW).await.unwrap();
 
-    assert!(refusal.to_string().contains("`SISVendor` is shipped"), "{refusal}");
+    assert_eq!(
+        put,
+        json!({"name": "SISVendor", "replaced": false, "overridesShipped": true,
+            "resourceClaims": 1})
+    );
+    for access in [&access, &support::open(&store).await] {
+        let own = json!({"name": "SISVendor", "shipped": false, "overridesShipped": true,
+            "resourceClaims": 1, "keys": 1});
+        assert_eq!(listed(access, "SISVendor").await, own);
+        let shown = access.manage(show("SISVendor"), NOW).await.unwrap();
+        assert_eq!(shown["overridesShipped"], true);
+        assert_eq!(shown["resourceClaims"].as_array().unwrap().len(), 1);
+    }
+
+    let removed = access.manage(remove("SISVendor"), NOW).await.unwrap();
+
+    assert_eq!(removed, json!({"name": "SISVendor", "removed": true, "shippedIsBack": true}));
+    for access in [&access, &support::open(&store).await] {
+        assert_eq!(access.manage(show("SISVendor"), NOW).await.unwrap(), shipped);
+        assert_eq!(listed(access, "SISVendor").await["keys"], 1);
+    }
+}
+
+#[tokio::test]
+async fn what_a_set_is_shown_as_can_be_put_again() {
+    let access = access().await;
+    let shipped = access.manage(show("SISVendor"), NOW).await.unwrap();
+
+    let copy = Manage::PutClaimSet { name: "SISVendor".into(), definition: shipped.clone() };
+    access.manage(copy, NOW).await.unwrap();
+
+    let shown = access.manage(show("SISVendor"), NOW).await.unwrap();
+    assert_eq!(shown["resourceClaims"], shipped["resourceClaims"]);
+}
+
+#[tokio::test]
+async fn a_set_of_ones_own_is_removed_when_nobody_has_it() {
+    let access = access().await;
+    let put = Manage::PutClaimSet { name: "Readers".into(), definition: readers(&["Read"]) };
+    access.manage(put, NOW).await.unwrap();
+    let made = create(&access, new_key("Readers")).await;
+
+    let refusal = access.manage(remove("readers"), NOW).await.unwrap_err();
+    assert!(refusal.to_string().contains("1 key(s)"), "{refusal}");
+    let refusal = access.manage(remove("Reader"), NOW).await.unwrap_err();
+    assert!(refusal.to_string().contains("there is no claim set `Reader`"), "{refusal}");
+    assert!(!made.key.is_empty());
+
+    let other = Manage::PutClaimSet { name: "Others".into(), definition: readers(&["Read"]) };
+    access.manage(other, NOW).await.unwrap();
+    let removed = access.manage(remove("others"), NOW).await.unwrap();
+    assert_eq!(removed, json!({"name": "Others", "removed": true, "shippedIsBack": false}));
+    assert_eq!(listed(&access, "Others").await, Value::Null);
 }
 
 #[tokio::test]
@@ -238,19 +319,15 @@ async fn claim_sets_are_listed_with_the_keys_that_use_them() {
     let put = Manage::PutClaimSet { name: "Readers".into(), definition: readers(&["Read"]) };
     access.manage(put, NOW).await.unwrap();
 
-    let sets = access.manage(Manage::ListClaimSets {}, NOW).await.unwrap();
-
-    let find = |name: &str| {
-        let sets = sets["claimSets"].as_array().unwrap();
-        sets.iter().find(|set| set["name"] == name).unwrap().clone()
-    };
     assert_eq!(
-        find("FullAccess"),
-        json!({"name": "FullAccess", "shipped": true, "resourceClaims": 1, "keys": 1})
+        listed(&access, "FullAccess").await,
+        json!({"name": "FullAccess", "shipped": true, "overridesShipped": false,
+            "resourceClaims": 1, "keys": 1})
     );
     assert_eq!(
-        find("Readers"),
-        json!({"name": "Readers", "shipped": false, "resourceClaims": 1, "keys": 0})
+        listed(&access, "Readers").await,
+        json!({"name": "Readers", "shipped": false, "overridesShipped": false,
+            "resourceClaims": 1, "keys": 0})
     );
 }
 

@@ -113,12 +113,16 @@ pub(crate) async fn rename(admin: &Manager, call: &mut Call) -> Result<Response,
     Ok(empty_response(StatusCode::OK))
 }
 
-/// DELETE, of a set that no application and no key has.
+/// DELETE, of a set that no application and no key has, or that stands in the place of a shipped one,
+/// which is back then.
 pub(crate) async fn delete(admin: &Manager, call: &Call) -> Result<Response, Refusal> {
     let id = id_of(call, "id", NOUN)?;
     let mut change = admin.begin(call).await?;
     let set = editable(&change, id)?;
     let applications = change.look_up(|registry| {
+        if registry.claim_set(id).is_some_and(KnownSet::is_override) {
+            return 0;
+        }
         let of = |item: &Value| {
             let name = item["claimSetName"].as_str();
             name.and_then(|name| registry.claim_set_named(name)).map(KnownSet::id) == Some(id)

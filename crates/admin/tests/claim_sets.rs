@@ -334,6 +334,55 @@ async fn a_set_that_an_application_or_a_key_has_cannot_be_deleted() {
 }
 
 #[tokio::test]
+async fn a_set_in_the_place_of_a_shipped_one_is_marked_editable_and_gives_the_place_back() {
+    for app in TestApp::on_each_store().await {
+        let admin = app.admin().await;
+        let id = id_of(&admin, "SISVendor").await;
+        let one = format!("/claimSets/{id}");
+        let before = admin.read(&one).await;
+        let (_, key, secret) = admin.application("SISVendor").await;
+        let caller = app.client_of(&key, &secret).await;
+        let read = |caller: &Client| permission(caller, "students", Action::Read);
+        let published = read(&caller);
+        let all = json!({"name": "Read",
+            "authorizationStrategies": ["NoFurtherAuthorizationRequired"]});
+        let definition = json!({"resourceClaims": [{"claim": "ed-fi/student", "actions": [all]}]});
+
+        let put = Manage::PutClaimSet { name: "SIS Vendor".into(), definition };
+        app.access.manage(put, Timestamp::now()).await.unwrap();
+
+        let everything = Permission::Granted(vec![Strategy::NoFurtherAuthorizationRequired]);
+        assert_eq!(read(&caller), everything, "{app}");
+        for app in [app.clone(), TestApp::on("again", app.store.clone()).await] {
+            let admin = app.admin().await;
+            let shown = admin.read(&one).await;
+            assert_eq!(shown["name"], "SISVendor", "{app}");
+            assert_eq!(shown["_isSystemReserved"], false, "{app}");
+            assert_eq!(shown["_overridesSystemReserved"], true, "{app}");
+            assert_eq!(shown["resourceClaims"].as_array().unwrap().len(), 1, "{app}");
+        }
+        let school = claim(&admin, "school").await;
+        let actions = json!([{"name": "Read", "enabled": true}]);
+        let added = json!({"resourceClaimId": school, "resourceClaimActions": actions});
+        let on = format!("{one}/resourceClaimActions");
+        assert_eq!(admin.post(&on, &added).await.status, 201, "{app}");
+        let renamed = admin.put(&one, &json!({"name": "Mine"})).await;
+        assert!(matches!(renamed.status, 400 | 409), "{app}: {renamed:?}");
+
+        assert_eq!(admin.delete(&one).await.status, 200, "{app}");
+
+        assert_eq!(read(&caller), published, "{app}");
+        let mut after = admin.read(&one).await;
+        after["_applications"] = json!([]);
+        assert_eq!(after, before, "{app}");
+        admin.delete(&one).await.assert_invalid(&["Id"]);
+        let reopened = TestApp::on("again", app.store.clone()).await;
+        let same = Client { app: reopened, authorization: caller.authorization };
+        assert_eq!(read(&same), published, "{app}");
+    }
+}
+
+#[tokio::test]
 async fn ids_are_the_same_after_a_restart() {
     for app in TestApp::on_each_store().await {
         let admin = app.admin().await;

@@ -1,4 +1,4 @@
-//! Claim sets: put and listed.
+//! Claim sets: put, listed, shown, removed.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::access::Access;
 use crate::change::Change;
 use crate::claim_set::{ClaimSet, fold_name};
 use crate::client::Status;
-use crate::registry::Registry;
+use crate::registry::{KnownSet, Registry};
 use crate::strategy::Strategy;
 
 impl Access {
@@ -19,7 +19,7 @@ impl Access {
         name: &str,
         definition: &Value,
     ) -> Result<Value, ManageError> {
-        let set = ClaimSet::read(name, definition, &self.claims).map_err(|faults| {
+        let mut set = ClaimSet::read(name, definition, &self.claims).map_err(|faults| {
             ManageError::Invalid(format!(
                 "the claim set `{name}` cannot be used:\n  {}",
                 faults.join("\n  ")
@@ -29,10 +29,18 @@ impl Access {
         if folded.is_empty() {
             return Err(ManageError::Invalid("the name of a claim set needs a letter".into()));
         }
-        let replaced = self.look_up(|registry| registry.sets.contains_key(&folded));
+        // It goes by the name that keys and applications have for the set.
+        let shipped = self.claims.shipped_named(&folded);
+        if let Some(shipped) = shipped {
+            set.name.clone_from(&shipped.name);
+        }
+        let replaced = self.look_up(|registry| {
+            registry.sets.get(&folded).is_some_and(|known| !known.is_shipped())
+        });
         let mut answer = json!({
             "name": set.name,
             "replaced": replaced,
+            "overridesShipped": shipped.is_some(),
             "resourceClaims": set.grants.len(),
         });
         let undefined = self.look_up(|registry| undefined(registry, &set));
@@ -53,7 +61,8 @@ impl Access {
                     .filter(|r| r.client.status == Status::Active);
                 json!({
                     "name": known.set.name,
-                    "shipped": known.shipped,
+                    "shipped": known.is_shipped(),
+                    "overridesShipped": known.is_override(),
                     "resourceClaims": known.set.grants.len(),
                     "keys": keys.count(),
                 })
@@ -62,6 +71,32 @@ impl Access {
         });
         json!({ "claimSets": sets })
     }
+
+    /// The definition of a set, as `put` takes it, and where it comes from.
+    pub(super) fn show_claim_set(&self, name: &str) -> Result<Value, ManageError> {
+        self.look_up(|registry| {
+            let known = found(registry, name)?;
+            let mut shown = known.set.to_json();
+            shown["shipped"] = known.is_shipped().into();
+            shown["overridesShipped"] = known.is_override().into();
+            Ok(shown)
+        })
+    }
+}
+
+/// Removes a set.
+pub(super) fn remove(change: &mut Change<'_>, name: &str) -> Result<Value, ManageError> {
+    let name =
+        change.look_up(|registry| Ok::<_, ManageError>(found(registry, name)?.set.name.clone()))?;
+    let is_override = change.remove_claim_set(&name)?;
+    Ok(json!({"name": name, "removed": true, "shippedIsBack": is_override}))
+}
+
+fn found<'r>(registry: &'r Registry, name: &str) -> Result<&'r KnownSet, ManageError> {
+    registry.set(name).ok_or_else(|| ManageError::UnknownClaimSet {
+        name: name.to_owned(),
+        known: registry.set_names(),
+    })
 }
 
 /// Strategies that a set names and nobody has defined.

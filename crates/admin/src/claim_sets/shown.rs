@@ -27,6 +27,7 @@ pub(super) fn summary(known: &KnownSet, applications: &HashMap<i64, Vec<&str>>) 
         "id": known.id(),
         "name": known.set().name,
         "_isSystemReserved": known.is_shipped(),
+        "_overridesSystemReserved": known.is_override(),
         "_applications":
             applications.map(|name| json!({"applicationName": name})).collect::<Vec<_>>(),
     })

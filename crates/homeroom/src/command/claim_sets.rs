@@ -1,4 +1,4 @@
-//! `homeroom claim-sets list | put | import`.
+//! `homeroom claim-sets list | show | put | remove | import`.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,23 @@ enum ClaimSetsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Creates or replaces a claim set; keys that have it follow at once
+    /// Shows a claim set in the form that `put` takes, and where it comes from
+    #[command(after_help = "Example:\n  homeroom claim-sets show SISVendor --json > own.json")]
+    Show {
+        /// Its name
+        name: String,
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Removes a claim set of your own; a shipped one of its name is back, for its keys too
+    #[command(after_help = "Example:\n  homeroom claim-sets remove Nightly")]
+    Remove {
+        /// Its name
+        name: String,
+    },
+    /// Creates or replaces a claim set; keys that have it follow at once. Under the name of a shipped
+    /// set it takes its place until it is removed
     #[command(after_help = "Example:
   homeroom claim-sets put Nightly --file nightly.json
 
@@ -50,6 +66,8 @@ pub fn run(args: ClaimSetsArgs) -> Result<Exit, Failure> {
     let config = super::prepare_quietly(&args.config)?;
     let (manage, json) = match args.command {
         ClaimSetsCommand::List { json } => (Manage::ListClaimSets {}, json),
+        ClaimSetsCommand::Show { name, json } => (Manage::ShowClaimSet { name }, json),
+        ClaimSetsCommand::Remove { name } => (Manage::RemoveClaimSet { name }, false),
         ClaimSetsCommand::Put { name, file } => {
             let definition = super::read_json(&file)?;
             (Manage::PutClaimSet { name, definition }, false)

@@ -55,6 +55,12 @@ fn commands_answer_the_same_with_and_without_a_server() {
         run(&["keys", "revoke", "nobody"]);
         run(&["keys", "list"]);
         run(&["claim-sets", "list", "--json"]);
+        run(&["claim-sets", "put", "SIS Vendor", "--file", file]);
+        run(&["claim-sets", "show", "SISVendor", "--json"]);
+        run(&["claim-sets", "show", "nightly"]);
+        run(&["claim-sets", "remove", "SISVendor"]);
+        run(&["claim-sets", "remove", "SISVendor"]);
+        run(&["claim-sets", "show", "Nobody"]);
         let plain = |text: &str| masked(&text.replace(&key, "KEY").replace(file, "FILE"));
         answers.push(
             ran.into_iter()
@@ -67,7 +73,12 @@ fn commands_answer_the_same_with_and_without_a_server() {
         assert_eq!(with, without);
     }
     let codes: Vec<_> = answers[0].iter().map(|(_, code, ..)| code.unwrap()).collect();
-    assert_eq!(codes, [1, 1, 1, 0, 0, 0, 1, 0, 1, 0, 0, 1, 1, 0, 0], "{:#?}", answers[0]);
+    assert_eq!(
+        codes,
+        [1, 1, 1, 0, 0, 0, 1, 0, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1],
+        "{:#?}",
+        answers[0]
+    );
     let (_, _, _, refused) = &answers[0][0];
     let (_, _, _, unknown) = &answers[0][6];
     assert!(unknown.contains("/ed-fi/students has no document"), "{unknown}");

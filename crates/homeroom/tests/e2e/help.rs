@@ -117,6 +117,7 @@ fn with_json_nothing_but_json_is_printed() {
             &["keys", "explain", &key, "Create", "students", "--json"],
             &["keys", "rotate", &key, "--json"],
             &["claim-sets", "list", "--json"],
+            &["claim-sets", "show", "SISVendor", "--json"],
             &["strategies", "list", "--json"],
             &["config", "show", "--json"],
             &["doctor", "--json"],
