@@ -98,8 +98,12 @@ impl Catalog {
     /// Hash of a descriptor's identity, from its URI in any case; blanks around the code value do
     /// not count.
     pub fn descriptor_key(&self, descriptor: ResourceId, uri: &str) -> NaturalKey {
-        let (namespace, code) = uri.split_once('#').unwrap_or((uri, ""));
-        let folded = format!("{}#{}", namespace.to_lowercase(), code.trim().to_lowercase());
+        let mut folded = uri.to_lowercase();
+        if let Some((namespace, code)) = folded.split_once('#')
+            && code.trim().len() < code.len()
+        {
+            folded = format!("{namespace}#{}", code.trim());
+        }
         NaturalKey::of(&self.names[usize::from(descriptor.0)], [folded.as_bytes()])
     }
 }

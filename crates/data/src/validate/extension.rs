@@ -14,8 +14,8 @@ pub(super) fn named(model: &Model, projects: &[Property], sent: &str) -> Option<
     let exact = projects.iter().position(|project| project.name.eq_ignore_ascii_case(sent));
     exact.or_else(|| {
         let is_meant = |schema: &str| {
-            let names = model.projects.iter().filter(|project| project.schema == schema);
-            is_same(schema, sent) || names.into_iter().any(|project| is_same(&project.name, sent))
+            let mut meant = model.projects.iter().filter(|project| project.schema == schema);
+            is_same(schema, sent) || meant.any(|project| is_same(&project.name, sent))
         };
         projects.iter().position(|project| is_meant(&project.name))
     })
