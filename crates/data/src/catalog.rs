@@ -6,6 +6,7 @@ use std::sync::Arc;
 use homeroom_model::{Model, PropertyKind, Resource, ResourceId, ResourceKind, Scalar, Target};
 use homeroom_store::{KindId, NaturalKey, Snapshot, Store, StoreError};
 
+use crate::empties::Empties;
 use crate::rights::{Routes, label_names};
 
 /// A model bound to a store.
@@ -15,7 +16,10 @@ pub struct Catalog {
     pub model: Arc<Model>,
     pub(crate) routes: Routes,
     kinds: Vec<KindId>,
-    resources: HashMap<KindId, ResourceId>,
+    /// By the number in the store.
+    resources: Vec<Option<ResourceId>>,
+    /// By resource.
+    empties: Vec<Empties>,
     names: Vec<String>,
     base_names: Vec<String>,
     /// How many places of a resource's documents may refer to documents of another.
@@ -52,14 +56,28 @@ impl Catalog {
         let number = |name: &str| numbers.get(name).copied().unwrap_or(KindId(0));
         let kinds: Vec<KindId> = names.iter().map(|name| number(name)).collect();
         let routes = Routes::bind(&model, |id| kinds[usize::from(id.0)], number);
-        let resources = kinds.iter().copied().zip(model.resources.iter().map(|r| r.id)).collect();
+        let greatest = kinds.iter().map(|kind| usize::from(kind.0)).max().unwrap_or(0);
+        let mut resources = vec![None; greatest + 1];
+        for (kind, resource) in kinds.iter().zip(&model.resources) {
+            resources[usize::from(kind.0)] = Some(resource.id);
+        }
+        let empties = model.resources.iter().map(Empties::of).collect();
         let base_names =
             model.abstracts.iter().map(|a| format!("{}/{}", a.schema, a.name)).collect();
         let mut sites = HashMap::new();
         for resource in &model.resources {
             count_sites(&model, resource.id, &resource.properties, &mut sites);
         }
-        Self { model, routes, kinds, resources, names, base_names, sites }
+        Self {
+            model,
+            routes,
+            kinds,
+            resources,
+            empties,
+            names,
+            base_names,
+            sites,
+        }
     }
 
     /// Number of a resource in the store.
@@ -69,7 +87,13 @@ impl Catalog {
 
     /// The resource of a number; [`None`] for one that an older model had.
     pub fn resource(&self, kind: KindId) -> Option<&Resource> {
-        self.resources.get(&kind).map(|id| self.model.resource(*id))
+        let id = self.resources.get(usize::from(kind.0)).copied().flatten()?;
+        Some(self.model.resource(id))
+    }
+
+    /// What answers show of the collections that a document of a resource lacks.
+    pub(crate) fn empties(&self, resource: ResourceId) -> &Empties {
+        &self.empties[usize::from(resource.0)]
     }
 
     /// Whether exactly one place of `from`'s documents may refer to documents of `to`.

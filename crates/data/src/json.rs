@@ -105,7 +105,7 @@ pub fn member_text<'a>(object: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Where a string ends that begins at a quote.
-fn after_string(bytes: &[u8], quote: usize) -> Option<usize> {
+pub(crate) fn after_string(bytes: &[u8], quote: usize) -> Option<usize> {
     let mut at = quote + 1;
     loop {
         at += bytes.get(at..)?.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
@@ -117,7 +117,7 @@ fn after_string(bytes: &[u8], quote: usize) -> Option<usize> {
 }
 
 /// Where a value ends.
-fn after_value(bytes: &[u8], start: usize) -> Option<usize> {
+pub(crate) fn after_value(bytes: &[u8], start: usize) -> Option<usize> {
     let (mut at, mut depth) = (start, 0_u32);
     loop {
         match bytes.get(at)? {

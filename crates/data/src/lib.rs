@@ -6,6 +6,7 @@
 mod audit;
 pub mod catalog;
 mod deletes;
+mod empties;
 mod filter;
 pub mod json;
 pub mod metadata;

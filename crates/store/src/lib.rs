@@ -31,7 +31,7 @@ pub use error::StoreError;
 pub use id::{DocumentId, KindId, NaturalKey, Uuid};
 pub use list::{Bounds, Condition, Leads, ListQuery, MarkTest, Page};
 pub use plan::{Answer, Ask, Decide, Decision, NewDocument, Plan, Ran, Refused, Tombstone, Write};
-pub use row::{Link, References, Row};
+pub use row::{Gap, Gaps, Link, References, Row};
 pub use snapshot::{Deleted, Edge, Identity, Snapshot, SnapshotOptions, Span};
 pub use sql::{Sql, Value};
 pub use sqlite::{

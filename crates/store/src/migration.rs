@@ -55,6 +55,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0007_copies.sqlite.sql"),
         postgres: include_str!("../migrations/0007_copies.postgres.sql"),
     },
+    Migration {
+        version: 8,
+        name: "gaps",
+        sqlite: include_str!("../migrations/0008_gaps.sql"),
+        postgres: include_str!("../migrations/0008_gaps.sql"),
+    },
 ];
 
 /// The first version whose documents can be read: before it, references were packed without marks.

@@ -69,6 +69,27 @@ pub struct Link {
     pub uuid: Uuid,
 }
 
+/// A place in a document's text where an answer has members that are not stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap {
+    /// Byte offset in the body of the `}` that closes the object.
+    pub offset: u32,
+    /// Number of the first member, in the shape that the gaps were noted for.
+    pub first: u16,
+    /// How many members, one after the other.
+    pub count: u16,
+}
+
+/// The gaps of a document's text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Gaps {
+    /// What the members' numbers count on: a hash of all members of the kind. Of another shape the
+    /// gaps say nothing.
+    pub shape: u32,
+    /// In the order of the text; at most 65,535.
+    pub places: Vec<Gap>,
+}
+
 /// All that a document refers to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct References {
@@ -79,10 +100,17 @@ pub struct References {
     /// Numbers by which reads and lists tell documents apart without their text, each in a place
     /// that its kind gives it; [`DocumentId::ITSELF`] becomes the document's own number.
     pub marks: Vec<Option<i64>>,
+    /// Where answers have members that the text has not, if that was noted.
+    pub gaps: Option<Gaps>,
 }
 
 /// Counts of links and of marks.
 const HEAD_BYTES: usize = 4;
+/// Set in the count of links where gaps follow the links.
+const HAS_GAPS: u16 = 1 << 15;
+/// The shape and the count of gaps.
+const GAPS_HEAD_BYTES: usize = 4 + 2;
+const GAP_BYTES: usize = 4 + 2 + 2;
 const MARK_BYTES: usize = 8;
 /// A mark that is not there.
 const NO_MARK: i64 = i64::MIN;
@@ -104,16 +132,23 @@ impl References {
         }
     }
 
-    /// Packs them: counts of links and marks, the marks, the links, the others.
+    /// Packs them: counts of links and marks, the marks, the links, the gaps if they were noted, the
+    /// others.
     ///
     /// # Panics
     ///
-    /// With more than 65,535 links or marks, which no document within the size limit can hold.
+    /// With more than 32,767 links or 65,535 marks or gaps, which no document within the limits can
+    /// hold.
     pub fn pack(&self) -> Vec<u8> {
-        let length = self.marks.len() * MARK_BYTES + self.links.len() * LINK_BYTES;
+        let gaps = self.gaps.as_ref();
+        let gap_bytes = gaps.map_or(0, |gaps| GAPS_HEAD_BYTES + gaps.places.len() * GAP_BYTES);
+        let length = self.marks.len() * MARK_BYTES + self.links.len() * LINK_BYTES + gap_bytes;
         let mut out = Vec::with_capacity(HEAD_BYTES + length + self.others.len() * 8);
         let count = |n: usize| u16::try_from(n).expect("a document has fewer links than bytes");
-        out.extend_from_slice(&count(self.links.len()).to_le_bytes());
+        let links = count(self.links.len());
+        assert!(links < HAS_GAPS, "a document has fewer links than its limit of references");
+        let flag = if gaps.is_some() { HAS_GAPS } else { 0 };
+        out.extend_from_slice(&(links | flag).to_le_bytes());
         out.extend_from_slice(&count(self.marks.len()).to_le_bytes());
         for mark in &self.marks {
             out.extend_from_slice(&mark.unwrap_or(NO_MARK).to_le_bytes());
@@ -124,6 +159,15 @@ impl References {
             out.extend_from_slice(&link.kind.0.to_le_bytes());
             out.extend_from_slice(&link.uuid.0);
         }
+        if let Some(gaps) = gaps {
+            out.extend_from_slice(&gaps.shape.to_le_bytes());
+            out.extend_from_slice(&count(gaps.places.len()).to_le_bytes());
+            for gap in &gaps.places {
+                out.extend_from_slice(&gap.offset.to_le_bytes());
+                out.extend_from_slice(&gap.first.to_le_bytes());
+                out.extend_from_slice(&gap.count.to_le_bytes());
+            }
+        }
         for other in &self.others {
             out.extend_from_slice(&other.0.to_le_bytes());
         }
@@ -132,8 +176,7 @@ impl References {
 
     /// The marks of packed references, or of their beginning.
     pub fn marks(packed: &[u8]) -> impl ExactSizeIterator<Item = Option<i64>> + '_ {
-        let (marks, _, _) = parts(packed);
-        marks.chunks_exact(MARK_BYTES).map(|chunk| {
+        parts(packed).marks.chunks_exact(MARK_BYTES).map(|chunk| {
             let mark = i64::from_le_bytes(array(chunk));
             (mark != NO_MARK).then_some(mark)
         })
@@ -151,8 +194,7 @@ impl References {
 
     /// The links of packed references, in the order of the text.
     pub fn links(packed: &[u8]) -> impl Iterator<Item = Link> + '_ {
-        let (_, links, _) = parts(packed);
-        links.chunks_exact(LINK_BYTES).map(|chunk| Link {
+        parts(packed).links.chunks_exact(LINK_BYTES).map(|chunk| Link {
             offset: u32::from_le_bytes(array(&chunk[0..4])),
             target: DocumentId(i64::from_le_bytes(array(&chunk[4..12]))),
             kind: KindId(u16::from_le_bytes(array(&chunk[12..14]))),
@@ -162,13 +204,25 @@ impl References {
 
     /// The further documents of packed references, as they stand there.
     pub fn others(packed: &[u8]) -> impl Iterator<Item = DocumentId> + '_ {
-        let (.., others) = parts(packed);
+        let others = parts(packed).others;
         others.chunks_exact(8).map(|chunk| DocumentId(i64::from_le_bytes(array(chunk))))
+    }
+
+    /// The gaps of packed references and their shape, in the order of the text; [`None`] where none
+    /// were noted.
+    pub fn gaps(packed: &[u8]) -> Option<(u32, impl Iterator<Item = Gap> + '_)> {
+        let (shape, gaps) = parts(packed).gaps?;
+        let gaps = gaps.chunks_exact(GAP_BYTES).map(|chunk| Gap {
+            offset: u32::from_le_bytes(array(&chunk[0..4])),
+            first: u16::from_le_bytes(array(&chunk[4..6])),
+            count: u16::from_le_bytes(array(&chunk[6..8])),
+        });
+        Some((shape, gaps))
     }
 
     /// Every other document referred to, each once, in order.
     pub fn targets(packed: &[u8]) -> Vec<DocumentId> {
-        let (.., others) = parts(packed);
+        let others = parts(packed).others;
         let mut targets: Vec<DocumentId> = Self::links(packed)
             .map(|link| link.target)
             .chain(others.chunks_exact(8).map(|c| DocumentId(i64::from_le_bytes(array(c)))))
@@ -179,15 +233,33 @@ impl References {
     }
 }
 
-fn parts(packed: &[u8]) -> (&[u8], &[u8], &[u8]) {
+/// The parts of packed references.
+#[derive(Default)]
+struct Parts<'p> {
+    marks: &'p [u8],
+    links: &'p [u8],
+    /// The shape, and the gaps.
+    gaps: Option<(u32, &'p [u8])>,
+    others: &'p [u8],
+}
+
+fn parts(packed: &[u8]) -> Parts<'_> {
     if packed.len() < HEAD_BYTES {
-        return (&[], &[], &[]);
+        return Parts::default();
     }
-    let count = |at: usize| usize::from(u16::from_le_bytes([packed[at], packed[at + 1]]));
+    let count = |at: usize| u16::from_le_bytes([packed[at], packed[at + 1]]);
+    let bytes = |count: u16, each: usize| usize::from(count) * each;
     let rest = &packed[HEAD_BYTES..];
-    let (marks, rest) = rest.split_at((count(2) * MARK_BYTES).min(rest.len()));
-    let (links, others) = rest.split_at((count(0) * LINK_BYTES).min(rest.len()));
-    (marks, links, others)
+    let (marks, rest) = rest.split_at(bytes(count(2), MARK_BYTES).min(rest.len()));
+    let links = bytes(count(0) & !HAS_GAPS, LINK_BYTES);
+    let (links, rest) = rest.split_at(links.min(rest.len()));
+    if count(0) & HAS_GAPS == 0 || rest.len() < GAPS_HEAD_BYTES {
+        return Parts { marks, links, gaps: None, others: rest };
+    }
+    let (head, rest) = rest.split_at(GAPS_HEAD_BYTES);
+    let gaps = bytes(u16::from_le_bytes(array(&head[4..6])), GAP_BYTES);
+    let (gaps, others) = rest.split_at(gaps.min(rest.len()));
+    Parts { marks, links, gaps: Some((u32::from_le_bytes(array(&head[0..4])), gaps)), others }
 }
 
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
@@ -208,21 +280,32 @@ mod tests {
             kind: KindId(7),
             uuid: Uuid([9; 16]),
         };
-        let references = References {
-            links: vec![link(10, 5), link(40, 3)],
-            others: vec![DocumentId(4), DocumentId(5)],
-            marks: vec![Some(-1), None, Some(i64::MAX)],
-        };
+        let places =
+            vec![Gap { offset: 9, first: 1, count: 2 }, Gap { offset: 70, first: 0, count: 1 }];
+        for gaps in [None, Some(Gaps::default()), Some(Gaps { shape: u32::MAX, places })] {
+            let references = References {
+                links: vec![link(10, 5), link(40, 3)],
+                others: vec![DocumentId(4), DocumentId(5)],
+                marks: vec![Some(-1), None, Some(i64::MAX)],
+                gaps,
+            };
 
-        let packed = references.pack();
-        let head = &packed[..References::head_bytes(3)];
+            let packed = references.pack();
+            let head = &packed[..References::head_bytes(3)];
+            let marks_only = References::marks_only(&packed);
 
-        assert_eq!(References::links(&packed).collect::<Vec<_>>(), references.links);
-        assert_eq!(References::targets(&packed), [3, 4, 5].map(DocumentId));
-        assert!(References::targets(&[]).is_empty());
-        for packed in [&packed[..], head, &References::marks_only(&packed)] {
-            assert_eq!(References::marks(packed).collect::<Vec<_>>(), references.marks);
+            let read = References::gaps(&packed)
+                .map(|(shape, places)| Gaps { shape, places: places.collect() });
+            assert_eq!(read, references.gaps);
+            assert_eq!(References::links(&packed).collect::<Vec<_>>(), references.links);
+            assert_eq!(References::targets(&packed), [3, 4, 5].map(DocumentId));
+            for packed in [&packed[..], head, &marks_only] {
+                assert_eq!(References::marks(packed).collect::<Vec<_>>(), references.marks);
+            }
+            assert!(References::targets(&marks_only).is_empty());
+            assert!(References::gaps(&marks_only).is_none());
         }
-        assert!(References::targets(&References::marks_only(&packed)).is_empty());
+        assert!(References::targets(&[]).is_empty());
+        assert!(References::gaps(&[]).is_none());
     }
 }

@@ -257,6 +257,7 @@ impl Save {
         };
         let number = |key| targets.get(&key).map(|target| target.0.0);
         references.marks = rights::marks(&self.about, itself.0, owner, number);
+        references.gaps = self.catalog.empties(resource.id).noted(&document.body);
         let ties = rights::ties(&self.catalog, resource, &document.body, &references.marks);
         let new = NewDocument {
             uuid,

@@ -6,6 +6,7 @@ pub mod answer;
 pub mod document;
 pub mod documents;
 pub mod failures;
+pub mod filled;
 pub mod samples;
 pub mod spellings;
 pub mod world;

@@ -1,0 +1,246 @@
+//! Collections that a document does not have, as answers show them: empty.
+//!
+//! A stored text leaves empty collections out, so that nothing of them is on the disk and a document
+//! sent again with or without them is the same one. An answer has every collection of its resource,
+//! at the end of the object that lacks it. Where they belong is noted when a document is written, as
+//! [`Gaps`] beside its references; a text that was written under another model, or before there were
+//! gaps, is walked when it is read.
+//!
+//! Source: Ed-Fi ODS/API 7.3, whose answers have every collection, also in common objects, items and
+//! extensions; an extension of collections alone is there even where the document has none of it.
+
+use std::fmt::Write as _;
+
+use homeroom_model::{Property, PropertyKind, Resource};
+use homeroom_store::{Gap, Gaps, NaturalKey};
+
+use crate::json::{after_string, after_value};
+
+/// Most gaps that are noted; a document of more is walked each time it is read.
+const GAPS_MAX: usize = 4_096;
+
+/// The collections of a resource, and what an answer shows of each where a document has none.
+#[derive(Debug)]
+pub(crate) struct Empties {
+    /// Hash of all that the numbers of members count on.
+    shape: u32,
+    /// `,"addresses":[],"telephones":[]`: the members of each object, one object after the other.
+    text: String,
+    /// Where each member begins in the text, and where the last one ends.
+    starts: Vec<usize>,
+    root: Node,
+}
+
+/// An object that may lack members, or holds one that may.
+#[derive(Debug, Default)]
+struct Node {
+    /// Number of its first member that may be lacking; the others follow it.
+    first: usize,
+    /// How many may be.
+    count: usize,
+    /// Those, and the ones that hold such objects, in canonical order.
+    members: Vec<Member>,
+}
+
+#[derive(Debug)]
+struct Member {
+    name: String,
+    /// Its number, if an answer shows it where it is absent.
+    number: Option<usize>,
+    inner: Inner,
+}
+
+/// What of a member's value is looked into.
+#[derive(Debug)]
+enum Inner {
+    Nothing,
+    Object(Node),
+    Items(Node),
+}
+
+impl Empties {
+    /// The collections of a resource.
+    pub(crate) fn of(resource: &Resource) -> Self {
+        let mut empties =
+            Self { shape: 0, text: String::new(), starts: vec![], root: Node::default() };
+        let mut paths = String::new();
+        empties.root = empties.node(&resource.properties, "$", false, &mut paths);
+        empties.starts.push(empties.text.len());
+        let hash = NaturalKey::of("empties", [empties.text.as_bytes(), paths.as_bytes()]);
+        empties.shape = u32::from_le_bytes([hash.0[0], hash.0[1], hash.0[2], hash.0[3]]);
+        empties
+    }
+
+    /// Whether the resource has no collections at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// What the numbers of [`Gap`]s count on.
+    pub(crate) fn shape(&self) -> u32 {
+        self.shape
+    }
+
+    /// The members of a gap, each with a comma before it; nothing for numbers that are none.
+    pub(crate) fn text(&self, gap: Gap) -> &str {
+        let first = usize::from(gap.first);
+        let end = first + usize::from(gap.count);
+        match (self.starts.get(first), self.starts.get(end)) {
+            (Some(start), Some(end)) => &self.text[*start..*end],
+            _ => "",
+        }
+    }
+
+    /// The gaps of a canonical text, to be noted beside it; [`None`] where there are none to note.
+    pub(crate) fn noted(&self, body: &str) -> Option<Gaps> {
+        let places = self.find(body);
+        let noted = || Gaps { shape: self.shape, places };
+        (!self.is_empty()).then(noted).filter(|gaps| gaps.places.len() <= GAPS_MAX)
+    }
+
+    /// The gaps of a canonical text, found by walking it. A text that is none has those that come
+    /// before its fault.
+    pub(crate) fn find(&self, body: &str) -> Vec<Gap> {
+        let mut walk = Walk { bytes: body.as_bytes(), present: vec![], gaps: vec![] };
+        if !self.is_empty() {
+            _ = walk.object(&self.root, 0);
+        }
+        walk.gaps
+    }
+
+    /// The object at a path; `of_projects`: what stands under the member for extensions.
+    fn node(
+        &mut self,
+        properties: &[Property],
+        path: &str,
+        of_projects: bool,
+        paths: &mut String,
+    ) -> Node {
+        let first = self.starts.len();
+        let mut members: Vec<Member> = vec![];
+        for property in properties {
+            let value = match &property.kind {
+                PropertyKind::List(_) => Some("[]".to_owned()),
+                PropertyKind::Object(projects) if property.is_extensions() => {
+                    object(projects.iter().filter_map(of_collections_alone))
+                }
+                PropertyKind::Object(_) if of_projects => {
+                    of_collections_alone(property).map(|(_, value)| value)
+                }
+                PropertyKind::Object(_) | PropertyKind::Scalar(_) | PropertyKind::Reference(_) => {
+                    None
+                }
+            };
+            let number = value.map(|value| {
+                self.starts.push(self.text.len());
+                _ = write!(self.text, ",\"{}\":{value}", property.name);
+                self.starts.len() - 1
+            });
+            members.push(Member { name: property.name.clone(), number, inner: Inner::Nothing });
+        }
+        let count = self.starts.len() - first;
+        _ = write!(paths, "{path} {first} {count};");
+        for (member, property) in members.iter_mut().zip(properties) {
+            let path = format!("{path}.{}", property.name);
+            let (PropertyKind::Object(inner) | PropertyKind::List(inner)) = &property.kind else {
+                continue;
+            };
+            let node = self.node(inner, &path, property.is_extensions(), paths);
+            let is_list = matches!(property.kind, PropertyKind::List(_));
+            member.inner = match (node.members.is_empty(), is_list) {
+                (true, _) => Inner::Nothing,
+                (false, true) => Inner::Items(node),
+                (false, false) => Inner::Object(node),
+            };
+        }
+        let matters =
+            |member: &Member| member.number.is_some() || !matches!(member.inner, Inner::Nothing);
+        members.retain(matters);
+        Node { first, count, members }
+    }
+}
+
+/// An extension that has collections and nothing else: its name, and how it stands there without
+/// items.
+fn of_collections_alone(project: &Property) -> Option<(&str, String)> {
+    let PropertyKind::Object(added) = &project.kind else { return None };
+    let is_alone = added.iter().all(|property| matches!(property.kind, PropertyKind::List(_)));
+    let lists = added.iter().map(|property| (property.name.as_str(), "[]".to_owned()));
+    object(lists).filter(|_| is_alone).map(|value| (project.name.as_str(), value))
+}
+
+/// An object of these members, if there are any.
+fn object<'m>(members: impl Iterator<Item = (&'m str, String)>) -> Option<String> {
+    let members: Vec<String> = members.map(|(name, value)| format!("\"{name}\":{value}")).collect();
+    (!members.is_empty()).then(|| format!("{{{}}}", members.join(",")))
+}
+
+impl Node {
+    /// The member of a name, and the one to look at next; members mostly come in order.
+    fn member(&self, name: &[u8], next: &mut usize) -> Option<&Member> {
+        let (before, after) = self.members.split_at(*next);
+        let found = after.iter().chain(before).position(|member| member.name.as_bytes() == name)?;
+        let at = (*next + found) % self.members.len();
+        *next = at + 1;
+        Some(&self.members[at])
+    }
+}
+
+/// The walk over a text.
+struct Walk<'b> {
+    bytes: &'b [u8],
+    /// For each open object, which of its members are there.
+    present: Vec<bool>,
+    gaps: Vec<Gap>,
+}
+
+impl Walk<'_> {
+    /// Walks an object that begins at `brace`; gives where it ends, [`None`] where it does not.
+    fn object(&mut self, node: &Node, brace: usize) -> Option<usize> {
+        let own = self.present.len();
+        self.present.resize(own + node.count, false);
+        let (mut at, mut next) = (brace + 1, 0);
+        while *self.bytes.get(at)? == b'"' {
+            let colon = after_string(self.bytes, at)?;
+            let member = node.member(&self.bytes[at + 1..colon - 1], &mut next);
+            if let Some(number) = member.and_then(|member| member.number) {
+                self.present[own + number - node.first] = true;
+            }
+            at = match (member.map(|member| &member.inner), self.bytes.get(colon + 1)?) {
+                (Some(Inner::Object(node)), b'{') => self.object(node, colon + 1)?,
+                (Some(Inner::Items(node)), b'[') => self.items(node, colon + 1)?,
+                _ => after_value(self.bytes, colon + 1)?,
+            };
+            at += usize::from(*self.bytes.get(at)? == b',');
+        }
+        if self.bytes[at] != b'}' {
+            return None;
+        }
+        self.note(node, own, at);
+        self.present.truncate(own);
+        Some(at + 1)
+    }
+
+    fn items(&mut self, node: &Node, bracket: usize) -> Option<usize> {
+        let mut at = bracket + 1;
+        while *self.bytes.get(at)? == b'{' {
+            at = self.object(node, at)?;
+            at += usize::from(*self.bytes.get(at)? == b',');
+        }
+        (self.bytes[at] == b']').then_some(at + 1)
+    }
+
+    /// Notes the members that the object that closes at `at` lacks, those in a row as one gap.
+    fn note(&mut self, node: &Node, own: usize, at: usize) {
+        let Ok(offset) = u32::try_from(at) else { return };
+        let mut number = 0;
+        while number < node.count {
+            let run = self.present[own + number..].iter().take_while(|present| !**present).count();
+            let first = u16::try_from(node.first + number);
+            if let (Ok(first), Ok(count @ 1..)) = (first, u16::try_from(run)) {
+                self.gaps.push(Gap { offset, first, count });
+            }
+            number += run + 1;
+        }
+    }
+}

@@ -1,0 +1,3 @@
+-- No table changes. From here on a document's packed references may hold where an answer shows
+-- collections that the text has not; a Homeroom from before would take that for references, and this
+-- number keeps it from opening the store.
