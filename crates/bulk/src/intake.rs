@@ -265,10 +265,15 @@ impl<'a> Intake<'a> {
         }
         let is_repeated = !self.known.remember(document.key, document.alias)?;
         self.report.counts.repeated += u64::from(is_repeated);
+        let resource = self.api.catalog.model.resource(document.resource);
         let effect = match stored {
             None => Effect::Created,
             Some(row) if row.body == document.body => Effect::Unchanged,
-            Some(_) => Effect::Updated,
+            Some(row) => {
+                let look = |key| store.document_by_key_blocking(key);
+                let text = plan::text_over(resource, document, &row.body, look)?;
+                if row.body == text { Effect::Unchanged } else { Effect::Updated }
+            }
         };
         self.stored(entry, effect);
         Ok(())

@@ -110,6 +110,43 @@ fn records_are_loaded_in_the_order_of_their_dependencies_over_all_files() {
 }
 
 #[test]
+fn descriptors_in_any_case_are_stored_as_their_own_documents_spell_them() {
+    let (target, folder) = (target(), Folder::new());
+    let shouted = |text: String| text.replace(GRADE, &GRADE.to_uppercase());
+    folder.write("a.xml", interchange("EducationOrganization", &shouted(school(7, "S"))));
+    folder.write("b.xml", interchange("Student", &student("1")));
+    let enrolments = shouted(lines([enrolment("1", 7)]));
+    folder.write("studentSchoolAssociations.jsonl", &enrolments);
+    folder.write("z.xml", descriptors());
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    assert_eq!((summary.loaded, rejects), (6, vec![]));
+    assert_eq!(
+        stored(&target, "schools")[0]["gradeLevels"],
+        json!([{"gradeLevelDescriptor": GRADE}])
+    );
+    assert_eq!(
+        stored(&target, "studentSchoolAssociations")[0]["entryGradeLevelDescriptor"],
+        json!(GRADE)
+    );
+
+    // Again, and with the descriptors' own documents in another case: all is as it was.
+    let own = descriptors().replace(">uri://x/Grade", ">URI://X/GRADE").replace(">Math<", ">MATH<");
+    folder.write("z.xml", own);
+    for dry_run in [true, false] {
+        let paths = vec![folder.path().to_path_buf()];
+        let options = LoadOptions { paths, dry_run, ..LoadOptions::default() };
+        let (summary, rejects) = load_with(&target, options);
+        assert_eq!((summary.loaded, summary.unchanged, rejects), (0, 6, vec![]), "{dry_run}");
+    }
+    assert_eq!(
+        stored(&target, "gradeLevelDescriptors")[0]["namespace"],
+        json!("uri://x/GradeLevelDescriptor")
+    );
+}
+
+#[test]
 fn a_second_load_changes_nothing() {
     let (target, folder) = (target(), Folder::new());
     folder.write("a.xml", descriptors());
@@ -183,7 +220,7 @@ fn a_reject_names_what_is_missing_and_what_follows_is_put_down_to_it() {
 
     assert_eq!((summary.loaded, summary.rejected), (4, 3));
     let [descriptor, follower, other] = rejects.as_slice() else { panic!("{rejects:#?}") };
-    assert_eq!(descriptor["type"], "urn:ed-fi:api:bad-request");
+    assert_eq!(descriptor["type"], "urn:ed-fi:api:bad-request:data-validation-failed");
     assert_eq!(
         descriptor["missing"][0]["key"],
         "uri://x/EducationOrganizationCategoryDescriptor#No"

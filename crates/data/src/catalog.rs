@@ -8,6 +8,7 @@ use homeroom_store::{KindId, NaturalKey, Snapshot, Store, StoreError};
 
 use crate::empties::Empties;
 use crate::rights::{Routes, label_names};
+use crate::spelling::Spellings;
 
 /// A model bound to a store.
 #[derive(Debug)]
@@ -20,6 +21,7 @@ pub struct Catalog {
     resources: Vec<Option<ResourceId>>,
     /// By resource.
     empties: Vec<Empties>,
+    pub(crate) spellings: Spellings,
     names: Vec<String>,
     base_names: Vec<String>,
     /// How many places of a resource's documents may refer to documents of another.
@@ -74,6 +76,7 @@ impl Catalog {
             kinds,
             resources,
             empties,
+            spellings: Spellings::default(),
             names,
             base_names,
             sites,

@@ -19,6 +19,7 @@ pub mod respond;
 mod rights;
 pub mod scalar;
 mod seed;
+mod spelling;
 pub mod validate;
 
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! Ask, decide, write for the data API: upsert, replace by id, delete.
 
 mod delete;
+mod respell;
 mod save;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use crate::rights::{self, Asked, AskedViews};
 use crate::validate::Document;
 
 pub use delete::Delete;
+pub use respell::text_over;
 pub use save::Save;
 
 /// What the caller demands of the stored version.

@@ -38,6 +38,20 @@ pub struct Document {
     pub references: Vec<FoundReference>,
     /// Descriptors used.
     pub descriptors: Vec<FoundDescriptor>,
+    /// Where descriptors are spelled out, in the order of the text: those used, and those that are
+    /// parts of references.
+    pub spelled: Vec<DescriptorText>,
+}
+
+/// A place in the body where a descriptor is spelled out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DescriptorText {
+    /// The descriptor's identity.
+    pub key: NaturalKey,
+    /// Byte offset in the body of its opening quote.
+    pub start: u32,
+    /// Byte offset behind its closing quote.
+    pub end: u32,
 }
 
 /// A reference in a document.
@@ -108,6 +122,7 @@ pub fn examine(
         body: String::with_capacity(512),
         references: vec![],
         descriptors: vec![],
+        spelled: vec![],
         violations: Violations::new(),
         count: 0,
     };
@@ -157,5 +172,6 @@ pub fn examine(
         alias,
         references: walk.references,
         descriptors: walk.descriptors,
+        spelled: walk.spelled,
     })
 }

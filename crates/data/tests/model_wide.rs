@@ -16,5 +16,7 @@ mod queries;
 mod references;
 #[path = "model_wide/samples.rs"]
 mod samples;
+#[path = "model_wide/spelling.rs"]
+mod spelling;
 #[path = "model_wide/violations.rs"]
 mod violations;

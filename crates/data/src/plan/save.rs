@@ -11,10 +11,11 @@ use homeroom_store::{
     References, Row, Start, Uuid, Write,
 };
 
+use super::respell::{Respelled, keep_identity, respell};
 use super::{
     Effect, Place, Precondition, Written, check_stored, stored_starts, unknown_descriptor,
 };
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, is_descriptor};
 use crate::rights::{self, About, Asked, AskedViews, questions};
 use crate::validate::{Document, key_values};
 
@@ -50,7 +51,12 @@ enum Stage {
     Stored(Option<Asked>),
     /// Identities, in order.
     Targets(Vec<NaturalKey>),
+    /// Documents of descriptors, of these targets, whose spelling is not known yet.
+    Spellings(Targets, Vec<NaturalKey>),
 }
+
+/// What carries an identity.
+type Targets = HashMap<NaturalKey, (DocumentId, Uuid, KindId)>;
 
 type Decided = Result<Decision<Written, Problem>, Problem>;
 
@@ -183,15 +189,20 @@ impl Save {
         if row.key != document.key {
             return Err(key_change(resource));
         }
-        if row.body == document.body {
-            let unchanged = Written {
-                effect: Effect::Unchanged,
-                uuid: row.uuid,
-                version_before: row.change_version,
-            };
-            return Ok(Decision::Write(vec![], unchanged));
+        if is_descriptor(resource) {
+            let document = self.document.as_mut().expect("the last round takes it");
+            keep_identity(document, &row.body);
+        }
+        if self.is_unchanged() {
+            return Ok(Decision::Write(vec![], unchanged(row)));
         }
         self.ask_targets()
+    }
+
+    /// Whether the stored document has the same text.
+    fn is_unchanged(&self) -> bool {
+        let (row, document) = (self.stored.as_ref(), self.document.as_ref());
+        row.zip(document).is_some_and(|(row, document)| row.body == document.body)
     }
 
     /// Checks the document as it was sent.
@@ -212,33 +223,85 @@ impl Save {
             .references
             .iter()
             .map(|reference| reference.key)
-            .chain(document.descriptors.iter().map(|descriptor| descriptor.key))
+            .chain(document.spelled.iter().map(|descriptor| descriptor.key))
             .chain(document.alias)
             .chain(rights::targets(&self.about))
             .collect();
         keys.sort_unstable();
         keys.dedup();
         if keys.is_empty() {
-            return self.last(&[], vec![]);
+            return self.last(Targets::new());
         }
         let asks = keys.iter().copied().map(Ask::Target).collect();
         self.stage = Stage::Targets(keys);
         Ok(Decision::Ask(asks))
     }
 
-    /// The targets were looked up: do they all exist?
-    fn last(&mut self, keys: &[NaturalKey], found: Vec<Answer>) -> Decided {
-        let document = self.document.take().expect("a plan is decided once");
-        let resource = self.catalog.model.resource(document.resource);
-        let kind = self.catalog.kind(document.resource);
-        let uuid = self.stored.as_ref().map_or_else(Uuid::new, |row| row.uuid);
-        let itself = (self.stored.as_ref().map_or(DocumentId::ITSELF, |row| row.id), uuid, kind);
-        let mut targets: HashMap<NaturalKey, (DocumentId, Uuid, KindId)> = HashMap::new();
+    /// The targets were looked up: how are the descriptors among them spelled?
+    fn targets(&mut self, keys: &[NaturalKey], found: Vec<Answer>) -> Decided {
+        let mut targets = Targets::new();
         for (key, answer) in keys.iter().zip(found) {
             if let Answer::Target(Some(target)) = answer {
                 targets.insert(*key, target);
             }
         }
+        let document = self.document.as_ref().expect("the last round takes it");
+        let mut unknown: Vec<NaturalKey> = document.spelled.iter().map(|text| text.key).collect();
+        unknown.sort_unstable();
+        unknown.dedup();
+        let spellings = &self.catalog.spellings;
+        unknown.retain(|key| {
+            targets.get(key).is_some_and(|(_, uuid, _)| spellings.get(*uuid).is_none())
+        });
+        if unknown.is_empty() {
+            return self.spell(targets, &HashMap::new());
+        }
+        let asks = unknown.iter().copied().map(Ask::Document).collect();
+        self.stage = Stage::Spellings(targets, unknown);
+        Ok(Decision::Ask(asks))
+    }
+
+    /// Spells each descriptor as its own document does; what was not known of them is in `learned`.
+    fn spell(&mut self, targets: Targets, learned: &HashMap<NaturalKey, Arc<str>>) -> Decided {
+        let document = self.document.as_mut().expect("the last round takes it");
+        let mut others = vec![];
+        for at in &document.spelled {
+            let known = || self.catalog.spellings.get(targets.get(&at.key)?.1);
+            let text = learned.get(&at.key).cloned().or_else(known);
+            let sent = &document.body[at.start as usize..at.end as usize];
+            if let Some(text) = text.filter(|text| **text != *sent) {
+                others.push(Respelled { at: *at, text });
+            }
+        }
+        respell(document, &others);
+        match &self.stored {
+            Some(row) if !others.is_empty() && self.is_unchanged() => {
+                Ok(Decision::Write(vec![], unchanged(row)))
+            }
+            _ => self.last(targets),
+        }
+    }
+
+    /// Documents of descriptors were looked up.
+    fn learn(&mut self, targets: Targets, keys: &[NaturalKey], found: Vec<Answer>) -> Decided {
+        let mut learned = HashMap::new();
+        for (key, answer) in keys.iter().zip(found) {
+            if let Answer::Document(Some(row)) = answer
+                && let Some(spelling) = self.catalog.spellings.learn(row.uuid, &row.body)
+            {
+                learned.insert(*key, spelling);
+            }
+        }
+        self.spell(targets, &learned)
+    }
+
+    /// What the targets are is known: do they all exist?
+    fn last(&mut self, mut targets: Targets) -> Decided {
+        let document = self.document.take().expect("a plan is decided once");
+        let resource = self.catalog.model.resource(document.resource);
+        let kind = self.catalog.kind(document.resource);
+        let uuid = self.stored.as_ref().map_or_else(Uuid::new, |row| row.uuid);
+        let itself = (self.stored.as_ref().map_or(DocumentId::ITSELF, |row| row.id), uuid, kind);
         if let Some(alias) = document.alias {
             if targets.get(&alias).is_some_and(|target| target.0 != itself.0) {
                 return Err(identity_taken(resource, &document.body));
@@ -290,7 +353,7 @@ impl Save {
         &self,
         resource: &Resource,
         document: &Document,
-        targets: &HashMap<NaturalKey, (DocumentId, Uuid, KindId)>,
+        targets: &Targets,
     ) -> Result<References, Problem> {
         let mut references = References::default();
         let mut unknown = Violations::new();
@@ -341,6 +404,11 @@ impl Save {
     }
 }
 
+/// What is said of a stored document that is already as it was sent.
+fn unchanged(row: &Row) -> Written {
+    Written { effect: Effect::Unchanged, uuid: row.uuid, version_before: row.change_version }
+}
+
 /// The beginnings of ways from whom a document of this identity is about.
 fn starts(about: &[Option<About>], key: NaturalKey) -> Vec<Option<Start>> {
     about.iter().map(|about| about.map(|about| about.start(key))).collect()
@@ -359,7 +427,8 @@ impl Decide for Save {
         let decided = match std::mem::replace(&mut self.stage, Stage::Document) {
             Stage::Document => self.first(found),
             Stage::Stored(asked) => self.stored(asked, found),
-            Stage::Targets(keys) => self.last(&keys, found),
+            Stage::Targets(keys) => self.targets(&keys, found),
+            Stage::Spellings(targets, keys) => self.learn(targets, &keys, found),
         };
         decided.unwrap_or_else(Decision::Refuse)
     }

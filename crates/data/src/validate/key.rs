@@ -5,11 +5,7 @@ use homeroom_model::{ColumnSource, Property, PropertyKind, Resource, Scalar};
 use crate::catalog::is_descriptor;
 use crate::json::{Json, write_text};
 use crate::scalar;
-
-/// The properties that make up a descriptor's URI, `namespace#codeValue`.
-pub(super) const NAMESPACE: &str = "namespace";
-/// See [`NAMESPACE`].
-pub(super) const CODE_VALUE: &str = "codeValue";
+use crate::spelling::{CODE_VALUE, NAMESPACE};
 
 /// Whether a property is what a descriptor is called within its namespace: blanks around it
 /// identify nothing.

@@ -3,11 +3,12 @@
 use homeroom_http::Violations;
 use homeroom_model::{EXTENSIONS, Presence, Property, PropertyKind, Reference, Resource, Scalar};
 
-use super::key::{CODE_VALUE, NAMESPACE, is_code_value, key_bytes};
-use super::{FoundDescriptor, FoundReference, Path, extension};
+use super::key::{is_code_value, key_bytes};
+use super::{DescriptorText, FoundDescriptor, FoundReference, Path, extension};
 use crate::catalog::Catalog;
 use crate::json::Json;
 use crate::scalar;
+use crate::spelling::{CODE_VALUE, NAMESPACE};
 
 /// Most violations that are collected; a document of millions of bad items is bad enough.
 const VIOLATIONS_MAX: usize = 200;
@@ -30,6 +31,7 @@ pub(super) struct Walk<'a> {
     pub(super) body: String,
     pub(super) references: Vec<FoundReference>,
     pub(super) descriptors: Vec<FoundDescriptor>,
+    pub(super) spelled: Vec<DescriptorText>,
     pub(super) violations: Violations,
     pub(super) count: usize,
 }
@@ -67,6 +69,13 @@ impl Walk<'_> {
             let message = format!("{NAMESPACE}: The value must not hold a `#`.");
             self.note_text(format!("$.{NAMESPACE}"), message);
         }
+    }
+
+    /// Notes that a descriptor's URI was written, from `start` to the end.
+    fn note_spelling(&mut self, key: homeroom_store::NaturalKey, start: usize) {
+        let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        let (start, end) = (place(start), place(self.body.len()));
+        self.spelled.push(DescriptorText { key, start, end });
     }
 
     fn is_full(&self) -> bool {
@@ -252,6 +261,7 @@ impl Walk<'_> {
             }
             let key = self.catalog.descriptor_key(descriptor, uri);
             self.descriptors.push(FoundDescriptor { path, descriptor, key });
+            self.note_spelling(key, start);
         }
         self.body.len() > start
     }
@@ -299,6 +309,9 @@ impl Walk<'_> {
                     path,
                     format!("{}: The value must not begin or end with white space.", part.name),
                 );
+            }
+            if let (Scalar::Descriptor(descriptor), Json::Text(uri)) = (part.scalar, sent) {
+                self.note_spelling(self.catalog.descriptor_key(descriptor, uri), start);
             }
             texts.push((start, self.body.len()));
         }

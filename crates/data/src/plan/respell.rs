@@ -1,0 +1,108 @@
+//! Descriptors in a document's text, spelled as their own documents spell them.
+
+use std::sync::Arc;
+
+use homeroom_model::Resource;
+use homeroom_store::{NaturalKey, Row};
+
+use crate::catalog::is_descriptor;
+use crate::json::member_text;
+use crate::spelling::{CODE_VALUE, NAMESPACE, uri_text};
+use crate::validate::{DescriptorText, Document};
+
+/// Another text for a run of bytes of a document's body.
+pub(super) struct Respelled {
+    /// Where it stands.
+    pub(super) at: DescriptorText,
+    /// What shall stand there.
+    pub(super) text: Arc<str>,
+}
+
+/// Writes other texts into a document's body; they come in its order and do not overlap.
+pub(super) fn respell(document: &mut Document, others: &[Respelled]) {
+    if others.is_empty() {
+        return;
+    }
+    let old = std::mem::take(&mut document.body);
+    let mut body = String::with_capacity(old.len() + 64);
+    let mut references = document.references.iter_mut().map(|found| &mut found.offset).peekable();
+    let mut spelled = document.spelled.iter_mut().peekable();
+    let mut at = 0;
+    for Respelled { at: DescriptorText { start, end, .. }, text } in others {
+        while let Some(offset) = references.next_if(|offset| **offset < *start) {
+            *offset = moved(*offset, at, body.len());
+        }
+        while let Some(before) = spelled.next_if(|before| before.start < *start) {
+            before.start = moved(before.start, at, body.len());
+            before.end = moved(before.end, at, body.len());
+        }
+        body.push_str(&old[at..*start as usize]);
+        if let Some(itself) = spelled.next_if(|itself| itself.start == *start) {
+            itself.start = moved(*start, *start as usize, body.len());
+            itself.end = moved(*start, *start as usize, body.len() + text.len());
+        }
+        body.push_str(text);
+        at = *end as usize;
+    }
+    references.for_each(|offset| *offset = moved(*offset, at, body.len()));
+    for after in spelled {
+        after.start = moved(after.start, at, body.len());
+        after.end = moved(after.end, at, body.len());
+    }
+    body.push_str(&old[at..]);
+    document.body = body;
+}
+
+/// Where a byte of the old text stands in the new one, given that the new one is `length` long when
+/// the old one was copied up to `at`.
+fn moved(offset: u32, at: usize, length: usize) -> u32 {
+    u32::try_from(offset as usize - at + length).unwrap_or(u32::MAX)
+}
+
+/// Gives a descriptor's document the identity of the stored one, which is the same but for its case.
+pub(super) fn keep_identity(document: &mut Document, stored: &str) {
+    let mut others: Vec<Respelled> = [NAMESPACE, CODE_VALUE]
+        .into_iter()
+        .filter_map(|name| {
+            let (sent, stored) = (member_text(&document.body, name)?, member_text(stored, name)?);
+            let start = sent.as_ptr() as usize - document.body.as_ptr() as usize;
+            let place = |at: usize| u32::try_from(at).ok();
+            let at = DescriptorText {
+                key: document.key,
+                start: place(start)?,
+                end: place(start + sent.len())?,
+            };
+            (sent != stored).then(|| Respelled { at, text: stored.into() })
+        })
+        .collect();
+    others.sort_by_key(|other| other.at.start);
+    respell(document, &others);
+}
+
+/// The text that a document gets where this one is stored: descriptors spelled as their own documents
+/// do, which `look` finds by identity. A dry run compares it, as a plan does.
+///
+/// # Errors
+///
+/// Those of `look`.
+pub fn text_over<E>(
+    resource: &Resource,
+    document: &Document,
+    stored: &str,
+    mut look: impl FnMut(NaturalKey) -> Result<Option<Row>, E>,
+) -> Result<String, E> {
+    let mut document = document.clone();
+    if is_descriptor(resource) {
+        keep_identity(&mut document, stored);
+    }
+    let mut others = vec![];
+    for at in &document.spelled {
+        let Some(row) = look(at.key)? else { continue };
+        let sent = &document.body[at.start as usize..at.end as usize];
+        if let Some(text) = uri_text(&row.body).filter(|text| text != sent) {
+            others.push(Respelled { at: *at, text: text.into() });
+        }
+    }
+    respell(&mut document, &others);
+    Ok(document.body)
+}

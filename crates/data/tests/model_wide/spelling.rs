@@ -1,0 +1,151 @@
+//! A descriptor comes back as its own document spells it, however it was sent.
+
+use homeroom_model::{Resource, ResourceKind, Scalar};
+use serde_json::Value;
+
+use crate::app::TestApp;
+use crate::app::document::walk;
+use crate::app::failures::Failures;
+use crate::app::filled::{filled, without_additions};
+use crate::app::samples::{Extent, Sample, Samples};
+use crate::app::world::World;
+
+fn ensure(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(what()) }
+}
+
+/// The document with each of its descriptors in another case, those within references among them;
+/// and how many there are.
+fn shouted(resource: &Resource, document: &Value) -> (Value, usize) {
+    let mut shouted = document.clone();
+    let mut count = 0;
+    for found in walk(resource, document) {
+        if let Some(Scalar::Descriptor(_)) = found.scalar() {
+            let uri = found.spot.get(document).as_str().unwrap().to_uppercase();
+            found.spot.set(&mut shouted, uri.into());
+            count += 1;
+        }
+    }
+    (shouted, count)
+}
+
+async fn keeps_spelling(world: &World, sample: &Sample, sent: &Value) -> Result<(), String> {
+    let (client, resource) = (&world.client, world.resource(sample));
+    let shown = filled(&resource.properties, &sample.body);
+
+    let created = client.post(&resource.path(), sent).await.expect(201)?;
+    let location = created.location();
+    let found = client.get(&location).await.expect(200)?.json();
+    ensure(without_additions(&found) == shown, || format!("sent {sent}, got {found}"))?;
+
+    // In whatever case, it is the same document.
+    let newest = client.newest().await;
+    for answer in [
+        client.post(&resource.path(), &sample.body).await.expect(200)?,
+        client.post(&resource.path(), sent).await.expect(200)?,
+        client.put(&location, sent).await.expect(204)?,
+    ] {
+        ensure(answer.etag() == created.etag(), || format!("written again: {answer:?}"))?;
+    }
+    ensure(client.newest().await == newest, || "something was written".into())
+}
+
+#[tokio::test]
+async fn every_descriptor_of_every_resource_comes_back_as_its_own_document_spells_it() {
+    for app in TestApp::on_each_standard().await {
+        let world = World::with(app, Extent::Fullest).await;
+        let mut failures = Failures::of("a descriptor has its own spelling");
+        let mut places = 0;
+        for sample in &world.samples {
+            let resource = world.resource(sample);
+            let (sent, count) = shouted(resource, &sample.body);
+            places += count;
+            if count > 0 {
+                failures.check(&resource.endpoint, keeps_spelling(&world, sample, &sent).await);
+            }
+        }
+        failures.assert_none(90);
+        assert!(places > 300, "only {places} places have descriptors");
+    }
+}
+
+/// The members of a descriptor's identity in another case.
+fn shouted_identity(document: &Value) -> Value {
+    let mut shouted = document.clone();
+    for name in ["namespace", "codeValue"] {
+        shouted[name] = document[name].as_str().unwrap().to_uppercase().into();
+    }
+    shouted
+}
+
+async fn stays_as_first_stored(world: &World, sample: &Sample) -> Result<(), String> {
+    let (client, resource) = (&world.client, world.resource(sample));
+    let created = client.post(&resource.path(), &sample.body).await.expect(201)?;
+    let location = created.location();
+    let mut sent = shouted_identity(&sample.body);
+    for answer in [
+        client.post(&resource.path(), &sent).await.expect(200)?,
+        client.put(&location, &sent).await.expect(204)?,
+    ] {
+        ensure(answer.etag() == created.etag(), || format!("written again: {answer:?}"))?;
+    }
+
+    // With another description it is written, and still spelled as before.
+    sent["description"] = "in another case".into();
+    client.post(&resource.path(), &sent).await.expect(200)?;
+    let found = client.get(&location).await.expect(200)?.json();
+    for name in ["namespace", "codeValue"] {
+        let (found, first) = (&found[name], &sample.body[name]);
+        ensure(found == first, || format!("{name} became {found}"))?;
+    }
+    ensure(found["description"] == "in another case", || format!("it is {found}"))
+}
+
+#[tokio::test]
+async fn a_descriptor_sent_in_another_case_keeps_the_spelling_that_was_stored_first() {
+    for app in TestApp::on_each_standard().await {
+        let world = World::with(app, Extent::Smallest).await;
+        let mut failures = Failures::of("a descriptor keeps its spelling");
+        for sample in &world.samples {
+            let resource = world.resource(sample);
+            if resource.kind == ResourceKind::Descriptor {
+                failures.check(&resource.endpoint, stays_as_first_stored(&world, sample).await);
+            }
+        }
+        failures.assert_none(180);
+    }
+}
+
+#[tokio::test]
+async fn a_descriptor_made_anew_in_another_case_gives_later_documents_its_new_spelling() {
+    for app in TestApp::on_each_store().await {
+        let client = app.client(crate::app::FULL_ACCESS).await;
+        let samples = Samples::descriptors(app.model());
+        let of = |name: &str| {
+            let is = |s: &&Sample| app.model().resource(s.resource).name == name;
+            samples.iter().find(is).unwrap()
+        };
+        let sex = of("SexDescriptor");
+        let path = app.model().resource(sex.resource).path();
+        let uri = |d: &Value| {
+            format!("{}#{}", d["namespace"].as_str().unwrap(), d["codeValue"].as_str().unwrap())
+        };
+        let location = client.create(&path, &sex.body).await;
+        let student = |id: &str| {
+            serde_json::json!({
+                "studentUniqueId": id, "firstName": "Ada", "lastSurname": "Byron",
+                "birthDate": "2010-12-10", "birthSexDescriptor": uri(&sex.body).to_lowercase(),
+            })
+        };
+        let first = client.create("/ed-fi/students", &student("1")).await;
+        assert_eq!(client.get(&first).await.json()["birthSexDescriptor"], uri(&sex.body));
+
+        assert_eq!(client.delete(&first).await.status, 204);
+        assert_eq!(client.delete(&location).await.status, 204);
+        let anew = shouted_identity(&sex.body);
+        client.create(&path, &anew).await;
+        let second = client.create("/ed-fi/students", &student("2")).await;
+
+        assert_eq!(client.get(&second).await.json()["birthSexDescriptor"], uri(&anew));
+    }
+}
