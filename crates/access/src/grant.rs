@@ -171,7 +171,7 @@ impl Grant {
             Phase::Proposed => "sent",
             Phase::Stored => "stored",
         };
-        Err(Problem::of(Kind::NamespaceMismatch).error(format!(
+        Err(Problem::of(Kind::NamespaceMismatch).detail(format!(
             "The namespace of the document {which} begins with none of this key's prefixes: {}.",
             some_of(prefixes.iter().map(String::as_str))
         )))
@@ -186,6 +186,10 @@ impl Grant {
         let Some(tokens) = &self.ownership_tokens else { return Ok(()) };
         match owner {
             None => Err(Problem::of(Kind::OwnershipUninitialized)
+                .error(
+                    "The stored document has no ownership token: it was created by a key without a \
+                     creator token, and no key that is authorized by ownership reaches it.",
+                )
                 .hint("Documents get an owner when a key with a creator token creates them.")),
             Some(owner) if tokens.contains(&owner) => Ok(()),
             Some(_) => Err(Problem::of(Kind::OwnershipMismatch).hint(
@@ -263,7 +267,7 @@ impl Relationships {
             names.join(", ")
         };
         match missing {
-            Some(Phase::Proposed) => Problem::of(Kind::ElementRequired).error(format!(
+            Some(Phase::Proposed) => Problem::of(Kind::ElementRequired).detail(format!(
                 "The document needs {properties}, by which {} authorizes.",
                 strategies()
             )),
@@ -276,7 +280,10 @@ impl Relationships {
                 ids.sort_unstable();
                 ids.dedup();
                 let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-                let ids = some_of(ids.iter().map(String::as_str));
+                let ids = match ids.len() {
+                    0 => "none".to_owned(),
+                    _ => some_of(ids.iter().map(String::as_str)),
+                };
                 Problem::of(Kind::AccessDenied)
                     .error(format!(
                         "No relationship stands between the education organizations of this key \

@@ -67,7 +67,7 @@ impl Fault<'_> {
             Self::Flawed(flaws) => flaws.first().map_or(Kind::BadRequest, |flaw| flaw.kind),
             Self::Invalid(_) => Kind::DataValidationFailed,
             Self::Absent(absent) if absent.iter().any(|absent| absent.is_descriptor) => {
-                Kind::BadRequest
+                Kind::DataValidationFailed
             }
             Self::Absent(_) => Kind::UnresolvedReference,
             Self::Refused(problem) => problem.kind,
@@ -186,7 +186,8 @@ impl Fault<'_> {
             (what.clone(), what)
         };
         let r#type =
-            if root.is_descriptor { Kind::BadRequest } else { Kind::UnresolvedReference }.urn();
+            if root.is_descriptor { Kind::DataValidationFailed } else { Kind::UnresolvedReference }
+                .urn();
         Words { message, hint, group: Group { r#type, by }, what }
     }
 }

@@ -323,7 +323,7 @@ impl<'a> Intake<'a> {
         entry: &Entry,
         problem: &Problem,
     ) -> Result<(), LoadError> {
-        if !matches!(problem.kind, Kind::UnresolvedReference | Kind::BadRequest) {
+        if !matches!(problem.kind, Kind::UnresolvedReference | Kind::DataValidationFailed) {
             return self.reject(record, &Fault::Refused(problem));
         }
         let absent = self.known.absent(record)?;

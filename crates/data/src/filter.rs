@@ -1,6 +1,6 @@
 //! From a query string's field filters to what the store can be asked.
 
-use homeroom_http::{Kind, Problem, Query};
+use homeroom_http::{Kind, Problem, Query, Violations};
 use homeroom_model::{
     ColumnSource, Presence, PropertyKind, QueryField, Reference, Resource, Scalar, Target,
 };
@@ -10,6 +10,9 @@ use crate::catalog::{Catalog, is_descriptor};
 use crate::json::{Json, write_text};
 use crate::scalar;
 use crate::validate::{descriptor_uri, key_bytes};
+
+/// What is said of an id that is none.
+pub const NO_ID: &str = "id must be 32 hex digits.";
 
 /// What a list is restricted to.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -33,14 +36,15 @@ struct Given<'a> {
 ///
 /// # Errors
 ///
-/// 400 `parameter-validation-failed` for values of the wrong type; the store's own.
+/// 400 `data-validation-failed` for values of the wrong type, by the filter's name as a JSON path; the
+/// store's own.
 pub async fn read(
     catalog: &Catalog,
     store: &Store,
     resource: &Resource,
     query: &Query,
 ) -> Result<Filter, Problem> {
-    let mut errors = vec![];
+    let mut violations = Violations::new();
     let mut given: Vec<Given<'_>> = vec![];
     let mut never = false;
     for field in &resource.query_fields {
@@ -49,20 +53,23 @@ pub async fn read(
             Ok(text) => given.push(Given { field, text }),
             // No document uses a descriptor that is no URI.
             Err(_) if matches!(field.scalar, Scalar::Descriptor(_)) => never = true,
-            Err(message) => errors.push(format!("{}: {message}", field.name)),
+            Err(message) => {
+                let message = format!("{}: {message}", field.name);
+                violations.insert(format!("$.{}", field.name), vec![message]);
+            }
         }
     }
     let mut filter = Filter::default();
     if let Some(id) = query.get("id").filter(|id| !id.is_empty()) {
         match Uuid::read(id) {
             Some(id) => filter.conditions.push(Condition::Uuid(id)),
-            None => errors.push("id must be 32 hex digits.".into()),
+            None => _ = violations.insert("$.id".into(), vec![NO_ID.into()]),
         }
     }
-    if !errors.is_empty() {
-        let mut problem = Problem::of(Kind::ParameterValidationFailed);
-        problem.errors = errors;
-        return Err(problem);
+    if !violations.is_empty() {
+        return Err(Problem::of(Kind::DataValidationFailed)
+            .detail("A query parameter has a value of the wrong type; validationErrors lists each.")
+            .violations(violations));
     }
     if never {
         filter.conditions.push(Condition::Never);

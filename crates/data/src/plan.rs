@@ -55,7 +55,8 @@ impl Precondition {
         let is_met = self.is.as_ref().is_none_or(|tags| {
             version.is_some_and(|version| tags.match_strongly(&version.to_string()))
         });
-        if is_met { Ok(()) } else { Err(Problem::of(Kind::OptimisticLockFailed)) }
+        let why = "If-Match does not name the version that is stored.";
+        if is_met { Ok(()) } else { Err(Problem::of(Kind::OptimisticLockFailed).error(why)) }
     }
 
     /// Whether the stored version is one of those that `If-None-Match` names.
@@ -67,7 +68,8 @@ impl Precondition {
         let version = row.map(|row| row.change_version);
         self.check_is(version)?;
         if version.is_some_and(|version| self.is_known(version)) {
-            return Err(Problem::of(Kind::OptimisticLockFailed));
+            return Err(Problem::of(Kind::OptimisticLockFailed)
+                .error("If-None-Match names the version that is stored."));
         }
         Ok(())
     }

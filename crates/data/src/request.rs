@@ -363,6 +363,7 @@ async fn read_document(
 ) -> Result<Document, Problem> {
     if !call.header("content-type").is_some_and(is_json) {
         return Err(Problem::of(Kind::UnsupportedMediaType)
+            .error("The Content-Type header does not say application/json in UTF-8.")
             .hint("Send the header Content-Type: application/json, in UTF-8."));
     }
     let bytes = call.read_body().await?;
@@ -408,7 +409,12 @@ fn parse(
     id: Option<Uuid>,
 ) -> Result<Result<Document, Invalid>, Problem> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Err(Problem::of(Kind::BadRequest).error("A non-empty request body is required."));
+        const EMPTY: &str = "A non-empty request body is required.";
+        return Err(match id {
+            None => Problem::of(Kind::BadRequest).error(EMPTY),
+            Some(_) => Problem::of(Kind::DataValidationFailed)
+                .violations([("$".to_owned(), vec![EMPTY.to_owned()])].into()),
+        });
     }
     let json = Json::read(bytes).map_err(|error| {
         Problem::of(Kind::BadRequest)
@@ -449,9 +455,9 @@ const DESCRIPTORS_NAMED_MAX: usize = 100;
 
 fn id_of(call: &Call) -> Result<Uuid, Problem> {
     Uuid::read(call.params.get("id")).ok_or_else(|| {
-        let violation = "The id in the URL must be 32 hex digits.".to_owned();
         Problem::of(Kind::DataValidationFailed)
-            .violations([("$.id".into(), vec![violation])].into())
+            .detail("The id in the URL is none.")
+            .violations([("$.id".into(), vec![filter::NO_ID.into()])].into())
     })
 }
 

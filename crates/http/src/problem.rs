@@ -56,14 +56,13 @@ kinds! {
     KeyChangeNotSupported, 400, "bad-request:data-validation-failed:key-change-not-supported", "Key Change Not Supported", "The identifying values of this resource cannot be changed; delete the document and create it anew.";
     ParameterValidationFailed, 400, "bad-request:parameter-validation-failed", "Parameter Validation Failed", "A query parameter has a value that cannot be used; see errors.";
     AuthenticationFailed, 401, "security:authentication", "Authentication Failed", "The caller could not be recognized.";
-    AccessDenied, 403, "security:authorization:", "Authorization Denied", "Access to the resource could not be authorized.";
+    AccessDenied, 403, "security:authorization", "Authorization Denied", "Access to the resource could not be authorized.";
     AccessDeniedResource, 403, "security:authorization:access-denied:resource", "Authorization Denied", "The claim set of this key grants nothing on this resource.";
     AccessDeniedAction, 403, "security:authorization:access-denied:action", "Authorization Denied", "The claim set of this key does not grant this action on this resource.";
     NamespaceMismatch, 403, "security:authorization:namespace:access-denied:namespace-mismatch", "Authorization Denied", "The namespace begins with none of the prefixes of this key.";
     NamespaceRequired, 403, "security:authorization:namespace:access-denied:namespace-required", "Authorization Denied", "The document needs a namespace, by which this key is authorized.";
     NamespaceUninitialized, 403, "security:authorization:namespace:invalid-data:namespace-uninitialized", "Authorization Denied", "The stored document has no namespace, by which this key is authorized.";
     NoNamespaces, 403, "security:authorization:namespace:invalid-client:no-namespaces", "Authorization Denied", "This key has no namespace prefixes, and this resource is authorized by them.";
-    NoEducationOrganizations, 403, "security:authorization:relationships:invalid-client:no-education-organizations", "Authorization Denied", "This key has no education organizations, and this resource is authorized by relationships with them.";
     ElementRequired, 403, "security:authorization:relationships:access-denied:element-required", "Authorization Denied", "The document lacks a value by which this key is authorized.";
     ElementUninitialized, 403, "security:authorization:relationships:invalid-data:element-uninitialized", "Authorization Denied", "The stored document lacks a value by which this key is authorized.";
     ViewElementRequired, 403, "security:authorization:custom-view:access-denied:element-required", "Authorization Denied", "The document lacks a value by which a custom view authorizes this key.";
@@ -135,8 +134,9 @@ struct Members<'a> {
     status: u16,
     #[serde(rename = "correlationId")]
     correlation_id: &'a str,
-    #[serde(rename = "validationErrors")]
+    #[serde(rename = "validationErrors", skip_serializing_if = "Violations::is_empty")]
     validation_errors: &'a Violations,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
     errors: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'a str>,
@@ -241,7 +241,9 @@ mod tests {
 
     #[test]
     fn a_problem_has_all_members_of_the_contract() {
-        let problem = Problem::of(Kind::UnresolvedReference).error("a").hint("b");
+        let violations: Violations = [("$.a".to_owned(), vec!["c".to_owned()])].into();
+        let problem =
+            Problem::of(Kind::UnresolvedReference).error("a").hint("b").violations(violations);
 
         let body: serde_json::Value = serde_json::from_slice(&problem.body("c-1")).unwrap();
 
@@ -253,7 +255,7 @@ mod tests {
                 "title": "Unresolved Reference",
                 "status": 409,
                 "correlationId": "c-1",
-                "validationErrors": {},
+                "validationErrors": {"$.a": ["c"]},
                 "errors": ["a"],
                 "hint": "b",
             })
@@ -261,9 +263,24 @@ mod tests {
     }
 
     #[test]
-    fn each_type_stands_once() {
+    fn a_problem_without_particulars_has_no_members_for_them() {
         for kind in Kind::ALL {
-            assert_eq!(Kind::ALL.iter().filter(|k| k.urn() == kind.urn()).count(), 1, "{kind:?}");
+            let body = Problem::of(*kind).body("c-1");
+            let body: serde_json::Map<String, serde_json::Value> =
+                serde_json::from_slice(&body).unwrap();
+
+            let mut names: Vec<&str> = body.keys().map(String::as_str).collect();
+            names.sort_unstable();
+            assert_eq!(names, ["correlationId", "detail", "status", "title", "type"], "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn each_type_stands_once_with_a_status() {
+        let of = |kind: &Kind| (kind.urn(), kind.status());
+        for kind in Kind::ALL {
+            assert_eq!(Kind::ALL.iter().filter(|k| of(k) == of(kind)).count(), 1, "{kind:?}");
+            assert!(!kind.urn().ends_with(':'), "{kind:?}");
         }
     }
 }

@@ -383,22 +383,22 @@ impl Save {
             }
         }
         if !unknown.is_empty() {
-            let mut problem = Problem::of(Kind::BadRequest)
-                .detail("The document uses descriptor values that this store does not have.")
+            return Err(Problem::of(Kind::DataValidationFailed)
                 .violations(unknown)
-                .hint("Send the descriptor first, or use one that GET of the descriptor's endpoint lists.");
-            problem.errors = unresolved_all(&missing);
-            return Err(problem);
+                .hint("Send the descriptor first, or use one that GET of the descriptor's endpoint lists."));
         }
         if !missing.is_empty() {
             let mut names: Vec<&str> = missing.iter().map(|(_, name)| *name).collect();
             names.sort_unstable();
             names.dedup();
-            let mut problem = Problem::of(Kind::UnresolvedReference)
-                .detail(format!("The referenced {} does not exist.", names.join(", ")))
-                .hint("Send the referenced document first; /metadata/data/v3/dependencies gives an order that works.");
-            problem.errors = unresolved_all(&missing);
-            return Err(problem);
+            let more = match missing.len().saturating_sub(NAMED_MAX) {
+                0 => String::new(),
+                more => format!(" {more} more places refer to documents that do not."),
+            };
+            return Err(Problem::of(Kind::UnresolvedReference)
+                .detail(format!("The referenced {} does not exist.{more}", names.join(", ")))
+                .violations(unresolved(&missing))
+                .hint("Send the referenced document first; /metadata/data/v3/dependencies gives an order that works."));
         }
         Ok(references)
     }
@@ -434,18 +434,10 @@ impl Decide for Save {
     }
 }
 
-/// The first lines about references without a target, and how many more there are.
-fn unresolved_all(missing: &[(String, &str)]) -> Vec<String> {
-    let mut lines: Vec<String> =
-        missing.iter().take(NAMED_MAX).map(|(path, name)| unresolved(path, name)).collect();
-    if missing.len() > NAMED_MAX {
-        lines.push(format!("… and {} more.", missing.len() - NAMED_MAX));
-    }
-    lines
-}
-
-fn unresolved(path: &str, name: &str) -> String {
-    format!("{path}: the referenced {name} does not exist.")
+/// What is said of references without a target, at the first of their places.
+fn unresolved(missing: &[(String, &str)]) -> Violations {
+    let said = |name: &str| vec![format!("The referenced {name} does not exist.")];
+    missing.iter().take(NAMED_MAX).map(|(path, name)| (path.clone(), said(name))).collect()
 }
 
 fn identity_taken(resource: &Resource, body: &str) -> Problem {
@@ -457,14 +449,10 @@ fn identity_taken(resource: &Resource, body: &str) -> Problem {
 
 fn key_change(resource: &Resource) -> Problem {
     let columns: Vec<&str> = resource.key.iter().map(|column| column.name.as_str()).collect();
-    let problem = Problem::of(Kind::KeyChangeNotSupported).error(format!(
-        "Identifying values of {}: {}.",
-        resource.name,
-        columns.join(", ")
-    ));
-    if resource.updatable_key {
-        problem.detail("Changing the identifying values of a stored document is not built yet; delete the document and create it anew.")
+    let named = format!("The identifying values of {} ({})", resource.name, columns.join(", "));
+    Problem::of(Kind::KeyChangeNotSupported).detail(if resource.updatable_key {
+        format!("{named} cannot be changed yet; delete the document and create it anew.")
     } else {
-        problem
-    }
+        format!("{named} cannot be changed; delete the document and create it anew.")
+    })
 }

@@ -98,12 +98,18 @@ impl Answer {
                 return Err(format!("the problem has no {name}"));
             }
         }
-        let errors = body["errors"].as_array().ok_or("the problem has no errors")?;
+        // Both are there only where they say something.
+        let nothing = vec![];
+        let errors = body.get("errors").map(|errors| errors.as_array().filter(|e| !e.is_empty()));
+        let errors = errors.unwrap_or(Some(&nothing)).ok_or("the problem has empty errors")?;
         if !errors.iter().all(Value::is_string) {
             return Err("an error is no text".into());
         }
-        let violations = body["validationErrors"].as_object();
-        let violations = violations.ok_or("the problem has no validationErrors")?;
+        let nothing = serde_json::Map::new();
+        let violations =
+            body.get("validationErrors").map(|all| all.as_object().filter(|all| !all.is_empty()));
+        let violations =
+            violations.unwrap_or(Some(&nothing)).ok_or("the problem has empty validationErrors")?;
         if violations.values().any(|messages| messages.as_array().is_none_or(Vec::is_empty)) {
             return Err("a violation has no message".into());
         }
@@ -116,5 +122,6 @@ impl Answer {
 
 /// The JSON paths that a problem's violations name.
 pub fn violated(problem: &Value) -> Vec<&str> {
-    problem["validationErrors"].as_object().unwrap().keys().map(String::as_str).collect()
+    let all = problem["validationErrors"].as_object().into_iter();
+    all.flat_map(|all| all.keys().map(String::as_str)).collect()
 }

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::app::answer::violated;
 use crate::app::documents::{
     agency, course, descriptor, enrolment, on_each_store, program, school, student, uri, with,
 };
@@ -45,8 +46,8 @@ async fn a_concrete_reference_takes_only_its_own_kind() {
 
         let problem = answer.problem(409, "data-conflict:unresolved-reference");
         assert_eq!(
-            problem["errors"],
-            json!(["$.schoolReference: the referenced School does not exist."])
+            problem["validationErrors"],
+            json!({"$.schoolReference": ["The referenced School does not exist."]})
         );
     }
 }
@@ -216,20 +217,19 @@ async fn several_places_that_name_one_target_are_one_reason_to_keep_it() {
 }
 
 #[tokio::test]
-async fn a_document_that_lacks_descriptors_and_targets_is_told_both() {
+async fn a_document_that_lacks_descriptors_and_targets_is_told_the_descriptors_first() {
     for client in on_each_store().await {
         let grade = uri("GradeLevelDescriptor", "Hundredth grade");
         let body = with(enrolment("nobody", 404, "2026-08-20"), "entryGradeLevelDescriptor", grade);
 
         let answer = client.post("/ed-fi/studentSchoolAssociations", &body).await;
 
-        let problem = answer.problem(400, "bad-request");
-        assert!(problem["validationErrors"]["$.entryGradeLevelDescriptor"].is_array(), "{problem}");
-        assert_eq!(problem["errors"].as_array().unwrap().len(), 2, "{problem}");
+        let problem = answer.problem(400, "bad-request:data-validation-failed");
+        assert_eq!(violated(&problem), ["$.entryGradeLevelDescriptor"], "{problem}");
         client.create("/ed-fi/schools", &school(404)).await;
         let body = enrolment("nobody", 404, "2026-08-20");
         let answer = client.post("/ed-fi/studentSchoolAssociations", &body).await;
         let problem = answer.problem(409, "data-conflict:unresolved-reference");
-        assert_eq!(problem["errors"].as_array().unwrap().len(), 1, "{problem}");
+        assert_eq!(violated(&problem), ["$.studentReference"], "{problem}");
     }
 }

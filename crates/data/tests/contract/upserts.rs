@@ -43,7 +43,7 @@ async fn a_post_with_an_id_is_refused() {
         let problem = client.post("/ed-fi/students", &body).await.problem(400, VALIDATION);
 
         assert!(problem["errors"][0].as_str().unwrap().contains("id"), "{problem}");
-        assert_eq!(problem["validationErrors"], json!({}));
+        assert!(problem.get("validationErrors").is_none(), "{problem}");
         let without = with(student("1"), "id", json!(null));
         client.create("/ed-fi/students", &without).await;
     }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::town::{agency_of, owners, school_of, vendor};
 use crate::app::documents::{course, enrolment, student, with};
 
-const DENIED: &str = "security:authorization:";
+const DENIED: &str = "security:authorization";
 
 #[tokio::test]
 async fn a_new_enrolment_shows_the_student_and_its_end_hides_it() {

@@ -67,7 +67,7 @@ struct Family {
 }
 
 const RELATIONSHIPS: Family = Family {
-    refused: "security:authorization:",
+    refused: "security:authorization",
     uninitialized: "security:authorization:relationships:invalid-data:element-uninitialized",
     required: "security:authorization:relationships:access-denied:element-required",
     creates_all: false,

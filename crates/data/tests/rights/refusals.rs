@@ -3,7 +3,7 @@
 use super::town::{contact, contact_of, define, owners, responsibility, school_of, staff, vendor};
 use crate::app::documents::{course, student};
 
-const DENIED: &str = "security:authorization:";
+const DENIED: &str = "security:authorization";
 
 #[tokio::test]
 async fn a_refusal_names_five_organizations_the_property_and_the_missing_association() {
@@ -80,13 +80,37 @@ async fn either_of_two_strategies_will_do_and_a_refusal_has_the_hints_of_both() 
 }
 
 #[tokio::test]
-async fn a_key_without_organizations_is_told_so() {
+async fn a_key_without_organizations_sees_empty_lists_and_reaches_no_document() {
     for owner in owners().await {
-        let vendor = vendor(&owner.app, "EdOrgsOnly", &[]).await;
+        owner.create("/ed-fi/schools", &school_of(11, None)).await;
+        for (strategy, endpoint, body) in [
+            ("EdOrgsOnly", "courses", course(11, "k")),
+            ("EdOrgsOnlyInverted", "courses", course(11, "i")),
+            ("EdOrgsAndPeople", "students", student("s")),
+            ("EdOrgsAndPeople", "staffs", staff("t")),
+        ] {
+            let path = format!("/ed-fi/{endpoint}");
+            let stored = owner.create(&path, &body).await;
+            let vendor = vendor(&owner.app, strategy, &[]).await;
 
-        vendor.get("/ed-fi/courses").await.problem(
-            403,
-            "security:authorization:relationships:invalid-client:no-education-organizations",
-        );
+            let all = vendor.get(&format!("{path}?totalCount=true")).await;
+            assert_eq!((all.ids().len(), all.header("total-count")), (0, "0"), "{strategy}");
+            assert!(all.headers.get("next-page-token").is_none());
+            for number in [1, 5] {
+                let cut = vendor.get(&format!("{path}/partitions?number={number}")).await;
+                assert_eq!(cut.json(), serde_json::json!({"pageTokens": []}), "{strategy}");
+            }
+            for answer in [
+                vendor.get(&stored).await,
+                vendor.put(&stored, &body).await,
+                vendor.post(&path, &body).await,
+                vendor.delete(&stored).await,
+            ] {
+                let problem = answer.problem(403, DENIED);
+                let errors = problem["errors"].as_array().unwrap();
+                assert_eq!(errors.len(), 1, "{problem}");
+                assert!(errors[0].as_str().unwrap().contains("(none)"), "{problem}");
+            }
+        }
     }
 }

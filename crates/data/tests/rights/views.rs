@@ -9,7 +9,7 @@ use super::view_oracle::{grade, put};
 use crate::app::Client;
 use crate::app::documents::{course, enrolment, student, with};
 
-const DENIED: &str = "security:authorization:";
+const DENIED: &str = "security:authorization";
 const RESPONSIBILITIES: &str = "/ed-fi/studentEducationOrganizationResponsibilityAssociations";
 
 /// A key of a claim set with these strategies.

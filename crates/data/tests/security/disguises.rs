@@ -8,7 +8,7 @@ use super::slips::{granted, key};
 use crate::app::documents::{course, on_each_store, school, uri};
 use crate::app::encoded;
 
-const DENIED: &str = "security:authorization:";
+const DENIED: &str = "security:authorization";
 const MISMATCH: &str = "security:authorization:namespace:access-denied:namespace-mismatch";
 const OURS: &str = "uri://ours.example";
 const THEIRS: &str = "uri://theirs.example";

@@ -130,7 +130,7 @@ async fn keys_that_differ_in_case_are_different_keys_on_each_store() {
         });
         let answer = owner.post("/ed-fi/courseOfferings", &reference).await;
         let problem = answer.problem(409, "data-conflict:unresolved-reference");
-        assert!(problem["errors"].to_string().contains("Course"), "{problem}");
+        assert!(problem["detail"].to_string().contains("Course"), "{problem}");
         assert_eq!(owner.ids("/ed-fi/courses?courseCode=ALG").await.len(), 0, "{app}");
     }
 }

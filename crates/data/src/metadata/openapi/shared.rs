@@ -21,7 +21,7 @@ pub fn parameters() -> Value {
         "pageToken": query(
             "pageToken",
             "The page to return: the Next-Page-Token of the page before, or a token of /partitions. \
-             It goes with pageSize, and not with offset or limit.",
+             It goes with pageSize, and not with offset, limit or totalCount.",
             &json!({ "type": "string" }),
         ),
         "pageSize": query(
@@ -160,9 +160,7 @@ pub fn problem_details() -> Value {
     json!({
         "type": "object",
         "description": "What went wrong (RFC 9457).",
-        "required": [
-            "detail", "type", "title", "status", "correlationId", "validationErrors", "errors"
-        ],
+        "required": ["detail", "type", "title", "status", "correlationId"],
         "properties": {
             "detail": text("What happened."),
             "type": text("The kind of problem, a URN."),
