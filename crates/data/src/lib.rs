@@ -13,6 +13,7 @@ pub mod metadata;
 mod organizations;
 mod paging;
 pub mod plan;
+mod profile;
 mod reading;
 mod request;
 pub mod respond;
@@ -26,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use homeroom_access::{Access, ApiClient, Call};
-use homeroom_http::{Access as Entry, Kind, Problem, Route, handler};
+use homeroom_http::{Access as Entry, Kind, Problem, Route, handler, other_methods};
 use homeroom_model::Resource;
 use homeroom_store::{Store, StoreError};
 use http::Method;
@@ -59,16 +60,19 @@ impl DataApi {
         Self { catalog, store, list_deadline }
     }
 
+    /// The resource that a call's address names, where what its headers demand can be had.
     fn resource(&self, call: &Call) -> Result<&Resource, Problem> {
-        if call.header("use-snapshot").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
-            return Err(no_snapshot(&call.method));
-        }
         let (schema, endpoint) = (call.params.get("schema"), call.params.get("endpoint"));
-        self.catalog.model.by_endpoint(schema, endpoint).ok_or_else(|| {
+        let resource = self.catalog.model.by_endpoint(schema, endpoint).ok_or_else(|| {
             Problem::of(Kind::NotFound)
                 .detail("There is no such resource.")
                 .hint("/metadata/data/v3/resources/swagger.json lists the resources.")
-        })
+        })?;
+        if call.header("use-snapshot").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+            return Err(no_snapshot(&call.method));
+        }
+        profile::refuse(call)?;
+        Ok(resource)
     }
 }
 
@@ -80,6 +84,7 @@ fn no_snapshot(method: &Method) -> Problem {
             .hint("Leave the Use-Snapshot header out; page with pageToken within maxChangeVersion.")
     } else {
         Problem::of(Kind::SnapshotsMethodNotAllowed)
+            .error(format!("{method} cannot be used with a snapshot."))
             .header(http::header::ALLOW, http::HeaderValue::from_static("GET, HEAD"))
     }
 }
@@ -103,30 +108,27 @@ pub fn routes(api: &DataApi, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
         body_limit,
         handler,
     };
+    const PARTITIONS: &str = "/data/v3/{schema}/{endpoint}/partitions";
+    const DELETES: &str = "/data/v3/{schema}/{endpoint}/deletes";
+    const KEY_CHANGES: &str = "/data/v3/{schema}/{endpoint}/keyChanges";
+    let other = |template, allowed: &'static str| {
+        let state = (api.clone(), allowed);
+        route(other_methods(), template, 0, handler(&state, request::not_allowed))
+    };
     vec![
         route(Method::GET, MANY, 0, handler(api, request::list)),
         route(Method::POST, MANY, DOCUMENT_BYTES_MAX, handler(api, request::upsert)),
+        other(MANY, "GET, HEAD, POST"),
         route(Method::GET, ONE, 0, handler(api, request::get)),
         route(Method::PUT, ONE, DOCUMENT_BYTES_MAX, handler(api, request::replace)),
         route(Method::DELETE, ONE, 0, handler(api, request::delete)),
-        route(
-            Method::GET,
-            "/data/v3/{schema}/{endpoint}/partitions",
-            0,
-            handler(api, request::partitions),
-        ),
-        route(
-            Method::GET,
-            "/data/v3/{schema}/{endpoint}/deletes",
-            0,
-            handler(api, request::deletes),
-        ),
-        route(
-            Method::GET,
-            "/data/v3/{schema}/{endpoint}/keyChanges",
-            0,
-            handler(api, request::key_changes),
-        ),
+        other(ONE, "DELETE, GET, HEAD, PUT"),
+        route(Method::GET, PARTITIONS, 0, handler(api, request::partitions)),
+        other(PARTITIONS, "GET, HEAD"),
+        route(Method::GET, DELETES, 0, handler(api, request::deletes)),
+        other(DELETES, "GET, HEAD"),
+        route(Method::GET, KEY_CHANGES, 0, handler(api, request::key_changes)),
+        other(KEY_CHANGES, "GET, HEAD"),
         route(
             Method::GET,
             "/changeQueries/v1/availableChangeVersions",

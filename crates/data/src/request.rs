@@ -10,7 +10,7 @@ use homeroom_model::{Resource, ResourceKind};
 use homeroom_store::{
     Condition, DocumentId, ListQuery, Page, Refused, Row, StoreError, TieState, Uuid,
 };
-use http::StatusCode;
+use http::{HeaderValue, StatusCode};
 use tokio::sync::Semaphore;
 
 use crate::catalog::Catalog;
@@ -294,6 +294,18 @@ async fn cuts_of(
         cuts => cuts,
     };
     cuts.map_err(problem_of)
+}
+
+/// Refuses a method that an address of a resource does not have: after 401, which the front door
+/// has seen to, and 404.
+pub async fn not_allowed(
+    (Served { api, .. }, allowed): (Served, &'static str),
+    call: Call,
+) -> Result<Response, Problem> {
+    api.resource(&call)?;
+    Err(Problem::of(Kind::MethodNotAllowed)
+        .error(format!("{} is not allowed here; {allowed} is.", call.method))
+        .header(http::header::ALLOW, HeaderValue::from_static(allowed)))
 }
 
 /// Lists what was deleted and not created anew within the caller's reach.

@@ -14,6 +14,8 @@ mod explanations;
 mod matrix;
 #[path = "rights/oracle.rs"]
 mod oracle;
+#[path = "rights/order.rs"]
+mod order;
 #[path = "rights/ownership.rs"]
 mod ownership;
 #[path = "rights/places.rs"]

@@ -10,6 +10,8 @@ mod disguises;
 mod ended;
 #[path = "security/namespaces.rs"]
 mod namespaces;
+#[path = "security/order.rs"]
+mod order;
 #[path = "security/profiles.rs"]
 mod profiles;
 #[path = "security/slips.rs"]

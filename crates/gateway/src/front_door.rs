@@ -151,7 +151,7 @@ impl FrontDoor {
                 let ids = (&*request_id, &*correlation_id);
                 self.pass(caller, found, params, head, body, ids, &mut client).await
             }
-            Err(problem) => Err(problem),
+            Err(problem) => Err(self.refused(problem, &head)),
         };
         let mut response = answered.unwrap_or_else(|problem| {
             if let Some(internal) = &problem.internal {
@@ -204,6 +204,34 @@ impl FrontDoor {
         }
     }
 
+    /// Who calls.
+    fn recognize(
+        &self,
+        headers: &HeaderMap,
+        scope: &str,
+        now: Timestamp,
+    ) -> Result<Arc<ApiClient>, Problem> {
+        let mut sent = headers.get_all(http::header::AUTHORIZATION).iter();
+        let authorization = sent.next().map(|value| value.to_str().unwrap_or(""));
+        // Of two, nobody knows which is meant: neither is looked at.
+        let authorization = if sent.next().is_some() { Some("") } else { authorization };
+        self.access.recognize(authorization, scope, now)
+    }
+
+    /// What is said of a request that no route takes: strangers learn nothing of the methods of a
+    /// guarded address.
+    fn refused(&self, problem: Problem, head: &request::Parts) -> Problem {
+        if problem.kind != Kind::MethodNotAllowed {
+            return problem;
+        }
+        match self.router.access(head.uri.path()) {
+            Some(Access::Token { scope }) => {
+                self.recognize(&head.headers, scope, Timestamp::now()).err().unwrap_or(problem)
+            }
+            Some(Access::Public) | None => problem,
+        }
+    }
+
     #[expect(clippy::too_many_arguments, reason = "what a request is, taken apart")]
     async fn pass(
         &self,
@@ -218,13 +246,7 @@ impl FrontDoor {
         let mut now = Timestamp::now();
         let client = match route.access {
             Access::Public => None,
-            Access::Token { scope } => {
-                let mut sent = head.headers.get_all(http::header::AUTHORIZATION).iter();
-                let authorization = sent.next().map(|value| value.to_str().unwrap_or(""));
-                // Of two, nobody knows which is meant: neither is looked at.
-                let authorization = if sent.next().is_some() { Some("") } else { authorization };
-                Some(self.access.recognize(authorization, scope, now)?)
-            }
+            Access::Token { scope } => Some(self.recognize(&head.headers, scope, now)?),
         };
         let (holders, unread) = match &client {
             Some(client) => {

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use homeroom_http::{Access, Kind, PUBLIC_BODY_BYTES_MAX, Params, Problem, Route};
+use homeroom_http::{
+    Access, Kind, PUBLIC_BODY_BYTES_MAX, Params, Problem, Route, other_methods,
+};
 use http::header::ALLOW;
 use http::{HeaderValue, Method};
 use percent_encoding::percent_decode_str;
@@ -105,8 +107,11 @@ impl<C> Router<C> {
         };
         let found = self.templates.at(&lower).map_err(|_| Problem::of(Kind::NotFound))?;
         let wanted = if *method == Method::HEAD { &Method::GET } else { method };
-        let Some(at) = found.value.iter().find(|at| self.routes[**at].method == *wanted) else {
-            return Err(self.not_allowed(found.value));
+        let route_of = |method: &Method| {
+            found.value.iter().find(|at| self.routes[**at].method == *method).copied()
+        };
+        let Some(at) = route_of(wanted).or_else(|| route_of(&other_methods())) else {
+            return Err(self.not_allowed(method, found.value));
         };
         let mut params = Vec::with_capacity(found.params.len());
         for (name, value) in found.params.iter() {
@@ -116,10 +121,19 @@ impl<C> Router<C> {
             })?;
             params.push((name.to_owned(), value.into_owned()));
         }
-        Ok((&self.routes[*at], Params(params)))
+        Ok((&self.routes[at], Params(params)))
     }
 
-    fn not_allowed(&self, routes: &[usize]) -> Problem {
+    /// Who may come in at a path, by whatever method.
+    pub fn access(&self, path: &str) -> Option<Access> {
+        let lower = path.strip_suffix('/').unwrap_or(path).to_ascii_lowercase();
+        let routes = self.templates.at(&lower).ok()?.value;
+        let mut all = routes.iter().map(|at| self.routes[*at].access);
+        let first = all.next()?;
+        all.all(|access| access == first).then_some(first)
+    }
+
+    fn not_allowed(&self, method: &Method, routes: &[usize]) -> Problem {
         let mut methods: Vec<&str> =
             routes.iter().map(|at| self.routes[*at].method.as_str()).collect();
         if methods.contains(&"GET") {
@@ -128,7 +142,9 @@ impl<C> Router<C> {
         methods.sort_unstable();
         let allow = HeaderValue::try_from(methods.join(", "))
             .unwrap_or_else(|_| HeaderValue::from_static(""));
-        Problem::of(Kind::MethodNotAllowed).header(ALLOW, allow)
+        Problem::of(Kind::MethodNotAllowed)
+            .error(format!("{method} is not allowed here; {} is.", methods.join(", ")))
+            .header(ALLOW, allow)
     }
 }
 

@@ -17,7 +17,7 @@ pub use call::{Call, Params};
 pub use entity_tag::{EntityTag, EntityTags};
 pub use problem::{Kind, Problem, ProblemParts, Violations};
 pub use query::{Query, QueryError};
-pub use route::{Access, Handler, PUBLIC_BODY_BYTES_MAX, Route, handler};
+pub use route::{Access, Handler, PUBLIC_BODY_BYTES_MAX, Route, handler, other_methods};
 pub use time::Timestamp;
 
 use bytes::Bytes;

@@ -55,6 +55,7 @@ kinds! {
     DataValidationFailed, 400, "bad-request:data-validation-failed", "Data Validation Failed", "The document breaks rules of its resource; validationErrors lists each with its place.";
     KeyChangeNotSupported, 400, "bad-request:data-validation-failed:key-change-not-supported", "Key Change Not Supported", "The identifying values of this resource cannot be changed; delete the document and create it anew.";
     ParameterValidationFailed, 400, "bad-request:parameter-validation-failed", "Parameter Validation Failed", "A query parameter has a value that cannot be used; see errors.";
+    ProfileMalformed, 400, "profile:invalid-profile-usage", "Invalid Profile Usage", "The media type does not name a profile as one for this method must.";
     AuthenticationFailed, 401, "security:authentication", "Authentication Failed", "The caller could not be recognized.";
     AccessDenied, 403, "security:authorization", "Authorization Denied", "Access to the resource could not be authorized.";
     AccessDeniedResource, 403, "security:authorization:access-denied:resource", "Authorization Denied", "The claim set of this key grants nothing on this resource.";
@@ -72,6 +73,7 @@ kinds! {
     NotFound, 404, "not-found", "Not Found", "Nothing is found at this address.";
     MethodNotAllowed, 405, "method-not-allowed", "Method Not Allowed", "The method is not allowed at this address; the Allow header names those that are.";
     SnapshotsMethodNotAllowed, 405, "snapshots:method-not-allowed", "Method Not Allowed with Snapshots", "A snapshot cannot be changed; leave the Use-Snapshot header out.";
+    ProfileNotAcceptable, 406, "profile:invalid-profile-usage", "Invalid Profile Usage", "The profile that the Accept header names is not offered here.";
     RequestTimeout, 408, "request-timeout", "Request Timeout", "The request did not arrive in time.";
     UnresolvedReference, 409, "data-conflict:unresolved-reference", "Unresolved Reference", "A referenced document does not exist.";
     DependentItemExists, 409, "data-conflict:dependent-item-exists", "Dependent Item Exists", "The document is still referred to by others.";
@@ -80,6 +82,7 @@ kinds! {
     OptimisticLockFailed, 412, "optimistic-lock-failed", "Optimistic Lock Failed", "The document has changed since it was read: its ETag is not the one of If-Match.";
     PayloadTooLarge, 413, "payload-too-large", "Payload Too Large", "The request body is larger than allowed here.";
     UnsupportedMediaType, 415, "unsupported-media-type", "Unsupported Media Type", "This address takes application/json.";
+    ProfileUnsupported, 415, "profile:invalid-profile-usage", "Invalid Profile Usage", "The profile that the Content-Type header names is not offered here.";
     TooManyTokens, 429, "security:authentication:too-many-tokens", "Too Many Tokens", "This key has as many live tokens as it may; use them until they end.";
     TooManyRequests, 429, "too-many-requests", "Too Many Requests", "This client sends more than it may; wait as long as Retry-After says.";
     HeadersTooLarge, 431, "headers-too-large", "Request Header Fields Too Large", "The request's header is larger than allowed.";

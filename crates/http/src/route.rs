@@ -25,6 +25,16 @@ pub enum Access {
     },
 }
 
+/// Stands in a route for every method that its template has no other route for; where there is none
+/// such, the front door refuses those methods itself.
+///
+/// # Panics
+///
+/// Never: an asterisk is a token.
+pub fn other_methods() -> Method {
+    Method::from_bytes(b"*").expect("an asterisk is a token")
+}
+
 /// What answers a call.
 pub type Handler<C> = Arc<
     dyn Fn(Call<C>) -> Pin<Box<dyn Future<Output = Result<Response, Problem>> + Send>>

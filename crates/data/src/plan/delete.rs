@@ -34,10 +34,7 @@ impl Delete {
         match found.next() {
             Some(Answer::Document(row)) => {
                 let row = row.filter(|row| row.kind == self.catalog.kind(self.resource));
-                let Some(row) = row else {
-                    self.precondition.check(None)?;
-                    return Err(Problem::of(Kind::NotFound));
-                };
+                let Some(row) = row else { return Err(Problem::of(Kind::NotFound)) };
                 let starts = stored_starts(&self.catalog, resource, &row);
                 let relationships = self.grant.relationships.as_deref().into_iter();
                 self.asked = questions(&self.catalog, resource, relationships, &starts);

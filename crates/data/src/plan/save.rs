@@ -121,7 +121,6 @@ impl Save {
         let row = row.filter(|row| row.kind == self.catalog.kind(document.resource));
         let Some(row) = row else {
             if let Place::Id(_) = self.place {
-                self.precondition.check(None)?;
                 return Err(Problem::of(Kind::NotFound));
             }
             let grant = self.grant.create.as_ref().map_err(Clone::clone)?;
@@ -184,11 +183,11 @@ impl Save {
         let resource = self.catalog.model.resource(document.resource);
         let grant = self.grant.update.as_ref().map_err(Clone::clone)?;
         let row = self.stored.as_ref().expect("the first round stored it");
-        self.check_proposed(grant)?;
-        self.precondition.check(Some(row))?;
         if row.key != document.key {
             return Err(key_change(resource));
         }
+        self.check_proposed(grant)?;
+        self.precondition.check(Some(row))?;
         if is_descriptor(resource) {
             let document = self.document.as_mut().expect("the last round takes it");
             keep_identity(document, &row.body);

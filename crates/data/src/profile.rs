@@ -1,0 +1,57 @@
+//! Media types that name a profile. None can be had yet, and whoever names one must not get, or
+//! write, the whole document instead.
+//!
+//! Source: Ed-Fi ODS/API 7.3: `application/vnd.ed-fi.{resource}.{profile}.{readable|writable}+json`,
+//! looked for in `Accept` where documents are read and in `Content-Type` where they are written.
+
+use homeroom_access::Call;
+use homeroom_http::{Kind, Problem};
+use http::Method;
+
+/// How the media types of profiles begin.
+const PREFIX: &str = "application/vnd.ed-fi.";
+
+/// Refuses a call that names a profile.
+///
+/// # Errors
+///
+/// 400 for a media type that names none as it must, or one for the other direction; otherwise 406
+/// where documents are read, 415 where they are written.
+pub(crate) fn refuse(call: &Call) -> Result<(), Problem> {
+    let (header, usage, unknown) = match call.method {
+        Method::GET | Method::HEAD => ("Accept", "readable", Kind::ProfileNotAcceptable),
+        Method::POST | Method::PUT => ("Content-Type", "writable", Kind::ProfileUnsupported),
+        _ => return Ok(()),
+    };
+    let lines = call.headers.get_all(header).iter();
+    // Bytes that are no text are no profile's name, and hide none that stands beside them.
+    let media = lines
+        .flat_map(|line| {
+            let line = String::from_utf8_lossy(line.as_bytes());
+            line.split(',').map(media_type).collect::<Vec<_>>()
+        })
+        .find(|media| media.starts_with(PREFIX));
+    let Some(media) = media else { return Ok(()) };
+    let named = media[PREFIX.len()..].strip_suffix("+json").unwrap_or("");
+    let parts: Vec<&str> = named.split('.').collect();
+    let is_named = matches!(parts[..], [resource, profile, "readable" | "writable"]
+        if !resource.is_empty() && !profile.is_empty());
+    Err(if !is_named {
+        Problem::of(Kind::ProfileMalformed)
+            .error(format!("The {header} header does not name a profile's media type in full."))
+            .hint(format!("It is {PREFIX}RESOURCE.PROFILE.{usage}+json."))
+    } else if parts[2] == usage {
+        Problem::of(unknown)
+            .error(format!("The profile in the {header} header is not offered by this server."))
+            .hint("Ask for application/json; profiles are not built yet.")
+    } else {
+        let method = &call.method;
+        Problem::of(Kind::ProfileMalformed)
+            .error(format!("A media type that is {} cannot be used with {method}.", parts[2]))
+    })
+}
+
+/// A media type in lower case, without its parameters.
+fn media_type(text: &str) -> String {
+    text.split(';').next().unwrap_or("").trim().to_ascii_lowercase()
+}
