@@ -86,6 +86,7 @@ impl Paging {
                 }
             }
         };
+        let sent = |name: &str| query.get(name).is_some();
         let large = i64::MAX.unsigned_abs();
         let limit = number("limit", PAGE_MAX.into());
         let page_size = number("pageSize", PAGE_MAX.into());
@@ -108,8 +109,20 @@ impl Paging {
         if token.is_some() && offset.is_some() {
             errors.push("pageToken and offset exclude each other.".into());
         }
-        if token.is_some() && limit.is_some() {
-            errors.push("pageToken goes with pageSize, not with limit.".into());
+        if token.is_some() {
+            // Beside a page size a limit says nothing, and a limit of none is a page of none.
+            if limit.is_some_and(|limit| limit > 0) && page_size.is_none() {
+                errors.push("pageToken goes with pageSize, not with limit.".into());
+            }
+            if total_count {
+                errors.push("pageToken and totalCount exclude each other; ask for the total with the first page.".into());
+            }
+        } else if sent("pageSize") && !sent("limit") {
+            errors.push(if sent("offset") {
+                "offset goes with limit, not with pageSize.".into()
+            } else {
+                "pageSize goes with a pageToken: begin with limit.".into()
+            });
         }
         if let (Some(min), Some(max)) = (min, max)
             && min > max
@@ -129,7 +142,7 @@ impl Paging {
             upto: run.upto,
             skip: offset.unwrap_or(0),
             limit: page_size
-                .filter(|_| token.is_some() || limit.is_none())
+                .filter(|_| token.is_some())
                 .or(limit)
                 .and_then(|limit| u32::try_from(limit).ok())
                 .unwrap_or(PAGE_MAX),
@@ -164,10 +177,33 @@ mod tests {
             (format!("pageToken={token}&pageSize=10"), true),
             (format!("pageToken={token}&offset=10"), false),
             (format!("pageToken={token}&limit=10"), false),
+            (format!("pageToken={token}&limit=0"), true),
+            (format!("pageToken={token}&limit=10&pageSize=5"), true),
+            (format!("pageToken={token}&totalCount=true"), false),
+            (format!("pageToken={token}&totalCount=false"), true),
             ("pageToken=nonsense".into(), false),
-            ("pageSize=0".into(), true),
+            ("pageSize=0".into(), false),
+            ("pageSize=5&offset=1".into(), false),
+            ("pageSize=5&totalCount=true".into(), false),
+            ("pageSize=5&limit=2".into(), true),
         ] {
             assert_eq!(Paging::read(&Query::read(&text).unwrap()).is_ok(), good, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_page_is_as_long_as_the_parameter_of_its_paging_says() {
+        let token = PageToken { after: DocumentId(7), upto: DocumentId(i64::MAX) }.write();
+        for (text, limit) in [
+            (String::new(), PAGE_MAX),
+            ("limit=3".into(), 3),
+            ("limit=3&pageSize=9".into(), 3),
+            (format!("pageToken={token}"), PAGE_MAX),
+            (format!("pageToken={token}&pageSize=9"), 9),
+            (format!("pageToken={token}&pageSize=9&limit=3"), 9),
+            (format!("pageToken={token}&limit=0"), 0),
+        ] {
+            assert_eq!(Paging::read(&Query::read(&text).unwrap()).unwrap().limit, limit, "{text}");
         }
     }
 

@@ -269,7 +269,9 @@ pub async fn partitions(Served { api, access }: Served, call: Call) -> Result<Re
     };
     let mut after = DocumentId(0);
     let mut tokens = vec![];
-    for upto in cuts.into_iter().chain([DocumentId(i64::MAX)]) {
+    // Where nothing is found there is nothing to page.
+    let ends = cuts.map(|cuts| cuts.into_iter().chain([DocumentId(i64::MAX)]));
+    for upto in ends.into_iter().flatten() {
         tokens.push(PageToken { after, upto }.write());
         after = upto;
     }

@@ -287,7 +287,7 @@ impl Postgres {
         query: ListQuery,
         parts: u64,
         smallest: u64,
-    ) -> Result<Vec<DocumentId>, StoreError> {
+    ) -> Result<Option<Vec<DocumentId>>, StoreError> {
         let query = &query;
         let read = |connection| async move {
             let lists = Lists(connection);

@@ -128,20 +128,24 @@ pub(crate) async fn count<S: Source>(source: &S, query: &ListQuery) -> Result<u6
 }
 
 /// Cuts what a list query would give without `skip` and `limit` into at most `parts` runs of about
-/// equal size, none much smaller than `smallest`; gives the last id of each run but the last.
+/// equal size, none much smaller than `smallest`; gives the last id of each run but the last, [`None`]
+/// where there is nothing.
 pub(crate) async fn cuts<S: Source>(
     source: &S,
     query: &ListQuery,
     parts: u64,
     smallest: u64,
-) -> Result<Vec<DocumentId>, S::Error> {
+) -> Result<Option<Vec<DocumentId>>, S::Error> {
     if query.finds_nothing() {
-        return Ok(vec![]);
+        return Ok(None);
     }
     if !query.is_kept_count() {
         return bounds::cuts(source, query, parts, smallest).await;
     }
     let total = count(source, query).await?;
+    if total == 0 {
+        return Ok(None);
+    }
     let runs = (total / smallest.max(1)).min(parts).max(1);
     let mut cuts = vec![];
     for run in 1..runs {
@@ -149,7 +153,7 @@ pub(crate) async fn cuts<S: Source>(
         let upto = u64::try_from(upto).unwrap_or(total);
         cuts.extend(id_after_skipping(source, query.kind, DocumentId(0), upto).await?);
     }
-    Ok(cuts)
+    Ok(Some(cuts))
 }
 
 /// The id of the last of the first `skip` documents after `after`: whole blocks are passed over by

@@ -24,8 +24,11 @@ async fn walk(client: &Client, token: Option<&str>, size: usize) -> Vec<Vec<Stri
     let mut pages = vec![];
     let mut token = token.map(str::to_owned);
     loop {
-        let after = token.map(|token| format!("&pageToken={token}")).unwrap_or_default();
-        let answer = client.get(&format!("/ed-fi/students?pageSize={size}{after}")).await;
+        let page = match token {
+            Some(token) => format!("pageSize={size}&pageToken={token}"),
+            None => format!("limit={size}"),
+        };
+        let answer = client.get(&format!("/ed-fi/students?{page}")).await;
         let ids = answer.ids();
         token = answer.headers.get("next-page-token").map(|t| t.to_str().unwrap().to_owned());
         assert_eq!(token.is_some(), !ids.is_empty(), "a token comes with documents");
@@ -56,7 +59,7 @@ async fn a_walk_is_not_disturbed_by_what_happens_meanwhile() {
     for client in on_each_store().await {
         students(&client, 0, 20).await;
         let all = client.ids("/ed-fi/students").await;
-        let first = client.get("/ed-fi/students?pageSize=10").await;
+        let first = client.get("/ed-fi/students?limit=10").await;
 
         // One that was seen goes, the last one seen goes, one that was not seen goes, one comes.
         for at in [2, 9, 15] {
@@ -80,7 +83,7 @@ async fn a_walk_keeps_its_filters_when_they_are_sent_again() {
         students(&client, 0, 30).await;
         let filter = "lastSurname=Byron&birthDate=2010-12-10";
 
-        let first = client.get(&format!("/ed-fi/students?pageSize=20&{filter}")).await;
+        let first = client.get(&format!("/ed-fi/students?limit=20&{filter}")).await;
         let token = first.header("next-page-token").to_owned();
         let second =
             client.ids(&format!("/ed-fi/students?pageToken={token}&pageSize=20&{filter}")).await;
@@ -92,16 +95,17 @@ async fn a_walk_keeps_its_filters_when_they_are_sent_again() {
 }
 
 #[tokio::test]
-async fn a_total_counts_the_whole_list_on_each_page() {
+async fn a_total_comes_with_pages_by_offset_only() {
     for client in on_each_store().await {
         students(&client, 0, 30).await;
-        let first = client.get("/ed-fi/students?pageSize=20&totalCount=true").await;
+        let first = client.get("/ed-fi/students?limit=20&totalCount=true").await;
         let token = first.header("next-page-token");
 
-        let path = format!("/ed-fi/students?pageToken={token}&pageSize=20&totalCount=true");
-        let second = client.get(&path).await;
+        let second = client.get("/ed-fi/students?limit=20&offset=20&totalCount=true").await;
+        let by_token = format!("/ed-fi/students?pageToken={token}&pageSize=20&totalCount=true");
 
         assert_eq!((first.header("total-count"), second.header("total-count")), ("30", "30"));
+        client.get(&by_token).await.problem(400, PARAMETER);
     }
 }
 
@@ -112,7 +116,7 @@ async fn a_token_goes_with_a_page_size_only() {
         let first = client.get("/ed-fi/students?limit=1").await;
         let token = first.header("next-page-token");
 
-        for more in ["limit=1", "offset=0", "limit=1&offset=1"] {
+        for more in ["limit=1", "offset=0", "limit=1&offset=1", "totalCount=true"] {
             let path = format!("/ed-fi/students?pageToken={token}&{more}");
             client.get(&path).await.problem(400, PARAMETER);
         }
@@ -120,6 +124,9 @@ async fn a_token_goes_with_a_page_size_only() {
         assert_eq!(without.len(), 2);
         let none = client.ids(&format!("/ed-fi/students?pageToken={token}&pageSize=0")).await;
         assert!(none.is_empty());
+        let none = client.ids(&format!("/ed-fi/students?pageToken={token}&limit=0")).await;
+        assert!(none.is_empty());
+        client.get("/ed-fi/students?pageSize=1").await.problem(400, PARAMETER);
     }
 }
 
@@ -138,7 +145,7 @@ async fn partitions_cover_every_document_exactly_once() {
     for client in on_each_store().await {
         // A partition is five pages at least, of 500 each.
         for (from, upto, number, expected) in [
-            (0, 0, 5, vec![0]),
+            (0, 0, 5, vec![]),
             (0, 10, 5, vec![10]),
             (10, 4_999, 5, vec![4_999]),
             (4_999, 5_001, 5, vec![2_500, 2_501]),
@@ -185,7 +192,56 @@ async fn a_number_of_partitions_that_makes_no_sense_is_refused() {
             let path = format!("/ed-fi/students/partitions?number={number}");
             client.get(&path).await.problem(400, PARAMETER);
         }
+        assert_eq!(
+            client.get("/ed-fi/students/partitions").await.json(),
+            json!({"pageTokens": []})
+        );
+        students(&client, 0, 1).await;
         let unasked = client.get("/ed-fi/students/partitions").await.json();
         assert_eq!(unasked["pageTokens"].as_array().unwrap().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn partitions_are_of_what_filters_and_change_windows_leave() {
+    for client in on_each_store().await {
+        students(&client, 0, 2_600).await;
+        let between = client.newest().await;
+        students(&client, 2_600, 8_000).await;
+        let newest = client.newest().await;
+        let path = "/ed-fi/students/partitions";
+        let cut = async |query: &str| client.get(&format!("{path}?{query}")).await.json();
+
+        for (query, parts) in [
+            ("number=3", 3),
+            ("number=1", 1),
+            ("number=200", 3),
+            (&format!("number=3&maxChangeVersion={between}"), 1),
+            (&format!("number=3&minChangeVersion={}", between + 1), 2),
+            ("number=3&lastSurname=Byron", 3),
+            ("number=3&studentUniqueId=7", 1),
+            ("number=3&lastSurname=Nobody", 0),
+            ("number=3&studentUniqueId=9000", 0),
+            (&format!("number=3&minChangeVersion={}", newest + 1), 0),
+        ] {
+            let tokens = cut(query).await["pageTokens"].as_array().unwrap().clone();
+            assert_eq!(tokens.len(), parts, "{query}");
+
+            let filter = query.split_once('&').map(|(_, filter)| filter).unwrap_or_default();
+            let mut seen = 0;
+            for token in &tokens {
+                let mut token = Some(token.as_str().unwrap().to_owned());
+                while let Some(next) = token {
+                    let page = format!("pageToken={next}&pageSize=500&{filter}");
+                    let answer = client.get(&format!("/ed-fi/students?{page}")).await;
+                    seen += answer.ids().len();
+                    let next = answer.headers.get("next-page-token");
+                    token = next.map(|token| token.to_str().unwrap().to_owned());
+                }
+            }
+            let all =
+                client.get(&format!("/ed-fi/students?limit=1&totalCount=true&{filter}")).await;
+            assert_eq!(seen.to_string(), all.header("total-count"), "{query}");
+        }
     }
 }

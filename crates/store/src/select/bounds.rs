@@ -53,13 +53,13 @@ pub(super) async fn count<S: Source>(source: &S, query: &ListQuery) -> Result<u6
 }
 
 /// Cuts all documents of a list into at most `parts` runs of about equal size, none much smaller than
-/// `smallest`; gives the last one of each run but the last.
+/// `smallest`; gives the last one of each run but the last, [`None`] where there is none.
 pub(super) async fn cuts<S: Source>(
     source: &S,
     query: &ListQuery,
     parts: u64,
     smallest: u64,
-) -> Result<Vec<DocumentId>, S::Error> {
+) -> Result<Option<Vec<DocumentId>>, S::Error> {
     let mut sample = Sample::default();
     let mut pass = |found: Vec<i64>| {
         for id in found {

@@ -31,7 +31,7 @@ pub(crate) fn cuts(
     query: &ListQuery,
     parts: u64,
     smallest: u64,
-) -> Result<Vec<DocumentId>, StoreError> {
+) -> Result<Option<Vec<DocumentId>>, StoreError> {
     at_once(select::cuts(&File(connection), query, parts, smallest))
 }
 

@@ -267,7 +267,7 @@ impl Store {
         query: ListQuery,
         parts: u64,
         smallest: u64,
-    ) -> Result<Vec<DocumentId>, StoreError> {
+    ) -> Result<Option<Vec<DocumentId>>, StoreError> {
         let is_long = query.is_long_count();
         match &*self.engine {
             Engine::Sqlite(sqlite) => {

@@ -107,7 +107,7 @@ async fn lists_come_in_order_of_creation_and_count_exactly_at_any_depth() {
             assert_eq!(names(&page.rows), want, "skip {skip}");
         }
         assert_eq!(store.count(ListQuery::all(a)).await.unwrap(), expected.len() as u64);
-        let cuts = store.cuts(ListQuery::all(a), 4, 100).await.unwrap();
+        let cuts = store.cuts(ListQuery::all(a), 4, 100).await.unwrap().unwrap();
         assert_eq!(cuts.len(), 3);
     }
 }
@@ -149,10 +149,14 @@ async fn filters_windows_and_targets_agree_with_a_plain_walk() {
             let rows = store.list(query.clone()).await.unwrap().rows;
             let end = |run: usize| rows[rows.len() * run / 3 - 1].id;
             let cuts = store.cuts(query, 3, 1).await.unwrap();
-            assert_eq!(cuts, [end(1), end(2)]);
+            assert_eq!(cuts, Some(vec![end(1), end(2)]));
         }
         let nothing = ListQuery { conditions: vec![Condition::Never], ..ListQuery::all(a) };
-        assert_eq!(store.cuts(nothing, 3, 1).await.unwrap(), []);
+        let never_changed = ListQuery { changed: Some((1 << 40, 1 << 41)), ..ListQuery::all(a) };
+        let of_no_kind = ListQuery::all(KindId(9_999));
+        for query in [nothing, never_changed, of_no_kind] {
+            assert_eq!(store.cuts(query, 3, 1).await.unwrap(), None);
+        }
         let text = Condition::Text { paths: vec!["$.name".into()], value: "N8".into(), fold: true };
         assert_eq!(list(ListQuery { conditions: vec![text], ..ListQuery::all(a) }).await, ["n8"]);
         let by_key = ListQuery { conditions: vec![Condition::Key(key("n5"))], ..ListQuery::all(a) };

@@ -34,8 +34,8 @@ impl Sample {
     }
 
     /// Cuts all that were taken into at most `parts` runs of about equal length, none much shorter
-    /// than `smallest`; the last of each run but the last.
-    pub(super) fn cuts(&self, parts: u64, smallest: u64) -> Vec<DocumentId> {
+    /// than `smallest`; the last of each run but the last, [`None`] where none was taken.
+    pub(super) fn cuts(&self, parts: u64, smallest: u64) -> Option<Vec<DocumentId>> {
         let runs = (self.seen / smallest.max(1)).min(parts).max(1);
         let at = |run: u64| {
             let upto = u128::from(self.seen) * u128::from(run) / u128::from(runs);
@@ -44,7 +44,7 @@ impl Sample {
         };
         let mut cuts: Vec<DocumentId> = (1..runs).filter_map(at).map(DocumentId).collect();
         cuts.dedup();
-        cuts
+        (self.seen > 0).then_some(cuts)
     }
 }
 
@@ -59,7 +59,8 @@ mod tests {
             sample.take(number);
         }
         let mut before = 0;
-        let cuts = sample.cuts(parts, smallest).into_iter().map(|id| id.0).chain([count]);
+        let cuts = sample.cuts(parts, smallest).unwrap_or_default();
+        let cuts = cuts.into_iter().map(|id| id.0).chain([count]);
         cuts.map(|cut| cut - std::mem::replace(&mut before, cut)).collect()
     }
 
