@@ -58,13 +58,16 @@ impl OAuthError {
     }
 }
 
-/// The answer with a new token.
-pub(crate) fn issued(issued: &IssuedToken) -> Response {
-    let body = json!({
+/// The answer with a new token, and the scope that it was asked to be confined to.
+pub(crate) fn issued(issued: &IssuedToken, scope: Option<&str>) -> Response {
+    let mut body = json!({
         "access_token": issued.token.expose(),
         "expires_in": issued.expires_in,
         "token_type": "bearer",
     });
+    if let Some(scope) = scope.map(str::trim).filter(|scope| !scope.is_empty()) {
+        body["scope"] = scope.into();
+    }
     uncached(StatusCode::OK, &body)
 }
 
@@ -132,6 +135,13 @@ fn basic_credentials(header: &str) -> Result<(String, String), OAuthError> {
             StatusCode::UNAUTHORIZED,
             "invalid_client",
             "The Authorization header of a token request must say Basic.",
+        ));
+    }
+    if encoded.trim().is_empty() {
+        return Err(OAuthError::new(
+            StatusCode::UNAUTHORIZED,
+            "invalid_client",
+            "The Basic Authorization header has nothing after Basic.",
         ));
     }
     let decoded =
@@ -244,13 +254,15 @@ mod tests {
     fn each_fault_has_the_status_and_error_of_the_contract() {
         const GRANT: &str = "grant_type=client_credentials";
         let header = basic("k:s");
-        let wrong_pairs = [basic("ks"), basic(":s"), basic("k:"), "Basic ?".into(), "Basic".into()];
+        let wrong_pairs = [basic("ks"), basic(":s"), basic("k:"), "Basic ?".into()];
         for wrong in &wrong_pairs {
             let error = TokenRequest::read(Some(wrong), FORM, GRANT.as_bytes()).unwrap_err();
             assert_eq!((error.status.as_u16(), error.error), (400, "invalid_request"), "{wrong}");
         }
         for (authorization, media, body, status, expected) in [
             (Some("Bearer x"), FORM, GRANT, 401, "invalid_client"),
+            (Some("Basic"), FORM, GRANT, 401, "invalid_client"),
+            (Some("Basic  "), FORM, GRANT, 401, "invalid_client"),
             (None, FORM, GRANT, 401, "invalid_request"),
             (None, FORM, "grant_type=client_credentials&client_id=k", 401, "invalid_request"),
             (

@@ -53,7 +53,8 @@ async fn post_token(access: Arc<Access>, mut call: Call) -> Result<Response, Pro
         Err(error) => return Ok(error.into_response()),
     };
     let scope = request.scope.as_deref();
-    answer(access.issue(&request.key, &request.secret, scope, call.now), NOT_ITS_ORGANIZATION)
+    let issued = access.issue(&request.key, &request.secret, scope, call.now);
+    answer(issued, scope, NOT_ITS_ORGANIZATION)
 }
 
 /// A token for the Admin API: the same as any other, but only for keys that are for management, and
@@ -81,7 +82,7 @@ async fn post_admin_token(access: Arc<Access>, mut call: Call) -> Result<Respons
         )
         .into_response());
     }
-    answer(issued, NOT_THE_ADMIN_SCOPE)
+    answer(issued, request.scope.as_deref(), NOT_THE_ADMIN_SCOPE)
 }
 
 /// Reads a token request, whose own errors are answers already.
@@ -96,10 +97,11 @@ async fn token_request(call: &mut Call) -> Result<Result<TokenRequest, OAuthErro
 
 fn answer(
     outcome: Result<IssuedToken, TokenRefusal>,
+    scope: Option<&str>,
     wrong_scope: &str,
 ) -> Result<Response, Problem> {
     match outcome {
-        Ok(token) => Ok(issued(&token)),
+        Ok(token) => Ok(issued(&token, scope)),
         Err(TokenRefusal::Client) => Ok(OAuthError::invalid_client().into_response()),
         Err(TokenRefusal::Scope) => {
             Ok(OAuthError::new(StatusCode::BAD_REQUEST, "invalid_scope", wrong_scope)

@@ -245,6 +245,28 @@ async fn after_a_rotation_both_secrets_hold_until_the_old_one_is_revoked() {
 }
 
 #[tokio::test]
+async fn the_answer_names_the_scope_that_was_asked_for() {
+    let access = support::access().await;
+    let mut asked = new_key("FullAccess");
+    if let Manage::CreateKey { education_organizations, .. } = &mut asked {
+        *education_organizations = vec![255_901];
+    }
+    let credentials = create(&access, asked).await;
+
+    for (more, expected) in [
+        ("", None),
+        ("&scope=", None),
+        ("&scope=255901", Some("255901")),
+        ("&scope=+255901+", Some("255901")),
+    ] {
+        let answer = ask_token(&access, &credentials, more, NOW).await;
+
+        assert_eq!(answer.status, 200, "{answer:?}");
+        assert_eq!(answer.body.get("scope").and_then(|scope| scope.as_str()), expected, "{more}");
+    }
+}
+
+#[tokio::test]
 async fn an_old_secret_and_its_tokens_end_at_the_stated_time() {
     let access = support::access().await;
     let old = create(&access, new_key("FullAccess")).await;

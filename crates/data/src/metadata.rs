@@ -27,7 +27,7 @@ use http_body_util::Full;
 use serde_json::Value;
 
 pub use dependencies::{graph as dependency_graph, order as dependency_order};
-pub use discovery::{CONTRACT_VERSION, discovery, listing};
+pub use discovery::{CONTRACT_VERSION, discovery, listing, specifications};
 pub use here::{Hidden, PageRequest, check as asked_here};
 pub use openapi::{Section, change_queries, document};
 pub use page::{CONTENT_SECURITY_POLICY, Credentials, Shown, render as browser_page};
@@ -115,6 +115,13 @@ pub fn routes<C: Send + Sync + 'static>(state: &Metadata) -> Vec<Route<C>> {
         kept("/metadata/data/v3/resources/swagger.json", Document::Resources),
         kept("/metadata/data/v3/descriptors/swagger.json", Document::Descriptors),
         route("/metadata/data/v3/dependencies", handler(state, dependencies)),
+        // The same where Ed-Fi's newer server has them.
+        route("/metadata/dependencies", handler(state, dependencies)),
+        route("/metadata/specifications", handler(state, list_specifications)),
+        kept("/metadata/specifications/resources-spec.json", Document::Resources),
+        kept("/metadata/specifications/descriptors-spec.json", Document::Descriptors),
+        kept("/metadata/specifications/discovery-spec.json", Document::Discovery),
+        kept("/metadata/specifications/change-queries-spec.json", Document::ChangeQueries),
         kept("/metadata/changequeries/v1/swagger.json", Document::ChangeQueries),
         route("/metadata/xsd", handler(state, list_schemas)),
         route("/metadata/xsd/{schema}/files", handler(state, list_schema_files)),
@@ -157,17 +164,17 @@ async fn list<C>(_: Metadata, call: Call<C>) -> Result<Response, Problem> {
     small(&call, &listing(&call.base_url))
 }
 
+async fn list_specifications<C>(_: Metadata, call: Call<C>) -> Result<Response, Problem> {
+    small(&call, &specifications(&call.base_url))
+}
+
 async fn list_schemas<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
     small(&call, &schemas(&state.model, &call.base_url))
 }
 
 async fn list_schema_files<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
     let schema = state.set_of_schemas(call.params.get("schema"))?;
-    let files: Value = xsd::names_of_set(&state.model, schema)
-        .iter()
-        .map(|name| format!("{}/metadata/xsd/{schema}/{name}", call.base_url))
-        .collect();
-    small(&call, &files)
+    small(&call, &xsd::urls_of_set(&state.model, schema, &call.base_url))
 }
 
 async fn schema_file<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
@@ -234,6 +241,7 @@ impl Metadata {
                 openapi::document(&self.model, Section::Descriptors).to_string()
             }
             Document::ChangeQueries => change_queries().to_string(),
+            Document::Discovery => openapi::discovery().to_string(),
             Document::Dependencies => dependency_order(&self.model).to_string(),
             Document::DependencyGraph => dependency_graph(&self.model),
         }

@@ -41,6 +41,43 @@ async fn the_root_says_where_everything_is() {
 }
 
 #[tokio::test]
+async fn what_the_newer_server_has_elsewhere_is_there_too() {
+    let state = Metadata::new(small());
+    let get = async |path: &str, accept: &str| {
+        let (status, headers, body) = ask(&state, path, &[("accept", accept)]).await;
+        assert_eq!(status, 200, "{path}");
+        (headers["content-type"].clone(), body)
+    };
+
+    for accept in ["application/json", "application/graphml"] {
+        let ours = get("/metadata/data/v3/dependencies", accept).await;
+        assert_eq!(get("/metadata/dependencies", accept).await, ours);
+    }
+    let (_, body) = get("/metadata/specifications", "*/*").await;
+    let listed: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    let mut names = vec![];
+    for entry in listed.as_array().unwrap() {
+        let url = entry["endpointUri"].as_str().unwrap();
+        let path = url.strip_prefix("http://127.0.0.1:8080").unwrap();
+        let (_, body) = get(path, "application/json").await;
+        let document: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        assert!(document["openapi"].is_string() && document["paths"].is_object(), "{path}");
+        names.push((entry["name"].as_str().unwrap(), entry["prefix"].as_str().unwrap()));
+    }
+    assert_eq!(
+        names,
+        [
+            ("Resources", ""),
+            ("Descriptors", ""),
+            ("Discovery", "Other"),
+            ("Change-Queries", "Other")
+        ]
+    );
+    let resources = get("/metadata/data/v3/resources/swagger.json", "*/*").await;
+    assert_eq!(get("/metadata/specifications/resources-spec.json", "*/*").await, resources);
+}
+
+#[tokio::test]
 async fn what_discovery_publishes_is_served_as_clients_build_on_it() {
     let (model, store) = (small(), Store::temporary(&[]).unwrap());
     let catalog = Arc::new(Catalog::bind(Arc::clone(&model), &store).unwrap());

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use homeroom_access::{Access as AccessPart, ApiClient, Call};
-use homeroom_http::{Access, Kind, Params, Problem, RequestBody, Response, Route, Timestamp};
+use homeroom_http::{
+    Access, Kind, Params, Problem, Query, RequestBody, Response, Route, Timestamp,
+};
 use http::header::{CONNECTION, HeaderName, HeaderValue};
 use http::{HeaderMap, Method, StatusCode, request};
 use http_body_util::Full;
@@ -23,6 +25,10 @@ use crate::visit::Visit;
 
 /// Header by which clients correlate; it comes back in body and header.
 const CORRELATION_ID: HeaderName = HeaderName::from_static("correlationid");
+/// The same header as others write it.
+const CORRELATION_ID_TOO: HeaderName = HeaderName::from_static("correlation-id");
+/// The same as a query parameter, in any case.
+const CORRELATION_PARAMETER: &str = "correlationId";
 /// Own id of a request.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Longest wait for a stranger's body.
@@ -140,7 +146,7 @@ impl FrontDoor {
     ) -> Response {
         let begun = Instant::now();
         let request_id = request_id(&head.headers);
-        let correlation_id = correlation_id(&head.headers).unwrap_or_else(|| request_id.clone());
+        let correlation_id = correlation_id(&head).unwrap_or_else(|| request_id.clone());
         let method = known_method(&head.method);
         let is_head = head.method == Method::HEAD;
         let mut route = "";
@@ -182,7 +188,7 @@ impl FrontDoor {
     /// connection close.
     pub fn refuse(head: &request::Parts, problem: Problem) -> Response {
         let request_id = request_id(&head.headers);
-        let correlation_id = correlation_id(&head.headers).unwrap_or_else(|| request_id.clone());
+        let correlation_id = correlation_id(head).unwrap_or_else(|| request_id.clone());
         let problem = problem.header(CONNECTION, HeaderValue::from_static("close"));
         finish(problem.into_response(&correlation_id), &request_id, &correlation_id)
     }
@@ -395,11 +401,22 @@ fn new_request_id() -> String {
     format!("{process:016x}{:016x}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The caller's correlation id: at most 128 printable characters.
-fn correlation_id(headers: &HeaderMap) -> Option<String> {
-    let id = headers.get(CORRELATION_ID)?.to_str().ok()?;
-    let fits = !id.is_empty() && id.len() <= 128 && id.bytes().all(|byte| byte.is_ascii_graphic());
-    fits.then(|| id.to_owned())
+/// The caller's correlation id, of the headers or of the query string: at most 128 printable
+/// characters.
+fn correlation_id(head: &request::Parts) -> Option<String> {
+    let fits = |id: &&str| {
+        !id.is_empty() && id.len() <= 128 && id.bytes().all(|byte| byte.is_ascii_graphic())
+    };
+    let mut named = [CORRELATION_ID, CORRELATION_ID_TOO].into_iter();
+    let of_headers = named.find_map(|name| head.headers.get(name)?.to_str().ok().filter(fits));
+    if let Some(id) = of_headers {
+        return Some(id.to_owned());
+    }
+    let query = head.uri.query().filter(|query| query.len() >= CORRELATION_PARAMETER.len())?;
+    let name = CORRELATION_PARAMETER.as_bytes();
+    // Most requests have none, and their query strings are not decoded for it.
+    query.as_bytes().windows(name.len()).find(|part| part.eq_ignore_ascii_case(name))?;
+    Query::read(query).ok()?.get(CORRELATION_PARAMETER).filter(fits).map(str::to_owned)
 }
 
 fn known_method(method: &Method) -> &'static str {

@@ -45,13 +45,31 @@ impl Readiness {
             }
         }
     }
+
+    /// The same in the words of Ed-Fi's servers: the state of the whole and of each part.
+    fn health(&self) -> Response {
+        let (is_wanted, trouble) = (self.ready.load(Ordering::Acquire), self.store.trouble());
+        let word = |is_well: bool| if is_well { "Healthy" } else { "Unhealthy" };
+        let is_well = is_wanted && trouble.is_none();
+        let why = trouble.as_ref().map_or_else(|| "It answers.".to_owned(), ToString::to_string);
+        let served = if is_wanted { "Requests are wanted." } else { "It starts or stops." };
+        let body = serde_json::json!({
+            "status": word(is_well),
+            "results": [
+                {"name": "server", "status": word(is_wanted), "description": served},
+                {"name": "store", "status": word(trouble.is_none()), "description": why},
+            ],
+        });
+        let status = if is_well { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+        json_response(status, body.to_string())
+    }
 }
 
 fn public<C>(template: &'static str, handler: Handler<C>) -> Route<C> {
     Route { method: Method::GET, template, access: Access::Public, body_limit: 0, handler }
 }
 
-/// `/livez`, `/readyz`, `/startupz` and `/version`.
+/// `/livez`, `/readyz`, `/startupz`, `/version`, and `/health` as Ed-Fi's servers answer it.
 pub fn routes<C: Send + Sync + 'static>(readiness: &Arc<Readiness>) -> Vec<Route<C>> {
     vec![
         public("/livez", handler(readiness, |_, _| async { Ok(state(true, "live")) })),
@@ -67,6 +85,13 @@ pub fn routes<C: Send + Sync + 'static>(readiness: &Arc<Readiness>) -> Vec<Route
             handler(readiness, |readiness: Arc<Readiness>, _| async move {
                 Ok(state(readiness.started.load(Ordering::Acquire), "started"))
             }),
+        ),
+        public(
+            "/health",
+            handler(
+                readiness,
+                |readiness: Arc<Readiness>, _| async move { Ok(readiness.health()) },
+            ),
         ),
         public("/version", handler(readiness, |_, _| async { Ok(version()) })),
     ]

@@ -54,3 +54,24 @@ pub fn listing(base_url: &str) -> Value {
         entry("Resources", "data/v3/resources", ""),
     ])
 }
+
+/// What `GET /metadata/specifications` answers: the same documents where Ed-Fi's newer server has
+/// them.
+///
+/// Source: the Ed-Fi API v8, whose names end in `-spec.json`.
+pub fn specifications(base_url: &str) -> Value {
+    let entry = |name: &str, prefix: &str| {
+        let file = name.to_ascii_lowercase();
+        json!({
+            "name": name,
+            "endpointUri": format!("{base_url}/metadata/specifications/{file}-spec.json"),
+            "prefix": prefix,
+        })
+    };
+    json!([
+        entry("Resources", ""),
+        entry("Descriptors", ""),
+        entry("Discovery", "Other"),
+        entry("Change-Queries", "Other"),
+    ])
+}

@@ -144,3 +144,55 @@ pub fn change_queries() -> Value {
         },
     })
 }
+
+/// The OpenAPI document of the discovery document.
+pub fn discovery() -> Value {
+    let text = |description: &str| json!({ "type": "string", "description": description });
+    let data_model = json!({
+        "type": "object",
+        "required": ["name", "version"],
+        "properties": {
+            "name": text("Name of the standard or extension."),
+            "version": text("Its version."),
+            "informationalVersion": text("Its version in words."),
+        },
+    });
+    json!({
+        "openapi": "3.0.1",
+        "info": {
+            "title": "Homeroom: Ed-Fi discovery",
+            "description": "What this server serves, and where.",
+            "version": "1",
+        },
+        "servers": [{ "url": BASE_URL }],
+        "tags": [{ "name": "discovery", "description": "Versions, data models and addresses." }],
+        "paths": { "/": { "get": {
+            "tags": ["discovery"],
+            "summary": "Gets versions, data models and addresses.",
+            "operationId": "getDiscovery",
+            "responses": { "200": {
+                "description": "Versions, data models and addresses.",
+                "content": { "application/json": { "schema": {
+                    "$ref": "#/components/schemas/discovery"
+                } } },
+            } },
+        } } },
+        "components": { "schemas": { "discovery": {
+            "type": "object",
+            "required": ["version", "applicationName", "dataModels", "urls"],
+            "properties": {
+                "version": text("The version of the contract."),
+                "applicationName": text("The program's name."),
+                "informationalVersion": text("The version of the contract in words."),
+                "suite": text("The suite of the contract."),
+                "build": text("The program's version."),
+                "dataModels": { "type": "array", "items": data_model },
+                "urls": {
+                    "type": "object",
+                    "description": "Addresses by what is there.",
+                    "additionalProperties": { "type": "string" },
+                },
+            },
+        } } },
+    })
+}

@@ -26,6 +26,8 @@ pub enum Document {
     Descriptors,
     /// OpenAPI of the change queries.
     ChangeQueries,
+    /// OpenAPI of the discovery document.
+    Discovery,
     /// Order of dependency as JSON.
     Dependencies,
     /// Order of dependency as GraphML.

@@ -21,6 +21,8 @@ use types::Writer;
 
 /// The file with all types.
 pub const CORE: &str = "Ed-Fi-Core.xsd";
+/// The file with the elements by which schemas say more of their types than XML Schema can.
+pub const ANNOTATION: &str = "SchemaAnnotation.xsd";
 
 /// A schema file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,12 +57,37 @@ pub fn names_of_set(model: &Model, schema: &str) -> BTreeSet<String> {
     let resources = model.resources.iter().filter(|r| r.schema.eq_ignore_ascii_case(schema));
     let interchanges = resources.flat_map(|resource| &resource.interchanges);
     let names = interchanges.map(|interchange| format!("Interchange-{interchange}.xsd"));
-    names.chain([CORE.to_owned()]).collect()
+    let annotation = is_core(model, schema).then(|| ANNOTATION.to_owned());
+    names.chain([CORE.to_owned()]).chain(annotation).collect()
+}
+
+/// Addresses of the files that one needs for a project: of the standard its own, of an extension the
+/// standard's besides; in the published order.
+///
+/// Source: Ed-Fi ODS/API 7.3, `/metadata/xsd/{schema}/files`: sorted by address, in any case.
+pub fn urls_of_set(model: &Model, schema: &str, base_url: &str) -> Value {
+    let core = model.projects.first().map(|project| project.schema.as_str());
+    let sets = core.into_iter().filter(|core| !core.eq_ignore_ascii_case(schema)).chain([schema]);
+    let mut urls: Vec<String> = sets
+        .flat_map(|set| {
+            let names = names_of_set(model, set).into_iter();
+            names.map(move |name| format!("{base_url}/metadata/xsd/{set}/{name}"))
+        })
+        .collect();
+    urls.sort_by_key(|url| url.to_lowercase());
+    urls.into()
+}
+
+fn is_core(model: &Model, schema: &str) -> bool {
+    model.projects.first().is_some_and(|project| project.schema.eq_ignore_ascii_case(schema))
 }
 
 /// Every schema file, by name.
 pub fn files(model: &Model) -> Vec<SchemaFile> {
-    let mut all = vec![SchemaFile { name: CORE.into(), text: core(model) }];
+    let mut all = vec![
+        SchemaFile { name: CORE.into(), text: core(model) },
+        SchemaFile { name: ANNOTATION.into(), text: annotation(model) },
+    ];
     let interchanges: BTreeSet<&String> =
         model.resources.iter().flat_map(|resource| &resource.interchanges).collect();
     for interchange in interchanges {
@@ -84,6 +111,28 @@ fn core(model: &Model) -> String {
         writer.reference(target);
     }
     head(model) + &writer.finish() + "</xs:schema>\n"
+}
+
+/// The elements that may stand in annotations: what a type is, which descriptor an element names.
+fn annotation(model: &Model) -> String {
+    let namespace = "http://ed-fi.org/annotation";
+    let mut out = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <xs:schema xmlns:xs=\"http://www.w3.org/2001/XMLSchema\" xmlns=\"{namespace}\" \
+         targetNamespace=\"{namespace}\" elementFormDefault=\"qualified\" \
+         attributeFormDefault=\"unqualified\">\n"
+    );
+    let descriptors = model.resources.iter().filter(|r| r.kind == ResourceKind::Descriptor);
+    let mut names: Vec<&str> = descriptors.map(|resource| resource.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    out.push_str("  <xs:element name=\"TypeGroup\" type=\"xs:token\"/>\n");
+    out.push_str("  <xs:element name=\"Descriptor\">\n    <xs:simpleType>\n");
+    out.push_str("      <xs:restriction base=\"xs:token\">\n");
+    for name in names {
+        _ = writeln!(out, "        <xs:enumeration value=\"{}\"/>", escaped(name));
+    }
+    out + "      </xs:restriction>\n    </xs:simpleType>\n  </xs:element>\n</xs:schema>\n"
 }
 
 fn interchange(model: &Model, interchange: &str) -> String {

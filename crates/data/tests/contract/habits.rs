@@ -86,6 +86,36 @@ async fn an_answer_carries_the_correlation_id_of_its_request() {
 }
 
 #[tokio::test]
+async fn a_correlation_id_comes_back_from_wherever_the_caller_puts_it() {
+    for client in on_each_store().await {
+        let missing = "/ed-fi/students/0197d8f1b4347f0b8a3e7b2c5d6e7f80";
+        for (headers, query, expected) in [
+            (&[("correlation-id", "a-1")][..], "", "a-1"),
+            (&[("Correlation-Id", "a-2")], "", "a-2"),
+            (&[], "?correlationId=a-3", "a-3"),
+            (&[], "?CORRELATIONID=a-4&limit=1", "a-4"),
+            (&[], "?limit=1&correlationid=a%2D5", "a-5"),
+            (&[("correlation-id", "b")], "?correlationId=c", "b"),
+            (&[("correlationid", "a"), ("correlation-id", "b")], "?correlationId=c", "a"),
+        ] {
+            let path = format!("{missing}{query}");
+            let answer = client.send(Method::GET, &path, headers, "").await;
+            let stranger = client.app.send(Method::GET, &path, headers, "").await;
+            let nowhere =
+                client.app.send(Method::GET, &format!("/nowhere{query}"), headers, "").await;
+
+            for answer in [answer, stranger, nowhere] {
+                assert_eq!(answer.json()["correlationId"], expected, "{path} {headers:?}");
+                assert_eq!(answer.header("correlationid"), expected);
+            }
+        }
+        // What could mislead a log is not repeated from there either.
+        let odd = client.get(&format!("{missing}?correlationId=a%0Ab")).await;
+        assert_eq!(odd.header("correlationid").len(), 32);
+    }
+}
+
+#[tokio::test]
 async fn a_correlation_id_that_could_mislead_a_log_is_not_repeated() {
     for client in on_each_store().await {
         for odd in ["x".repeat(129), "a b".into(), "a\tb".into(), "é".into()] {

@@ -33,6 +33,13 @@ fn probes_and_version_answer_on_both_listeners_and_metrics_on_one() {
             assert_eq!((answer.status, &answer.json()[member]), (200, &json!(true)), "{path}");
         }
         assert_eq!(client.get("/version").json()["name"], "homeroom");
+        let health = client.get("/health");
+        assert_eq!((health.status, &health.json()["status"]), (200, &json!("Healthy")));
+        let parts = health.json()["results"].as_array().unwrap().clone();
+        assert!(
+            parts.len() > 1 && parts.iter().all(|part| part["status"] == "Healthy"),
+            "{parts:?}"
+        );
     }
 
     server.client().get("/data/v3/ed-fi/students");
