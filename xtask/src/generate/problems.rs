@@ -17,9 +17,9 @@ members that clients of the Ed-Fi ODS/API 7.3 read, and one of our own:
 | `title` | the same for people; a contract |
 | `status` | the HTTP status |
 | `detail` | what happened, in a sentence; the wording is ours and may change |
-| `correlationId` | the caller's `correlationid` header, or the request's id; the log has the same |
-| `validationErrors` | all violations of a document at once: JSON path to messages |
-| `errors` | what has no place in a document |
+| `correlationId` | the caller's, of the header `correlationid` or `correlation-id` or the query parameter `correlationId`, or the request's id; the log has the same |
+| `validationErrors` | all violations of a document at once: JSON path to messages; there only where there are any |
+| `errors` | what has no place in a document; there only where there is any |
 | `hint` | how to mend it, where we know |
 
 `/oauth/token` answers as RFC 6749 says instead. The detail below is what is said where the case
