@@ -121,7 +121,8 @@ impl Both {
 /// The documents written so far.
 #[derive(Debug, Default)]
 pub struct Shelf {
-    templates: [OnceLock<Template>; 5],
+    /// One for each document.
+    templates: [OnceLock<Template>; 6],
     copies: Mutex<VecDeque<(String, Copies)>>,
 }
 

@@ -69,8 +69,9 @@ async fn each_extension_has_its_set_of_schema_files() {
 
     assert_eq!(sets.as_array().unwrap().len(), 3);
     let base = "http://127.0.0.1:8080/metadata/xsd/sample";
+    let is_own = |file: &&Value| file.as_str().unwrap().starts_with(base);
     assert_eq!(
-        files,
+        files.as_array().unwrap().iter().filter(is_own).cloned().collect::<Value>(),
         json!([
             format!("{base}/Ed-Fi-Core.xsd"),
             format!("{base}/Interchange-Descriptors.xsd"),
