@@ -105,7 +105,9 @@ fn expect(
         _ => return answer.try_problem(500, MISCONFIGURED).map(|_| ()),
     };
     let is_said = !problem["errors"].as_array().is_none_or(Vec::is_empty)
-        || problem["hint"].as_str().is_some_and(|hint| !hint.is_empty());
+        || problem["hint"].as_str().is_some_and(|hint| !hint.is_empty())
+        // A detail that names something is this case's own.
+        || problem["detail"].as_str().is_some_and(|detail| detail.contains('\''));
     if is_said { Ok(()) } else { Err(format!("says nothing of why: {problem}")) }
 }
 
