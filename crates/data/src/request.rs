@@ -286,7 +286,7 @@ async fn cuts_of(
     grant: &Grant,
     (query, paging): (&Query, &Paging),
     parts: u64,
-) -> Result<Vec<DocumentId>, Problem> {
+) -> Result<Option<Vec<DocumentId>>, Problem> {
     let list = asked_for(api, resource, grant, query, paging).await?;
     let (all, smallest) = (ListQuery::all(list.kind), u64::from(PAGE_MAX) * 5);
     let whole = ListQuery { after: DocumentId(0), upto: DocumentId(i64::MAX), ..list };

@@ -2,12 +2,12 @@
 
 mod app;
 
+#[path = "model_wide/empties.rs"]
+mod empties;
 #[path = "model_wide/identities.rs"]
 mod identities;
 #[path = "model_wide/inputs.rs"]
 mod inputs;
-#[path = "model_wide/empties.rs"]
-mod empties;
 #[path = "model_wide/lifecycle.rs"]
 mod lifecycle;
 #[path = "model_wide/queries.rs"]

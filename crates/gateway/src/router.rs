@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use homeroom_http::{
-    Access, Kind, PUBLIC_BODY_BYTES_MAX, Params, Problem, Route, other_methods,
-};
+use homeroom_http::{Access, Kind, PUBLIC_BODY_BYTES_MAX, Params, Problem, Route, other_methods};
 use http::header::ALLOW;
 use http::{HeaderValue, Method};
 use percent_encoding::percent_decode_str;

@@ -50,17 +50,17 @@ impl Access {
                 under_way.end();
                 Err(error)
             }
-            // It was not even taken on.
-            Err(Refused::Store(StoreError::Busy)) => {
-                under_way.end();
-                Err(StoreError::Busy.into())
-            }
-            Err(Refused::Store(error)) => {
+            Err(Refused::Store(StoreError::Unsure)) => {
                 drop(under_way);
                 // Where the store can be read, it says whether it was written.
                 if let Err(error) = self.refresh_managing().await {
                     tracing::error!(%error, "it is not known whether a change of keys was written");
                 }
+                Err(StoreError::Unsure.into())
+            }
+            // Nothing was written: what is shown is still what is stored.
+            Err(Refused::Store(error)) => {
+                under_way.end();
                 Err(error.into())
             }
         }

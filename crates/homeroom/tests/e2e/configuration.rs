@@ -184,7 +184,6 @@ fn a_file_that_is_no_toml_is_told_by_its_place_and_not_by_its_text() {
         ("[store]\nurl = '''\nhunter2''' 'hunter2'\n", &["line 3"]),
         ("hunter2", &["line 1"]),
         ("[store]\n'postgres://me:hunter2@db' = 1\n", &["no setting"]),
-        ("[store]\ndata_dir = 'postgres://me:hunter2@db/ods'\n", &["store.data_dir", "store.url"]),
         ("[store]\nqueue = 'postgres://me:hunter2@db/ods'\n", &["store.queue"]),
         ("[store]\nqueue = ['postgres://me:hunter2@db/ods']\n", &["store.queue"]),
         ("[store]\nurl = ['postgres://me:hunter2@db/ods']\n", &["store.url"]),
@@ -201,6 +200,21 @@ fn a_file_that_is_no_toml_is_told_by_its_place_and_not_by_its_text() {
         for word in words {
             assert!(said.contains(word), "no `{word}` in: {said}");
         }
+    }
+}
+
+#[test]
+fn a_folder_that_is_a_url_is_refused_without_its_password() {
+    let place = Place::new();
+    let url = "postgres://me:hunter2@db/ods";
+
+    let ran = show(&place, "", &[("HOMEROOM_STORE__DATA_DIR", url)], &[]);
+
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(!said.contains(PASSWORD), "{said}");
+    for word in ["store.data_dir", "store.url"] {
+        assert!(said.contains(word), "no `{word}` in: {said}");
     }
 }
 
