@@ -139,6 +139,7 @@ fn namespaces(client: &ApiClient, resource: &Resource) -> Result<Arc<[String]>, 
     }
     if client.namespace_prefixes.is_empty() {
         return Err(Problem::of(Kind::NoNamespaces)
+            .error("The key is authorized by NamespaceBased and has no namespace prefixes.")
             .hint("Ask the server's operator for a key with namespace prefixes."));
     }
     Ok(Arc::clone(&client.namespace_prefixes))

@@ -217,7 +217,7 @@ impl ViewBound {
             (Some(false), _) => Err(Problem::of(Kind::AccessDenied)
                 .error(format!("The view {name} has nothing with the document's {}.", properties()))
                 .hint(format!("{name} asks for {}. {}", self.view.asks, self.view.hint))),
-            (None, Phase::Proposed) => Err(Problem::of(Kind::ViewElementRequired).error(format!(
+            (None, Phase::Proposed) => Err(Problem::of(Kind::ViewElementRequired).detail(format!(
                 "The document needs {}, by which {name} authorizes.",
                 properties()
             ))),

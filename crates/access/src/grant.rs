@@ -159,10 +159,11 @@ impl Grant {
     pub fn check_namespace(&self, namespace: Option<&str>, phase: Phase) -> Result<(), Problem> {
         let Some(prefixes) = &self.namespace_prefixes else { return Ok(()) };
         let Some(namespace) = namespace.filter(|namespace| !namespace.trim().is_empty()) else {
-            return Err(Problem::of(match phase {
-                Phase::Proposed => Kind::NamespaceRequired,
-                Phase::Stored => Kind::NamespaceUninitialized,
-            }));
+            return Err(match phase {
+                Phase::Proposed => Problem::of(Kind::NamespaceRequired),
+                Phase::Stored => Problem::of(Kind::NamespaceUninitialized)
+                    .error("The stored document has no namespace, by which the key is authorized."),
+            });
         };
         if prefixes.iter().any(|prefix| namespace.starts_with(prefix.as_str())) {
             return Ok(());

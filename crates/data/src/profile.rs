@@ -23,9 +23,17 @@ pub(crate) fn refuse(call: &Call) -> Result<(), Problem> {
         Method::POST | Method::PUT => ("Content-Type", "writable", Kind::ProfileUnsupported),
         _ => return Ok(()),
     };
-    let lines = call.headers.get_all(header).iter();
+    let lines = call.headers.get_all(header);
+    let names_one = |line: &http::HeaderValue| {
+        let mut windows = line.as_bytes().windows(PREFIX.len());
+        windows.any(|part| part.eq_ignore_ascii_case(PREFIX.as_bytes()))
+    };
+    if !lines.iter().any(names_one) {
+        return Ok(());
+    }
     // Bytes that are no text are no profile's name, and hide none that stands beside them.
     let media = lines
+        .iter()
         .flat_map(|line| {
             let line = String::from_utf8_lossy(line.as_bytes());
             line.split(',').map(media_type).collect::<Vec<_>>()

@@ -112,7 +112,7 @@ fn an_interrupted_search_says_at_least_until_a_rate_has_failed() {
     };
 
     let lines = said(&capacity);
-    assert!(lines.starts_with("Holds about 391 requests/s\n"), "{lines}");
+    assert!(lines.starts_with("Holds at least 391 requests/s\n"), "{lines}");
     assert!(lines.contains("INTERRUPTED: It was told to stop"), "{lines}");
     let stable = Level { high: None, ..capacity.levels.stable() };
     capacity.levels = Levels::new(stable, stable, stable);

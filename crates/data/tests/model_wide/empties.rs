@@ -45,7 +45,9 @@ fn of_old(row: &Row) -> Row {
 fn of_another_model(row: &Row) -> Row {
     let (shape, places) = References::gaps(&row.references).unwrap();
     let mut places: Vec<_> = places.collect();
-    places.iter_mut().for_each(|gap| gap.first = 0);
+    for gap in &mut places {
+        gap.first = 0;
+    }
     let gaps = homeroom_store::Gaps { shape: !shape, places };
     let references = References {
         links: References::links(&row.references).collect(),

@@ -49,16 +49,16 @@ async fn tell(
     (name, reference): (&str, &Reference),
     (own, others): (&str, &[&str]),
 ) -> Result<(), String> {
-    let word = world.app.model().target_name(reference.target);
-    let strategy = format!("{word}WithPlace");
+    let basis = world.app.model().target_name(reference.target);
+    let strategy = format!("{basis}WithPlace");
     define(&world.app, &strategy, json!({"exists": resource.path(), "by": name})).await;
     if vendor.is_none() {
         *vendor = Some(world.app.client("Places").await);
     }
     let vendor = vendor.as_ref().unwrap();
     vendor.get(own).await.expect(200)?;
-    for other in others {
-        vendor.get(other).await.expect(403)?;
+    for elsewhere in others {
+        vendor.get(elsewhere).await.expect(403)?;
     }
     Ok(())
 }

@@ -103,10 +103,11 @@ async fn a_document_that_leads_to_nothing_is_refused_by_name_and_not_listed() {
         vendor.delete(&stored).await.problem(403, uninitialized);
         vendor.post("/ed-fi/schools", &school_of(11, Some(2))).await.problem(403, uninitialized);
 
-        let error = problem["errors"][0].as_str().unwrap();
+        let detail = problem["detail"].as_str().unwrap();
         assert!(
-            error.contains("'LocalEducationAgencyId', by which LocalEducationAgencyWithParent")
+            detail.contains("'LocalEducationAgencyId', by which LocalEducationAgencyWithParent")
         );
+        assert_eq!(problem.get("errors"), None, "{problem}");
         assert_eq!(vendor.ids("/ed-fi/schools").await.len(), 0);
     }
 }

@@ -27,7 +27,9 @@ fn guarded(app: &TestApp) -> BTreeMap<&'static str, (&'static str, Vec<String>)>
             methods.push(route.method.to_string());
         }
     }
-    all.values_mut().for_each(|(_, methods)| methods.sort_unstable());
+    for (_, methods) in all.values_mut() {
+        methods.sort_unstable();
+    }
     all
 }
 

@@ -93,8 +93,9 @@ pub fn headline(capacity: &Capacity) -> String {
         Verdict::GeneratorLimited
         | Verdict::HostNoisy
         | Verdict::LimitOfSearch
-        | Verdict::OutOfTime => at_least(),
-        Verdict::TargetUnsteady | Verdict::Interrupted => format!("Holds about {rate} requests/s"),
+        | Verdict::OutOfTime
+        | Verdict::TargetUnsteady
+        | Verdict::Interrupted => at_least(),
     }
 }
 
