@@ -57,7 +57,7 @@ pub(crate) struct Lock {
     /// The file, once there is one, and whether its lock is held: somebody who may not write it may
     /// be in the way.
     file: Option<(File, AtomicBool)>,
-    _beside: File,
+    beside: File,
     /// What must stand under the names of the store's files while it is open.
     kept: OnceLock<Vec<(PathBuf, FileId)>>,
 }
@@ -100,7 +100,7 @@ impl Lock {
                 .iter()
                 .map(FileId::of_metadata),
         );
-        Ok(Self { path, file, _beside: beside, kept: OnceLock::new() })
+        Ok(Self { path, file, beside, kept: OnceLock::new() })
     }
 
     /// The file's path without links.
@@ -116,14 +116,25 @@ impl Lock {
 
     /// The store is open: takes note of its files, which belong to it from now on, and takes the
     /// right to read them, and with it to lock them, from all who may not write them.
-    pub(crate) fn keep(&self) {
-        let paths = PARTS.map(|ending| with_ending(&self.path, ending));
-        for path in &paths {
-            tighten(path);
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unusable`] when one of them is not there: nobody would find out that it went.
+    pub(crate) fn keep(&self) -> Result<(), StoreError> {
+        let mut ids = Vec::with_capacity(PARTS.len());
+        for path in PARTS.map(|ending| with_ending(&self.path, ending)) {
+            tighten(&path);
+            let id = FileId::of(&path).ok_or_else(|| {
+                StoreError::Unusable(format!(
+                    "{} is not there though the store is open; is the disk a local one?",
+                    path.display()
+                ))
+            })?;
+            ids.push((path, id));
         }
-        let ids = paths.into_iter().filter_map(|path| FileId::of(&path).map(|id| (path, id)));
-        let kept = self.kept.get_or_init(|| ids.collect());
+        let kept = self.kept.get_or_init(|| ids);
         held().extend(kept.iter().map(|(_, id)| *id));
+        Ok(())
     }
 
     /// Makes sure that the store's files still stand under their names, as they must whenever
@@ -133,19 +144,29 @@ impl Lock {
     ///
     /// [`StoreError::Displaced`].
     pub(crate) fn check(&self) -> Result<(), StoreError> {
-        if let Some((file, is_held)) = &self.file {
-            let id = self.id();
-            let is_kept = self.kept.get().is_some();
-            if !is_kept && id.is_some() && FileId::of(&self.path) != id {
-                return Err(StoreError::Displaced(self.path.display().to_string()));
-            }
-            if !is_held.load(Ordering::Relaxed) && file.try_lock().is_ok() {
-                is_held.store(true, Ordering::Relaxed);
-            }
+        let displaced = |path: &Path| Err(StoreError::Displaced(path.display().to_string()));
+        let is_kept = self.kept.get().is_some();
+        if !is_kept && FileId::of(&self.path) != self.id() {
+            return displaced(&self.path);
         }
-        match self.kept.get().into_iter().flatten().find(|(path, id)| FileId::of(path) != Some(*id))
-        {
-            Some((path, _)) => Err(StoreError::Displaced(path.display().to_string())),
+        let has_file = match &self.file {
+            None => false,
+            Some((file, is_held)) => {
+                if !is_held.load(Ordering::Relaxed) && file.try_lock().is_ok() {
+                    is_held.store(true, Ordering::Relaxed);
+                }
+                is_held.load(Ordering::Relaxed)
+            }
+        };
+        // Whoever has the file's own lock is found by that, even when this one is gone.
+        let beside = with_ending(&self.path, ".lock");
+        let own = self.beside.metadata().ok().as_ref().map(FileId::of_metadata);
+        if !has_file && FileId::of(&beside) != own {
+            return displaced(&beside);
+        }
+        let mut kept = self.kept.get().into_iter().flatten();
+        match kept.find(|(path, id)| FileId::of(path) != Some(*id)) {
+            Some((path, _)) => displaced(path),
             None => Ok(()),
         }
     }

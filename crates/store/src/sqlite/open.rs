@@ -47,7 +47,9 @@ pub(crate) fn open_file(
     }
     lock.check()?;
     migrate(&connection, version)?;
-    lock.keep();
+    // With the first read the log is opened: of a file that was not in this mode there is none yet.
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    lock.keep()?;
     Ok((lock, connection))
 }
 
@@ -129,9 +131,12 @@ fn version(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
     Ok(found)
 }
 
-/// Brings the tables of a file up to date.
+/// Brings the tables of a store up to date; an empty file is none.
 pub(super) fn bring_up_to_date(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let version = version(connection, path)?;
+    if version == 0 {
+        return Err(StoreError::Unusable(format!("{} is no Homeroom store", path.display())));
+    }
     if is_too_old(version)
         && connection.query_row(HAS_DOCUMENTS, [], |row| row.get::<_, i64>(0))? > 0
     {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use homeroom_store::{Options, Store, StoreError, StoreUrl};
+use homeroom_store::{Options, Restoring, Snapshot, Sql, Store, StoreError, StoreUrl};
 
 use crate::support::{Place, create, document, key};
 
@@ -309,6 +309,130 @@ fn only_a_whole_backup_replaces_a_store() {
 
     let (store, _) = place.open();
     assert!(store.document_by_key_blocking(key("old")).unwrap().is_some());
+}
+
+#[test]
+fn a_restore_takes_nothing_away_that_stands_where_it_works() {
+    let (place, backup, file) = with_backup();
+    for ending in ["", "-journal", "-wal", "-shm"] {
+        let there = beside(&file, &format!(".restored{ending}"));
+        std::fs::copy(&backup, &there).unwrap();
+        for from in [&there, &backup] {
+            let before = std::fs::read(&there).unwrap();
+
+            let refused = restore(from, &file);
+
+            assert!(matches!(refused, Err(StoreError::Unusable(_))), "{from:?}: {refused:?}");
+            assert_eq!(std::fs::read(&there).unwrap(), before, "{from:?}");
+            if !ending.is_empty() {
+                break;
+            }
+        }
+        std::fs::remove_file(&there).unwrap();
+    }
+    let (store, _) = place.open();
+    assert!(store.document_by_key_blocking(key("old")).unwrap().is_some());
+}
+
+#[test]
+fn an_empty_file_is_no_backup() {
+    let (place, _, file) = with_backup();
+    let empty = place.0.join("empty.db");
+    File::create(&empty).unwrap();
+    let without_tables = place.0.join("without.db");
+    let connection = rusqlite::Connection::open(&without_tables).unwrap();
+    connection.execute_batch("PRAGMA application_id = 1213026893; VACUUM").unwrap();
+    drop(connection);
+
+    for from in [&empty, &without_tables] {
+        let refused = restore(from, &file);
+        assert!(matches!(refused, Err(StoreError::Unusable(_))), "{from:?}: {refused:?}");
+        let raised = Store::raise(&StoreUrl::Sqlite(from.clone()));
+        assert!(matches!(raised, Err(StoreError::Unusable(_))), "{from:?}: {raised:?}");
+    }
+
+    let (store, _) = place.open();
+    assert!(store.document_by_key_blocking(key("old")).unwrap().is_some());
+}
+
+/// Does something in the middle of a restore.
+struct Meanwhile<F>(F);
+
+impl<F: FnMut()> Restoring for Meanwhile<F> {
+    fn look(&mut self, _: &StoreUrl) -> Result<Vec<String>, StoreError> {
+        (self.0)();
+        Ok(vec![])
+    }
+
+    fn settle(
+        &mut self,
+        _: &Snapshot,
+        _: Result<&Snapshot, &StoreError>,
+    ) -> Result<Vec<Sql>, StoreError> {
+        Ok(vec![])
+    }
+}
+
+#[test]
+fn a_store_that_was_opened_during_a_restore_is_not_replaced() {
+    let (place, backup, file) = with_backup();
+    // Where a store stands, and where none does yet.
+    for to in [file, place.0.join("nowhere.db")] {
+        let mut opened = None;
+        let mut meanwhile = Meanwhile(|| {
+            std::fs::remove_file(beside(&to, ".lock")).unwrap();
+            opened = Store::open(&Options::for_file(&to)).ok();
+        });
+        let url = StoreUrl::Sqlite(to.clone());
+
+        let restored = Store::restore_with(&backup, &url, &mut meanwhile);
+
+        if let Some(store) = opened {
+            assert!(matches!(restored, Err(StoreError::Displaced(_))), "{restored:?}");
+            let a = store.kinds(&["a".to_owned()]).unwrap()[0];
+            create(&store, document(a, "new", vec![]));
+        } else {
+            // The file's own lock is held all the time.
+            restored.unwrap();
+        }
+        assert!(!beside(&to, ".restored").exists());
+    }
+}
+
+#[test]
+fn a_restore_into_a_place_whose_lock_was_replaced_is_refused() {
+    let (place, backup, _) = with_backup();
+    let to = place.0.join("nowhere.db");
+    let mut meanwhile = Meanwhile(|| {
+        std::fs::remove_file(beside(&to, ".lock")).unwrap();
+        File::create(beside(&to, ".lock")).unwrap();
+    });
+
+    let refused = Store::restore_with(&backup, &StoreUrl::Sqlite(to.clone()), &mut meanwhile);
+
+    assert!(matches!(refused, Err(StoreError::Displaced(_))), "{refused:?}");
+    assert!(!to.exists());
+}
+
+#[test]
+fn every_file_of_an_open_store_is_known_from_its_first_opening_on() {
+    let (place, backup, file) = with_backup();
+    restore(&backup, &file).unwrap();
+    for ending in ["-wal", "-shm", ""] {
+        let (store, a) = place.open();
+        let aside = place.0.join("aside");
+        std::fs::rename(beside(&file, ending), &aside).unwrap();
+
+        let refused = store.kinds(&[format!("new{ending}")]);
+
+        assert!(matches!(refused, Err(StoreError::Displaced(_))), "{ending}: {refused:?}");
+        std::fs::rename(&aside, beside(&file, ending)).unwrap();
+        create(&store, document(a, &format!("after{ending}"), vec![]));
+        drop(store);
+        // As a file is that was never opened for serving.
+        let connection = rusqlite::Connection::open(&file).unwrap();
+        connection.pragma_update(None, "journal_mode", "delete").unwrap();
+    }
 }
 
 #[test]
