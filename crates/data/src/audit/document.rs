@@ -12,7 +12,7 @@ use super::sums::Sums;
 use crate::catalog::Catalog;
 use crate::json::Json;
 use crate::rights::{self, About};
-use crate::validate::{Document, examine};
+use crate::validate::{Document, column_text, examine, identity};
 
 /// Most identities that are remembered between pages.
 const REMEMBERED_MAX: usize = 200_000;
@@ -81,12 +81,19 @@ impl<'a> Looker<'a> {
             let has_extensions = row.body.contains(&self.extensions);
             let document = match examine(self.catalog, resource, &json) {
                 Ok(document) => document,
-                Err(_) if has_extensions => {
-                    findings.unserved(resource, row.id.0);
-                    continue;
-                }
                 Err(_) => {
-                    findings.add(resource, Wrong::Model, row.id.0);
+                    if has_extensions {
+                        findings.unserved(resource, row.id.0);
+                    } else {
+                        findings.add(resource, Wrong::Model, row.id.0);
+                    }
+                    // Who it is stands in members that every version of the model has.
+                    match written_identity(self.catalog, resource, &row.body) {
+                        Some((key, alias)) if key == row.key => {
+                            alias.into_iter().for_each(|alias| expected.alias(row.id, alias));
+                        }
+                        _ => findings.add(resource, Wrong::Identity, row.id.0),
+                    }
                     continue;
                 }
             };
@@ -231,6 +238,18 @@ impl<'a> Looker<'a> {
         }
         Ok(())
     }
+}
+
+/// The identity that stands in a text, as it stands there, whatever else does; and that under its
+/// base.
+fn written_identity(
+    catalog: &Catalog,
+    resource: &Resource,
+    body: &str,
+) -> Option<(NaturalKey, Option<NaturalKey>)> {
+    let texts: Option<Vec<&str>> =
+        resource.key.iter().map(|column| column_text(resource, body, column.source)).collect();
+    Some(identity(catalog, resource, &texts?))
 }
 
 /// Whether a document carries an identity, as its own or its base's.
