@@ -16,10 +16,10 @@
 mod holder;
 mod path;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -33,6 +33,8 @@ pub use path::{FileId, real_file};
 
 /// What the files of a store end with besides the file itself.
 const PARTS: [&str; 3] = ["", "-wal", "-shm"];
+/// Most bytes of `FILE.lock` that are read.
+const WORDS_BYTES_MAX: usize = 256;
 /// Most tries to lock what stands under a name, where it is replaced meanwhile.
 const TRIES_MAX: usize = 8;
 
@@ -43,10 +45,54 @@ fn held() -> MutexGuard<'static, BTreeSet<FileId>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether a file belongs to a store that this process has open. It must not be opened: to close it
-/// again would take SQLite's locks on it away.
+/// The files of the stores that this process reads and does not hold, each as often as it does.
+static READ: Mutex<BTreeMap<FileId, usize>> = Mutex::new(BTreeMap::new());
+
+fn read() -> MutexGuard<'static, BTreeMap<FileId, usize>> {
+    READ.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a file belongs to a store that this process has open, if only for reading. It must not be
+/// opened: to close it again would take SQLite's locks on it away.
 pub fn is_held_here(path: &Path) -> bool {
+    let id = FileId::of(path);
+    id.is_some_and(|id| held().contains(&id) || read().contains_key(&id))
+}
+
+/// Whether this process has a store's file open for writing.
+pub(crate) fn is_open_here(path: &Path) -> bool {
     FileId::of(path).is_some_and(|id| held().contains(&id))
+}
+
+/// Says that this process reads the files of a store, as long as it lives; it has to outlive the
+/// connection.
+pub(crate) struct Reading(Vec<FileId>);
+
+impl Reading {
+    /// Takes note of a store's files, by the file's path without links.
+    pub(crate) fn of(path: &Path) -> Self {
+        let ids = PARTS.iter().filter_map(|ending| FileId::of(&with_ending(path, ending)));
+        let ids: Vec<FileId> = ids.collect();
+        let mut all = read();
+        for id in &ids {
+            *all.entry(*id).or_default() += 1;
+        }
+        Self(ids)
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        let mut all = read();
+        for id in &self.0 {
+            if let Some(count) = all.get_mut(id) {
+                *count -= 1;
+                if *count == 0 {
+                    all.remove(id);
+                }
+            }
+        }
+    }
 }
 
 /// The locks of a store's file; they are given back with the value, which has to outlive all of
@@ -106,6 +152,22 @@ impl Lock {
     /// The file's path without links.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The words that `FILE.lock` holds; none where it is new, or nobody has written them.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let mut bytes = [0; WORDS_BYTES_MAX];
+        let read = self.beside.read_at(&mut bytes, 0).unwrap_or(0);
+        let text = std::str::from_utf8(&bytes[..read]).unwrap_or_default();
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    /// Puts words into `FILE.lock`, in place of those that it holds.
+    pub(crate) fn write_words(&self, words: &[&str]) -> io::Result<()> {
+        let text = words.join("\n") + "\n";
+        self.beside.write_all_at(text.as_bytes(), 0)?;
+        self.beside.set_len(text.len() as u64)?;
+        self.beside.sync_all()
     }
 
     /// The file that is held, if there is one.
@@ -205,7 +267,7 @@ fn lock_beside(path: &Path) -> Result<(File, bool), StoreError> {
     let mut was_replaced = false;
     for _ in 0..TRIES_MAX {
         let mut options = OpenOptions::new();
-        options.create(true).truncate(false).write(true).mode(0o600);
+        options.create(true).truncate(false).read(true).write(true).mode(0o600);
         let file = options.open(&name).map_err(|error| cannot("open", &name, error))?;
         let about = file.metadata().map_err(|error| cannot("open", &name, error))?;
         match file.try_lock() {
