@@ -102,6 +102,9 @@ pub(crate) fn restore(
             StoreError::Unusable(format!("cannot {what} {}: {error}", to.display()))
         }
     };
+    if let Ok((connection, _)) = open_existing(to, 512) {
+        place::refuse_second_name(&connection, to)?;
+    }
     let fresh = with_ending(to, ".restored");
     let parts = ["", "-journal", "-wal", "-shm"].map(|ending| with_ending(&fresh, ending));
     // Left by a restore that was killed, or somebody's store or backup: who knows?
@@ -114,10 +117,14 @@ pub(crate) fn restore(
     }
     let remove_fresh = |_: &StoreError| parts.iter().for_each(|name| _ = remove(name));
     copy(from, &fresh).map_err(cannot("make room beside")).inspect_err(remove_fresh)?;
-    let (backup_version, replaced_version, goes_on_after) =
+    let Prepared { backup_version, replaced_version, goes_on_after, word } =
         prepare(from, &fresh, &lock, restoring).inspect_err(remove_fresh)?;
     let kept = take_place(&fresh, &lock).inspect_err(remove_fresh)?;
     sync_folder(to);
+    if let Err(error) = lock.write_words(&[&word]) {
+        // Then it is taken for a copy, and raised again.
+        tracing::debug!(%error, "the lock cannot be written");
+    }
     Ok(Restored { kept, backup_version, replaced_version, goes_on_after })
 }
 
@@ -153,15 +160,23 @@ fn take_place(fresh: &Path, lock: &Lock) -> Result<Option<PathBuf>, StoreError> 
     Ok(kept)
 }
 
+/// What may become the store: the newest change version of the backup, of the store before and of
+/// the new one, and the word of its opening.
+struct Prepared {
+    backup_version: i64,
+    replaced_version: Option<i64>,
+    goes_on_after: i64,
+    word: String,
+}
+
 /// Makes of a copy of a backup what may become the store that is locked: up to date, whole, above all that
-/// the one before may have given out, and as `restoring` wants it. Gives the newest change version
-/// of the backup, of the store before and of the new one.
+/// the one before may have given out, and as `restoring` wants it.
 fn prepare(
     from: &Path,
     fresh: &Path,
     lock: &Lock,
     restoring: &mut dyn Restoring,
-) -> Result<(i64, Option<i64>, i64), StoreError> {
+) -> Result<Prepared, StoreError> {
     let to = lock.path();
     let connection = alone(fresh)?;
     bring_up_to_date(&connection, fresh)?;
@@ -193,11 +208,17 @@ fn prepare(
         connection.execute(sql.text, rusqlite::params_from_iter(&sql.arguments))?;
     }
     connection.execute_batch("COMMIT")?;
+    let word = place::put_word(&connection)?;
     connection.close().map_err(|(_, error)| error)?;
     File::open(fresh).and_then(|file| file.sync_all()).map_err(|error| {
         StoreError::Unusable(format!("cannot finish {}: {error}", fresh.display()))
     })?;
-    Ok((own.change_version, before.map(|before| before.change_version), raised.version))
+    Ok(Prepared {
+        backup_version: own.change_version,
+        replaced_version: before.map(|before| before.change_version),
+        goes_on_after: raised.version,
+        word,
+    })
 }
 
 /// Has the store in a file, which nobody may have open, go on above all that may have been given
@@ -211,10 +232,12 @@ pub(crate) fn raise(file: &Path) -> Result<(i64, i64), StoreError> {
     let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "synchronous", "full")?;
+    place::refuse_second_name(&connection, file)?;
     bring_up_to_date(&connection, file)?;
     let before = place::counted(&connection)?.change_version;
     lock.check()?;
     let raised = place::raise(&connection, file, Counted::default())?;
+    place::change_word(&connection, &lock)?;
     Ok((before, raised.version))
 }
 

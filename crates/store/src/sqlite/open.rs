@@ -11,6 +11,7 @@ use crate::error::StoreError;
 use crate::health::{CHECKS, TOO_OLD_TO_CHECK};
 use crate::migration::{HAS_DOCUMENTS, MIGRATIONS, is_too_old, newest, too_old};
 use crate::sqlite::lock::{Lock, real_file};
+use crate::sqlite::place;
 use crate::store::Health;
 
 /// Marks a file as Homeroom's in its header (`PRAGMA application_id`): "HMRM".
@@ -45,6 +46,7 @@ pub(crate) fn open_file(
     {
         return Err(too_old(path.display()));
     }
+    place::refuse_second_name(&connection, path)?;
     lock.check()?;
     migrate(&connection, version)?;
     // With the first read the log is opened: of a file that was not in this mode there is none yet.

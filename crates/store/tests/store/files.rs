@@ -170,6 +170,97 @@ fn whatever_takes_the_place_of_a_store_counts_on_above_it() {
 }
 
 #[test]
+fn an_earlier_copy_in_the_place_of_a_deleted_file_is_noticed() {
+    let (place, _, file) = with_backup();
+    let copy = place.0.join("copy.db");
+    std::fs::copy(&file, &copy).unwrap();
+    let (store, a) = place.open();
+    let lost = create(&store, document(a, "lost", vec![]));
+    drop(store);
+    // Into the same file, as it is with a file that gets the number of the deleted one.
+    std::fs::copy(&copy, &file).unwrap();
+
+    let (store, a) = place.open();
+
+    let next = create(&store, document(a, "next", vec![]));
+    assert!(next > lost + 1_000_000, "{lost} {next}");
+    drop(store);
+    let (store, a) = place.open();
+    assert_eq!(create(&store, document(a, "later", vec![])), next + 1);
+}
+
+#[test]
+fn a_lock_that_is_new_or_deleted_makes_no_copy_of_a_store() {
+    let (place, _, file) = with_backup();
+    let lock = beside(&file, ".lock");
+    let changes: [fn(&Path); 3] = [
+        |lock| std::fs::remove_file(lock).unwrap(),
+        |lock| std::fs::write(lock, "").unwrap(),
+        |lock| std::fs::write(lock, [0xff, 0xfe]).unwrap(),
+    ];
+    for (at, change) in changes.iter().enumerate() {
+        let (store, a) = place.open();
+        let before = create(&store, document(a, &format!("before {at}"), vec![]));
+        drop(store);
+
+        change(&lock);
+
+        let (store, a) = place.open();
+        assert_eq!(create(&store, document(a, &format!("after {at}"), vec![])), before + 1, "{at}");
+    }
+}
+
+#[test]
+fn a_second_name_of_a_file_is_refused_as_long_as_the_first_leads_there() {
+    let place = Place::new();
+    let (store, a) = place.open();
+    create(&store, document(a, "x", vec![]));
+    let file = place.file();
+    let second = place.0.join("second.db");
+    std::fs::hard_link(&file, &second).unwrap();
+    // As after a crash: the log is beside the first name.
+    let log = std::fs::read(beside(&file, "-wal")).unwrap();
+    let before = std::fs::read(&file).unwrap();
+    drop(store);
+    std::fs::write(&file, before).unwrap();
+    std::fs::write(beside(&file, "-wal"), log).unwrap();
+    let url = StoreUrl::Sqlite(second.clone());
+    let backup = place.0.join("backup.db");
+
+    let refused = [
+        Store::open(&Options::for_file(&second)).map(drop),
+        Store::raise(&url).map(drop),
+        homeroom_store::replace_views(&url, &[], ""),
+    ];
+
+    for refused in refused {
+        let told = refused.unwrap_err().to_string();
+        assert!(told.contains("second name") && told.contains("homeroom.db"), "{told}");
+    }
+    let (store, a) = place.open();
+    assert!(store.document_by_key_blocking(key("x")).unwrap().is_some());
+    store.backup(&backup).unwrap();
+    drop(store);
+    let refused = restore(&backup, &second);
+    assert!(matches!(refused, Err(StoreError::Unusable(_))), "{refused:?}");
+    // The first name leads elsewhere: the second is the file's own.
+    std::fs::hard_link(&file, place.0.join("third.db")).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let store = Store::open(&Options::for_file(&second)).unwrap();
+    create(&store, document(a, "y", vec![]));
+}
+
+#[test]
+fn a_store_that_a_restore_has_kept_is_opened_by_its_name() {
+    let (_place, backup, file) = with_backup();
+
+    let kept = restore(&backup, &file).unwrap().unwrap();
+
+    let store = Store::open(&Options::for_file(&kept)).unwrap();
+    assert!(store.document_by_key_blocking(key("old")).unwrap().is_some());
+}
+
+#[test]
 fn a_store_that_nobody_copied_counts_on_without_a_gap() {
     let place = Place::new();
     for version in 1..=3 {
