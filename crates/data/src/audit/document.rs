@@ -90,7 +90,9 @@ impl<'a> Looker<'a> {
                     // Who it is stands in members that every version of the model has.
                     match written_identity(self.catalog, resource, &row.body) {
                         Some((key, alias)) if key == row.key => {
-                            alias.into_iter().for_each(|alias| expected.alias(row.id, alias));
+                            if let Some(alias) = alias {
+                                expected.alias(row.id, alias);
+                            }
                         }
                         _ => findings.add(resource, Wrong::Identity, row.id.0),
                     }

@@ -27,7 +27,7 @@ pub(super) fn settle(connection: &Connection, lock: &Lock) -> Result<Option<Rais
     let file = file(path)?;
     let known = value(connection, FILE)?;
     let is_marked = value(connection, COPIED)?.is_some();
-    let raised = if is_marked || is_other(connection, lock, known.as_ref(), &file)? {
+    let raised = if is_marked || is_other(connection, lock, known.as_deref(), &file)? {
         let raised = raise(connection, path, Counted::default())?;
         tracing::warn!(
             file = %path.display(),
@@ -59,8 +59,8 @@ pub(super) fn settle(connection: &Connection, lock: &Lock) -> Result<Option<Rais
 fn is_other(
     connection: &Connection,
     lock: &Lock,
-    known: Option<&String>,
-    file: &String,
+    known: Option<&str>,
+    file: &str,
 ) -> Result<bool, StoreError> {
     let Some(known) = known else { return Ok(false) };
     if known != file {
