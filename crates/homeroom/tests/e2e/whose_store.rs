@@ -82,6 +82,8 @@ const MANAGING: &[&[&str]] = &[
     &["keys", "revoke", "KEY"],
     &["keys", "explain", "KEY", "GET", "/ed-fi/students"],
     &["claim-sets", "list"],
+    &["claim-sets", "show", "FullAccess"],
+    &["claim-sets", "remove", "Nightly"],
     &["claim-sets", "put", "Nightly", "--file", "set.json"],
     &["strategies", "list"],
     &["strategies", "show", "StudentWithAda"],
