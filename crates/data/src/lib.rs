@@ -100,6 +100,9 @@ struct Served {
 pub fn routes(api: &DataApi, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
     const MANY: &str = "/data/v3/{schema}/{endpoint}";
     const ONE: &str = "/data/v3/{schema}/{endpoint}/{id}";
+    const PARTITIONS: &str = "/data/v3/{schema}/{endpoint}/partitions";
+    const DELETES: &str = "/data/v3/{schema}/{endpoint}/deletes";
+    const KEY_CHANGES: &str = "/data/v3/{schema}/{endpoint}/keyChanges";
     let api = &Served { api: api.clone(), access: Arc::clone(access) };
     let route = |method: Method, template, body_limit, handler| Route {
         method,
@@ -108,9 +111,6 @@ pub fn routes(api: &DataApi, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
         body_limit,
         handler,
     };
-    const PARTITIONS: &str = "/data/v3/{schema}/{endpoint}/partitions";
-    const DELETES: &str = "/data/v3/{schema}/{endpoint}/deletes";
-    const KEY_CHANGES: &str = "/data/v3/{schema}/{endpoint}/keyChanges";
     let other = |template, allowed: &'static str| {
         let state = (api.clone(), allowed);
         route(other_methods(), template, 0, handler(&state, request::not_allowed))

@@ -79,25 +79,22 @@ impl<'a> Looker<'a> {
                 findings.add(resource, Wrong::Marks, row.id.0);
             }
             let has_extensions = row.body.contains(&self.extensions);
-            let document = match examine(self.catalog, resource, &json) {
-                Ok(document) => document,
-                Err(_) => {
-                    if has_extensions {
-                        findings.unserved(resource, row.id.0);
-                    } else {
-                        findings.add(resource, Wrong::Model, row.id.0);
-                    }
-                    // Who it is stands in members that every version of the model has.
-                    match written_identity(self.catalog, resource, &row.body) {
-                        Some((key, alias)) if key == row.key => {
-                            if let Some(alias) = alias {
-                                expected.alias(row.id, alias);
-                            }
-                        }
-                        _ => findings.add(resource, Wrong::Identity, row.id.0),
-                    }
-                    continue;
+            let Ok(document) = examine(self.catalog, resource, &json) else {
+                if has_extensions {
+                    findings.unserved(resource, row.id.0);
+                } else {
+                    findings.add(resource, Wrong::Model, row.id.0);
                 }
+                // Who it is stands in members that every version of the model has.
+                match written_identity(self.catalog, resource, &row.body) {
+                    Some((key, alias)) if key == row.key => {
+                        if let Some(alias) = alias {
+                            expected.alias(row.id, alias);
+                        }
+                    }
+                    _ => findings.add(resource, Wrong::Identity, row.id.0),
+                }
+                continue;
             };
             if document.key != row.key {
                 findings.add(resource, Wrong::Identity, row.id.0);
