@@ -15,11 +15,11 @@ use std::sync::Arc;
 use homeroom_model::{Model, Resource};
 use homeroom_store::{KindId, Row, Snapshot, Span, StoreError};
 
-use crate::catalog::{Catalog, is_descriptor};
+use crate::catalog::Catalog;
 use crate::json::Json;
 use crate::rights::label_names;
 use crate::scalar;
-use crate::validate::{descriptor_uri, key_bytes};
+use crate::validate::identity;
 use document::Looker;
 use findings::Findings;
 use sums::Sums;
@@ -167,12 +167,6 @@ fn key_of(
         scalar::write(&mut text, column.scalar, value).ok()?;
         texts.push(text);
     }
-    if is_descriptor(resource) {
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        return Some(catalog.descriptor_key(resource.id, &descriptor_uri(resource, &texts)));
-    }
-    let columns: Vec<_> =
-        resource.key.iter().zip(&texts).map(|(c, text)| key_bytes(c.scalar, text)).collect();
-    let target = homeroom_model::Target::Resource(resource.id);
-    Some(catalog.key(target, columns.iter().map(AsRef::as_ref)))
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    Some(identity(catalog, resource, &texts).0)
 }

@@ -18,7 +18,7 @@ use homeroom_store::NaturalKey;
 use crate::catalog::{Catalog, is_descriptor};
 use crate::json::Json;
 
-pub(crate) use key::descriptor_uri;
+pub(crate) use key::{column_text, descriptor_uri};
 pub use key::{key_bytes, key_values};
 pub use path::Path;
 use walk::Walk;
@@ -147,24 +147,7 @@ pub fn examine(
             &walk.body[start..end]
         })
         .collect();
-    let columns: Vec<std::borrow::Cow<'_, [u8]>> = resource
-        .key
-        .iter()
-        .zip(&texts)
-        .map(|(column, text)| key_bytes(column.scalar, text))
-        .collect();
-    let key = if is_descriptor(resource) {
-        let uri = descriptor_uri(resource, &texts);
-        catalog.descriptor_key(resource.id, &uri)
-    } else {
-        catalog.key(Target::Resource(resource.id), columns.iter().map(AsRef::as_ref))
-    };
-    let alias = resource.base.as_ref().map(|base| {
-        catalog.key(
-            Target::Abstract(base.id),
-            base.columns.iter().map(|column| columns[*column].as_ref()),
-        )
-    });
+    let (key, alias) = identity(catalog, resource, &texts);
     Ok(Document {
         resource: resource.id,
         body: walk.body,
@@ -174,4 +157,30 @@ pub fn examine(
         descriptors: walk.descriptors,
         spelled: walk.spelled,
     })
+}
+
+/// The identity that a key's canonical JSON texts make, and that under the abstract base.
+pub(crate) fn identity(
+    catalog: &Catalog,
+    resource: &Resource,
+    texts: &[&str],
+) -> (NaturalKey, Option<NaturalKey>) {
+    let columns: Vec<_> = resource
+        .key
+        .iter()
+        .zip(texts)
+        .map(|(column, text)| key_bytes(column.scalar, text))
+        .collect();
+    let key = if is_descriptor(resource) {
+        catalog.descriptor_key(resource.id, &descriptor_uri(resource, texts))
+    } else {
+        catalog.key(Target::Resource(resource.id), columns.iter().map(AsRef::as_ref))
+    };
+    let alias = resource.base.as_ref().map(|base| {
+        catalog.key(
+            Target::Abstract(base.id),
+            base.columns.iter().map(|column| columns[*column].as_ref()),
+        )
+    });
+    (key, alias)
 }

@@ -21,6 +21,8 @@ use homeroom_access::Manage;
 use homeroom_bulk::{LoadOptions, Progress};
 use homeroom_data::AuditProgress;
 use homeroom_http::Timestamp;
+use homeroom_model::Resource;
+use homeroom_report::views::{Dialect, apply, views};
 use homeroom_store::StoreUrl;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -56,6 +58,11 @@ pub enum Request {
     },
     /// Loads files with trust; their paths are absolute.
     Load(LoadOptions),
+    /// Reporting views in the place of those that are there.
+    Views {
+        /// The resources that get some, all where none is named; nothing takes the views away.
+        of: Option<Vec<String>>,
+    },
 }
 
 /// How far a backup's look at the copy is.
@@ -114,6 +121,18 @@ pub fn perform(
             let backed_up = app.data.store.backup_after(&to, &mut look);
             backed_up.map_err(|error| failed(&error))?;
             Ok(json!({ "backup": to, "looked": looked }))
+        }
+        Request::Views { of } => {
+            let (catalog, url) = (&app.data.catalog, app.data.store.url());
+            let only = of.as_deref().unwrap_or_default();
+            crate::standard::refuse_unknown(&catalog.model, only)?;
+            let kind = |resource: &Resource| Some(catalog.kind(resource.id));
+            let made = match &of {
+                Some(only) => views(&catalog.model, Dialect::of(url), only, &kind),
+                None => vec![],
+            };
+            apply(url, &made, only).map_err(|error| failed(&error))?;
+            Ok(json!({ "views": made.len() }))
         }
         Request::Load(options) => {
             let mut tell = |now: &Progress| {

@@ -119,3 +119,15 @@ fn from_file(path: &Path) -> Result<Source, Failure> {
 fn from_text(name: &str, text: &str) -> Result<Source, Failure> {
     format::read(text).map_err(|error| Failure::because(name, error))
 }
+
+/// Refuses names of resources that a model does not have.
+///
+/// # Errors
+///
+/// [`Failure::Usage`] with the first of them.
+pub fn refuse_unknown(model: &Model, names: &[String]) -> Result<(), Failure> {
+    match names.iter().find(|name| model.named(name).is_none()) {
+        Some(unknown) => Err(Failure::Usage(format!("there is no resource {unknown}"))),
+        None => Ok(()),
+    }
+}

@@ -57,7 +57,7 @@ pub(crate) struct Sqlite {
 pub(crate) fn open(path: &Path, options: &Options) -> Result<Sqlite, StoreError> {
     let cache_kib = options.cache_kib.saturating_mul(WRITER_CACHE);
     let (lock, connection) = open::open_file(path, options.page_bytes, cache_kib)?;
-    place::settle(&connection, lock.path())?;
+    place::settle(&connection, &lock)?;
     let newest = snapshot::newest_change_version(&connection)?;
     let shared = Arc::new(Shared::new(lock, newest, options.cache_kib));
     let cores = std::thread::available_parallelism().map_or(2, usize::from);

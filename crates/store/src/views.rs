@@ -1,7 +1,7 @@
 //! Views for people who report on a store: named statements that read it.
 //!
-//! They are no part of the schema: none is needed to serve, each can be made again. So another
-//! process may put them there while a server has the store open.
+//! They are no part of the schema: none is needed to serve, each can be made again. Into a file they
+//! are put by the process that has it open, if any; into PostgreSQL by whoever may.
 
 use crate::error::StoreError;
 use crate::store::StoreUrl;
@@ -24,7 +24,8 @@ pub struct View {
 ///
 /// # Errors
 ///
-/// [`StoreError::Unusable`] when it is no store, or a name is taken by something else.
+/// [`StoreError::Unusable`] when it is no store, or a name is taken by something else;
+/// [`StoreError::InUse`] when another process has the file open.
 pub fn replace_views(url: &StoreUrl, views: &[View], version: &str) -> Result<(), StoreError> {
     match url {
         StoreUrl::Sqlite(path) => sqlite::replace_views(path, views, version),

@@ -12,7 +12,7 @@ use super::sums::Sums;
 use crate::catalog::Catalog;
 use crate::json::Json;
 use crate::rights::{self, About};
-use crate::validate::{Document, examine};
+use crate::validate::{Document, column_text, examine, identity};
 
 /// Most identities that are remembered between pages.
 const REMEMBERED_MAX: usize = 200_000;
@@ -79,16 +79,22 @@ impl<'a> Looker<'a> {
                 findings.add(resource, Wrong::Marks, row.id.0);
             }
             let has_extensions = row.body.contains(&self.extensions);
-            let document = match examine(self.catalog, resource, &json) {
-                Ok(document) => document,
-                Err(_) if has_extensions => {
+            let Ok(document) = examine(self.catalog, resource, &json) else {
+                if has_extensions {
                     findings.unserved(resource, row.id.0);
-                    continue;
-                }
-                Err(_) => {
+                } else {
                     findings.add(resource, Wrong::Model, row.id.0);
-                    continue;
                 }
+                // Who it is stands in members that every version of the model has.
+                match written_identity(self.catalog, resource, &row.body) {
+                    Some((key, alias)) if key == row.key => {
+                        if let Some(alias) = alias {
+                            expected.alias(row.id, alias);
+                        }
+                    }
+                    _ => findings.add(resource, Wrong::Identity, row.id.0),
+                }
+                continue;
             };
             if document.key != row.key {
                 findings.add(resource, Wrong::Identity, row.id.0);
@@ -231,6 +237,18 @@ impl<'a> Looker<'a> {
         }
         Ok(())
     }
+}
+
+/// The identity that stands in a text, as it stands there, whatever else does; and that under its
+/// base.
+fn written_identity(
+    catalog: &Catalog,
+    resource: &Resource,
+    body: &str,
+) -> Option<(NaturalKey, Option<NaturalKey>)> {
+    let texts: Option<Vec<&str>> =
+        resource.key.iter().map(|column| column_text(resource, body, column.source)).collect();
+    Some(identity(catalog, resource, &texts?))
 }
 
 /// Whether a document carries an identity, as its own or its base's.

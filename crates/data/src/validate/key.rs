@@ -3,7 +3,7 @@
 use homeroom_model::{ColumnSource, Property, PropertyKind, Resource, Scalar};
 
 use crate::catalog::is_descriptor;
-use crate::json::{Json, write_text};
+use crate::json::{Json, member_text, write_text};
 use crate::scalar;
 use crate::spelling::{CODE_VALUE, NAMESPACE};
 
@@ -73,5 +73,21 @@ pub(crate) fn column_value<'j>(
         }
         (_, None, value) => Some(value),
         _ => None,
+    }
+}
+
+/// The JSON text of a root column in a document's canonical text, as it stands there.
+pub(crate) fn column_text<'b>(
+    resource: &Resource,
+    body: &'b str,
+    source: ColumnSource,
+) -> Option<&'b str> {
+    match source {
+        ColumnSource::Scalar(at) => member_text(body, &resource.properties[at].name),
+        ColumnSource::Part(at, part) => {
+            let property = &resource.properties[at];
+            let PropertyKind::Reference(reference) = &property.kind else { return None };
+            member_text(member_text(body, &property.name)?, &reference.parts[part].name)
+        }
     }
 }

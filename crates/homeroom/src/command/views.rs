@@ -8,8 +8,9 @@ use serde_json::json;
 
 use crate::app::snapshot;
 use crate::config::{Config, ConfigArgs};
+use crate::control::{self, Request};
 use crate::exit::{Exit, Failure};
-use crate::standard::Standard;
+use crate::standard::{Standard, refuse_unknown};
 
 /// Makes the documents readable as tables in the names of the ODS, for SQL and what speaks it.
 #[derive(Debug, Args)]
@@ -57,14 +58,14 @@ pub fn run(args: ViewsArgs) -> Result<Exit, Failure> {
     match args.command {
         ViewsCommand::Apply { resource, json } => {
             let views = wanted(&config, &url, &resource)?;
-            put(&url, &views, &resource)?;
+            let put = put(&config, &url, Some(&views), &resource)?;
             if json {
-                super::print_json(&json!({ "views": views.len() }));
+                super::print_json(&json!({ "views": put }));
             } else {
-                crate::exit::say!("{} views", views.len());
+                crate::exit::say!("{put} views");
             }
         }
-        ViewsCommand::Drop => put(&url, &[], &[])?,
+        ViewsCommand::Drop => _ = put(&config, &url, None, &[])?,
         ViewsCommand::Sql { resource } => {
             let views = wanted(&config, &url, &resource)?;
             crate::exit::print(&Dialect::of(&url).script(&views));
@@ -73,17 +74,29 @@ pub fn run(args: ViewsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn put(url: &StoreUrl, views: &[View], only: &[String]) -> Result<(), Failure> {
+/// Has the server that has the file put the views there, or puts them there where none has it, and
+/// into a database; gives how many there are.
+fn put(
+    config: &Config,
+    url: &StoreUrl,
+    views: Option<&[View]>,
+    only: &[String],
+) -> Result<u64, Failure> {
+    if matches!(url, StoreUrl::Sqlite(_)) && control::is_served(config) {
+        let asked = Request::Views { of: views.map(|_| only.to_owned()) };
+        let answer = control::request(config, asked, &mut |_| {})?;
+        return Ok(answer["views"].as_u64().unwrap_or_default());
+    }
+    let views = views.unwrap_or_default();
     apply(url, views, only)
-        .map_err(|error| Failure::because("putting the views into the store", error))
+        .map_err(|error| Failure::because("putting the views into the store", error))?;
+    Ok(views.len() as u64)
 }
 
 /// The views of the resources that are asked for; none stands for all.
 fn wanted(config: &Config, url: &StoreUrl, names: &[String]) -> Result<Vec<View>, Failure> {
     let standard = Standard::read(&config.standard)?;
-    if let Some(unknown) = names.iter().find(|name| standard.model.named(name).is_none()) {
-        return Err(Failure::Usage(format!("there is no resource {unknown}")));
-    }
+    refuse_unknown(&standard.model, names)?;
     let snapshot = snapshot(config)?;
     let kinds = snapshot.kinds().map_err(|e| Failure::because("reading the store", e))?;
     let kind = |resource: &Resource| {

@@ -82,6 +82,18 @@ const DAMAGE: &[(&str, &str, &str)] = &[
         "do not fit the model",
     ),
     (
+        "a text that is not that of its identity",
+        "UPDATE doc SET body = (SELECT e.body FROM doc e WHERE e.id = 1) WHERE id = (SELECT max(id) \
+         FROM doc)",
+        "another identity",
+    ),
+    ("texts without anything", "UPDATE doc SET body = '{}'", "another identity"),
+    (
+        "a text that lacks its key",
+        "UPDATE doc SET body = replace(body, '\"schoolId\":1,', '')",
+        "another identity",
+    ),
+    (
         "a text with a blank",
         "UPDATE doc SET body = '{ ' || substr(body, 2) WHERE id = (SELECT max(id) FROM doc)",
         "canonical",
@@ -314,7 +326,12 @@ fn doctor_names_it_in_a_database_too() {
 
 #[test]
 fn a_damaged_store_is_neither_backed_up_nor_restored() {
-    for sql in ["DELETE FROM ref", "DELETE FROM alias", "DELETE FROM tomb"] {
+    for sql in [
+        "DELETE FROM ref",
+        "DELETE FROM alias",
+        "DELETE FROM tomb",
+        "UPDATE doc SET body = '{}' WHERE id = (SELECT max(id) FROM doc)",
+    ] {
         let place = Place::new();
         fill(&place);
         let (good, bad) = (place.path("good.db"), place.path("bad.db"));
@@ -335,6 +352,38 @@ fn a_damaged_store_is_neither_backed_up_nor_restored() {
         assert!(backup.stderr.contains("damaged") && restore.stderr.contains("damaged"));
         assert!(!place.path("copy.db").exists());
         assert_eq!(problems(&place), [""; 0], "{sql}");
+    }
+}
+
+/// A school that this Homeroom would not store: of other rules, and of an extension that is not loaded.
+const MISFITS: [&str; 2] = [
+    "UPDATE doc SET body = replace(body, '\"nameOfInstitution\":\"School 1\"', '\"formerly\":\"S\"')",
+    "UPDATE doc SET body = replace(body, '\"nameOfInstitution\":\"School 1\"', \
+     '\"_ext\":{\"other\":{\"was\":1}}')",
+];
+
+#[test]
+fn a_document_of_another_model_keeps_nobody_from_backup_and_restore() {
+    for sql in MISFITS {
+        let place = Place::new();
+        fill(&place);
+        let file = place.data().join("homeroom.db");
+        let connection = rusqlite::Connection::open(&file).unwrap();
+        let changed =
+            connection.execute(&format!("{sql} WHERE instr(body, 'School 1') > 0"), []).unwrap();
+        assert_eq!(changed, 1, "{sql}");
+        drop(connection);
+        let copy = place.path("copy.db");
+
+        let found = problems(&place);
+        let backup = place.run(&["backup", copy.to_str().unwrap()]);
+        let restore = place.run(&["restore", copy.to_str().unwrap(), "--yes"]);
+
+        let codes = (backup.code, restore.code);
+        assert_eq!(codes, (Some(0), Some(0)), "{sql}: {backup:?} {restore:?}");
+        assert!(!found.iter().any(|problem| problem.contains("identit")), "{sql}: {found:?}");
+        let told = restore.stdout + &restore.stderr;
+        assert!(told.contains("schools"), "{sql}: {told}");
     }
 }
 

@@ -109,8 +109,22 @@ fn a_write_is_not_acknowledged_while_another_file_stands_under_the_stores_name()
     let place = Place::new();
     let key = place.key("FullAccess");
     place.done(&["backup", "backup.copy"]);
-    let server = Server::start(&place);
-    let mut client = server.client_of(&key);
+    check_displaced_files(&place, &key);
+}
+
+#[test]
+fn the_first_server_after_a_restore_acknowledges_no_such_write_either() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    place.done(&["backup", "backup.copy"]);
+    place.done(&["restore", "backup.copy", "--yes"]);
+    check_displaced_files(&place, &key);
+}
+
+/// Moves each of the store's files away, and another there, while a server has them open.
+fn check_displaced_files(place: &Place, key: &(String, String)) {
+    let server = Server::start(place);
+    let mut client = server.client_of(key);
     assert_eq!(client.post(STUDENTS, &student("first", "Ada")).status, 201);
 
     for (number, ending) in ["", "-wal", "-shm"].iter().enumerate() {

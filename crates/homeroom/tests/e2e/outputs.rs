@@ -83,6 +83,7 @@ const READS: &[&str] = &[
     "--exceptions",
     "--ca",
     "--scenario",
+    "--standard",
     "--certificate",
     "--private-key",
     "FROM",

@@ -47,10 +47,35 @@ fn a_restore_that_is_killed_leaves_one_of_the_two_stores_whole() {
         assert_eq!(problems["problems"], serde_json::json!([]), "round {round}: {ended}");
         let found = students(&place, &key);
         assert!(matches!(found, 1 | 2), "round {round}: {found}");
+        // Nobody but a person knows what was left there.
+        for ending in ["", "-journal", "-wal", "-shm"] {
+            let left = place.data().join(format!("homeroom.db.restored{ending}"));
+            if left.exists() {
+                let refused = place.run(&["restore", &backup, "--yes"]);
+                assert_eq!(refused.code, Some(1), "round {round}: {refused:?}");
+                assert!(refused.stderr.contains("homeroom.db.restored"), "{refused:?}");
+                std::fs::remove_file(left).unwrap();
+            }
+        }
     }
 
     place.done(&["restore", &backup, "--yes"]);
     assert_eq!(students(&place, &key), 1);
+}
+
+#[test]
+fn a_backup_that_stands_where_a_restore_works_is_not_lost() {
+    let (place, key, backup) = with_backup();
+    let there = place.data().join("homeroom.db.restored");
+    std::fs::rename(&backup, &there).unwrap();
+    let before = std::fs::read(&there).unwrap();
+
+    let refused = place.run(&["restore", there.to_str().unwrap(), "--yes"]);
+
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("another name"), "{refused:?}");
+    assert_eq!(std::fs::read(&there).unwrap(), before);
+    assert_eq!(students(&place, &key), 2);
 }
 
 #[test]

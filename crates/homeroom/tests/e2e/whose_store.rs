@@ -82,6 +82,8 @@ const MANAGING: &[&[&str]] = &[
     &["keys", "revoke", "KEY"],
     &["keys", "explain", "KEY", "GET", "/ed-fi/students"],
     &["claim-sets", "list"],
+    &["claim-sets", "show", "FullAccess"],
+    &["claim-sets", "remove", "Nightly"],
     &["claim-sets", "put", "Nightly", "--file", "set.json"],
     &["strategies", "list"],
     &["strategies", "show", "StudentWithAda"],
@@ -89,6 +91,8 @@ const MANAGING: &[&[&str]] = &[
     &["strategies", "remove", "StudentWithAda"],
     &["load", "students.jsonl"],
     &["backup", "the.copy"],
+    &["views", "apply"],
+    &["views", "drop"],
 ];
 
 /// Commands that open the store's file themselves, if any.
@@ -98,8 +102,6 @@ const OTHERS: &[&str] = &[
     "generate",
     "counts",
     "export",
-    "views apply",
-    "views drop",
     "views sql",
     "restore",
     "doctor",
@@ -162,6 +164,24 @@ fn every_managing_command_is_refused_by_a_server_that_has_another_store() {
     let listed: Value = serde_json::from_str(&listed).unwrap();
     assert_eq!(listed["keys"].as_array().unwrap().len(), 1, "{listed}");
     assert_eq!(listed["keys"][0]["status"], "active", "{listed}");
+}
+
+#[test]
+fn views_are_not_put_into_a_file_that_a_server_has_without_asking_it() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let socket = place.data().join("control.sock");
+    std::fs::remove_file(&socket).unwrap();
+    for arguments in [&["views", "apply"], &["views", "drop"]] {
+        let ran = place.run(arguments);
+
+        assert_eq!(ran.code, Some(1), "{arguments:?}: {ran:?}");
+        assert!(ran.stderr.contains("another process"), "{arguments:?}: {ran:?}");
+    }
+    server.stop();
+    for arguments in [&["views", "apply"], &["views", "drop"]] {
+        assert_eq!(place.run(arguments).code, Some(0), "{arguments:?}");
+    }
 }
 
 #[test]

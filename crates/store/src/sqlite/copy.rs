@@ -102,48 +102,89 @@ pub(crate) fn restore(
             StoreError::Unusable(format!("cannot {what} {}: {error}", to.display()))
         }
     };
-    let fresh = with_ending(to, ".restored");
-    if fresh.exists() {
-        // Left by a restore that was killed, unless it is somebody's store.
-        hold_still(&fresh)?;
+    if let Ok((connection, _)) = open_existing(to, 512) {
+        place::refuse_second_name(&connection, to)?;
     }
-    // What a restore that was killed has left must not be taken for this one's.
-    let remove_fresh = || {
-        let all = ["", "-journal", "-wal", "-shm"];
-        all.iter().try_for_each(|ending| remove(&with_ending(&fresh, ending)))
+    let fresh = with_ending(to, ".restored");
+    let parts = ["", "-journal", "-wal", "-shm"].map(|ending| with_ending(&fresh, ending));
+    // Left by a restore that was killed, or somebody's store or backup: who knows?
+    if let Some(name) = parts.iter().find(|name| name.symlink_metadata().is_ok()) {
+        return Err(StoreError::Unusable(format!(
+            "{} exists already, where the restored store is made; if it is a backup, give it another \
+             name, and if a restore that was killed has left it, remove it",
+            name.display()
+        )));
+    }
+    let remove_fresh = |_: &StoreError| parts.iter().for_each(|name| _ = remove(name));
+    copy(from, &fresh).map_err(cannot("make room beside")).inspect_err(remove_fresh)?;
+    let Prepared { backup_version, replaced_version, goes_on_after, word } =
+        prepare(from, &fresh, &lock, restoring).inspect_err(remove_fresh)?;
+    let kept = take_place(&fresh, &lock).inspect_err(remove_fresh)?;
+    sync_folder(to);
+    if let Err(error) = lock.write_words(&[&word]) {
+        // Then it is taken for a copy, and raised again.
+        tracing::debug!(%error, "the lock cannot be written");
+    }
+    Ok(Restored { kept, backup_version, replaced_version, goes_on_after })
+}
+
+/// Gives a file the name of the store that is locked; gives the name under which the one before is
+/// kept.
+fn take_place(fresh: &Path, lock: &Lock) -> Result<Option<PathBuf>, StoreError> {
+    let to = lock.path();
+    let cannot = |what: &'static str| {
+        move |error: io::Error| {
+            StoreError::Unusable(format!("cannot {what} {}: {error}", to.display()))
+        }
     };
-    remove_fresh().map_err(cannot("make room beside"))?;
-    let prepared = copy(from, &fresh)
-        .map_err(cannot("make room beside"))
-        .and_then(|()| prepare(from, &fresh, to, restoring));
-    let (backup_version, replaced_version, goes_on_after) =
-        prepared.inspect_err(|_| _ = remove_fresh())?;
+    lock.check()?;
     let kept = if to.exists() { Some(keep(to).map_err(cannot("keep"))?) } else { None };
     lock.check()?;
     // A log belongs to one file; the new one must not find the old one's.
     for ending in ["-wal", "-shm"] {
         remove(&with_ending(to, ending)).map_err(cannot("remove the log of"))?;
     }
-    std::fs::rename(&fresh, to).map_err(cannot("replace"))?;
-    sync_folder(to);
-    Ok(Restored { kept, backup_version, replaced_version, goes_on_after })
+    if lock.id().is_some() {
+        std::fs::rename(fresh, to).map_err(cannot("replace"))?;
+        return Ok(kept);
+    }
+    // Nothing that has come there meanwhile is replaced.
+    match std::fs::hard_link(fresh, to) {
+        Ok(()) => remove(fresh).map_err(cannot("finish"))?,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(StoreError::Displaced(to.display().to_string()));
+        }
+        // Not every file system has second names.
+        Err(_) => std::fs::rename(fresh, to).map_err(cannot("replace"))?,
+    }
+    Ok(kept)
 }
 
-/// Makes of a copy of a backup what may become the store at `to`: up to date, whole, above all that
-/// the one before may have given out, and as `restoring` wants it. Gives the newest change version
-/// of the backup, of the store before and of the new one.
+/// What may become the store: the newest change version of the backup, of the store before and of
+/// the new one, and the word of its opening.
+struct Prepared {
+    backup_version: i64,
+    replaced_version: Option<i64>,
+    goes_on_after: i64,
+    word: String,
+}
+
+/// Makes of a copy of a backup what may become the store that is locked: up to date, whole, above all that
+/// the one before may have given out, and as `restoring` wants it.
 fn prepare(
     from: &Path,
     fresh: &Path,
-    to: &Path,
+    lock: &Lock,
     restoring: &mut dyn Restoring,
-) -> Result<(i64, Option<i64>, i64), StoreError> {
+) -> Result<Prepared, StoreError> {
+    let to = lock.path();
     let connection = alone(fresh)?;
     bring_up_to_date(&connection, fresh)?;
     let url = StoreUrl::Sqlite(fresh.to_owned());
     if let Some(first) = restoring.look(&url)?.first() {
         return Err(damaged(from, first));
     }
+    lock.check()?;
     if let Err(error) = take_in_log(to)
         && to.exists()
     {
@@ -167,11 +208,17 @@ fn prepare(
         connection.execute(sql.text, rusqlite::params_from_iter(&sql.arguments))?;
     }
     connection.execute_batch("COMMIT")?;
+    let word = place::put_word(&connection)?;
     connection.close().map_err(|(_, error)| error)?;
     File::open(fresh).and_then(|file| file.sync_all()).map_err(|error| {
         StoreError::Unusable(format!("cannot finish {}: {error}", fresh.display()))
     })?;
-    Ok((own.change_version, before.map(|before| before.change_version), raised.version))
+    Ok(Prepared {
+        backup_version: own.change_version,
+        replaced_version: before.map(|before| before.change_version),
+        goes_on_after: raised.version,
+        word,
+    })
 }
 
 /// Has the store in a file, which nobody may have open, go on above all that may have been given
@@ -185,10 +232,12 @@ pub(crate) fn raise(file: &Path) -> Result<(i64, i64), StoreError> {
     let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "synchronous", "full")?;
+    place::refuse_second_name(&connection, file)?;
     bring_up_to_date(&connection, file)?;
     let before = place::counted(&connection)?.change_version;
     lock.check()?;
     let raised = place::raise(&connection, file, Counted::default())?;
+    place::change_word(&connection, &lock)?;
     Ok((before, raised.version))
 }
 
@@ -252,9 +301,8 @@ fn link(file: &Path, name: &Path) -> io::Result<()> {
     std::fs::hard_link(file, name).or_else(|_| copy(file, name))
 }
 
-/// Copies a file to one that only its owner may read, and waits until it is on disk.
+/// Copies a file to a new one that only its owner may read, and waits until it is on disk.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    remove(to)?;
     let mut copy = OpenOptions::new().create_new(true).write(true).mode(0o600).open(to)?;
     io::copy(&mut File::open(from)?, &mut copy)?;
     copy.sync_all()

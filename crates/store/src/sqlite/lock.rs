@@ -16,10 +16,10 @@
 mod holder;
 mod path;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -33,6 +33,8 @@ pub use path::{FileId, real_file};
 
 /// What the files of a store end with besides the file itself.
 const PARTS: [&str; 3] = ["", "-wal", "-shm"];
+/// Most bytes of `FILE.lock` that are read.
+const WORDS_BYTES_MAX: usize = 256;
 /// Most tries to lock what stands under a name, where it is replaced meanwhile.
 const TRIES_MAX: usize = 8;
 
@@ -43,10 +45,54 @@ fn held() -> MutexGuard<'static, BTreeSet<FileId>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether a file belongs to a store that this process has open. It must not be opened: to close it
-/// again would take SQLite's locks on it away.
+/// The files of the stores that this process reads and does not hold, each as often as it does.
+static READ: Mutex<BTreeMap<FileId, usize>> = Mutex::new(BTreeMap::new());
+
+fn read() -> MutexGuard<'static, BTreeMap<FileId, usize>> {
+    READ.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a file belongs to a store that this process has open, if only for reading. It must not be
+/// opened: to close it again would take SQLite's locks on it away.
 pub fn is_held_here(path: &Path) -> bool {
+    let id = FileId::of(path);
+    id.is_some_and(|id| held().contains(&id) || read().contains_key(&id))
+}
+
+/// Whether this process has a store's file open for writing.
+pub(crate) fn is_open_here(path: &Path) -> bool {
     FileId::of(path).is_some_and(|id| held().contains(&id))
+}
+
+/// Says that this process reads the files of a store, as long as it lives; it has to outlive the
+/// connection.
+pub(crate) struct Reading(Vec<FileId>);
+
+impl Reading {
+    /// Takes note of a store's files, by the file's path without links.
+    pub(crate) fn of(path: &Path) -> Self {
+        let ids = PARTS.iter().filter_map(|ending| FileId::of(&with_ending(path, ending)));
+        let ids: Vec<FileId> = ids.collect();
+        let mut all = read();
+        for id in &ids {
+            *all.entry(*id).or_default() += 1;
+        }
+        Self(ids)
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        let mut all = read();
+        for id in &self.0 {
+            if let Some(count) = all.get_mut(id) {
+                *count -= 1;
+                if *count == 0 {
+                    all.remove(id);
+                }
+            }
+        }
+    }
 }
 
 /// The locks of a store's file; they are given back with the value, which has to outlive all of
@@ -57,7 +103,7 @@ pub(crate) struct Lock {
     /// The file, once there is one, and whether its lock is held: somebody who may not write it may
     /// be in the way.
     file: Option<(File, AtomicBool)>,
-    _beside: File,
+    beside: File,
     /// What must stand under the names of the store's files while it is open.
     kept: OnceLock<Vec<(PathBuf, FileId)>>,
 }
@@ -100,12 +146,28 @@ impl Lock {
                 .iter()
                 .map(FileId::of_metadata),
         );
-        Ok(Self { path, file, _beside: beside, kept: OnceLock::new() })
+        Ok(Self { path, file, beside, kept: OnceLock::new() })
     }
 
     /// The file's path without links.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The words that `FILE.lock` holds; none where it is new, or nobody has written them.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let mut bytes = [0; WORDS_BYTES_MAX];
+        let read = self.beside.read_at(&mut bytes, 0).unwrap_or(0);
+        let text = std::str::from_utf8(&bytes[..read]).unwrap_or_default();
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    /// Puts words into `FILE.lock`, in place of those that it holds.
+    pub(crate) fn write_words(&self, words: &[&str]) -> io::Result<()> {
+        let text = words.join("\n") + "\n";
+        self.beside.write_all_at(text.as_bytes(), 0)?;
+        self.beside.set_len(text.len() as u64)?;
+        self.beside.sync_all()
     }
 
     /// The file that is held, if there is one.
@@ -116,14 +178,25 @@ impl Lock {
 
     /// The store is open: takes note of its files, which belong to it from now on, and takes the
     /// right to read them, and with it to lock them, from all who may not write them.
-    pub(crate) fn keep(&self) {
-        let paths = PARTS.map(|ending| with_ending(&self.path, ending));
-        for path in &paths {
-            tighten(path);
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unusable`] when one of them is not there: nobody would find out that it went.
+    pub(crate) fn keep(&self) -> Result<(), StoreError> {
+        let mut ids = Vec::with_capacity(PARTS.len());
+        for path in PARTS.map(|ending| with_ending(&self.path, ending)) {
+            tighten(&path);
+            let id = FileId::of(&path).ok_or_else(|| {
+                StoreError::Unusable(format!(
+                    "{} is not there though the store is open; is the disk a local one?",
+                    path.display()
+                ))
+            })?;
+            ids.push((path, id));
         }
-        let ids = paths.into_iter().filter_map(|path| FileId::of(&path).map(|id| (path, id)));
-        let kept = self.kept.get_or_init(|| ids.collect());
+        let kept = self.kept.get_or_init(|| ids);
         held().extend(kept.iter().map(|(_, id)| *id));
+        Ok(())
     }
 
     /// Makes sure that the store's files still stand under their names, as they must whenever
@@ -133,19 +206,29 @@ impl Lock {
     ///
     /// [`StoreError::Displaced`].
     pub(crate) fn check(&self) -> Result<(), StoreError> {
-        if let Some((file, is_held)) = &self.file {
-            let id = self.id();
-            let is_kept = self.kept.get().is_some();
-            if !is_kept && id.is_some() && FileId::of(&self.path) != id {
-                return Err(StoreError::Displaced(self.path.display().to_string()));
-            }
-            if !is_held.load(Ordering::Relaxed) && file.try_lock().is_ok() {
-                is_held.store(true, Ordering::Relaxed);
-            }
+        let displaced = |path: &Path| Err(StoreError::Displaced(path.display().to_string()));
+        let is_kept = self.kept.get().is_some();
+        if !is_kept && FileId::of(&self.path) != self.id() {
+            return displaced(&self.path);
         }
-        match self.kept.get().into_iter().flatten().find(|(path, id)| FileId::of(path) != Some(*id))
-        {
-            Some((path, _)) => Err(StoreError::Displaced(path.display().to_string())),
+        let has_file = match &self.file {
+            None => false,
+            Some((file, is_held)) => {
+                if !is_held.load(Ordering::Relaxed) && file.try_lock().is_ok() {
+                    is_held.store(true, Ordering::Relaxed);
+                }
+                is_held.load(Ordering::Relaxed)
+            }
+        };
+        // Whoever has the file's own lock is found by that, even when this one is gone.
+        let beside = with_ending(&self.path, ".lock");
+        let own = self.beside.metadata().ok().as_ref().map(FileId::of_metadata);
+        if !has_file && FileId::of(&beside) != own {
+            return displaced(&beside);
+        }
+        let mut kept = self.kept.get().into_iter().flatten();
+        match kept.find(|(path, id)| FileId::of(path) != Some(*id)) {
+            Some((path, _)) => displaced(path),
             None => Ok(()),
         }
     }
@@ -184,7 +267,7 @@ fn lock_beside(path: &Path) -> Result<(File, bool), StoreError> {
     let mut was_replaced = false;
     for _ in 0..TRIES_MAX {
         let mut options = OpenOptions::new();
-        options.create(true).truncate(false).write(true).mode(0o600);
+        options.create(true).truncate(false).read(true).write(true).mode(0o600);
         let file = options.open(&name).map_err(|error| cannot("open", &name, error))?;
         let about = file.metadata().map_err(|error| cannot("open", &name, error))?;
         match file.try_lock() {

@@ -11,6 +11,7 @@ use crate::error::StoreError;
 use crate::health::{CHECKS, TOO_OLD_TO_CHECK};
 use crate::migration::{HAS_DOCUMENTS, MIGRATIONS, is_too_old, newest, too_old};
 use crate::sqlite::lock::{Lock, real_file};
+use crate::sqlite::place;
 use crate::store::Health;
 
 /// Marks a file as Homeroom's in its header (`PRAGMA application_id`): "HMRM".
@@ -45,9 +46,12 @@ pub(crate) fn open_file(
     {
         return Err(too_old(path.display()));
     }
+    place::refuse_second_name(&connection, path)?;
     lock.check()?;
     migrate(&connection, version)?;
-    lock.keep();
+    // With the first read the log is opened: of a file that was not in this mode there is none yet.
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    lock.keep()?;
     Ok((lock, connection))
 }
 
@@ -129,9 +133,12 @@ fn version(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
     Ok(found)
 }
 
-/// Brings the tables of a file up to date.
+/// Brings the tables of a store up to date; an empty file is none.
 pub(super) fn bring_up_to_date(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let version = version(connection, path)?;
+    if version == 0 {
+        return Err(StoreError::Unusable(format!("{} is no Homeroom store", path.display())));
+    }
     if is_too_old(version)
         && connection.query_row(HAS_DOCUMENTS, [], |row| row.get::<_, i64>(0))? > 0
     {

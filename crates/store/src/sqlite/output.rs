@@ -1,12 +1,14 @@
 //! Files that commands write where a person says: they go over nothing that is not an earlier output
 //! of the same kind, and never over a store or another database.
 
+use std::ffi::OsStr;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use crate::sqlite::lock::is_held_here;
+use crate::sqlite::lock::{is_held_here, real_file};
 
 /// Bytes at the beginning of a file by which its kind is told.
 const HEAD_BYTES: u64 = 4_096;
@@ -164,11 +166,17 @@ pub fn is_database(path: &Path) -> bool {
     read.is_ok() && has_magic(&head)
 }
 
-/// Whether a file is one of a store that this process has open, or has its place beside a database.
+/// Whether a file is one of a store that this process has open, or has its place beside a database,
+/// by its own name or by that to which links lead.
 fn belongs_to_database(path: &Path) -> bool {
-    let name = path.to_string_lossy();
-    let mut beside = BESIDE.iter().filter_map(|ending| name.strip_suffix(ending));
-    is_held_here(path) || beside.any(|store| is_database(Path::new(store)))
+    let is_beside = |path: &Path| {
+        let name = path.as_os_str().as_bytes();
+        BESIDE.iter().any(|ending| {
+            let store = name.strip_suffix(ending.as_bytes());
+            store.is_some_and(|store| is_database(Path::new(OsStr::from_bytes(store))))
+        })
+    };
+    is_held_here(path) || is_beside(path) || real_file(path).is_ok_and(|real| is_beside(&real))
 }
 
 /// Source: SQLite file format, §1.3.1.
@@ -179,7 +187,7 @@ fn has_magic(head: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Options, Store, Uuid};
+    use crate::{Options, Snapshot, SnapshotOptions, Store, StoreUrl, Uuid};
 
     const LINES: OutputKind =
         OutputKind { name: "a list", is_ours: |head| head.starts_with(b"- ") };
@@ -214,9 +222,24 @@ mod tests {
                 let path = crate::sqlite::with_ending(&file, ending);
                 let refused = LINES.create(&path);
                 assert!(matches!(refused, Err(OutputError::Database(_))), "{is_open} {ending}");
+                let linked = path.symlink_metadata().is_ok();
+                let link = folder.join("link");
+                std::os::unix::fs::symlink(&path, &link).unwrap();
+                let refused = LINES.create(&link);
+                let is_refused = matches!(refused, Err(OutputError::Database(_)));
+                assert!(is_refused, "a link to {ending}: {is_open}");
+                assert_eq!(path.symlink_metadata().is_ok(), linked, "{ending}");
+                std::fs::remove_file(&link).unwrap();
             }
             store.close();
         }
+        drop(store);
+        let options = SnapshotOptions::default();
+        let snapshot = Snapshot::open(&StoreUrl::Sqlite(file.clone()), &options).unwrap();
+        assert!(is_held_here(&file), "to look into it would end the locks of the snapshot");
+        assert!(is_database(&file));
+        drop(snapshot);
+        assert!(!is_held_here(&file));
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -7,33 +7,112 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::copies::{ALL_KINDS, COPIED, Counted, Raised, now_us};
 use crate::error::StoreError;
+use crate::id::Uuid;
+use crate::sqlite::lock::{FileId, Lock};
 use crate::sqlite::snapshot::newest_change_version;
 use crate::sqlite::writer::LAST_ID;
 
 /// Name of the row that says which file the store was last written to in.
 const FILE: &str = "file";
+/// Name of the row with the word that stands in `FILE.lock`, too: another one at each opening.
+const WORD: &str = "word";
+/// Name of the row with the path by which the file was opened last.
+const PATH: &str = "path";
 
 /// Has a file that is a copy go on above all that its original may have given out, before anybody
-/// reads it or writes to it; gives where it goes on, if it is one.
-pub(super) fn settle(connection: &Connection, path: &Path) -> Result<Option<Raised>, StoreError> {
+/// reads it or writes to it; gives where it goes on, if it is one. Takes note of the file, its path
+/// and of this opening.
+pub(super) fn settle(connection: &Connection, lock: &Lock) -> Result<Option<Raised>, StoreError> {
+    let path = lock.path();
     let file = file(path)?;
     let known = value(connection, FILE)?;
     let is_marked = value(connection, COPIED)?.is_some();
-    if !is_marked && known.as_ref() == Some(&file) {
-        return Ok(None);
+    let raised = if is_marked || is_other(connection, lock, known.as_deref(), &file)? {
+        let raised = raise(connection, path, Counted::default())?;
+        tracing::warn!(
+            file = %path.display(),
+            version = raised.version,
+            "the file is a copy: change versions go on above all that the other one may have given \
+             out"
+        );
+        Some(raised)
+    } else {
+        // A store that was never opened by a Homeroom that knew of this is taken as it is.
+        if known.is_none() {
+            put(connection, FILE, &file)?;
+        }
+        None
+    };
+    let name = path.to_string_lossy();
+    if value(connection, PATH)?.as_deref() != Some(&*name) {
+        put(connection, PATH, &name)?;
+        // Who opens the file by another name sees it, without the log that is beside this one.
+        connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
     }
-    // A store that was never opened by a Homeroom that knew of this is taken as it is.
-    if !is_marked && known.is_none() {
-        put(connection, FILE, &file)?;
-        return Ok(None);
+    if let Err(error) = change_word(connection, lock) {
+        tracing::warn!(%error, "an earlier copy of the file could be taken for it");
     }
-    let raised = raise(connection, path, Counted::default())?;
-    tracing::warn!(
-        file = %path.display(),
-        version = raised.version,
-        "the file is a copy: change versions go on above all that the other one may have given out"
-    );
-    Ok(Some(raised))
+    Ok(raised)
+}
+
+/// Whether it is another file than the one that was written to last, or an earlier state of it.
+fn is_other(
+    connection: &Connection,
+    lock: &Lock,
+    known: Option<&str>,
+    file: &str,
+) -> Result<bool, StoreError> {
+    let Some(known) = known else { return Ok(false) };
+    if known != file {
+        return Ok(true);
+    }
+    // A file system gives a new file the number of a deleted one. A lock that is new or deleted says
+    // nothing, nor does one of an older Homeroom.
+    let words = lock.words();
+    let own = value(connection, WORD)?;
+    Ok(!words.is_empty() && own.is_none_or(|own| !words.contains(&own)))
+}
+
+/// Puts another word into the store and into its lock: a copy that was taken before has not got it.
+pub(super) fn change_word(connection: &Connection, lock: &Lock) -> Result<(), StoreError> {
+    let own = value(connection, WORD)?;
+    let new = Uuid::new().to_string();
+    let cannot = |error: std::io::Error| {
+        StoreError::Failed(format!("cannot write {}.lock: {error}", lock.path().display()))
+    };
+    // Whichever the store has after a crash is one of the two.
+    let both: Vec<&str> = own.iter().map(String::as_str).chain([new.as_str()]).collect();
+    lock.write_words(&both).map_err(cannot)?;
+    put(connection, WORD, &new)?;
+    lock.write_words(&[&new]).map_err(cannot)
+}
+
+/// Puts another word into what is to become the store; gives it, for the lock.
+pub(super) fn put_word(connection: &Connection) -> Result<String, StoreError> {
+    let new = Uuid::new().to_string();
+    put(connection, WORD, &new)?;
+    Ok(new)
+}
+
+/// Refuses a second name of a file (a hard link) whose log stands, or would be looked for, beside
+/// the first.
+pub(super) fn refuse_second_name(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let about = std::fs::metadata(path).ok().filter(|about| about.nlink() > 1);
+    let Some(about) = about else { return Ok(()) };
+    let text = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'place'";
+    if connection.query_row(text, [], |row| row.get::<_, i64>(0))? == 0 {
+        return Ok(());
+    }
+    let Some(name) = value(connection, PATH)? else { return Ok(()) };
+    if Path::new(&name) == path || FileId::of(Path::new(&name)) != Some(FileId::of_metadata(&about))
+    {
+        return Ok(());
+    }
+    Err(StoreError::Unusable(format!(
+        "{} is a second name of {name}, beside which the store's log is; open it as {name}, or remove \
+         that name after a server on it was stopped",
+        path.display()
+    )))
 }
 
 /// Has the store go on above itself, above `others` and above all that may have been given out

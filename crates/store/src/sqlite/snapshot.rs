@@ -14,6 +14,7 @@ use crate::migration::newest;
 use crate::row::Row;
 use crate::snapshot::{Deleted, Edge, Identity, Span};
 use crate::sql::{Sql, Value};
+use crate::sqlite::lock::{Reading, real_file};
 use crate::sqlite::open::open_existing;
 use crate::sqlite::probe::document;
 use crate::sqlite::value::{list_of_keys, rows};
@@ -45,6 +46,8 @@ pub(crate) fn newest_written(connection: &Connection) -> Result<i64, StoreError>
 pub(crate) struct SqliteSnapshot {
     /// [`None`] after its time.
     connection: Arc<Mutex<Option<Connection>>>,
+    /// Keeps others in this process from opening the files.
+    _reading: Reading,
     /// Its end ends the thread that waits for the time.
     _alive: Sender<()>,
     time_max: Duration,
@@ -74,6 +77,8 @@ impl SqliteSnapshot {
         connection.progress_handler(STEPS, Some(move || Instant::now() >= end))?;
         // The transaction begins with its first read.
         connection.execute_batch("BEGIN; SELECT 1 FROM kind LIMIT 1;")?;
+        // The log is open from the first read on.
+        let reading = Reading::of(&real_file(path).unwrap_or_else(|_| path.to_owned()));
         let connection = Arc::new(Mutex::new(Some(connection)));
         let (alive, is_gone) = channel::<()>();
         let ended = Arc::clone(&connection);
@@ -86,7 +91,7 @@ impl SqliteSnapshot {
                 }
             })
             .map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(Self { connection, _alive: alive, time_max })
+        Ok(Self { connection, _reading: reading, _alive: alive, time_max })
     }
 
     fn read<T>(

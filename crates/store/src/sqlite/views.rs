@@ -5,8 +5,9 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use crate::error::StoreError;
-use crate::sqlite::lock::real_file;
+use crate::sqlite::lock::{Lock, is_open_here, real_file};
 use crate::sqlite::open::{BUSY, open_existing};
+use crate::sqlite::place;
 use crate::views::View;
 
 /// Stands in each view that is ours; others are left alone.
@@ -33,17 +34,24 @@ pub(crate) fn views_version(path: &Path) -> Result<Option<String>, StoreError> {
         .optional()?)
 }
 
+/// Puts views into a file that this process has open as a store, or nobody has.
 pub(crate) fn replace_views(path: &Path, views: &[View], version: &str) -> Result<(), StoreError> {
     drop(open_existing(path, CACHE_KIB)?);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let real = real_file(path).map_err(|error| {
         StoreError::Unusable(format!("cannot open {}: {error}", path.display()))
     })?;
-    let connection = Connection::open_with_flags(real, flags)?;
+    // Beside a store that this process has open, it writes as that does; beside no other's.
+    let lock = if is_open_here(&real) { None } else { Some(Lock::of_place(path)?) };
+    let connection = Connection::open_with_flags(&real, flags)?;
     connection.busy_timeout(BUSY)?;
     // Checkpoints are the server's.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     connection.pragma_update(None, "synchronous", "full")?;
+    place::refuse_second_name(&connection, &real)?;
+    if let Some(lock) = &lock {
+        lock.check()?;
+    }
     connection.execute_batch("BEGIN IMMEDIATE")?;
     let done =
         replace(&connection, views, version).and_then(|()| Ok(connection.execute_batch("COMMIT")?));

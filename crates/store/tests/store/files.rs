@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use homeroom_store::{Options, Store, StoreError, StoreUrl};
+use homeroom_store::{Options, Restoring, Snapshot, Sql, Store, StoreError, StoreUrl};
 
 use crate::support::{Place, create, document, key};
 
@@ -170,6 +170,97 @@ fn whatever_takes_the_place_of_a_store_counts_on_above_it() {
 }
 
 #[test]
+fn an_earlier_copy_in_the_place_of_a_deleted_file_is_noticed() {
+    let (place, _, file) = with_backup();
+    let copy = place.0.join("copy.db");
+    std::fs::copy(&file, &copy).unwrap();
+    let (store, a) = place.open();
+    let lost = create(&store, document(a, "lost", vec![]));
+    drop(store);
+    // Into the same file, as it is with a file that gets the number of the deleted one.
+    std::fs::copy(&copy, &file).unwrap();
+
+    let (store, a) = place.open();
+
+    let next = create(&store, document(a, "next", vec![]));
+    assert!(next > lost + 1_000_000, "{lost} {next}");
+    drop(store);
+    let (store, a) = place.open();
+    assert_eq!(create(&store, document(a, "later", vec![])), next + 1);
+}
+
+#[test]
+fn a_lock_that_is_new_or_deleted_makes_no_copy_of_a_store() {
+    let (place, _, file) = with_backup();
+    let lock = beside(&file, ".lock");
+    let changes: [fn(&Path); 3] = [
+        |lock| std::fs::remove_file(lock).unwrap(),
+        |lock| std::fs::write(lock, "").unwrap(),
+        |lock| std::fs::write(lock, [0xff, 0xfe]).unwrap(),
+    ];
+    for (at, change) in changes.iter().enumerate() {
+        let (store, a) = place.open();
+        let before = create(&store, document(a, &format!("before {at}"), vec![]));
+        drop(store);
+
+        change(&lock);
+
+        let (store, a) = place.open();
+        assert_eq!(create(&store, document(a, &format!("after {at}"), vec![])), before + 1, "{at}");
+    }
+}
+
+#[test]
+fn a_second_name_of_a_file_is_refused_as_long_as_the_first_leads_there() {
+    let place = Place::new();
+    let (store, a) = place.open();
+    create(&store, document(a, "x", vec![]));
+    let file = place.file();
+    let second = place.0.join("second.db");
+    std::fs::hard_link(&file, &second).unwrap();
+    // As after a crash: the log is beside the first name.
+    let log = std::fs::read(beside(&file, "-wal")).unwrap();
+    let before = std::fs::read(&file).unwrap();
+    drop(store);
+    std::fs::write(&file, before).unwrap();
+    std::fs::write(beside(&file, "-wal"), log).unwrap();
+    let url = StoreUrl::Sqlite(second.clone());
+    let backup = place.0.join("backup.db");
+
+    let refused = [
+        Store::open(&Options::for_file(&second)).map(drop),
+        Store::raise(&url).map(drop),
+        homeroom_store::replace_views(&url, &[], ""),
+    ];
+
+    for refused in refused {
+        let told = refused.unwrap_err().to_string();
+        assert!(told.contains("second name") && told.contains("homeroom.db"), "{told}");
+    }
+    let (store, a) = place.open();
+    assert!(store.document_by_key_blocking(key("x")).unwrap().is_some());
+    store.backup(&backup).unwrap();
+    drop(store);
+    let refused = restore(&backup, &second);
+    assert!(matches!(refused, Err(StoreError::Unusable(_))), "{refused:?}");
+    // The first name leads elsewhere: the second is the file's own.
+    std::fs::hard_link(&file, place.0.join("third.db")).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let store = Store::open(&Options::for_file(&second)).unwrap();
+    create(&store, document(a, "y", vec![]));
+}
+
+#[test]
+fn a_store_that_a_restore_has_kept_is_opened_by_its_name() {
+    let (_place, backup, file) = with_backup();
+
+    let kept = restore(&backup, &file).unwrap().unwrap();
+
+    let store = Store::open(&Options::for_file(&kept)).unwrap();
+    assert!(store.document_by_key_blocking(key("old")).unwrap().is_some());
+}
+
+#[test]
 fn a_store_that_nobody_copied_counts_on_without_a_gap() {
     let place = Place::new();
     for version in 1..=3 {
@@ -309,6 +400,130 @@ fn only_a_whole_backup_replaces_a_store() {
 
     let (store, _) = place.open();
     assert!(store.document_by_key_blocking(key("old")).unwrap().is_some());
+}
+
+#[test]
+fn a_restore_takes_nothing_away_that_stands_where_it_works() {
+    let (place, backup, file) = with_backup();
+    for ending in ["", "-journal", "-wal", "-shm"] {
+        let there = beside(&file, &format!(".restored{ending}"));
+        std::fs::copy(&backup, &there).unwrap();
+        for from in [&there, &backup] {
+            let before = std::fs::read(&there).unwrap();
+
+            let refused = restore(from, &file);
+
+            assert!(matches!(refused, Err(StoreError::Unusable(_))), "{from:?}: {refused:?}");
+            assert_eq!(std::fs::read(&there).unwrap(), before, "{from:?}");
+            if !ending.is_empty() {
+                break;
+            }
+        }
+        std::fs::remove_file(&there).unwrap();
+    }
+    let (store, _) = place.open();
+    assert!(store.document_by_key_blocking(key("old")).unwrap().is_some());
+}
+
+#[test]
+fn an_empty_file_is_no_backup() {
+    let (place, _, file) = with_backup();
+    let empty = place.0.join("empty.db");
+    File::create(&empty).unwrap();
+    let without_tables = place.0.join("without.db");
+    let connection = rusqlite::Connection::open(&without_tables).unwrap();
+    connection.execute_batch("PRAGMA application_id = 1213026893; VACUUM").unwrap();
+    drop(connection);
+
+    for from in [&empty, &without_tables] {
+        let refused = restore(from, &file);
+        assert!(matches!(refused, Err(StoreError::Unusable(_))), "{from:?}: {refused:?}");
+        let raised = Store::raise(&StoreUrl::Sqlite(from.clone()));
+        assert!(matches!(raised, Err(StoreError::Unusable(_))), "{from:?}: {raised:?}");
+    }
+
+    let (store, _) = place.open();
+    assert!(store.document_by_key_blocking(key("old")).unwrap().is_some());
+}
+
+/// Does something in the middle of a restore.
+struct Meanwhile<F>(F);
+
+impl<F: FnMut()> Restoring for Meanwhile<F> {
+    fn look(&mut self, _: &StoreUrl) -> Result<Vec<String>, StoreError> {
+        (self.0)();
+        Ok(vec![])
+    }
+
+    fn settle(
+        &mut self,
+        _: &Snapshot,
+        _: Result<&Snapshot, &StoreError>,
+    ) -> Result<Vec<Sql>, StoreError> {
+        Ok(vec![])
+    }
+}
+
+#[test]
+fn a_store_that_was_opened_during_a_restore_is_not_replaced() {
+    let (place, backup, file) = with_backup();
+    // Where a store stands, and where none does yet.
+    for to in [file, place.0.join("nowhere.db")] {
+        let mut opened = None;
+        let mut meanwhile = Meanwhile(|| {
+            std::fs::remove_file(beside(&to, ".lock")).unwrap();
+            opened = Store::open(&Options::for_file(&to)).ok();
+        });
+        let url = StoreUrl::Sqlite(to.clone());
+
+        let restored = Store::restore_with(&backup, &url, &mut meanwhile);
+
+        if let Some(store) = opened {
+            assert!(matches!(restored, Err(StoreError::Displaced(_))), "{restored:?}");
+            let a = store.kinds(&["a".to_owned()]).unwrap()[0];
+            create(&store, document(a, "new", vec![]));
+        } else {
+            // The file's own lock is held all the time.
+            restored.unwrap();
+        }
+        assert!(!beside(&to, ".restored").exists());
+    }
+}
+
+#[test]
+fn a_restore_into_a_place_whose_lock_was_replaced_is_refused() {
+    let (place, backup, _) = with_backup();
+    let to = place.0.join("nowhere.db");
+    let mut meanwhile = Meanwhile(|| {
+        std::fs::remove_file(beside(&to, ".lock")).unwrap();
+        File::create(beside(&to, ".lock")).unwrap();
+    });
+
+    let refused = Store::restore_with(&backup, &StoreUrl::Sqlite(to.clone()), &mut meanwhile);
+
+    assert!(matches!(refused, Err(StoreError::Displaced(_))), "{refused:?}");
+    assert!(!to.exists());
+}
+
+#[test]
+fn every_file_of_an_open_store_is_known_from_its_first_opening_on() {
+    let (place, backup, file) = with_backup();
+    restore(&backup, &file).unwrap();
+    for ending in ["-wal", "-shm", ""] {
+        let (store, a) = place.open();
+        let aside = place.0.join("aside");
+        std::fs::rename(beside(&file, ending), &aside).unwrap();
+
+        let refused = store.kinds(&[format!("new{ending}")]);
+
+        assert!(matches!(refused, Err(StoreError::Displaced(_))), "{ending}: {refused:?}");
+        std::fs::rename(&aside, beside(&file, ending)).unwrap();
+        create(&store, document(a, &format!("after{ending}"), vec![]));
+        drop(store);
+        // As a file is that was never opened for serving.
+        let connection = rusqlite::Connection::open(&file).unwrap();
+        connection.pragma_update(None, "journal_mode", "delete").unwrap();
+    }
 }
 
 #[test]

@@ -25,7 +25,7 @@ impl FileId {
     }
 
     /// The file that this is about.
-    pub(super) fn of_metadata(about: &Metadata) -> Self {
+    pub(in crate::sqlite) fn of_metadata(about: &Metadata) -> Self {
         Self { device: about.dev(), inode: about.ino() }
     }
 }
