@@ -44,8 +44,19 @@ const RETURN_SLACK: f64 = 2.0;
 /// Pause between two looks at the server.
 const LOOK: Duration = Duration::from_secs(1);
 /// Parts of the names of gauges that tell what is under way, and so come back.
-const UNDER_WAY: [&str; 8] =
-    ["active", "waiting", "open", "unread", "held", "in_flight", "connections", "pending"];
+const UNDER_WAY: [&str; 9] = [
+    "active",
+    "waiting",
+    "open",
+    "unread",
+    "held",
+    "in_flight",
+    "connections",
+    "pending",
+    "budget_used",
+];
+/// How many budgets the server tells the use of at least; with fewer, the look back sees nothing.
+const BUDGETS_MIN: usize = 10;
 
 /// What an adversary is told.
 struct Settings {
@@ -231,7 +242,11 @@ fn gauges(server: &Server) -> Result<BTreeMap<String, f64>, String> {
         let plain = name.split('{').next().unwrap_or(name);
         is_gauge(plain).then(|| Some((name.to_owned(), value.parse().ok()?)))?
     });
-    Ok(values.collect())
+    let values: BTreeMap<String, f64> = values.collect();
+    match values.keys().filter(|name| name.contains("budget_used")).count() {
+        BUDGETS_MIN.. => Ok(values),
+        few => Err(format!("the metrics tell the use of {few} budgets, not of {BUDGETS_MIN}")),
+    }
 }
 
 /// The gauges that are not back where they were, and where they are, after a while.
