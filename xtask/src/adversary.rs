@@ -31,7 +31,8 @@ const RATE: f64 = 60.0;
 const IDLE: Duration = Duration::from_mins(1);
 /// How many times as long the 99th percentile of ordinary clients may take as when they are alone.
 const P99_TIMES_MAX: f64 = 4.0;
-/// A 99th percentile alone that is shorter counts as this: less is a slice of the scheduler's.
+/// A 99th percentile alone that is shorter counts as this: less is a slice of the scheduler's. So what
+/// is shown on a quick machine is a bound of 20 ms, not one of four times what was seen.
 const P99_FLOOR_MS: f64 = 5.0;
 /// Most resident memory of the server at any time.
 const RSS_MAX_MIB: f64 = 1_536.0;
@@ -44,8 +45,19 @@ const RETURN_SLACK: f64 = 2.0;
 /// Pause between two looks at the server.
 const LOOK: Duration = Duration::from_secs(1);
 /// Parts of the names of gauges that tell what is under way, and so come back.
-const UNDER_WAY: [&str; 8] =
-    ["active", "waiting", "open", "unread", "held", "in_flight", "connections", "pending"];
+const UNDER_WAY: [&str; 9] = [
+    "active",
+    "waiting",
+    "open",
+    "unread",
+    "held",
+    "in_flight",
+    "connections",
+    "pending",
+    "budget_used",
+];
+/// How many budgets the server tells the use of at least; with fewer, the look back sees nothing.
+const BUDGETS_MIN: usize = 10;
 
 /// What an adversary is told.
 struct Settings {
@@ -126,10 +138,10 @@ fn attacked(settings: &Settings) -> Result<Vec<&'static str>, String> {
         IDLE.min(time).as_secs_f64(),
         time.as_secs_f64()
     );
-    let clients = Ordinary::new(&server, RATE)?;
+    let clients = Ordinary::new(&server, &binary, RATE)?;
     let idle = ordinary_for(&server, clients, IDLE.min(time), &idle_over, || ());
     // They have their tokens before it begins, as most who are there have.
-    let clients = Ordinary::new(&server, RATE)?;
+    let clients = Ordinary::new(&server, &binary, RATE)?;
     let before = gauges(&server)?;
     let target = Target { api: server.api, over: &over, greedy: greedy.token.unwrap_or_default() };
     let mut most = Most::default();
@@ -231,7 +243,11 @@ fn gauges(server: &Server) -> Result<BTreeMap<String, f64>, String> {
         let plain = name.split('{').next().unwrap_or(name);
         is_gauge(plain).then(|| Some((name.to_owned(), value.parse().ok()?)))?
     });
-    Ok(values.collect())
+    let values: BTreeMap<String, f64> = values.collect();
+    match values.keys().filter(|name| name.contains("budget_used")).count() {
+        BUDGETS_MIN.. => Ok(values),
+        few => Err(format!("the metrics tell the use of {few} budgets, not of {BUDGETS_MIN}")),
+    }
 }
 
 /// The gauges that are not back where they were, and where they are, after a while.
@@ -285,9 +301,14 @@ fn judge(
             format!("{} of {} requests", attack.total(), attack.due),
         ),
         finding(
-            "their 99th percentile is at most 4 times that alone",
+            "their 99th percentile is at most 4 times that alone, or the floor's",
             beside <= P99_TIMES_MAX * alone,
-            format!("{beside:.1} ms, alone {alone:.1} ms (at least {P99_FLOOR_MS} ms count)"),
+            format!(
+                "{beside:.1} ms, alone {:.1} ms; at most {:.0} ms, since less than a floor of \
+                 {P99_FLOOR_MS} ms alone counts as that",
+                idle.p99_ms(),
+                P99_TIMES_MAX * alone
+            ),
         ),
         finding(
             "the server's memory stays bounded",

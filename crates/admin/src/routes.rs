@@ -69,8 +69,12 @@ macro_rules! reads {
                 return answer(&call, Err(error.into()));
             }
             caller.again(&admin.access)?;
-            let reading =
-                tokio::task::spawn_blocking(move || answer(&call, $answer(&admin, &call)));
+            let kept = homeroom_store::kept();
+            let reading = tokio::task::spawn_blocking(move || {
+                let answer = answer(&call, $answer(&admin, &call));
+                drop(kept);
+                answer
+            });
             reading.await.unwrap_or_else(|error| Err(Problem::internal(error)))
         })
     };
@@ -90,7 +94,9 @@ macro_rules! tells {
 macro_rules! changes {
     ($admin:expr, $answer:expr) => {
         handler($admin, move |admin: Arc<Admin>, mut call: Call| async move {
+            let kept = homeroom_store::kept();
             let changing = tokio::spawn(async move {
+                let _kept = kept;
                 let manager = Manager { caller: Caller::of(&call, Scope::Admin), admin };
                 let outcome = $answer(&manager, &mut call).await;
                 answer(&call, outcome)

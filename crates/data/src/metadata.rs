@@ -25,6 +25,7 @@ use homeroom_model::Model;
 use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use http_body_util::Full;
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 pub use dependencies::{graph as dependency_graph, order as dependency_order};
 pub use discovery::{CONTRACT_VERSION, discovery, listing, specifications};
@@ -64,6 +65,8 @@ pub struct Metadata {
     shelf: Arc<Shelf>,
     schema_files: Arc<OnceLock<BTreeMap<String, Both>>>,
     page: BrowserPage,
+    /// One copy is made at a time: whoever names a new host each time makes many, and each is large.
+    copying: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for Metadata {
@@ -81,7 +84,8 @@ impl Metadata {
                 browser_page(&model, request.base_url, Shown::Nothing)
             })
         };
-        Self { model, shelf: Arc::default(), schema_files: Arc::default(), page }
+        let copying = Arc::new(Semaphore::new(1));
+        Self { model, shelf: Arc::default(), schema_files: Arc::default(), page, copying }
     }
 
     /// The same with another page for browsers.
@@ -220,18 +224,33 @@ impl Metadata {
     /// Answers with a document that is kept; whoever asks first waits until it is written.
     async fn kept<C>(&self, document: Document, call: &Call<C>) -> Result<Response, Problem> {
         let coding = coding(call);
-        let copy = if let Some(copy) = self.shelf.peek(document, &call.base_url, coding) {
-            copy
-        } else {
-            let (state, base_url) = (self.clone(), call.base_url.clone());
-            tokio::task::spawn_blocking(move || {
-                state.shelf.get(document, &base_url, coding, || state.write(document))
-            })
-            .await
-            .map_err(Problem::internal)?
+        let copy = match self.shelf.peek(document, &call.base_url, coding) {
+            Some(copy) => copy,
+            None => self.copied(document, &call.base_url, coding).await?,
         };
         let media = if document == Document::DependencyGraph { GRAPHML } else { JSON };
         coded(call, &copy, media)
+    }
+
+    /// A copy that was not there just now. The turn is over when the copy is made, also where nobody
+    /// waits for it any more.
+    async fn copied(
+        &self,
+        document: Document,
+        base_url: &str,
+        coding: Coding,
+    ) -> Result<Copy, Problem> {
+        let turn = Arc::clone(&self.copying).acquire_owned().await.map_err(Problem::internal)?;
+        if let Some(copy) = self.shelf.peek(document, base_url, coding) {
+            return Ok(copy);
+        }
+        let (state, base_url) = (self.clone(), base_url.to_owned());
+        let making = tokio::task::spawn_blocking(move || {
+            (state.shelf.get(document, &base_url, coding, || state.write(document)), turn)
+        });
+        // The next one's turn comes when this copy is on its way to its budget.
+        let (copy, _turn) = making.await.map_err(Problem::internal)?;
+        Ok(copy)
     }
 
     fn write(&self, document: Document) -> String {

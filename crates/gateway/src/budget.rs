@@ -163,31 +163,42 @@ impl Budget {
         if common == 0 {
             return Ok(0);
         }
-        let used = self.used.fetch_add(common, Ordering::Relaxed) + common;
         let before_of_owner = holders
             .owner
             .as_ref()
             .map_or(0, |owner| owner.held[at].fetch_add(common, Ordering::Relaxed));
-        let refused = match self.common.checked_sub(used) {
-            None => Some(None),
-            Some(free) => {
-                // Who has nothing yet takes what there is.
-                let is_over = |kind: Kind, before: u64| {
-                    before > 0 && before + common > kind.times_free().saturating_mul(free)
-                };
-                let own = self.beyond_floor(before);
-                let connection = holders.connection.as_ref().filter(|c| is_over(c.kind, own));
-                let owner = holders.owner.as_ref().filter(|o| is_over(o.kind, before_of_owner));
-                owner.or(connection).map(|holder| Some(holder.kind))
-            }
-        };
-        let Some(share_of) = refused else { return Ok(common) };
-        self.sub(holders, amount, common);
+        let own = self.beyond_floor(before);
+        let mut share_of = None;
+        // What is refused is never added, so that nobody else is refused for it meanwhile.
+        let taken = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+            share_of = None;
+            let free = self.common.checked_sub(used + common)?;
+            // Who has nothing yet takes what there is.
+            let is_over = |kind: Kind, before: u64| {
+                before > 0 && before + common > kind.times_free().saturating_mul(free)
+            };
+            let connection = holders.connection.as_ref().filter(|c| is_over(c.kind, own));
+            let owner = holders.owner.as_ref().filter(|o| is_over(o.kind, before_of_owner));
+            share_of = owner.or(connection).map(|holder| holder.kind);
+            share_of.is_none().then_some(used + common)
+        });
+        if taken.is_ok() {
+            return Ok(common);
+        }
+        self.forget(holders, amount, common);
         self.refused.fetch_add(1, Ordering::Relaxed);
         Err(Refused { pot: self.pot, share_of })
     }
 
     fn sub(&self, holders: &Holders, amount: u64, common: u64) {
+        self.forget(holders, amount, common);
+        if common > 0 {
+            self.used.fetch_sub(common, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes an amount from what the holders hold.
+    fn forget(&self, holders: &Holders, amount: u64, common: u64) {
         let at = self.pot as usize;
         if let Some(connection) = &holders.connection {
             connection.held[at].fetch_sub(amount, Ordering::Relaxed);
@@ -196,7 +207,6 @@ impl Budget {
             if let Some(owner) = &holders.owner {
                 owner.held[at].fetch_sub(common, Ordering::Relaxed);
             }
-            self.used.fetch_sub(common, Ordering::Relaxed);
         }
     }
 }
@@ -237,6 +247,13 @@ impl<B: Deref<Target = Budget>> Taken<B> {
 impl<B: Deref<Target = Budget>> Drop for Taken<B> {
     fn drop(&mut self) {
         self.budget.sub(&self.holders, self.amount, self.common);
+    }
+}
+
+impl Refused {
+    /// Whose share is used up; all of it is for [`None`].
+    pub(crate) fn share_of(self) -> Option<Kind> {
+        self.share_of
     }
 }
 
@@ -339,6 +356,26 @@ mod tests {
 
         assert!(next.len() >= 4, "{}", next.len());
         assert!(elsewhere.len() as u64 >= SIZE / 8, "{}", elsewhere.len());
+    }
+
+    #[test]
+    fn what_is_refused_is_in_nobody_s_way_meanwhile() {
+        let budget = Budget::new(Pot::Answers, SIZE, 0);
+        let over = std::sync::atomic::AtomicBool::new(false);
+
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    let all = Taken::of(Arc::clone(&budget), of(Kind::Key), SIZE + 1);
+                    assert!(all.is_err());
+                }
+            });
+            let refused = (0..200_000)
+                .filter(|_| Taken::of(Arc::clone(&budget), of(Kind::Key), 1).is_err())
+                .count();
+            over.store(true, Ordering::Relaxed);
+            assert_eq!(refused, 0);
+        });
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::budget::{Budget, Holders, Pot, Refused, Taken};
 use crate::front_door::Limits;
 
 /// What each connection has in any case of the bytes of strangers' bodies: enough to ask for a token.
-const STRANGER_FLOOR: u64 = 4 << 10;
+const STRANGER_FLOOR: u64 = 8 << 10;
 /// What each connection has in any case of the bytes of open HTTP/2 requests: enough for one.
 const STREAM_FLOOR: u64 = 8 << 10;
 /// How many requests may wait for their bodies, for each that may be worked on.

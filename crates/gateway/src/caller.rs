@@ -16,6 +16,10 @@ use crate::sending::Sending;
 const SHARDS: usize = 16;
 /// Names of a shard beyond which those that nobody uses are looked for.
 const SWEEP_MIN: usize = 64;
+/// Shortest time between two looks through all who are connected, for room for connections.
+const IDLE_WALK_PAUSE: Duration = Duration::from_millis(20);
+/// The same for room for answers.
+const STALLED_WALK_PAUSE: Duration = Duration::from_millis(100);
 
 /// What holders are known by.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -34,6 +38,25 @@ pub(crate) struct Callers {
     spread: RandomState,
     /// Longest time for large answers.
     grace: Duration,
+    /// When those were looked for last who are not at work, and those who take too little.
+    idle_walk: Walk,
+    stalled_walk: Walk,
+}
+
+/// When all who are connected were looked through last.
+#[derive(Debug, Default)]
+struct Walk(Mutex<Option<Instant>>);
+
+impl Walk {
+    /// Whether the last time is so long ago; then this is the last time.
+    fn is_due(&self, pause: Duration) -> bool {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = last.is_none_or(|last| last.elapsed() >= pause);
+        if is_due {
+            *last = Some(Instant::now());
+        }
+        is_due
+    }
 }
 
 #[derive(Debug, Default)]
@@ -130,6 +153,18 @@ impl Caller {
         self.holder.as_ref().map_or(0, |holder| holder.held(pot))
     }
 
+    /// How many connections its address has.
+    pub(crate) fn connections_of_address(&self) -> u64 {
+        self.address.as_ref().map_or(0, |address| address.held(Pot::Connections))
+    }
+
+    /// Whether its last request was for a holder, or it came from there.
+    fn is_of(&self, owner: &Arc<Holder>) -> bool {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_last = last.as_ref().is_some_and(|(_, holder)| Arc::ptr_eq(holder, owner));
+        of_last || self.address.as_ref().is_some_and(|address| Arc::ptr_eq(address, owner))
+    }
+
     /// How far from being at work it is; [`None`] for who is at work.
     fn idleness(&self, now: Instant) -> Option<Idleness> {
         if self.is_leaving() || self.held(Pot::InFlight) > 0 {
@@ -186,6 +221,8 @@ impl Callers {
             names: std::array::from_fn(|_| Mutex::default()),
             spread: RandomState::new(),
             grace,
+            idle_walk: Walk::default(),
+            stalled_walk: Walk::default(),
         })
     }
 
@@ -255,15 +292,21 @@ impl Callers {
     }
 
     /// Closes connections that are not at work, at most so many: first those without a request, of
-    /// the address that has most, the one that has been of use longest ago first. Gives how many.
-    pub(crate) fn close_idle(&self, count: usize) -> usize {
+    /// the address that has most, the one that has been of use longest ago first. An address that
+    /// has fewer than `of_at_least` keeps what it has. Gives how many; none where it was done just now.
+    pub(crate) fn close_idle(&self, count: usize, of_at_least: u64) -> usize {
+        if !self.idle_walk.is_due(IDLE_WALK_PAUSE) {
+            return 0;
+        }
         let now = Instant::now();
         let mut idle: Vec<_> = self
             .connected()
             .values()
             .filter_map(|caller| {
-                let connections =
-                    caller.address.as_ref().map_or(0, |address| address.held(Pot::Connections));
+                let connections = caller.connections_of_address();
+                if connections < of_at_least {
+                    return None;
+                }
                 let useful = caller.useful_ms.load(Ordering::Relaxed);
                 let order = (caller.idleness(now)?, u64::MAX - connections, useful);
                 Some((order, Arc::clone(caller)))
@@ -277,17 +320,24 @@ impl Callers {
         idle.len()
     }
 
-    /// Closes connections that hold a budget and take too little of what they hold; gives how many.
-    pub(crate) fn close_stalled(&self, pot: Pot) -> usize {
+    /// Closes connections that hold a budget and take too little of what they hold: all of them, or
+    /// those of one holder. Gives whether there may be room soon.
+    pub(crate) fn close_stalled(&self, pot: Pot, of: Option<&Arc<Holder>>) -> bool {
+        if !self.stalled_walk.is_due(STALLED_WALK_PAUSE) {
+            return true;
+        }
         let now = Instant::now();
         let stalled = |caller: &&Arc<Caller>| {
-            !caller.is_leaving() && caller.held(pot) > 0 && caller.sending.is_stalled(now)
+            !caller.is_leaving()
+                && caller.held(pot) > 0
+                && caller.sending.is_stalled(now)
+                && of.is_none_or(|owner| caller.is_of(owner))
         };
         let stalled: Vec<_> = self.connected().values().filter(stalled).cloned().collect();
         for caller in &stalled {
             caller.tell_to_leave();
         }
-        stalled.len()
+        !stalled.is_empty()
     }
 
     fn connected(&self) -> MutexGuard<'_, HashMap<u64, Arc<Caller>>> {
@@ -365,9 +415,11 @@ mod tests {
         let all = [&at_work, &waits, &idle];
         let left = || all.map(|caller| caller.is_leaving());
 
-        assert_eq!(callers.close_idle(1), 1);
+        assert_eq!(callers.close_idle(1, 0), 1);
         assert_eq!(left(), [false, false, true]);
-        assert_eq!(callers.close_idle(5), 1);
+        assert_eq!(callers.close_idle(5, 0), 0, "it was done just now");
+        std::thread::sleep(IDLE_WALK_PAUSE);
+        assert_eq!(callers.close_idle(5, 0), 1);
         assert_eq!(left(), [false, true, true]);
     }
 
@@ -383,9 +435,33 @@ mod tests {
             .map(|(caller, _)| Taken::of(Arc::clone(&budget), caller.holders(), 1).unwrap())
             .collect();
 
-        assert_eq!(callers.close_idle(3), 3);
+        assert_eq!(callers.close_idle(100, 2), 3, "the other one has fewer than two");
 
         assert!(!few.0.is_leaving());
         assert!(many.iter().all(|(caller, _)| caller.is_leaving()));
+    }
+
+    #[test]
+    fn who_has_used_up_a_share_has_nobody_else_s_connections_closed() {
+        let callers = callers();
+        let budget = Budget::new(Pot::Answers, 10, 0);
+        let deaf = |key: &str| {
+            let (caller, registered) = arrived(&callers, "192.0.2.1");
+            let holders = callers.of_key(&caller, key);
+            let taken = Taken::of(Arc::clone(&budget), holders.clone(), 1).unwrap();
+            let answer = homeroom_http::json_response(http::StatusCode::OK, "x".repeat(64 << 10));
+            let now = Instant::now();
+            let answer = caller.sending.follow(answer, 0, None, now);
+            caller.sending.took(1, now + Duration::from_mins(1));
+            (caller, holders.owner.unwrap(), (registered, taken, answer))
+        };
+        let (greedy, other) = (deaf("greedy"), deaf("other"));
+
+        assert!(callers.close_stalled(Pot::Answers, Some(&greedy.1)));
+        assert!(greedy.0.is_leaving() && !other.0.is_leaving());
+
+        std::thread::sleep(STALLED_WALK_PAUSE);
+        assert!(callers.close_stalled(Pot::Answers, None));
+        assert!(other.0.is_leaving());
     }
 }

@@ -10,12 +10,14 @@ use homeroom_access::{Access as AccessPart, ApiClient, Call};
 use homeroom_http::{
     Access, Kind, Params, Problem, Query, RequestBody, Response, Route, Timestamp,
 };
+use homeroom_store::{Kept, keeping};
 use http::header::{CONNECTION, HeaderName, HeaderValue};
-use http::{HeaderMap, Method, StatusCode, request};
+use http::{HeaderMap, Method, StatusCode, Version, request};
 use http_body_util::Full;
 use hyper::body::Body as _;
+use tokio::sync::Semaphore;
 
-use crate::budget::{Holders, Pot, Refused, Taken};
+use crate::budget::{Holders, Kind as HolderKind, Pot, Refused, Taken};
 use crate::budgets::Budgets;
 use crate::caller::{Caller, Callers};
 use crate::forwarded::{base_url, client_address, host};
@@ -37,6 +39,12 @@ const STRANGERS_BODY_TIME_MAX: Duration = Duration::from_secs(5);
 const STREAM_BYTES: u64 = 4 << 10;
 /// Answers up to this size are not counted: a connection's own buffers are larger.
 pub(crate) const SMALL_ANSWER: u64 = 16 << 10;
+/// Answers of HTTP/2 up to this size are in what the open request takes; each waits by itself, and many
+/// wait on one connection.
+const SMALL_STREAM_ANSWER: u64 = 1 << 10;
+/// Most KiB of answers that wait for such room, of keys and of public routes.
+const WAITING_KIB_MAX: usize = 64 << 10;
+const PUBLIC_WAITING_KIB_MAX: usize = 16 << 10;
 /// How often, and after which pause, an answer asks anew for room that stalled callers give back.
 const ROOM_ROUNDS: u32 = 20;
 const ROOM_PAUSE: Duration = Duration::from_millis(25);
@@ -95,6 +103,9 @@ pub struct FrontDoor {
     limits: Limits,
     budgets: Arc<Budgets>,
     callers: Arc<Callers>,
+    /// Room for answers that wait for their room, of keys and of public routes.
+    waiting: Semaphore,
+    public_waiting: Semaphore,
 }
 
 impl FrontDoor {
@@ -112,7 +123,16 @@ impl FrontDoor {
         let budgets = Budgets::new(&limits);
         metrics.watch(&budgets);
         let callers = Callers::new(limits.quiet);
-        Ok(Self { router: Router::new(routes)?, access, metrics, limits, budgets, callers })
+        Ok(Self {
+            router: Router::new(routes)?,
+            access,
+            metrics,
+            limits,
+            budgets,
+            callers,
+            waiting: Semaphore::new(WAITING_KIB_MAX),
+            public_waiting: Semaphore::new(PUBLIC_WAITING_KIB_MAX),
+        })
     }
 
     /// All routes; a test walks them.
@@ -267,20 +287,30 @@ impl FrontDoor {
             && !matches!(route.method, Method::GET | Method::DELETE)
             && !body.is_empty();
         let work = work_of(route);
-        let places = if is_awaited { None } else { Some(self.begin(work, &holders)?) };
-        let (body, visit) = if !is_awaited {
-            (body, None)
+        let mut place = None;
+        // What goes with the work into the store's queues, also when the caller hangs up.
+        let mut kept: Option<Kept> = None;
+        let body = if !is_awaited {
+            match work {
+                Some(work) => kept = Some(Arc::new(self.begin(work, &holders)?)),
+                None => place = Some(self.budgets.borrow(Pot::InFlight, &holders, 1)?),
+            }
+            body
         } else if client.is_some() {
             let visit = Visit::of_key(&self.budgets, caller, holders.clone(), work)?;
             let visit = Arc::new(visit);
-            (body.admitted(visit.clone()), Some(visit))
+            kept = Some(visit.clone());
+            body.admitted(visit)
         } else {
             let visit = Arc::new(Visit::of_stranger(&self.budgets, caller, holders.clone())?);
-            let body = body.admitted(visit.clone());
+            kept = Some(visit.clone());
+            let body = body.admitted(visit);
             let body = body.read_within(route.body_limit, STRANGERS_BODY_TIME_MAX).await?;
             now = Timestamp::now();
-            (RequestBody::Bytes(body), Some(visit))
+            RequestBody::Bytes(body)
         };
+        let small =
+            if head.version == Version::HTTP_2 { SMALL_STREAM_ANSWER } else { SMALL_ANSWER };
         let base_url = base_url(&head.headers, &head.uri, self.limits.trust_forwarded);
         let host = host(&head.headers, &head.uri);
         let call = Call {
@@ -298,21 +328,22 @@ impl FrontDoor {
             body,
             body_limit: route.body_limit,
         };
-        let answer = (route.handler)(call).await?;
+        let answer = match &kept {
+            Some(kept) => keeping(Arc::clone(kept), (route.handler)(call)).await?,
+            None => (route.handler)(call).await?,
+        };
         // Who waits for room for an answer is not worked on any more.
-        drop((places, visit));
-        self.hold(unread, &holders, answer).await
+        drop((place, kept));
+        self.hold(unread, &holders, small, answer).await
     }
 
-    /// The places of a request that is worked on.
-    fn begin(&self, work: Option<Pot>, holders: &Holders) -> Result<impl Sized + use<'_>, Refused> {
-        let in_flight = self.budgets.borrow(Pot::InFlight, holders, 1)?;
-        let work = work.map(|work| self.budgets.borrow(work, holders, 1)).transpose()?;
-        Ok((in_flight, work))
+    /// The places of a request that is worked on, in the store's queues.
+    fn begin(&self, work: Pot, holders: &Holders) -> Result<(Taken, Taken), Refused> {
+        let in_flight = self.budgets.take(Pot::InFlight, holders, 1)?;
+        Ok((in_flight, self.budgets.take(work, holders, 1)?))
     }
 
-    /// Gives a large answer its room, until its last byte is with the system. Where there is none,
-    /// those who take nothing of theirs are left.
+    /// Gives an answer that is not small its room, until its last byte is with the system.
     ///
     /// # Errors
     ///
@@ -321,27 +352,60 @@ impl FrontDoor {
         &self,
         pot: Pot,
         holders: &Holders,
+        small: u64,
         response: Response,
     ) -> Result<Response, Problem> {
         let size = response.body().size_hint().lower();
-        if size <= SMALL_ANSWER {
+        if size <= small {
             return Ok(response);
         }
-        let mut place = self.budgets.take(pot, holders, size);
-        if place.is_err() && self.callers.close_stalled(pot) > 0 {
-            for _ in 0..ROOM_ROUNDS {
-                tokio::time::sleep(ROOM_PAUSE).await;
-                place = self.budgets.take(pot, holders, size);
-                if place.is_ok() {
-                    break;
-                }
-            }
-        }
-        let place = place?;
+        let place = match self.budgets.take(pot, holders, size) {
+            Ok(place) => place,
+            Err(refused) => self.wait_for_room(pot, holders, size, refused).await?,
+        };
         Ok(response.map(|body| {
             let bytes = body.into_inner().unwrap_or_default();
             Full::new(Bytes::from_owner(Held { bytes, _place: place }))
         }))
+    }
+}
+
+impl FrontDoor {
+    /// Has those left who take nothing of their answers, and waits a little for the room that they
+    /// give back. Where only the asking holder's share is used up, only its own are left. What waits
+    /// is in memory already, so it waits within a limit of its own.
+    async fn wait_for_room(
+        &self,
+        pot: Pot,
+        holders: &Holders,
+        size: u64,
+        mut refused: Refused,
+    ) -> Result<Taken, Refused> {
+        let (waiting, max) = match pot {
+            Pot::PublicAnswers => (&self.public_waiting, PUBLIC_WAITING_KIB_MAX),
+            _ => (&self.waiting, WAITING_KIB_MAX),
+        };
+        let kib = usize::try_from(size.div_ceil(1 << 10)).unwrap_or(max).min(max);
+        let Ok(_waits) = waiting.try_acquire_many(u32::try_from(kib).unwrap_or(u32::MAX)) else {
+            return Err(refused);
+        };
+        for _ in 0..ROOM_ROUNDS {
+            let of = match refused.share_of() {
+                None => None,
+                // A connection's own share is for its caller to read.
+                Some(HolderKind::Connection) => return Err(refused),
+                Some(HolderKind::Address | HolderKind::Key) => holders.owner.as_ref(),
+            };
+            if !self.callers.close_stalled(pot, of) {
+                return Err(refused);
+            }
+            tokio::time::sleep(ROOM_PAUSE).await;
+            refused = match self.budgets.take(pot, holders, size) {
+                Ok(place) => return Ok(place),
+                Err(refused) => refused,
+            };
+        }
+        Err(refused)
     }
 }
 

@@ -18,8 +18,9 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 
-use crate::budget::Pot;
+use crate::budget::{Pot, Refused};
 use crate::caller::Caller;
 use crate::front_door::{FrontDoor, SMALL_ANSWER};
 use connection::{Connection, Place};
@@ -42,7 +43,11 @@ const RESETS_PENDING_MAX: usize = 20;
 const RESETS_FOR_FAULTS_MAX: usize = 256;
 /// Pause before a connection that finds no place asks again.
 const PLACE_PAUSE: Duration = Duration::from_millis(5);
-/// Which part of all connections is closed at once to make room.
+/// Longest wait for a place.
+const PLACE_TIME_MAX: Duration = Duration::from_secs(1);
+/// Most connections that wait for a place since their address has its share.
+const OVER_SHARE_MAX: usize = 16;
+/// Which part of all connections, or of one address's, is closed at once to make room.
 const CLOSED_FOR_ROOM: u64 = 128;
 
 /// An address that cannot be listened on.
@@ -94,7 +99,8 @@ impl Listener {
 
     /// Serves until `stop` is done, then drains.
     pub async fn serve(self, door: Arc<FrontDoor>, stop: impl Future<Output = ()>, times: Times) {
-        let builder = builder();
+        let builder = Arc::new(builder());
+        let over_share = Arc::new(Semaphore::new(OVER_SHARE_MAX));
         let limits = connection::Times { header: times.header, quiet: door.limits().quiet };
         let graceful = GracefulShutdown::new();
         tokio::pin!(stop);
@@ -108,25 +114,46 @@ impl Listener {
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
                     // Where there are no more files, those that nobody needs make room.
-                    close_idle(&door);
+                    close_idle(&door, 0);
                     tokio::time::sleep(Duration::from_millis(20)).await;
                     continue;
                 }
             };
             let caller = door.callers().arrived(from.ip());
-            let place = tokio::select! {
-                place = place_of(&door, &caller) => place,
-                () = &mut stop => break,
+            let place = match take_place(&door, &caller) {
+                // All have to wait, so nobody new is looked at meanwhile.
+                Err(refused) if refused.share_of().is_none() => tokio::select! {
+                    place = place_of(&door, &caller) => place.map(Ok),
+                    () = &mut stop => break,
+                },
+                // Only this address has to wait; others come in.
+                Err(_) => Arc::clone(&over_share).try_acquire_owned().ok().map(Err),
+                Ok(place) => Some(Ok(place)),
+            };
+            let Some(place) = place else {
+                tracing::trace!("a connection found no place");
+                continue;
             };
             _ = connection.set_nodelay(true);
-            let connection = Connection::new(connection, place, Arc::clone(&caller), limits);
-            let service = {
-                let (door, caller) = (Arc::clone(&door), Arc::clone(&caller));
-                service_fn(move |request| answer(Arc::clone(&door), Arc::clone(&caller), request))
-            };
-            let served = builder.serve_connection(TokioIo::new(connection), service).into_owned();
-            let served = graceful.watch(served);
+            let (builder, door) = (Arc::clone(&builder), Arc::clone(&door));
+            let watcher = graceful.watcher();
             tokio::spawn(async move {
+                let place = match place {
+                    Ok(place) => place,
+                    Err(_waits) => match place_of(&door, &caller).await {
+                        Some(place) => place,
+                        None => return,
+                    },
+                };
+                let connection = Connection::new(connection, place, Arc::clone(&caller), limits);
+                let service = {
+                    let caller = Arc::clone(&caller);
+                    service_fn(move |request| {
+                        answer(Arc::clone(&door), Arc::clone(&caller), request)
+                    })
+                };
+                let served = builder.serve_connection(TokioIo::new(connection), service);
+                let served = watcher.watch(served.into_owned());
                 tokio::select! {
                     served = served => {
                         if let Err(error) = served {
@@ -168,20 +195,35 @@ fn builder() -> auto::Builder<TokioExecutor> {
     builder
 }
 
-/// The place of a new connection; where there is none, those make room that are not at work.
-async fn place_of(door: &FrontDoor, caller: &Arc<Caller>) -> Place {
+/// The place of a new connection.
+fn take_place(door: &FrontDoor, caller: &Arc<Caller>) -> Result<Place, Refused> {
+    let taken = door.budgets().take(Pot::Connections, &caller.holders(), 1)?;
+    Ok(Place { _taken: taken, _registered: door.callers().register(caller) })
+}
+
+/// The place of a new connection, for which those make room that are not at work: where only its
+/// address has its share, those of addresses that have as many. Nothing where nobody makes room.
+async fn place_of(door: &FrontDoor, caller: &Arc<Caller>) -> Option<Place> {
+    let begun = Instant::now();
     loop {
-        if let Ok(taken) = door.budgets().take(Pot::Connections, &caller.holders(), 1) {
-            return Place { _taken: taken, _registered: door.callers().register(caller) };
+        match take_place(door, caller) {
+            Ok(place) => return Some(place),
+            Err(_) if begun.elapsed() >= PLACE_TIME_MAX => return None,
+            Err(refused) => {
+                let is_of_all = refused.share_of().is_none();
+                close_idle(door, if is_of_all { 0 } else { caller.connections_of_address() });
+            }
         }
-        close_idle(door);
         tokio::time::sleep(PLACE_PAUSE).await;
     }
 }
 
-fn close_idle(door: &FrontDoor) {
-    let count = door.budgets().of(Pot::Connections).size().div_ceil(CLOSED_FOR_ROOM);
-    door.callers().close_idle(usize::try_from(count).unwrap_or(1));
+/// Closes some connections that are not at work, of addresses with so many at least.
+fn close_idle(door: &FrontDoor, of_at_least: u64) {
+    let size = door.budgets().of(Pot::Connections).size();
+    let all = if of_at_least == 0 { size } else { of_at_least };
+    let count = usize::try_from(all.div_ceil(CLOSED_FOR_ROOM)).unwrap_or(1);
+    door.callers().close_idle(count, of_at_least);
 }
 
 /// Answers one request of a connection.

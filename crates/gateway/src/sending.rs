@@ -40,6 +40,8 @@ struct Inner {
 struct Answers {
     next: u64,
     all: Vec<Followed>,
+    /// When the last of them went, in milliseconds since the sending began.
+    paused_ms: u64,
 }
 
 #[derive(Debug)]
@@ -65,15 +67,35 @@ impl AsRef<[u8]> for Sent {
 
 impl Drop for Sent {
     fn drop(&mut self) {
-        let mut answers = self.sending.answers();
-        answers.all.retain(|answer| answer.number != self.number);
-        self.sending.under_way.store(answers.all.len(), Ordering::Relaxed);
+        self.sending.ended(self.number, Instant::now());
     }
 }
 
 impl Inner {
     fn answers(&self) -> MutexGuard<'_, Answers> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ended(&self, number: u64, now: Instant) {
+        let mut answers = self.answers();
+        answers.all.retain(|answer| answer.number != number);
+        answers.paused_ms = self.ms(now);
+        self.under_way.store(answers.all.len(), Ordering::Relaxed);
+    }
+
+    /// Goes on counting after a pause in which nothing was on its way. The pause does not count, and
+    /// who took enough before it begins anew; who has given answers up does not.
+    fn resume(&self, paused_ms: u64, now: Instant) {
+        let elapsed = paused_ms.saturating_sub(self.window_ms.load(Ordering::Relaxed));
+        let taken = self.window_bytes.load(Ordering::Relaxed);
+        let was_slow = self.rate_before.load(Ordering::Relaxed) < RATE_MIN;
+        if taken * 1_000 < RATE_MIN * elapsed || was_slow && taken < RATE_MIN {
+            self.window_ms.store(self.ms(now).saturating_sub(elapsed), Ordering::Relaxed);
+        } else {
+            self.window_ms.store(self.ms(now), Ordering::Relaxed);
+            self.window_bytes.store(0, Ordering::Relaxed);
+            self.rate_before.store(u64::MAX, Ordering::Relaxed);
+        }
     }
 
     fn ms(&self, now: Instant) -> u64 {
@@ -111,9 +133,7 @@ impl Sending {
         }
         let mut answers = self.0.answers();
         if answers.all.is_empty() {
-            self.0.window_ms.store(self.0.ms(now), Ordering::Relaxed);
-            self.0.window_bytes.store(0, Ordering::Relaxed);
-            self.0.rate_before.store(u64::MAX, Ordering::Relaxed);
+            self.0.resume(answers.paused_ms, now);
         }
         let all = answers.all.iter().map(|answer| answer.bytes).sum::<u64>() + bytes;
         let end = now + self.0.grace + Duration::from_secs(all.div_ceil(RATE_MIN));
@@ -131,15 +151,14 @@ impl Sending {
 
     /// Notes bytes that the caller has taken.
     pub(crate) fn took(&self, bytes: usize, now: Instant) {
+        let inner = &self.0;
+        let all = inner.window_bytes.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
         if !self.is_under_way() {
             return;
         }
-        let (ms, inner) = (self.0.ms(now), &self.0);
+        let ms = inner.ms(now);
         let elapsed = ms.saturating_sub(inner.window_ms.load(Ordering::Relaxed));
-        let all = inner.window_bytes.load(Ordering::Relaxed) + bytes as u64;
-        if elapsed < STALL_MS_MAX {
-            inner.window_bytes.store(all, Ordering::Relaxed);
-        } else {
+        if elapsed >= STALL_MS_MAX {
             inner.rate_before.store(all * 1_000 / elapsed, Ordering::Relaxed);
             inner.window_ms.store(ms, Ordering::Relaxed);
             inner.window_bytes.store(0, Ordering::Relaxed);
@@ -151,9 +170,17 @@ impl Sending {
         self.0.under_way.load(Ordering::Relaxed) > 0
     }
 
+    /// When the first of what is on its way should have been taken.
+    pub(crate) fn end(&self) -> Option<Instant> {
+        if !self.is_under_way() {
+            return None;
+        }
+        self.0.answers().all.iter().map(|answer| answer.end).min()
+    }
+
     /// Whether something is still on its way that should have been taken by `now`.
     pub(crate) fn is_late(&self, now: Instant) -> bool {
-        self.is_under_way() && self.0.answers().all.iter().any(|answer| answer.end <= now)
+        self.end().is_some_and(|end| end <= now)
     }
 
     /// Whether something is on its way of which too little is taken, for some seconds already.
@@ -226,6 +253,38 @@ mod tests {
         let _next = follow(&sending, 128, now);
 
         assert!(sending.is_late(now + GRACE + 2 * SECOND));
+    }
+
+    #[test]
+    fn who_gives_answers_up_and_asks_anew_is_stalled_all_the_same() {
+        for (bytes, is_stalled) in [(200, true), (200 << 10, false)] {
+            let (sending, now) = (Sending::new(GRACE), Instant::now());
+            let mut stalled = false;
+
+            for number in 0..10 {
+                let begun = now + 3 * number * SECOND;
+                std::mem::forget(follow(&sending, 64, begun));
+                sending.took(bytes, begun + SECOND);
+                stalled |= sending.is_stalled(begun + 2 * SECOND);
+                // It is reset; then a second passes in which nothing is on its way.
+                sending.0.ended(number.into(), begun + 2 * SECOND);
+            }
+
+            assert_eq!(stalled, is_stalled, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn a_pause_between_answers_is_no_stall() {
+        let (sending, now) = (Sending::new(GRACE), Instant::now());
+
+        for number in 0..10 {
+            let begun = now + 60 * number * SECOND;
+            std::mem::forget(follow(&sending, 64, begun));
+            assert!(!sending.is_stalled(begun + SECOND), "{number}");
+            sending.took(64 << 10, begun + SECOND);
+            sending.0.ended(number.into(), begun + SECOND);
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 mod copies;
 mod dialect;
+mod errand;
 mod error;
 mod health;
 mod id;
@@ -27,6 +28,7 @@ mod tie;
 pub mod trial;
 mod views;
 
+pub use errand::{Kept, keeping, kept};
 pub use error::StoreError;
 pub use id::{DocumentId, KindId, NaturalKey, Uuid};
 pub use list::{Bounds, Condition, Leads, ListQuery, MarkTest, Page};

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+use crate::errand::Errand;
 use crate::error::StoreError;
 use crate::id::{KindId, Uuid};
 use crate::plan::{Answer, Ask, Decide, Decision, Plan, Ran, Refused, Write};
@@ -159,14 +160,15 @@ impl Store {
         }
     }
 
-    /// Runs a plan: all of it, durably, or none.
+    /// Runs a plan: all of it, durably, or none. One that is given up before its turn is not run.
     ///
     /// # Errors
     ///
     /// [`Refused`]: the plan's own refusal, or why the store could not.
     pub async fn run<D: Decide>(&self, plan: Plan<D>) -> Result<Ran<D::Done>, Refused<D::Refusal>> {
         let (reply, answer) = oneshot::channel();
-        let job = PlanJob::new(vec![plan], move |outcomes: Vec<Outcome<D>>| {
+        let (errand, _waiting) = Errand::awaited();
+        let job = PlanJob::new(vec![plan], errand, move |outcomes: Vec<Outcome<D>>| {
             _ = reply.send(outcomes);
         });
         match &*self.engine {
@@ -195,7 +197,9 @@ impl Store {
     pub fn run_all_blocking<D: Decide>(&self, plans: Vec<Plan<D>>) -> Vec<Outcome<D>> {
         let count = plans.len();
         let (reply, answer) = std::sync::mpsc::sync_channel(1);
-        let job = PlanJob::new(plans, move |outcomes: Vec<Outcome<D>>| _ = reply.send(outcomes));
+        let errand = Errand::default();
+        let job =
+            PlanJob::new(plans, errand, move |outcomes: Vec<Outcome<D>>| _ = reply.send(outcomes));
         let pushed = match &*self.engine {
             Engine::Sqlite(sqlite) => sqlite.writer.push(Box::new(job)),
             Engine::Postgres(postgres) => postgres.push(Box::new(job)),

@@ -4,7 +4,7 @@
 //! shows is what a stranger can hold, not how fast the machine is.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::frames;
@@ -186,8 +186,39 @@ pub const ATTACKS: &[Attack] = &[
             paced(target, from, 1_000.0, &head("GET", &format!("{STUDENTS}?limit=25"), &more))
         },
     },
+    Attack {
+        name: "hanging up",
+        does: "200 lists without an index and 200 writes a second by the greedy key, who hangs up at once",
+        run: |target, from| {
+            let token = format!("authorization: Bearer {}\r\n", target.greedy);
+            let list = head("GET", &format!("{STUDENTS}?firstName=Nobody&totalCount=true"), &token);
+            left(target, from, 400.0, |number| {
+                if number.is_multiple_of(2) {
+                    return list.clone();
+                }
+                let body = format!("{{\"studentUniqueId\":\"gone-{number}\",{REST}}}");
+                let more = format!("{token}{JSON}content-length: {}\r\n", body.len());
+                [head("POST", STUDENTS, &more), body.into_bytes()].concat()
+            })
+        },
+    },
+    Attack {
+        name: "new hosts",
+        does: "200 connections that ask for the OpenAPI document, each of another host, and read nothing",
+        run: |target, from| {
+            let hosts = AtomicU64::new(0);
+            let begin = |_| {
+                let host = hosts.fetch_add(1, Ordering::Relaxed);
+                let request = format!("GET {OPENAPI} HTTP/1.1\r\nhost: h{host}.example\r\n\r\n");
+                request.repeat(4).into_bytes()
+            };
+            kept(target, &near(from), 200, Duration::from_secs(2), begin, |_| true)
+        },
+    },
 ];
 
+/// What a student has beside its number.
+const REST: &str = "\"firstName\":\"Ada\",\"lastSurname\":\"Quill\",\"birthDate\":\"2012-05-17\"";
 const JSON: &str = "content-type: application/json\r\n";
 
 fn head(method: &str, path: &str, more: &str) -> Vec<u8> {
@@ -256,6 +287,20 @@ fn paced(target: &Target<'_>, from: IpAddr, rate: f64, request: &[u8]) -> u64 {
         let is_sent = place.as_mut().is_some_and(|wire| wire.drain() && wire.send(request));
         if !is_sent {
             *place = Wire::open(from, target.api);
+        }
+        sent += 1;
+    }
+    sent as u64
+}
+
+/// Sends requests so many times a second, each on a connection that is closed at once; gives how often.
+fn left(target: &Target<'_>, from: IpAddr, rate: f64, request: impl Fn(usize) -> Vec<u8>) -> u64 {
+    let (begun, mut sent) = (Instant::now(), 0_usize);
+    while !target.over.load(Ordering::Acquire) {
+        let due = Duration::from_secs_f64(sent as f64 / rate);
+        std::thread::sleep(due.saturating_sub(begun.elapsed()));
+        if let Some(mut wire) = Wire::open(from, target.api) {
+            wire.send(&request(sent));
         }
         sent += 1;
     }

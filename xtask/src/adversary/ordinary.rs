@@ -1,6 +1,8 @@
-//! Ordinary clients: a few keys, one kept connection each, requests on a schedule.
+//! Ordinary clients: a few keys, requests on a schedule; most keep a connection, some connect anew for
+//! each request.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
@@ -13,6 +15,10 @@ use crate::soak::server::Server;
 
 /// How many there are.
 const CLIENTS: usize = 6;
+/// How many of them have a key of their own; the others share one.
+const OWN_KEYS: usize = 2;
+/// Every so-manieth connects anew for each request.
+const ANEW_EVERY: usize = 3;
 /// Most complaints that are kept.
 const COMPLAINTS_MAX: usize = 5;
 const PATH: &str = "/data/v3/ed-fi/students";
@@ -46,9 +52,11 @@ pub struct Seen {
 
 impl Ordinary {
     /// Clients that send so many requests a second together.
-    pub fn new(server: &Server, rate: f64) -> Result<Self, String> {
-        let clients: Vec<Client> =
-            (0..CLIENTS).map(|_| server.client()).collect::<Result<_, _>>()?;
+    pub fn new(server: &Server, binary: &Path, rate: f64) -> Result<Self, String> {
+        let client = |number| {
+            if number < OWN_KEYS { server.another(binary) } else { server.client() }
+        };
+        let clients: Vec<Client> = (0..CLIENTS).map(client).collect::<Result<_, _>>()?;
         let mut first = server.client()?;
         let listed = first.send("GET", &format!("{PATH}?limit=200"), None);
         let listed = listed.map_err(|error| format!("no list: {error}"))?;
@@ -92,6 +100,9 @@ fn send(
     let mut due = Instant::now() + pause.mul_f64(number as f64 / CLIENTS as f64);
     while !over.load(Ordering::Acquire) {
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        if number.is_multiple_of(ANEW_EVERY) {
+            client.leave();
+        }
         let path = &paths[random.below(paths.len())];
         let answer = match random.below(100) {
             0 => client.send("POST", "/oauth/token", Some(token_request)),

@@ -58,6 +58,11 @@ impl Client {
         Ok(stream)
     }
 
+    /// Gives up the kept connection, so that the next request has one of its own.
+    pub fn leave(&mut self) {
+        self.connection = None;
+    }
+
     /// Sends a request and reads its answer.
     pub fn send(&mut self, method: &str, path: &str, body: Option<&str>) -> Result<Answer> {
         let request = self.request(method, path, body);

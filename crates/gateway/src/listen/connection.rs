@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, Sleep, sleep, timeout};
+use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 
 use super::framing::Framing;
 use crate::budget::Taken;
@@ -87,11 +87,11 @@ impl Connection {
     fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
         let limit = self.framing.open_head().map_or(Limit::Quiet, Limit::Head);
         if self.running != Some(limit) {
-            let time = match limit {
-                Limit::Head(_) => self.times.header,
-                Limit::Quiet => self.times.quiet,
+            let end = match limit {
+                Limit::Head(_) => Instant::now() + self.times.header,
+                Limit::Quiet => self.earlier(Instant::now() + self.times.quiet),
             };
-            self.timer.as_mut().reset(Instant::now() + time);
+            self.timer.as_mut().reset(end);
             self.running = Some(limit);
         }
         while self.timer.as_mut().poll(cx).is_ready() {
@@ -105,9 +105,15 @@ impl Connection {
             {
                 return true;
             }
-            self.timer.as_mut().reset(quiet_until);
+            let end = self.earlier(quiet_until);
+            self.timer.as_mut().reset(end);
         }
         false
+    }
+
+    /// That moment, or the end of the first answer under way, whichever comes first.
+    fn earlier(&self, moment: Instant) -> Instant {
+        self.caller.sending.end().map_or(moment, |end| moment.min(end.into()))
     }
 
     /// Looks after what a write has done. hyper may read no more while it cannot write, so a caller
@@ -121,8 +127,8 @@ impl Connection {
             }
             Poll::Ready(Err(_)) => self.is_over = true,
             Poll::Pending => {
-                let quiet = self.times.quiet;
-                let timer = self.blocked.get_or_insert_with(|| Box::pin(sleep(quiet)));
+                let end = self.earlier(Instant::now() + self.times.quiet);
+                let timer = self.blocked.get_or_insert_with(|| Box::pin(sleep_until(end)));
                 let is_late = timer.as_mut().poll(cx).is_ready();
                 if is_late || self.caller.sending.is_late(Instant::now().into()) {
                     self.is_over = true;

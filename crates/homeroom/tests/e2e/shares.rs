@@ -1,5 +1,7 @@
 //! Strangers and greedy keys: whoever holds all that it can get takes nobody else's place.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
 use http::Method;
 use serde_json::json;
 
@@ -47,18 +49,19 @@ fn ordinary_work_is_done(client: &mut Client, of: &str) {
 
 #[test]
 fn strangers_who_send_no_bodies_on_many_streams_keep_no_token_from_anybody() {
-    let place = Place::new();
-    let key = place.key("FullAccess");
-    let server = Server::start(&place);
-    let stream = post_without_end("/oauth/token", None);
+    on_each_store(|place| {
+        let key = place.key("FullAccess");
+        let server = Server::start(place);
+        let stream = post_without_end("/oauth/token", None);
 
-    let strangers = Streams::open(server.api, 64, STREAMS, &stream);
+        let strangers = Streams::open(server.api, 64, STREAMS, &stream);
 
-    assert!(strangers.begun > 4_000, "{}", strangers.begun);
-    for _ in 0..10 {
-        let answer = server.client().ask_token(&key.0, &key.1);
-        assert_eq!(answer.status, 200, "{answer:?}");
-    }
+        assert!(strangers.begun > 4_000, "{}", strangers.begun);
+        for _ in 0..10 {
+            let answer = server.client().ask_token(&key.0, &key.1);
+            assert_eq!(answer.status, 200, "{answer:?}");
+        }
+    });
 }
 
 #[test]
@@ -159,23 +162,99 @@ fn a_body_that_drips_is_not_waited_for_to_its_end() {
 #[test]
 fn a_stranger_who_reads_nothing_keeps_no_public_document_from_others() {
     const DOCUMENT: &str = "/metadata/data/v3/resources/swagger.json";
+    on_each_store(|place| {
+        let server = Server::start(place);
+        let whole = server.client().get(DOCUMENT);
+        let deaf = Stream {
+            method: Method::GET,
+            path: DOCUMENT.into(),
+            token: None,
+            length: None,
+            body: None,
+        };
+
+        let streams = Streams::open(server.api, 3, STREAMS, &deaf);
+
+        assert!(streams.begun * whole.body.len() > 128 << 20, "{}", streams.begun);
+        eventually("the document is there for others", || {
+            server.client().get(DOCUMENT).body == whole.body
+        });
+    });
+}
+
+#[test]
+fn a_key_that_hangs_up_at_once_takes_no_place_of_another_key() {
+    on_each_store(|place| {
+        let (server, greedy, mut other) = served(place);
+        for number in 0..100 {
+            let here = student(&format!("of all {number}"), "Here");
+            assert_eq!(other.post(STUDENTS, &here).status, 201);
+        }
+        // Without an index, so that it is among the long ones.
+        let list = format!("{STUDENTS}?firstName=Nobody&totalCount=true&limit=500");
+        let list = greedy.head("GET", &list, &[], None);
+        let (number, over) = (AtomicUsize::new(0), AtomicBool::new(false));
+
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while !over.load(Ordering::Relaxed) {
+                        let number = number.fetch_add(1, Ordering::Relaxed);
+                        let Ok(mut wire) = Wire::try_open(server.api) else { continue };
+                        let body = student(&number.to_string(), "Gone").to_string();
+                        let write = greedy.head("POST", STUDENTS, &JSON, Some(body.len())) + &body;
+                        _ = wire.try_send(if number % 2 == 0 { &list } else { &write });
+                    }
+                });
+            }
+            eventually("some have hung up", || number.load(Ordering::Relaxed) > 600);
+            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                ordinary_work_is_done(&mut other, "beside those who hang up");
+            }));
+            over.store(true, Ordering::Relaxed);
+            done.unwrap();
+        });
+
+        for budget in ["in_flight", "lists", "writes", "awaited", "bodies"] {
+            let used = format!("homeroom_budget_used{{budget=\"{budget}\"}}");
+            eventually(budget, || metric(&server, &used) == 0);
+        }
+    });
+}
+
+#[test]
+fn strangers_who_name_a_new_host_each_time_do_not_fill_the_memory() {
+    const DOCUMENT: &str = "/metadata/data/v3/resources/swagger.json";
+    const STRANGERS: usize = 400;
     let place = Place::new();
     let server = Server::start(&place);
-    let whole = server.client().get(DOCUMENT);
-    let deaf = Stream {
-        method: Method::GET,
-        path: DOCUMENT.into(),
-        token: None,
-        length: None,
-        body: None,
+    let whole = server.client().get(DOCUMENT).body.len();
+    let Some(before) = most_kib(&server) else {
+        println!("skipped: this system does not tell a process's most memory");
+        return;
     };
 
-    let streams = Streams::open(server.api, 3, STREAMS, &deaf);
+    let mut strangers: Vec<Wire> = (0..STRANGERS)
+        .map(|number| {
+            let mut wire = server.wire();
+            wire.send(format!("GET {DOCUMENT} HTTP/1.1\r\nhost: h{number}.example\r\n\r\n"));
+            wire
+        })
+        .collect();
+    let mut first = [0; 12];
+    strangers.iter_mut().for_each(|wire| wire.read_exactly(&mut first));
 
-    assert!(streams.begun * whole.body.len() > 128 << 20, "{}", streams.begun);
-    eventually("the document is there for others", || {
-        server.client().get(DOCUMENT).body == whole.body
-    });
+    // The budget of public answers, what waits for it and what the allocator keeps.
+    let taken = (most_kib(&server).unwrap() - before) >> 10;
+    assert!(STRANGERS * whole >> 20 > 800, "the strangers ask for much: {whole}");
+    assert!(taken < 320, "{taken} MiB");
+}
+
+/// The most resident memory that a server has had, in KiB.
+fn most_kib(server: &Server) -> Option<usize> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 #[test]

@@ -126,9 +126,9 @@ impl Writer {
     }
 }
 
-/// The plans of all jobs, in order.
+/// The plans of all jobs that somebody waits for, in order.
 fn all_of(jobs: &[Box<dyn Job>]) -> Vec<Place> {
-    let all = jobs.iter().enumerate();
+    let all = jobs.iter().enumerate().filter(|(_, job)| job.is_wanted());
     all.flat_map(|(at, job)| (0..job.count()).map(move |plan| (at, plan))).collect()
 }
 

@@ -3,6 +3,7 @@
 //! other core wait for a scan.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use crate::errand::Errand;
 use crate::error::StoreError;
 use crate::queue::join;
 use crate::sqlite::Shared;
@@ -69,7 +71,8 @@ impl Lister {
     }
 
     /// Reads within `time`, waiting included; late is answered in time even while all threads are
-    /// busy, and what is late when its turn comes is not read at all.
+    /// busy, and what is late when its turn comes, or given up, is not read at all. A read that is
+    /// given up in the middle ends soon.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         is_long: bool,
@@ -77,7 +80,8 @@ impl Lister {
         read: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        self.offer(is_long, time, read, move |found| _ = reply.send(found))?;
+        let (errand, _waiting) = Errand::awaited();
+        self.offer(is_long, time, errand, read, move |found| _ = reply.send(found))?;
         match tokio::time::timeout(time, answer).await {
             Ok(found) => found.unwrap_or(Err(StoreError::Closed)),
             Err(_) => Err(StoreError::Deadline(time)),
@@ -92,7 +96,7 @@ impl Lister {
         read: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = sync_channel(1);
-        self.offer(is_long, time, read, move |found| _ = reply.send(found))?;
+        self.offer(is_long, time, Errand::default(), read, move |found| _ = reply.send(found))?;
         answer.recv_timeout(time).unwrap_or_else(|error| {
             Err(match error {
                 RecvTimeoutError::Timeout => StoreError::Deadline(time),
@@ -105,12 +109,18 @@ impl Lister {
         &self,
         is_long: bool,
         time: Duration,
+        errand: Errand,
         read: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
         answer: impl FnOnce(Result<T, StoreError>) + Send + 'static,
     ) -> Result<(), StoreError> {
         let deadline = Instant::now() + time;
         let job: Read = Box::new(move |connection| {
-            answer(within(connection, deadline, time, read));
+            if errand.is_wanted() {
+                let found = within(connection, deadline, time, errand.is_left(), read);
+                // Whoever has the answer finds the places free.
+                drop(errand);
+                answer(found);
+            }
         });
         let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
         let queues = queues.as_ref().ok_or(StoreError::Closed)?;
@@ -134,12 +144,14 @@ fn within<T>(
     connection: &mut Connection,
     deadline: Instant,
     time: Duration,
+    is_left: Arc<AtomicBool>,
     read: impl FnOnce(&Connection) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
     if Instant::now() >= deadline {
         return Err(StoreError::Deadline(time));
     }
-    connection.progress_handler(STEPS, Some(move || Instant::now() >= deadline))?;
+    let is_over = move || is_left.load(Ordering::Relaxed) || Instant::now() >= deadline;
+    connection.progress_handler(STEPS, Some(is_over))?;
     // A fault in one read must not end the thread.
     let found = catch_unwind(AssertUnwindSafe(|| read(connection)))
         .unwrap_or_else(|_| Err(StoreError::Failed("a read panicked".into())));
@@ -159,6 +171,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
+    use crate::errand::{Kept, keeping};
     use crate::store::Store;
 
     const LONG: Duration = Duration::from_mins(1);
@@ -227,5 +240,53 @@ mod tests {
         busy.join().unwrap().unwrap();
         assert_eq!(lister.read(false, LONG, one).await.unwrap(), 1);
         assert!(was_read.try_recv().is_err());
+    }
+
+    #[tokio::test]
+    async fn a_read_that_is_given_up_is_never_begun_and_keeps_its_places_until_its_turn() {
+        let (lister, _store) = lister();
+        let lister = Arc::new(lister);
+        let (begun, has_begun) = channel();
+        let (end, may_end) = channel::<()>();
+        let busy = Arc::clone(&lister);
+        let busy = std::thread::spawn(move || {
+            busy.read_blocking(false, LONG, move |_| {
+                begun.send(()).unwrap();
+                _ = may_end.recv();
+                Ok(())
+            })
+        });
+        has_begun.recv().unwrap();
+        let place = Arc::new(());
+        let (given_up, was_read) = channel();
+
+        for _ in 0..10 {
+            let given_up = given_up.clone();
+            let read = lister
+                .read(false, LONG, move |_| given_up.send(()).map_err(|_| StoreError::Closed));
+            let request = keeping(Arc::clone(&place) as Kept, read);
+            assert!(tokio::time::timeout(BRIEF / 10, request).await.is_err(), "it waits");
+        }
+
+        assert_eq!(Arc::strong_count(&place), 11, "the places are with the work");
+        drop(end);
+        busy.join().unwrap().unwrap();
+        assert_eq!(lister.read(false, LONG, one).await.unwrap(), 1);
+        assert!(was_read.try_recv().is_err());
+        assert_eq!(Arc::strong_count(&place), 1);
+    }
+
+    #[tokio::test]
+    async fn a_read_that_is_given_up_in_the_middle_ends_soon() {
+        const ENDLESS: &str =
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
+        let (lister, _store) = lister();
+        let endless = |c: &Connection| Ok(c.query_row(ENDLESS, [], |row| row.get::<_, i64>(0))?);
+
+        let given_up = tokio::time::timeout(BRIEF, lister.read(false, LONG, endless)).await;
+
+        assert!(given_up.is_err());
+        let next = tokio::time::timeout(LONG / 2, lister.read(false, LONG, one)).await;
+        assert_eq!(next.unwrap().unwrap(), 1);
     }
 }

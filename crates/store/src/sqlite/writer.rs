@@ -91,7 +91,7 @@ impl Writer {
             });
             let mut next = Some(first);
             while let Some(mut job) = next.take() {
-                if ended.is_ok() {
+                if ended.is_ok() && job.is_wanted() {
                     // A fault in one plan must not end the writer.
                     let run = AssertUnwindSafe(|| self.run(&mut *job));
                     ended = catch_unwind(run)

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::errand::Errand;
 use crate::error::StoreError;
 use crate::plan::{Answer, Ask, Decide, Decision, Plan, ROUNDS_MAX, Ran, Refused, Write};
 
@@ -12,6 +13,9 @@ pub(super) type Outcome<D> = Result<Ran<<D as Decide>::Done>, Refused<<D as Deci
 pub(crate) trait Job: Send {
     /// How many plans there are.
     fn count(&self) -> usize;
+
+    /// Whether somebody still waits for it; where nobody does, it need not be begun.
+    fn is_wanted(&self) -> bool;
 
     /// Takes a plan up from its beginning and gives its first questions; one that is kept can be
     /// taken up again.
@@ -39,6 +43,7 @@ pub(crate) enum Step {
 
 pub(super) struct PlanJob<D: Decide, R> {
     slots: Vec<Slot<D>>,
+    errand: Errand,
     reply: Option<R>,
 }
 
@@ -52,7 +57,7 @@ struct Slot<D: Decide> {
 }
 
 impl<D: Decide, R: FnOnce(Vec<Outcome<D>>) + Send> PlanJob<D, R> {
-    pub(super) fn new(plans: Vec<Plan<D>>, reply: R) -> Self {
+    pub(super) fn new(plans: Vec<Plan<D>>, errand: Errand, reply: R) -> Self {
         let slot = |plan| Slot {
             plan: Some(plan),
             decide: None,
@@ -60,13 +65,17 @@ impl<D: Decide, R: FnOnce(Vec<Outcome<D>>) + Send> PlanJob<D, R> {
             value: None,
             outcome: Err(Refused::Store(StoreError::Closed)),
         };
-        Self { slots: plans.into_iter().map(slot).collect(), reply: Some(reply) }
+        Self { slots: plans.into_iter().map(slot).collect(), errand, reply: Some(reply) }
     }
 }
 
 impl<D: Decide, R: FnOnce(Vec<Outcome<D>>) + Send> Job for PlanJob<D, R> {
     fn count(&self) -> usize {
         self.slots.len()
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.errand.is_wanted()
     }
 
     fn begin(&mut self, plan: usize, keep: bool) -> Vec<Ask> {
@@ -112,8 +121,11 @@ impl<D: Decide, R: FnOnce(Vec<Outcome<D>>) + Send> Job for PlanJob<D, R> {
             Ok(()) => slot.outcome,
             Err(error) => Err(Refused::Store(error.clone())),
         });
+        let outcomes = outcomes.collect();
+        // Whoever has the answer finds the places free.
+        drop(self.errand);
         if let Some(reply) = self.reply.take() {
-            reply(outcomes.collect());
+            reply(outcomes);
         }
     }
 }

@@ -4,6 +4,7 @@ mod access_version;
 mod closing;
 mod faults;
 mod files;
+mod given_up;
 mod numbers;
 mod promises;
 mod snapshots;
