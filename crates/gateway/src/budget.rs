@@ -203,10 +203,10 @@ impl Budget {
         if let Some(connection) = &holders.connection {
             connection.held[at].fetch_sub(amount, Ordering::Relaxed);
         }
-        if common > 0 {
-            if let Some(owner) = &holders.owner {
-                owner.held[at].fetch_sub(common, Ordering::Relaxed);
-            }
+        if common > 0
+            && let Some(owner) = &holders.owner
+        {
+            owner.held[at].fetch_sub(common, Ordering::Relaxed);
         }
     }
 }

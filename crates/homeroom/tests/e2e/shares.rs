@@ -242,11 +242,13 @@ fn strangers_who_name_a_new_host_each_time_do_not_fill_the_memory() {
         })
         .collect();
     let mut first = [0; 12];
-    strangers.iter_mut().for_each(|wire| wire.read_exactly(&mut first));
+    for wire in &mut strangers {
+        wire.read_exactly(&mut first);
+    }
 
     // The budget of public answers, what waits for it and what the allocator keeps.
     let taken = (most_kib(&server).unwrap() - before) >> 10;
-    assert!(STRANGERS * whole >> 20 > 800, "the strangers ask for much: {whole}");
+    assert!((STRANGERS * whole) >> 20 > 800, "the strangers ask for much: {whole}");
     assert!(taken < 320, "{taken} MiB");
 }
 
