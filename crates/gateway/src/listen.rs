@@ -3,6 +3,7 @@
 mod connection;
 mod framing;
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::oneshot;
 
 use crate::budget::{Pot, Refused};
 use crate::caller::Caller;
@@ -45,7 +46,8 @@ const RESETS_FOR_FAULTS_MAX: usize = 256;
 const PLACE_PAUSE: Duration = Duration::from_millis(5);
 /// Longest wait for a place.
 const PLACE_TIME_MAX: Duration = Duration::from_secs(1);
-/// Most connections that wait for a place since their address has its share.
+/// Most connections that wait for a place since their address has its share; of more, the first is sent
+/// away.
 const OVER_SHARE_MAX: usize = 16;
 /// Which part of all connections, or of one address's, is closed at once to make room.
 const CLOSED_FOR_ROOM: u64 = 128;
@@ -100,7 +102,7 @@ impl Listener {
     /// Serves until `stop` is done, then drains.
     pub async fn serve(self, door: Arc<FrontDoor>, stop: impl Future<Output = ()>, times: Times) {
         let builder = Arc::new(builder());
-        let over_share = Arc::new(Semaphore::new(OVER_SHARE_MAX));
+        let mut over_share: VecDeque<oneshot::Sender<()>> = VecDeque::new();
         let limits = connection::Times { header: times.header, quiet: door.limits().quiet };
         let graceful = GracefulShutdown::new();
         tokio::pin!(stop);
@@ -127,7 +129,15 @@ impl Listener {
                     () = &mut stop => break,
                 },
                 // Only this address has to wait; others come in.
-                Err(_) => Arc::clone(&over_share).try_acquire_owned().ok().map(Err),
+                Err(_) => {
+                    over_share.retain(|waits| !waits.is_closed());
+                    if over_share.len() >= OVER_SHARE_MAX {
+                        drop(over_share.pop_front());
+                    }
+                    let (waits, sent_away) = oneshot::channel();
+                    over_share.push_back(waits);
+                    Some(Err(sent_away))
+                }
                 Ok(place) => Some(Ok(place)),
             };
             let Some(place) = place else {
@@ -140,10 +150,14 @@ impl Listener {
             tokio::spawn(async move {
                 let place = match place {
                     Ok(place) => place,
-                    Err(_waits) => match place_of(&door, &caller).await {
-                        Some(place) => place,
-                        None => return,
-                    },
+                    Err(sent_away) => {
+                        let place = tokio::select! {
+                            place = place_of(&door, &caller) => place,
+                            _ = sent_away => None,
+                        };
+                        let Some(place) = place else { return };
+                        place
+                    }
                 };
                 let connection = Connection::new(connection, place, Arc::clone(&caller), limits);
                 let service = {

@@ -188,7 +188,7 @@ pub const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "hanging up",
-        does: "200 lists without an index and 200 writes a second by the greedy key, who hangs up at once",
+        does: "200 lists and 200 writes a second by the greedy key, who hangs up at once",
         run: |target, from| {
             let token = format!("authorization: Bearer {}\r\n", target.greedy);
             let list = head("GET", &format!("{STUDENTS}?firstName=Nobody&totalCount=true"), &token);
@@ -204,7 +204,7 @@ pub const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "new hosts",
-        does: "200 connections that ask for the OpenAPI document, each of another host, and read nothing",
+        does: "200 connections that ask other hosts for the OpenAPI document and read nothing",
         run: |target, from| {
             let hosts = AtomicU64::new(0);
             let begin = |_| {

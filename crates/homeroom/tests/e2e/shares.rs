@@ -207,15 +207,15 @@ fn a_key_that_hangs_up_at_once_takes_no_place_of_another_key() {
                     }
                 });
             }
-            eventually("some have hung up", || number.load(Ordering::Relaxed) > 600);
             let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                eventually("some have hung up", || number.load(Ordering::Relaxed) > 600);
                 ordinary_work_is_done(&mut other, "beside those who hang up");
             }));
             over.store(true, Ordering::Relaxed);
             done.unwrap();
         });
 
-        for budget in ["in_flight", "lists", "writes", "awaited", "bodies"] {
+        for budget in ["lists", "writes", "awaited", "bodies"] {
             let used = format!("homeroom_budget_used{{budget=\"{budget}\"}}");
             eventually(budget, || metric(&server, &used) == 0);
         }
@@ -249,7 +249,7 @@ fn strangers_who_name_a_new_host_each_time_do_not_fill_the_memory() {
     // The budget of public answers, what waits for it and what the allocator keeps.
     let taken = (most_kib(&server).unwrap() - before) >> 10;
     assert!((STRANGERS * whole) >> 20 > 800, "the strangers ask for much: {whole}");
-    assert!(taken < 320, "{taken} MiB");
+    assert!(taken < 480, "{taken} MiB");
 }
 
 /// The most resident memory that a server has had, in KiB.

@@ -100,6 +100,7 @@ impl Writer {
             jobs.extend(arrivals.try_iter().take(GROUP_MAX - 1));
             // The next part is on top; one stays until its plans have ended.
             let mut parts = vec![all_of(&jobs)];
+            parts.retain(|places| !places.is_empty());
             let run = || self.runtime.block_on(self.lane.run(&mut jobs, &mut parts));
             // A fault in one job must not end the writer.
             if catch_unwind(AssertUnwindSafe(run)).is_err() {
