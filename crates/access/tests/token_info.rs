@@ -89,7 +89,7 @@ async fn it_lists_what_the_claim_set_grants_over_the_whole_model() {
     );
     assert_eq!(
         operations(body, "resources", "resource", "/ed-fi/schoolYearTypes"),
-        Some(&json!(["Read", "ReadChanges"]))
+        Some(&json!(["Read"]))
     );
     assert_eq!(
         operations(body, "services", "service", "identity"),

@@ -20,17 +20,21 @@ pub(super) fn applications(registry: &Registry) -> HashMap<i64, Vec<&str>> {
     by_set
 }
 
-/// A set without its claims.
+/// A set without its claims. The member that the published schema does not have stands there only
+/// where it says something: in a set that takes a shipped one's place.
 pub(super) fn summary(known: &KnownSet, applications: &HashMap<i64, Vec<&str>>) -> Value {
     let applications = applications.get(&known.id()).into_iter().flatten();
-    json!({
+    let mut summary = json!({
         "id": known.id(),
         "name": known.set().name,
         "_isSystemReserved": known.is_shipped(),
-        "_overridesSystemReserved": known.is_override(),
         "_applications":
             applications.map(|name| json!({"applicationName": name})).collect::<Vec<_>>(),
-    })
+    });
+    if known.is_override() {
+        summary["_overridesSystemReserved"] = true.into();
+    }
+    summary
 }
 
 /// What a set grants: each claim below the nearest one above it that the set grants, too.
