@@ -188,7 +188,7 @@ fn descriptor(out: &mut String, uri: &str) -> Result<(), String> {
     if namespace.trim() != namespace {
         return Err("The value's namespace must not begin or end with white space.".into());
     }
-    if namespace.chars().chain(code.chars()).any(char::is_control) {
+    if uri.chars().any(char::is_control) {
         return Err("The value holds control characters; remove them.".into());
     }
     if namespace.len() + "#".len() + code.len() == uri.len() {
