@@ -324,7 +324,7 @@ impl Change<'_> {
     /// # Errors
     ///
     /// [`ManageError::Meanwhile`] where another process was quicker; nothing was changed. After
-    /// [`StoreError::Unsure`] it is not known; then, and when the call is given up, nobody is
+    /// [`homeroom_store::StoreError::Unsure`] it is not known; then, and when the call is given up, nobody is
     /// recognized until it is ([`Access::is_in_doubt`]).
     pub async fn commit(self) -> Result<(), ManageError> {
         if self.writes.is_empty() {
