@@ -14,14 +14,15 @@ const LIMITS: &[&str] = &["nested too deep", "more values than"];
 /// # Panics
 ///
 /// When the readers disagree beyond the documented differences (limits; numbers that no `f64`
-/// holds; names that stand twice; a mark of byte order), or validation does not keep its own text.
+/// holds; names that stand twice; a mark of byte order; a comma where nothing follows), or validation
+/// does not keep its own text.
 pub fn json(bytes: &[u8]) {
     let world = World::get();
     let model = world.model();
     let Some((at, text)) = crate::choice(bytes, model.resources.len()) else { return };
     let ours = Json::read(text);
-    let theirs =
-        serde_json::from_slice::<Value>(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text));
+    let strict = without_last_commas(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text));
+    let theirs = serde_json::from_slice::<Value>(&strict);
     let ours = match (ours, theirs) {
         (Ok(ours), Ok(theirs)) => {
             assert!(is_same(&ours, &theirs), "read as {ours:?} and as {theirs:?}");
@@ -48,6 +49,29 @@ pub fn json(bytes: &[u8]) {
     assert_eq!(second.alias, first.alias, "the identity under the base stays as it is");
     assert_eq!(second.references, first.references, "references stay as they are");
     assert_eq!(second.descriptors, first.descriptors, "descriptors stay as they are");
+}
+
+/// The text without the one comma that may stand after an object's or array's last value.
+fn without_last_commas(text: &[u8]) -> Vec<u8> {
+    let (mut out, mut before, mut in_string, mut is_escaped) = (vec![], b'[', false, false);
+    for (at, &byte) in text.iter().enumerate() {
+        if in_string {
+            in_string = is_escaped || byte != b'"';
+            is_escaped = !is_escaped && byte == b'\\';
+        } else if byte == b',' && !b"[{,:".contains(&before) {
+            let next = text[at + 1..].iter().find(|byte| !b" \t\r\n".contains(byte));
+            if matches!(next, Some(b']' | b'}')) {
+                continue;
+            }
+        } else {
+            in_string = byte == b'"';
+        }
+        if in_string || !b" \t\r\n".contains(&byte) {
+            before = byte;
+        }
+        out.push(byte);
+    }
+    out
 }
 
 fn is_same(ours: &Json<'_>, theirs: &Value) -> bool {
