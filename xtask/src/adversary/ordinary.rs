@@ -105,7 +105,7 @@ fn send(
         }
         let path = &paths[random.below(paths.len())];
         let answer = match random.below(100) {
-            0 => client.send("POST", "/oauth/token", Some(token_request)),
+            0 => client.ask_for_token(token_request),
             1..60 => client.send("GET", path, None),
             60..80 => client.send("GET", &format!("{PATH}?limit=25"), None),
             _ => {

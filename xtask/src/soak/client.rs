@@ -63,6 +63,14 @@ impl Client {
         self.connection = None;
     }
 
+    /// Asks for a token as somebody who has none yet, on the same connection.
+    pub fn ask_for_token(&mut self, request: &str) -> Result<Answer> {
+        let token = self.token.take();
+        let answer = self.send("POST", "/oauth/token", Some(request));
+        self.token = token;
+        answer
+    }
+
     /// Sends a request and reads its answer.
     pub fn send(&mut self, method: &str, path: &str, body: Option<&str>) -> Result<Answer> {
         let request = self.request(method, path, body);
