@@ -7,7 +7,8 @@
 //! `oha` where they are on the path), `--planted` (with `--noisy`) searches for a capacity that is
 //! known, `--published` runs the stages of the published transactional test and a search for the
 //! three levels, `--sync-delay MS` adds a time to every sync of the server, `--postgres` does the
-//! small one on a PostgreSQL server of its own.
+//! small one on a PostgreSQL server of its own. `--against FILE` measures another release binary beside
+//! this one in the small rounds, each work on both before the next, and prints the rounds' ratios.
 //! Needs `nginx` (Debian package `nginx-light`).
 
 mod agreement;
@@ -25,16 +26,17 @@ mod server;
 mod small;
 mod work;
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use self::server::{Build, OTHER_STORE};
 use crate::house::Done;
 use crate::test::postgres::Servers;
 
 const BINARY: &str = "target/release/homeroom";
 const POSTGRES: &str = "--postgres";
+const AGAINST: &str = "--against";
 /// Says where Homeroom's store is.
 const STORE: &str = "HOMEROOM_STORE__URL";
 
@@ -43,6 +45,8 @@ struct Settings {
     seconds: u32,
     documents: usize,
     folder: PathBuf,
+    /// Another build, with which the small one compares.
+    against: Option<PathBuf>,
     /// What the server of the small district is started with.
     environment: Vec<(String, String)>,
     /// Whether other work disturbs.
@@ -69,6 +73,7 @@ pub fn run(arguments: &[String]) -> Done {
         seconds: u32::try_from(number("--seconds", 4)?).map_err(|e| e.to_string())?,
         documents: number("--documents", 1_000_000)?,
         folder: PathBuf::from("target/bench"),
+        against: against(arguments)?,
         environment: slower_sync(number("--sync-delay", 0)?)?,
         is_noisy: has("--noisy"),
     };
@@ -111,6 +116,17 @@ pub fn run(arguments: &[String]) -> Done {
     done
 }
 
+/// The binary of another build.
+fn against(arguments: &[String]) -> Result<Option<PathBuf>, String> {
+    let Some(at) = arguments.iter().position(|argument| argument == AGAINST) else {
+        return Ok(None);
+    };
+    match arguments.get(at + 1).map(PathBuf::from) {
+        Some(binary) if binary.is_file() => Ok(Some(binary)),
+        _ => Err(format!("{AGAINST} wants the file of a release binary")),
+    }
+}
+
 /// What is measured, and the table that is written.
 type Mode = fn(&Settings, &Path, &mut String) -> Done;
 
@@ -131,12 +147,13 @@ fn mode(argument: &str) -> Option<Mode> {
 
 /// Starts a server, and this program again with every Homeroom that it starts on that server.
 fn on_postgres(arguments: &[String]) -> Done {
-    let servers = Servers::durable()?;
+    let (servers, others) = (Servers::durable()?, Servers::durable()?);
     let again = std::env::current_exe().map_err(|e| e.to_string())?;
     let done = Command::new(again)
         .args(["bench", "--small"])
         .args(arguments.iter().filter(|argument| *argument != POSTGRES))
         .env(STORE, servers.urls())
+        .env(OTHER_STORE, others.urls())
         .status()
         .map_err(|e| e.to_string())?;
     if done.success() { Ok(()) } else { Err("the bench on PostgreSQL failed".into()) }
@@ -152,21 +169,11 @@ fn build() -> Done {
 }
 
 fn homeroom(arguments: &[&str]) -> Done {
-    homeroom_with(arguments, &[])
+    Build::present().run(arguments)
 }
 
 fn homeroom_with(arguments: &[&str], environment: &[(&str, &str)]) -> Done {
-    let done = Command::new(BINARY)
-        .args(arguments)
-        .envs(environment.iter().copied())
-        .output()
-        .map_err(|e| e.to_string())?;
-    if done.status.success() {
-        return Ok(());
-    }
-    let mut message = format!("homeroom {} failed", arguments.join(" "));
-    _ = write!(message, ": {}", String::from_utf8_lossy(&done.stderr));
-    Err(message)
+    Build::present().run_with(arguments, environment)
 }
 
 /// The environment in which every sync takes so many milliseconds more.

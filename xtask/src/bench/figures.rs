@@ -67,6 +67,30 @@ impl Figures {
     }
 }
 
+/// A table of two builds' figures: medians, and the median, least and greatest of the rounds' ratios.
+pub fn ratios(present: &Figures, other: &Figures) -> String {
+    let mut table = String::from(
+        "| what | other build | this build | this : other, median | least – greatest |\n\
+         |---|---:|---:|---:|---:|\n",
+    );
+    for (name, digits, values) in &present.rows {
+        let Some((_, _, before)) = other.rows.iter().find(|(known, ..)| known == name) else {
+            continue;
+        };
+        let ratios: Vec<f64> = values.iter().zip(before).map(|(now, then)| now / then).collect();
+        let (median, least, greatest) = spread(&ratios);
+        if median.is_nan() {
+            continue;
+        }
+        let (before, now) = (spread(before).0, spread(values).0);
+        _ = writeln!(
+            table,
+            "| {name} | {before:.digits$} | {now:.digits$} | {median:.3} | {least:.3} – {greatest:.3} |"
+        );
+    }
+    table
+}
+
 /// Writes one row.
 pub fn row(table: &mut String, what: &str, values: &[f64], digits: usize) {
     let (median, least, greatest) = spread(values);

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::figures::row;
 use super::load::Load;
-use super::server::{Client, Server};
+use super::server::{Build, Client, Server};
 use super::work::{ATTENDANCE, Made};
 use super::{Settings, homeroom, text};
 use crate::house::Done;
@@ -20,7 +20,7 @@ pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
     homeroom(&["load", text(district), "--data-dir", text(&data)])?;
     let file = settings.folder.join("many/studentSchoolAttendanceEvents.jsonl");
     {
-        let server = Server::start(&data, &[])?;
+        let server = Server::start(&Build::present(), &data, &[])?;
         let client = server.client(&["--claim-set", "FullAccess"])?;
         Made::write_many(&ATTENDANCE.templates(&client)?, settings.documents, &file)?;
     }
@@ -30,15 +30,15 @@ pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
     row(table, "load of a million documents (JSON lines), documents/s", &[rate], 0);
     let mut starts = vec![];
     for _ in 0..settings.rounds {
-        starts.push(Server::start(&data, &[])?.seconds_to_ready * 1e3);
+        starts.push(Server::start(&Build::present(), &data, &[])?.seconds_to_ready * 1e3);
     }
     row(table, "start on a million documents, ms to ready", &starts, 0);
-    let server = Server::start(&data, &[])?;
+    let server = Server::start(&Build::present(), &data, &[])?;
     let resident = server.resident_megabytes()?;
     row(table, "resident memory after start on a million documents, MB", &[resident], 0);
     let client = server.client(&["--claim-set", "FullAccess"])?;
     pages(settings, &client, table)?;
-    beside_scans(settings, &client, table)
+    beside_scans(settings, &server, &client, table)
 }
 
 fn pages(settings: &Settings, client: &Client, table: &mut String) -> Done {
@@ -71,12 +71,12 @@ fn pages(settings: &Settings, client: &Client, table: &mut String) -> Done {
 }
 
 /// Reads by id, alone and while scans go over all documents; each scan ends at its deadline.
-fn beside_scans(settings: &Settings, client: &Client, table: &mut String) -> Done {
+fn beside_scans(settings: &Settings, server: &Server, client: &Client, table: &mut String) -> Done {
     let reads = ATTENDANCE.get("scan", client)?;
     let scan = format!("{}?attendanceEventReason=none%20has%20it", ATTENDANCE.path);
     let folder = &settings.folder;
     let load = Load { users: 16, threads: 1, seconds: settings.seconds, folder };
-    let get = || load.run(&Server::url(""), &reads, client, 1);
+    let get = || load.run(&server.url(""), &reads, client, 1);
     let (mut alone, mut beside, mut rates) = (vec![], vec![], vec![]);
     let scanned = AtomicU64::new(0);
     for _ in 0..settings.rounds {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::figures::row;
 use super::load::Load;
-use super::server::Server;
+use super::server::{Build, Server};
 use super::work::ATTENDANCE;
 use super::{Settings, homeroom_with, lines, text};
 use crate::house::Done;
@@ -28,12 +28,12 @@ pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
             let arguments = ["load", text(district), "--data-dir", text(&data)];
             homeroom_with(&arguments, &[(PAGE_BYTES, size)])?;
             loads[at].push(documents as f64 / begun.elapsed().as_secs_f64());
-            let server = Server::start(&data, &[])?;
+            let server = Server::start(&Build::present(), &data, &[])?;
             let client = server.client(&["--claim-set", "FullAccess"])?;
             let scenario = ATTENDANCE.create("create", &client)?;
             let folder = &settings.folder;
             let load = Load { users: 64, threads: 2, seconds: settings.seconds, folder };
-            creates[at].push(load.run(&Server::url(""), &scenario, &client, 1_000)?.rate);
+            creates[at].push(load.run(&server.url(""), &scenario, &client, 1_000)?.rate);
             drop(server);
             let file = std::fs::metadata(data.join("homeroom.db")).map_err(|e| e.to_string())?;
             megabytes[at].push(file.len() as f64 / 1e6);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::server::{Client, Server};
+use super::server::{Build, Client, Server};
 use super::{BINARY, Settings, homeroom, text};
 use crate::house::Done;
 
@@ -13,7 +13,7 @@ const SCENARIO: &str = "edfi-day-to-day";
 pub fn run(settings: &Settings, district: &Path) -> Done {
     let data = settings.folder.join("published");
     homeroom(&["load", text(district), "--data-dir", text(&data)])?;
-    let server = Server::start(&data, &settings.environment)?;
+    let server = Server::start(&Build::present(), &data, &settings.environment)?;
     let client = server.client(&["--claim-set", "FullAccess"])?;
     let stages = settings.folder.join("published.md");
     let page = settings.folder.join("published.html");
@@ -34,7 +34,7 @@ fn lab(arguments: &[&str], server: &Server, client: &Client) -> Done {
     let done = Command::new(BINARY)
         .arg("lab")
         .args(arguments)
-        .args(["--target", &Server::url(""), "--scenario", SCENARIO])
+        .args(["--target", &server.url(""), "--scenario", SCENARIO])
         .args(["--key", &client.key, "--watch", &watch, "--watch", "database=web"])
         .env("HOMEROOM_LAB_SECRET", &client.secret)
         .status()

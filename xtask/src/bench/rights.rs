@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::figures::row;
-use super::server::{Client, Server};
+use super::server::{Build, Client, Server};
 use super::work::{RELATIONSHIPS, claim_set, first};
 use super::{Settings, homeroom, text};
 use crate::house::Done;
@@ -30,7 +30,7 @@ pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
     let files = settings.folder.join("thousand");
     write_all(district, &files)?;
     homeroom(&["load", text(&files), "--data-dir", text(&data)])?;
-    let server = Server::start(&data, &settings.environment)?;
+    let server = Server::start(&Build::present(), &data, &settings.environment)?;
     let resources = ["student", "studentSchoolAssociation", "studentSchoolAttendanceEvent"];
     claim_set(&settings.folder, &server, "Related", RELATIONSHIPS, &resources)?;
     let everybody = server.client(&["--claim-set", "FullAccess"])?;

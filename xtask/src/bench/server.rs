@@ -6,15 +6,77 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{BINARY, text, wait};
+use super::{BINARY, STORE, text, wait};
+use crate::house::Done;
 
 const PORT: u16 = 18_080;
 const ADMIN_PORT: u16 = 18_090;
 const NGINX_PORT: u16 = 18_081;
+/// Where the other build listens that a bench compares with.
+const OTHER_PORT: u16 = 18_082;
+const OTHER_ADMIN_PORT: u16 = 18_092;
+/// Says where the other build's store is.
+pub const OTHER_STORE: &str = "HOMEROOM_BENCH_OTHER_STORE";
+
+/// A build of Homeroom: its binary, its ports, its store.
+#[derive(Clone)]
+pub struct Build {
+    binary: PathBuf,
+    port: u16,
+    admin_port: u16,
+    /// The store's URL, where it is not in the data folder.
+    store: Option<String>,
+}
+
+impl Build {
+    /// What stands in `target/release`.
+    pub fn present() -> Self {
+        let store = std::env::var(STORE).ok();
+        Self { binary: BINARY.into(), port: PORT, admin_port: ADMIN_PORT, store }
+    }
+
+    /// Another build that is measured beside it.
+    pub fn other(binary: &Path) -> Self {
+        let store = std::env::var(OTHER_STORE).ok();
+        Self { binary: binary.to_owned(), port: OTHER_PORT, admin_port: OTHER_ADMIN_PORT, store }
+    }
+
+    /// Where its server listens.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Runs a command of it.
+    pub fn run(&self, arguments: &[&str]) -> Done {
+        self.run_with(arguments, &[])
+    }
+
+    /// Runs a command of it with further environment variables.
+    pub fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Done {
+        let done = self
+            .command(arguments)
+            .envs(environment.iter().copied())
+            .output()
+            .map_err(|error| format!("{}: {error}", self.binary.display()))?;
+        if done.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&done.stderr);
+        Err(format!("{} {} failed: {said}", self.binary.display(), arguments.join(" ")))
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.args(arguments).envs(self.store.as_ref().map(|store| (STORE, store)));
+        command
+    }
+}
 
 /// A running Homeroom.
 pub struct Server {
     child: Child,
+    /// What runs.
+    pub build: Build,
     /// Its folder.
     pub data: PathBuf,
     /// From the start of the process to the first 200 of `/readyz`.
@@ -23,6 +85,7 @@ pub struct Server {
 
 /// A key and a token of it.
 pub struct Client {
+    port: u16,
     /// The key.
     pub key: String,
     /// Its secret.
@@ -32,22 +95,28 @@ pub struct Client {
 
 impl Server {
     /// Starts the server with further environment variables and waits until it is ready.
-    pub fn start(data: &Path, environment: &[(String, String)]) -> Result<Self, String> {
-        if TcpStream::connect(("127.0.0.1", PORT)).is_ok() {
-            return Err(format!("another server listens on port {PORT}; it would be measured"));
+    pub fn start(
+        build: &Build,
+        data: &Path,
+        environment: &[(String, String)],
+    ) -> Result<Self, String> {
+        let port = build.port;
+        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+            return Err(format!("another server listens on port {port}; it would be measured"));
         }
         let begun = Instant::now();
-        let child = Command::new(BINARY)
-            .args(["serve", "--data-dir", text(data)])
-            .args(["--listen", &format!("127.0.0.1:{PORT}")])
-            .args(["--admin-listen", &format!("127.0.0.1:{ADMIN_PORT}")])
+        let child = build
+            .command(&["serve", "--data-dir", text(data)])
+            .args(["--listen", &format!("127.0.0.1:{port}")])
+            .args(["--admin-listen", &format!("127.0.0.1:{}", build.admin_port)])
             .envs(environment.iter().cloned())
             .stderr(Stdio::null())
             .spawn()
             .map_err(|e| e.to_string())?;
-        let mut server = Self { child, data: data.to_owned(), seconds_to_ready: 0.0 };
+        let build = build.clone();
+        let mut server = Self { child, build, data: data.to_owned(), seconds_to_ready: 0.0 };
         let ready = wait(Duration::from_mins(1), || {
-            exchange(PORT, "GET", "/readyz", "", "").is_ok_and(|(status, _)| status == 200)
+            exchange(port, "GET", "/readyz", "", "").is_ok_and(|(status, _)| status == 200)
         });
         server.seconds_to_ready = begun.elapsed().as_secs_f64();
         if ready { Ok(server) } else { Err("the server did not become ready".into()) }
@@ -59,14 +128,15 @@ impl Server {
     }
 
     /// A URL of it.
-    pub fn url(path: &str) -> String {
-        format!("http://127.0.0.1:{PORT}{path}")
+    pub fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.build.port)
     }
 
     /// A client with a new key, which `arguments` of `keys create` describe.
     pub fn client(&self, arguments: &[&str]) -> Result<Client, String> {
-        let made = Command::new(BINARY)
-            .args(["keys", "create", "--json", "--data-dir", text(&self.data)])
+        let made = self
+            .build
+            .command(&["keys", "create", "--json", "--data-dir", text(&self.data)])
             .args(arguments)
             .output()
             .map_err(|e| e.to_string())?;
@@ -80,7 +150,7 @@ impl Server {
         let mut answer = Err("no token came".to_owned());
         // A server that shares its database learns of a key within half a second.
         wait(Duration::from_secs(5), || {
-            answer = exchange(PORT, "POST", "/oauth/token", header, &body.to_string());
+            answer = exchange(self.build.port, "POST", "/oauth/token", header, &body.to_string());
             answer.as_ref().is_ok_and(|(status, _)| *status == 200)
         });
         let answer: serde_json::Value =
@@ -89,6 +159,7 @@ impl Server {
             of[name].as_str().map(str::to_owned).ok_or(format!("no {name} came"))
         };
         Ok(Client {
+            port: self.build.port,
             key: member(&made, "key")?,
             secret: member(&made, "secret")?,
             token: member(&answer, "access_token")?,
@@ -110,7 +181,7 @@ impl Client {
     /// The body of a GET.
     pub fn get(&self, path: &str) -> Result<String, String> {
         let header = format!("Authorization: Bearer {}\r\n", self.token);
-        match exchange(PORT, "GET", path, &header, "")? {
+        match exchange(self.port, "GET", path, &header, "")? {
             (200, body) => Ok(body),
             (status, body) => Err(format!("GET {path}: {status} {body}")),
         }
@@ -120,7 +191,7 @@ impl Client {
     pub fn post(&self, path: &str, body: &str) -> Result<u16, String> {
         let header =
             format!("Authorization: Bearer {}\r\nContent-Type: application/json\r\n", self.token);
-        match exchange(PORT, "POST", path, &header, body)? {
+        match exchange(self.port, "POST", path, &header, body)? {
             (status @ 200..=201, _) => Ok(status),
             (status, body) => Err(format!("POST {path}: {status} {body}")),
         }

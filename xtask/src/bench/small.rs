@@ -1,94 +1,213 @@
-//! A small district: reads by id beside nginx, durable creates, the mix.
+//! A small district: reads by id beside nginx, durable creates, the mix; of two builds, where one is
+//! compared with.
 
 use std::path::Path;
 
-use super::figures::{Figures, measure};
+use super::figures::{Figures, Measured, measure, ratios};
 use super::load::{Load, Scenario};
-use super::server::{Client, Nginx, Server};
+use super::server::{Build, Client, Nginx, Server};
 use super::work::{ASSESSMENT, ATTENDANCE, Every, by_namespace, by_relationship};
-use super::{Settings, homeroom, text};
+use super::{Settings, text};
 use crate::house::Done;
 
-/// Numbers between two runs that create, so that their documents never meet: each is a thousand
-/// serial numbers.
-const STEP: u32 = 100;
+/// Numbers for each second of a run that creates, so that no two runs' documents meet: each is a
+/// thousand serial numbers.
+const STEP: u32 = 25;
 /// The first such number. What stands in the district is below.
 const FIRST: u32 = 100;
 /// Four runs a round create, and there is a rehearsal; the lab has dates for three million.
 const ROUNDS_MAX: usize = 6;
 
 /// Measures everything in each round, one after the other; the first round is a rehearsal.
+///
+/// With another build to compare with, each work is measured second by second on the one and the other,
+/// and which of them is first changes each time: a machine whose speed changes is then as fast for both.
 pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
     let folder = &settings.folder;
     if settings.rounds > ROUNDS_MAX {
         return Err(format!("there are dates for {ROUNDS_MAX} rounds of creates, no more"));
     }
-    let data = folder.join("small");
-    homeroom(&["load", text(district), "--data-dir", text(&data)])?;
-    let every = Every::load(folder, &data)?;
-    let server = Server::start(&data, &settings.environment)?;
-    let everybody = server.client(&["--claim-set", "FullAccess"])?;
-    let confined = by_namespace(folder, &server)?;
-    let related = by_relationship(folder, &server, district)?;
-    let page = everybody.get(&format!("{}?limit=1", ATTENDANCE.path))?;
+    let every = Every::make(folder)?;
+    let mut subjects = vec![Subject::start(settings, district, &every, &Build::present())?];
+    if let Some(binary) = &settings.against {
+        subjects.push(Subject::start(settings, district, &every, &Build::other(binary))?);
+    }
+    let page = subjects[0].everybody.get(&format!("{}?limit=1", ATTENDANCE.path))?;
     let page = page.strip_prefix('[').and_then(|page| page.strip_suffix(']')).unwrap_or(&page);
     let nginx = Nginx::start(folder, page)?;
-    let read_all = ATTENDANCE.get("read", &everybody)?;
-    let read_own = ASSESSMENT.get("read-within", &confined)?;
-    let create_all = ATTENDANCE.create("create", &everybody)?;
-    let create_own = ASSESSMENT.create("create-within", &confined)?;
-    let mix = every.mix(&everybody)?;
 
-    let load = Load { users: 64, threads: 2, seconds: settings.seconds, folder };
-    let pids = [server.pid()];
+    let (seconds, slices) = match settings.against {
+        Some(_) => (1, settings.seconds),
+        None => (settings.seconds, 1),
+    };
+    let load = Load { users: 64, threads: 2, seconds, folder };
     let mut number = FIRST;
-    let mut figures = Figures::default();
     for round in 0..=settings.rounds {
-        let run = |scenario: &Scenario, client: &Client, number: u32| {
-            measure(&pids, || load.run(&Server::url(""), scenario, client, number))
-        };
-        let read = |scenario: &Scenario, client: &Client| run(scenario, client, FIRST);
-        let mut write = |scenario: &Scenario, client: &Client| {
-            number += STEP;
-            run(scenario, client, number)
-        };
         let peer = measure(&nginx.pids(), || load.get(&Nginx::url("/doc.json")))?;
-        let all = read(&read_all, &everybody)?;
-        let within = read(&read_own, &confined)?;
-        let by_relation = read(&read_all, &related)?;
-        let created = write(&create_all, &everybody)?;
-        let created_within = write(&create_own, &confined)?;
-        let created_by_relation = write(&create_all, &related)?;
-        let whole = write(&mix, &everybody)?;
-        if round == 0 {
-            continue;
+        if round > 0 {
+            subjects[0].figures.peer(&peer);
         }
-        figures.rate("nginx, the same bytes from a file", &peer);
-        figures.push("nginx, CPU per request, µs", 1, peer.cpu_micros);
-        for (name, get) in [
-            ("GET by id", &all),
-            ("GET by id, NamespaceBased", &within),
-            ("GET by id, RelationshipsWithEdOrgsAndPeople", &by_relation),
-        ] {
-            figures.load(name, get);
-            figures.push(&format!("{name}, CPU per request, µs"), 1, get.cpu_micros);
+        for work in WORKS {
+            for slice in 0..slices {
+                number += if work.creates { STEP * seconds } else { 0 };
+                for turn in 0..subjects.len() {
+                    let at = (turn + slice as usize) % subjects.len();
+                    let measured = subjects[at].measure(&load, work, number)?;
+                    if round > 0 {
+                        subjects[at].figures.work(work, &measured, &peer);
+                    }
+                }
+            }
         }
-        for (name, load) in [("nginx", &peer), ("GET by id", &all), ("the mix", &whole)] {
-            let name = format!("{name}, requests per CPU-second of the lab");
-            figures.push(&name, 0, load.run.per_cpu_second);
-        }
-        let ratio = all.cpu_micros / peer.cpu_micros;
-        figures.push("GET by id, CPU per request as a multiple of nginx's", 2, ratio);
-        figures.load("durable create with three references", &created);
-        figures.load("durable create with three references, NamespaceBased", &created_within);
-        figures.load(
-            "durable create with three references, RelationshipsWithEdOrgsAndPeople",
-            &created_by_relation,
-        );
-        figures.load("mix 60/20/15/5 over every resource", &whole);
     }
     let [all, anew, updated] = every.counts();
     println!("Every resource: {all} read, {anew} of them created, {updated} updated.\n");
-    figures.write(table);
+    if let [present, other] = &subjects[..] {
+        println!("{}", ratios(&present.figures, &other.figures));
+    }
+    subjects[0].figures.write(table);
     Ok(())
+}
+
+/// What is measured.
+struct Work {
+    /// How its rows are called.
+    name: &'static str,
+    /// Which of a subject's scenarios it sends, as which of its clients.
+    send: fn(&Subject) -> (&Scenario, &Client),
+    cpu: Cpu,
+    /// Whether it makes documents, which need serial numbers of their own.
+    creates: bool,
+}
+
+/// Whose CPU time a work's rows have.
+#[derive(Clone, Copy)]
+enum Cpu {
+    No,
+    Server,
+    ServerAndLab,
+    Lab,
+}
+
+const WORKS: &[Work] = &[
+    Work {
+        name: "GET by id",
+        send: |s| (&s.read_all, &s.everybody),
+        cpu: Cpu::ServerAndLab,
+        creates: false,
+    },
+    Work {
+        name: "GET by id, NamespaceBased",
+        send: |s| (&s.read_own, &s.confined),
+        cpu: Cpu::Server,
+        creates: false,
+    },
+    Work {
+        name: "GET by id, RelationshipsWithEdOrgsAndPeople",
+        send: |s| (&s.read_all, &s.related),
+        cpu: Cpu::Server,
+        creates: false,
+    },
+    Work {
+        name: "list of 25",
+        send: |s| (&s.list, &s.everybody),
+        cpu: Cpu::Server,
+        creates: false,
+    },
+    Work {
+        name: "durable create with three references",
+        send: |s| (&s.create_all, &s.everybody),
+        cpu: Cpu::No,
+        creates: true,
+    },
+    Work {
+        name: "durable create with three references, NamespaceBased",
+        send: |s| (&s.create_own, &s.confined),
+        cpu: Cpu::No,
+        creates: true,
+    },
+    Work {
+        name: "durable create with three references, RelationshipsWithEdOrgsAndPeople",
+        send: |s| (&s.create_all, &s.related),
+        cpu: Cpu::No,
+        creates: true,
+    },
+    Work {
+        name: "mix 60/20/15/5 over every resource",
+        send: |s| (&s.mix, &s.everybody),
+        cpu: Cpu::Lab,
+        creates: true,
+    },
+];
+
+/// A build's server with its clients, and what they send.
+struct Subject {
+    server: Server,
+    everybody: Client,
+    confined: Client,
+    related: Client,
+    read_all: Scenario,
+    read_own: Scenario,
+    list: Scenario,
+    create_all: Scenario,
+    create_own: Scenario,
+    mix: Scenario,
+    figures: Figures,
+}
+
+impl Subject {
+    fn start(
+        settings: &Settings,
+        district: &Path,
+        every: &Every,
+        build: &Build,
+    ) -> Result<Self, String> {
+        let data = settings.folder.join(format!("small-{}", build.port()));
+        build.run(&["load", text(district), "--data-dir", text(&data)])?;
+        every.load(build, &data)?;
+        let server = Server::start(build, &data, &settings.environment)?;
+        let everybody = server.client(&["--claim-set", "FullAccess"])?;
+        let confined = by_namespace(&settings.folder, &server)?;
+        let related = by_relationship(&settings.folder, &server, district)?;
+        Ok(Self {
+            read_all: ATTENDANCE.get("read", &everybody)?,
+            read_own: ASSESSMENT.get("read-within", &confined)?,
+            list: ATTENDANCE.list("list"),
+            create_all: ATTENDANCE.create("create", &everybody)?,
+            create_own: ASSESSMENT.create("create-within", &confined)?,
+            mix: every.mix(&everybody)?,
+            figures: Figures::default(),
+            server,
+            everybody,
+            confined,
+            related,
+        })
+    }
+
+    fn measure(&self, load: &Load<'_>, work: &Work, number: u32) -> Result<Measured, String> {
+        let (scenario, client) = (work.send)(self);
+        measure(&[self.server.pid()], || load.run(&self.server.url(""), scenario, client, number))
+    }
+}
+
+impl Figures {
+    fn peer(&mut self, peer: &Measured) {
+        self.rate("nginx, the same bytes from a file", peer);
+        self.push("nginx, CPU per request, µs", 1, peer.cpu_micros);
+        self.push("nginx, requests per CPU-second of the lab", 0, peer.run.per_cpu_second);
+    }
+
+    fn work(&mut self, work: &Work, measured: &Measured, peer: &Measured) {
+        let name = work.name;
+        self.load(name, measured);
+        if matches!(work.cpu, Cpu::Server | Cpu::ServerAndLab) {
+            self.push(&format!("{name}, CPU per request, µs"), 1, measured.cpu_micros);
+            let times = measured.cpu_micros / peer.cpu_micros;
+            self.push(&format!("{name}, CPU per request as a multiple of nginx's"), 2, times);
+        }
+        if matches!(work.cpu, Cpu::Lab | Cpu::ServerAndLab) {
+            let name = format!("{name}, requests per CPU-second of the lab");
+            self.push(&name, 0, measured.run.per_cpu_second);
+        }
+    }
 }

@@ -1,13 +1,13 @@
 //! What the loads send: bodies, paths, the documents of every resource.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
 
 use super::load::Scenario;
-use super::server::{Client, Server};
-use super::{homeroom, text, write};
+use super::server::{Build, Client, Server};
+use super::{text, write};
 use crate::house::Done;
 
 /// A kind of document that is created over and over, each time with another value.
@@ -41,6 +41,9 @@ pub const ASSESSMENT: Made = Made {
     fresh: "studentAssessmentIdentifier",
     value: "s${serial}",
 };
+
+/// How many pages of a list are read in turn.
+const PAGES: usize = 100;
 
 impl Made {
     /// Bodies made of stored documents, `%s` for the value that is new each time.
@@ -95,6 +98,12 @@ impl Made {
         Ok(reads(name, paths))
     }
 
+    /// The usual page of a list, from different places of the resource.
+    pub fn list(&self, name: &str) -> Scenario {
+        let pages = (0..PAGES).map(|at| format!("{}?offset={}&limit=25", self.path, at * 25));
+        reads(name, pages)
+    }
+
     /// Writes many documents, each with a date of its own.
     pub fn write_many(bodies: &[String], count: usize, file: &Path) -> Done {
         use std::io::Write as _;
@@ -127,6 +136,8 @@ fn reads(name: &str, paths: impl Iterator<Item = String>) -> Scenario {
 /// Documents of every resource: made from the model, stored, and ready to be sent anew.
 pub struct Every {
     makers: Vec<Maker>,
+    /// Files of what they refer to.
+    setup: PathBuf,
 }
 
 /// A line of the file that the example `every_resource` writes.
@@ -139,9 +150,8 @@ struct Maker {
 }
 
 impl Every {
-    /// Makes the documents and puts what they need into the store of `data`, which no server has
-    /// open.
-    pub fn load(folder: &Path, data: &Path) -> Result<Self, String> {
+    /// Makes the documents.
+    pub fn make(folder: &Path) -> Result<Self, String> {
         let folder = folder.join("every");
         let done = Command::new("cargo")
             .args(["run", "--quiet", "--locked", "-p", "homeroom-data"])
@@ -151,11 +161,16 @@ impl Every {
         if !done.success() {
             return Err("the documents of every resource could not be made".into());
         }
-        homeroom(&["load", text(&folder.join("setup")), "--data-dir", text(data)])?;
         let file = folder.join("every.tsv");
         let lines = std::fs::read_to_string(&file).map_err(|e| e.to_string())?;
         let makers: Option<Vec<Maker>> = lines.lines().map(Maker::read).collect();
-        Ok(Self { makers: makers.ok_or_else(|| format!("{}: what is this?", file.display()))? })
+        let makers = makers.ok_or_else(|| format!("{}: what is this?", file.display()))?;
+        Ok(Self { makers, setup: folder.join("setup") })
+    }
+
+    /// Puts what they need into the store of `data`, which no server has open.
+    pub fn load(&self, build: &Build, data: &Path) -> Done {
+        build.run(&["load", text(&self.setup), "--data-dir", text(data)])
     }
 
     /// How many resources there are, how many of them can be created anew, how many updated.
@@ -247,7 +262,7 @@ pub fn claim_set(
     let set = json!({"name": name, "resourceClaims": claims});
     write(&file, &set.to_string())?;
     let data = text(&server.data);
-    homeroom(&["claim-sets", "put", name, "--file", text(&file), "--data-dir", data])
+    server.build.run(&["claim-sets", "put", name, "--file", text(&file), "--data-dir", data])
 }
 
 /// A client for whom assessments' results are authorized by namespace.
