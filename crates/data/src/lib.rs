@@ -4,6 +4,7 @@
 //! No resource is named here: the model says what differs between them.
 
 mod audit;
+mod blocking;
 pub mod catalog;
 mod deletes;
 mod empties;
