@@ -11,6 +11,7 @@ mod sessions;
 mod silence;
 mod snapshots;
 mod support;
+mod upgrades;
 
 #[test]
 fn there_is_a_postgresql_to_test_on() {
