@@ -3,6 +3,7 @@
 mod gate;
 mod given_up;
 mod groups;
+mod hung_up;
 mod nodes;
 mod outages;
 mod proxy;
