@@ -101,9 +101,9 @@ pub enum MemberIs {
     Integer(Vec<i64>),
     /// One of these numbers.
     Decimal(Vec<Number>),
-    /// This.
+    /// This truth value.
     Boolean(bool),
-    /// There.
+    /// Any value: it is there.
     Present,
     /// Not there.
     Absent,

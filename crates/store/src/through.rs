@@ -89,7 +89,7 @@ pub struct Through {
 /// What a document leads to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LeadsTo {
-    /// Itself.
+    /// The document itself.
     Itself,
     /// The document whose number is the mark at this place.
     Mark(usize),

@@ -57,7 +57,7 @@ pub enum OutputError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Why it cannot be written.
         source: io::Error,
     },
 }
