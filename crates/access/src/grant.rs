@@ -92,9 +92,9 @@ pub enum By {
 pub enum Standing {
     /// Related as it must be.
     Related,
-    /// Not so.
+    /// The subject is not related.
     Unrelated,
-    /// The document does not say whom it is about.
+    /// The document names no subject.
     Missing,
 }
 
@@ -211,7 +211,7 @@ impl Relationships {
     /// # Errors
     ///
     /// 403: with `element-uninitialized` (stored) or `element-required` (proposed) where the
-    /// document does not say whom it is about; otherwise without a particular type, with the
+    /// document names no subject; otherwise without a particular type, with the
     /// associations that are missing as hint.
     pub fn check(
         &self,

@@ -230,7 +230,7 @@ impl FrontDoor {
         }
     }
 
-    /// Who calls.
+    /// Recognizes the client that calls.
     fn recognize(
         &self,
         headers: &HeaderMap,

@@ -178,7 +178,7 @@ impl Listener {
     }
 }
 
-/// What a connection may hold, whoever is at its other end. No pings are sent on HTTP/2: a connection
+/// What a connection may hold, whichever client is at its other end. No pings are sent on HTTP/2: a connection
 /// on which the server itself speaks would never be quiet.
 fn builder() -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());

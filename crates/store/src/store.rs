@@ -272,7 +272,7 @@ impl Store {
     }
 
     /// Copies the store to a new file while it is in use. The copy is checked, and marked as one:
-    /// whoever opens it first goes on above all that this store may have given out.
+    /// the process that opens it first goes on above all that this store may have given out.
     ///
     /// # Errors
     ///
