@@ -38,20 +38,19 @@ pub(super) async fn serve<S>(
     // When a caller who was told to leave is cut off.
     let mut end: Option<Instant> = None;
     loop {
+        let next = if end.is_none() { Leave::Politely } else { Leave::AtOnce };
         tokio::select! {
-            // Who is to leave at once is to leave politely, too.
-            biased;
-            () = caller.told_to(Leave::AtOnce) => {
-                tracing::trace!("a connection was cut to make room");
-                return;
-            }
             ended = &mut served => {
                 if let Err(error) = ended {
                     tracing::trace!(%error, "a connection ended early");
                 }
                 return;
             }
-            () = caller.told_to(Leave::Politely), if end.is_none() => {
+            () = caller.told_to(next) => {
+                if caller.shall(Leave::AtOnce) {
+                    tracing::trace!("a connection was cut to make room");
+                    return;
+                }
                 served.as_mut().graceful_shutdown();
                 end = Some(Instant::now() + FAREWELL_TIME_MAX);
             }
