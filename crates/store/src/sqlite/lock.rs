@@ -137,8 +137,8 @@ impl Lock {
             && was_replaced
             && !is_held.load(Ordering::Relaxed)
         {
-            // Another process may hold one of the two locks for no good reason; with the other one
-            // held, two Homerooms are still told apart.
+            // A process that is no Homeroom may hold one of the two locks; then the other one still
+            // tells two Homerooms apart. Here neither does.
             return Err(in_use(&path));
         }
         held.extend(
