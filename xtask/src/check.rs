@@ -6,7 +6,7 @@ mod licences;
 mod metadata;
 mod source;
 
-use crate::house::{Done, cargo, succeed};
+use crate::house::{Done, cargo, succeed, timed};
 
 /// One step: its name, what it wants, how it finds out.
 struct Step {
@@ -54,7 +54,7 @@ pub fn run(names: &[String]) -> Done {
     for step in STEPS.iter().filter(|step| names.is_empty() || names.iter().any(|n| n == step.name))
     {
         eprintln!("check {}: {}", step.name, step.wants);
-        if let Err(problem) = (step.run)() {
+        if let Err(problem) = timed(&format!("check {}", step.name), step.run) {
             eprintln!("check {}: FAILED\n{problem}", step.name);
             failed.push(step.name);
         }

@@ -1,7 +1,10 @@
 //! Where the house stands and how its tools are called.
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 /// Done, or what went wrong, for a person to read.
 pub type Done = Result<(), String>;
@@ -19,6 +22,25 @@ pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root()).args(arguments);
     command
+}
+
+/// Names a file to which each part of a run adds its name and its seconds; `.ci/run` makes a table of
+/// it.
+const TIMES: &str = "HOMEROOM_TIMES";
+
+/// Runs a part of a task, and notes how long it took where somebody wants to know.
+pub fn timed<T>(part: &str, run: impl FnOnce() -> T) -> T {
+    let begun = Instant::now();
+    let done = run();
+    if let Some(file) = std::env::var_os(TIMES) {
+        let line = format!("{part}\t{:.0}\n", begun.elapsed().as_secs_f64());
+        let file = OpenOptions::new().create(true).append(true).open(file);
+        let noted = file.and_then(|mut file| file.write_all(line.as_bytes()));
+        if let Err(error) = noted {
+            eprintln!("how long {part} took cannot be noted: {error}");
+        }
+    }
+    done
 }
 
 /// Runs a command that speaks for itself.

@@ -5,9 +5,10 @@ mod clients;
 pub mod postgres;
 
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::house::{self, Done, cargo};
+use crate::house::{self, Done, cargo, root, succeed, timed};
 use crate::summary::Summary;
 use crate::{adversary, fuzz, long, soak};
 
@@ -43,11 +44,15 @@ pub fn run_with(arguments: &[String], environment: &[(&str, &str)]) -> Done {
     if !urls.is_empty() {
         environment.extend([(postgres::VARIABLE, urls.as_str()), postgres::STRICT]);
     }
-    rust(arguments, &environment, &mut summary)?;
     if arguments.is_empty() {
-        clients::run(&environment, &mut summary);
-        browser::run(&mut summary);
-        fuzz::check(&mut summary, is_long);
+        // What does not build fails below, where it is told.
+        _ = timed("tests: build", || succeed(&mut all_tests().arg("--no-run")));
+    }
+    timed("tests: Rust", || rust(arguments, &environment, &mut summary))?;
+    if arguments.is_empty() {
+        timed("tests: clients", || clients::run(&environment, &mut summary));
+        timed("tests: browser", || browser::run(&mut summary));
+        timed("tests: fuzz", || fuzz::check(&mut summary, is_long));
         if is_long {
             soak::check(&mut summary);
             adversary::check(&mut summary);
@@ -65,6 +70,19 @@ pub fn run_with(arguments: &[String], environment: &[(&str, &str)]) -> Done {
     }
     println!("\n{summary}");
     if summary.failed == 0 { Ok(()) } else { Err(house::TOLD.to_owned()) }
+}
+
+/// Runs all tests, for which it builds all programs and examples, too. The suites use those: where
+/// only their package is named, cargo builds what it depends on a second time, with other features.
+fn all_tests() -> Command {
+    cargo(&["test", "--locked", "--no-fail-fast", "--quiet", "--workspace"])
+}
+
+/// A program that the tests' build has made, `homeroom` or `examples/report`.
+fn built(program: &str) -> PathBuf {
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    root().join(target).join("debug").join(program)
 }
 
 fn rust(arguments: &[String], environment: &[(&str, &str)], summary: &mut Summary) -> Done {

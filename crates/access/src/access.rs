@@ -170,7 +170,7 @@ impl Access {
         self.refresh_managing().await
     }
 
-    /// As [`Access::refresh`], for whoever holds `managing`.
+    /// As [`Access::refresh`], for a caller that holds `managing` already.
     pub(crate) async fn refresh_managing(&self) -> Result<(), AccessError> {
         let version = if self.is_in_doubt() {
             self.version_after_all().await?

@@ -15,7 +15,7 @@ pub type Call = homeroom_http::Call<ApiClient>;
 pub enum Scope {
     /// The Ed-Fi data API and what belongs to it.
     Data,
-    /// Management.
+    /// The Admin API, which manages vendors, applications, keys and claim sets.
     Admin,
     /// Courses, registrations, launch links.
     Learning,

@@ -67,10 +67,10 @@ pub enum ViewRule {
     },
 }
 
-/// A value of the identity of a view's document, and where those who refer to it have it.
+/// A value of the identity of a view's document, and where the documents that refer to it have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedValue {
-    /// JSON path in the text of those who refer.
+    /// JSON path in the text of a document that refers to it.
     pub theirs: String,
     /// JSON path in the text of the document itself, by its kind: each kind of an abstract basis
     /// has a name of its own for it. Documents of other kinds are not meant.
@@ -101,9 +101,9 @@ pub enum MemberIs {
     Integer(Vec<i64>),
     /// One of these numbers.
     Decimal(Vec<Number>),
-    /// This.
+    /// This truth value.
     Boolean(bool),
-    /// There.
+    /// Any value: it is there.
     Present,
     /// Not there.
     Absent,

@@ -46,7 +46,7 @@ pub struct StrategyStanding {
 pub struct SubjectStanding {
     /// Name of its property, `SchoolId`.
     pub property: String,
-    /// How.
+    /// How it is related.
     pub standing: Standing,
     /// The client's education organization by which it is related.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ pub struct SubjectStanding {
 pub type Stands<'a> =
     Pin<Box<dyn Future<Output = Result<Option<DocumentStanding>, Problem>> + Send + 'a>>;
 
-/// Whoever knows stored documents; the data part does.
+/// What knows stored documents: the data part does.
 pub trait Documents: Send + Sync {
     /// How the document with this public id stands to a grant; [`None`] where the resource has no
     /// such document.

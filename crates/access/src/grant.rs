@@ -24,7 +24,7 @@ pub struct Grant {
     pub views: Vec<ViewBound>,
     /// How many of them are checked before the namespace.
     pub views_first: usize,
-    /// Ownership tokens, one of which the document must bear; [`None`]: whoever's.
+    /// Ownership tokens, one of which the document must bear; [`None`]: anybody's.
     pub ownership_tokens: Option<Arc<[i64]>>,
     /// Relationships, one of which the document must have; [`None`]: with or without.
     pub relationships: Option<Arc<Relationships>>,
@@ -65,7 +65,7 @@ pub struct Alternative {
 pub struct Part {
     /// Index into [`Resource::subjects`].
     pub subject: usize,
-    /// How.
+    /// How the subject must be related.
     pub by: By,
 }
 
@@ -92,9 +92,9 @@ pub enum By {
 pub enum Standing {
     /// Related as it must be.
     Related,
-    /// Not so.
+    /// The subject is not related.
     Unrelated,
-    /// The document does not say whom it is about.
+    /// The document names no subject.
     Missing,
 }
 
@@ -118,7 +118,7 @@ pub struct UpsertGrant {
 }
 
 impl UpsertGrant {
-    /// A grant of everything, for those who are trusted.
+    /// A grant of everything, for a caller that is trusted.
     pub fn everything() -> Self {
         Self { create: Ok(Grant::default()), update: Ok(Grant::default()) }
     }
@@ -211,7 +211,7 @@ impl Relationships {
     /// # Errors
     ///
     /// 403: with `element-uninitialized` (stored) or `element-required` (proposed) where the
-    /// document does not say whom it is about; otherwise without a particular type, with the
+    /// document names no subject; otherwise without a particular type, with the
     /// associations that are missing as hint.
     pub fn check(
         &self,

@@ -260,7 +260,7 @@ fn unrecognized(what: &str, token_was_sent: bool) -> Problem {
         .header(CACHE_CONTROL, HeaderValue::from_static("no-store"))
 }
 
-/// 501: whoever has a profile would see more than the profile lets it see.
+/// 501: a client with a profile would see more than the profile lets it see.
 fn profiles_are_not_enforced() -> Problem {
     Problem::of(Kind::NotImplemented)
         .detail("This key's application has a profile, and profiles are not enforced yet.")

@@ -18,7 +18,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text, for whom it is meant.
+    /// The text itself; only for the client that the secret belongs to, and for comparing it.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -25,7 +25,7 @@ pub struct EducationOrganization {
     pub ancestors: Vec<(String, i64)>,
 }
 
-/// Whoever knows education organizations; the data part does.
+/// What knows education organizations: the data part does.
 pub trait EducationOrganizations: Send + Sync {
     /// The organizations that have documents, of those asked for.
     fn find<'a>(

@@ -95,7 +95,7 @@ pub(crate) async fn replace(admin: &Manager, call: &mut Call) -> Result<Response
     Ok(empty_response(StatusCode::OK))
 }
 
-/// DELETE.
+/// Answers DELETE of an API client.
 pub(crate) async fn delete(admin: &Manager, call: &Call) -> Result<Response, Refusal> {
     let id = id_of(call, "id", NOUN)?;
     let mut change = admin.begin(call).await?;

@@ -22,7 +22,7 @@ const APPLICATIONS_MAX: usize = 100_000;
 /// Most ids of profiles or instances that are looked at.
 const FEW_MAX: usize = 100;
 
-/// Applications.
+/// The resource of applications.
 pub(crate) static APPLICATIONS: Resource = Resource {
     kind: ItemKind::Application,
     noun: "application",

@@ -34,7 +34,7 @@ pub(crate) fn get_tenant(_: &Admin, call: &Call) -> Result<Response, Refusal> {
     Ok(json_response(StatusCode::OK, json!({"tenantName": TENANT}).to_string()))
 }
 
-/// POST of a client of a stranger's own: refused, since whoever may do this may do everything.
+/// POST of a client of a stranger's own: refused, since a client that may do this may do everything.
 pub(crate) fn register(_: &Admin, _: &Call) -> Result<Response, Refusal> {
     Err(Problem::of(Kind::AccessDenied)
         .detail("Keys for management are made on the server alone.")

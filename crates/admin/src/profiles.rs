@@ -19,7 +19,7 @@ const DEFINITION_BYTES_MAX: usize = 256 << 10;
 /// Deepest nesting of a definition.
 const DEPTH_MAX: usize = 64;
 
-/// Profiles.
+/// The resource of profiles.
 pub(crate) static PROFILES: Resource = Resource {
     kind: ItemKind::Profile,
     noun: "profile",

@@ -137,10 +137,13 @@ fn problem_of(error: AccessError) -> Problem {
         StoreError::Away(_) | StoreError::Deadline(_) | StoreError::Closed => {
             Problem::busy(2).detail("The server cannot use its database at the moment.")
         }
+        StoreError::FromTheFuture { found, known } => Problem::busy(30).detail(format!(
+            "A newer Homeroom has migrated the database (schema version {found}; this server knows \
+             {known}); nothing was written. This server has to be upgraded, too."
+        )),
         StoreError::TooLarge { .. }
         | StoreError::Failed(_)
         | StoreError::InUse(_)
-        | StoreError::FromTheFuture { .. }
         | StoreError::Unusable(_) => Problem::internal(error),
     }
 }

@@ -1,5 +1,5 @@
 //! Keys for more than data. They are made on the server alone, so management over HTTP leaves them as
-//! they are: whoever could reset their secret, or change what they may, would come to more than the
+//! they are: a client that could reset their secret, or change what they may, would get more than the
 //! Admin API can give.
 
 use homeroom_access::{ApiClient, Registry, Scope, Status};

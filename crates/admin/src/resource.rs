@@ -116,7 +116,7 @@ impl Resource {
         })
     }
 
-    /// POST.
+    /// Answers POST: makes an item.
     pub(crate) async fn create(
         &self,
         admin: &Manager,
@@ -140,7 +140,7 @@ impl Resource {
         Ok(created(call, self.all, id, answer.as_ref()))
     }
 
-    /// PUT.
+    /// Answers PUT: replaces an item.
     pub(crate) async fn replace(
         &self,
         admin: &Manager,
@@ -159,7 +159,7 @@ impl Resource {
         Ok(empty_response(StatusCode::OK))
     }
 
-    /// DELETE.
+    /// Answers DELETE: removes an item.
     pub(crate) async fn delete(&self, admin: &Manager, call: &Call) -> Result<Response, Refusal> {
         let id = self.id(call)?;
         let mut change = admin.begin(call).await?;

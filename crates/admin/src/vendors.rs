@@ -18,7 +18,7 @@ const EMAIL_MAX: usize = 320;
 /// Most characters of all prefixes of a vendor.
 const PREFIXES_MAX: usize = NAMESPACE_PREFIXES_MAX * (TEXT_MAX + 1);
 
-/// Vendors.
+/// The resource of vendors.
 pub(crate) static VENDORS: Resource = Resource {
     kind: ItemKind::Vendor,
     noun: "vendor",

@@ -41,7 +41,7 @@ pub(crate) struct RejectFiles {
     folder: PathBuf,
     files: HashMap<u32, RejectFile>,
     open: Option<(u32, BufWriter<File>)>,
-    /// Locked.
+    /// The mark in the folder, which is locked as long as this file is open.
     _mark: File,
 }
 

@@ -4,6 +4,7 @@
 //! No resource is named here: the model says what differs between them.
 
 mod audit;
+mod blocking;
 pub mod catalog;
 mod deletes;
 mod empties;
@@ -168,9 +169,12 @@ pub fn problem_of(error: StoreError) -> Problem {
             Problem::busy(2).detail("The server cannot use its database at the moment.")
         }
         StoreError::Closed => Problem::busy(5).detail("The server is being shut down."),
+        StoreError::FromTheFuture { found, known } => Problem::busy(30).detail(format!(
+            "A newer Homeroom has migrated the database (schema version {found}; this server knows \
+             {known}); nothing was written. This server has to be upgraded, too."
+        )),
         StoreError::Failed(_)
         | StoreError::InUse(_)
-        | StoreError::FromTheFuture { .. }
         | StoreError::Unusable(_) => Problem::internal(error),
     }
 }

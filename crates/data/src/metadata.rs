@@ -65,7 +65,8 @@ pub struct Metadata {
     shelf: Arc<Shelf>,
     schema_files: Arc<OnceLock<BTreeMap<String, Both>>>,
     page: BrowserPage,
-    /// One copy is made at a time: whoever names a new host each time makes many, and each is large.
+    /// One large document is written or copied at a time: a client that names a new host each time
+    /// makes many copies, and one that hangs up leaves the work behind.
     copying: Arc<Semaphore>,
 }
 
@@ -205,11 +206,15 @@ impl Metadata {
         })
     }
 
-    /// The schema files by name; whoever asks first waits until they are written.
+    /// The schema files by name; whoever asks first waits until they are written. They are written
+    /// in a turn of their own, which is over when they are there, also where nobody waits any more.
     async fn schema_files(&self) -> Result<&BTreeMap<String, Both>, Problem> {
         if self.schema_files.get().is_none() {
+            let turn = Arc::clone(&self.copying).acquire_owned().await;
+            let turn = turn.map_err(Problem::internal)?;
             let (model, files) = (Arc::clone(&self.model), Arc::clone(&self.schema_files));
             tokio::task::spawn_blocking(move || {
+                let _turn = turn;
                 files.get_or_init(|| {
                     let written = schema_files(&model);
                     written.into_iter().map(|file| (file.name, Both::of(&file.text))).collect()
@@ -316,4 +321,30 @@ fn answer<C>(call: &Call<C>, copy: &Copy, media: &'static str) -> Result<Respons
     );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use homeroom_model::{format, link, shipped};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn schema_files_that_are_given_up_before_their_turn_are_not_written() {
+        let source = format::read(shipped("5.2.0").unwrap()).unwrap();
+        let metadata = Metadata::new(Arc::new(link(&[source]).unwrap()));
+        let turn = Arc::clone(&metadata.copying).acquire_owned().await.unwrap();
+
+        for _ in 0..3 {
+            let given_up = metadata.schema_files();
+            assert!(tokio::time::timeout(Duration::from_millis(50), given_up).await.is_err());
+        }
+
+        assert!(metadata.schema_files.get().is_none());
+        drop(turn);
+        assert!(!metadata.schema_files().await.unwrap().is_empty());
+        assert_eq!(metadata.copying.available_permits(), 1);
+    }
 }

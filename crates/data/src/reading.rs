@@ -17,13 +17,15 @@ pub(crate) struct Reading<'a, R, F> {
 }
 
 impl<'a, R: PartialEq, F: Fn(&ApiClient) -> Result<R, Problem>> Reading<'a, R, F> {
-    /// Begins to read by what `may` says of the caller.
+    /// Begins to read by what `may` says of the caller as the front door has recognized it.
     ///
     /// # Errors
     ///
     /// Those of `may`.
     pub(crate) fn begin(access: &'a Access, call: &Call, may: F) -> Result<Self, Problem> {
-        let generation = access.generation();
+        // Not the generation of this moment: the client is of the one before a change that came
+        // between the front door and here.
+        let generation = call.recognized_at;
         let granted = may(call.client())?;
         let caller = Caller::of(call, Scope::Data);
         Ok(Self { access, caller, may, granted, generation, tries: 0 })

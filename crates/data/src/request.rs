@@ -21,7 +21,7 @@ use crate::plan::{self, Precondition, Save};
 use crate::reading::Reading;
 use crate::rights::AskedViews;
 use crate::validate::{Document, Invalid, examine};
-use crate::{DataApi, Served, deletes, filter, problem_of, respond, rights};
+use crate::{DataApi, Served, blocking, deletes, filter, problem_of, respond, rights};
 
 /// Gives one document.
 pub async fn get(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
@@ -387,10 +387,9 @@ async fn read_document(
         parse(&api.catalog, resource, &bytes, id)?
     } else {
         // No worker is held by a long body, and no more of them are looked at than there are cores.
-        let _place = LARGE_BODIES.acquire().await.map_err(Problem::internal)?;
         let (catalog, resource) = (Arc::clone(&api.catalog), resource.id);
         let parse = move || parse(&catalog, catalog.model.resource(resource), &bytes, id);
-        tokio::task::spawn_blocking(parse).await.map_err(Problem::internal)??
+        blocking::run(&LARGE_BODIES, parse).await??
     };
     match parsed {
         Ok(document) => Ok(document),

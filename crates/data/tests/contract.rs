@@ -24,6 +24,8 @@ mod lists;
 mod references;
 #[path = "contract/seeds.rs"]
 mod seeds;
+#[path = "contract/upgraded.rs"]
+mod upgraded;
 #[path = "contract/upserts.rs"]
 mod upserts;
 #[path = "contract/values.rs"]

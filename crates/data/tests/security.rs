@@ -2,6 +2,8 @@
 
 mod app;
 
+#[path = "security/between.rs"]
+mod between;
 #[path = "security/claim_sets.rs"]
 mod claim_sets;
 #[path = "security/disguises.rs"]

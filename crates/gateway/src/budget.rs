@@ -51,7 +51,7 @@ pots! {
 
 const POTS: usize = Pot::ALL.len();
 
-/// Who holds.
+/// What kind of holder something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Connection,

@@ -1,9 +1,9 @@
-//! Those who are connected: what each is at, and who goes when there is no more room.
+//! The connected clients: what each of them does, and which of them goes when there is no more room.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -38,7 +38,7 @@ pub(crate) struct Callers {
     spread: RandomState,
     /// Longest time for large answers.
     grace: Duration,
-    /// When those were looked for last who are not at work, and those who take too little.
+    /// When idle connections were looked for last, and connections that take too little.
     idle_walk: Walk,
     stalled_walk: Walk,
 }
@@ -79,8 +79,20 @@ pub(crate) struct Caller {
     began: Instant,
     /// Its large answers.
     pub(crate) sending: Sending,
-    is_leaving: AtomicBool,
-    leave: Notify,
+    /// Whether a request of it has been looked at.
+    has_asked: AtomicBool,
+    /// A [`Leave`], or 0 while it may stay.
+    leave: AtomicU8,
+    told: Notify,
+}
+
+/// How a connection is closed for others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Leave {
+    /// The caller is told first, and what it has just asked is answered.
+    Politely = 1,
+    /// The connection is cut, whatever is under way on it.
+    AtOnce = 2,
 }
 
 impl Caller {
@@ -103,8 +115,9 @@ impl Caller {
             useful_ms: AtomicU64::new(elapsed_ms(began)),
             began,
             sending,
-            is_leaving: AtomicBool::new(false),
-            leave: Notify::new(),
+            has_asked: AtomicBool::new(false),
+            leave: AtomicU8::new(0),
+            told: Notify::new(),
         }
     }
 
@@ -116,6 +129,7 @@ impl Caller {
     /// Counts a request until the value that it gives goes.
     pub(crate) fn one(self: &Arc<Self>) -> Open {
         self.open.fetch_add(1, Ordering::Relaxed);
+        self.has_asked.store(true, Ordering::Relaxed);
         self.is_useful();
         Open(Arc::clone(self))
     }
@@ -130,23 +144,36 @@ impl Caller {
         self.useful_ms.store(elapsed_ms(self.began), Ordering::Relaxed);
     }
 
-    /// Done when the connection is to be closed for others.
-    pub(crate) async fn told_to_leave(&self) {
-        while !self.is_leaving() {
-            self.leave.notified().await;
+    /// Done when the connection is to be closed for others, in this way or a harder one.
+    pub(crate) async fn told_to(&self, leave: Leave) {
+        loop {
+            // Made before the look, so that it hears of all that comes after it.
+            let told = self.told.notified();
+            if self.shall(leave) {
+                return;
+            }
+            told.await;
         }
+    }
+
+    /// Whether the connection is to be closed for others, in this way or a harder one.
+    pub(crate) fn shall(&self, leave: Leave) -> bool {
+        self.leave.load(Ordering::Acquire) >= leave as u8
     }
 
     /// Whether the connection is to be closed for others.
     pub(crate) fn is_leaving(&self) -> bool {
-        self.is_leaving.load(Ordering::Acquire)
+        self.shall(Leave::Politely)
     }
 
-    fn tell_to_leave(&self) {
-        self.is_leaving.store(true, Ordering::Release);
-        // All that wait are told, and one that is about to wait.
-        self.leave.notify_waiters();
-        self.leave.notify_one();
+    pub(crate) fn tell_to(&self, leave: Leave) {
+        self.leave.fetch_max(leave as u8, Ordering::AcqRel);
+        self.told.notify_waiters();
+    }
+
+    /// Whether the server works on a request of it.
+    pub(crate) fn is_at_work(&self) -> bool {
+        self.held(Pot::InFlight) > 0
     }
 
     fn held(&self, pot: Pot) -> u64 {
@@ -167,7 +194,7 @@ impl Caller {
 
     /// How far from being at work it is; [`None`] for who is at work.
     fn idleness(&self, now: Instant) -> Option<Idleness> {
-        if self.is_leaving() || self.held(Pot::InFlight) > 0 {
+        if self.is_leaving() || self.is_at_work() {
             return None;
         }
         if self.sending.is_under_way() {
@@ -198,7 +225,7 @@ impl Drop for Open {
     }
 }
 
-/// Keeps a caller among those who are connected until the value goes.
+/// Keeps a caller among the connected ones until the value goes.
 #[derive(Debug)]
 pub(crate) struct Registered {
     callers: Arc<Callers>,
@@ -293,7 +320,8 @@ impl Callers {
 
     /// Closes connections that are not at work, at most so many: first those without a request, of
     /// the address that has most, the one that has been of use longest ago first. An address that
-    /// has fewer than `of_at_least` keeps what it has. Gives how many; none where it was done just now.
+    /// has fewer than `of_at_least` keeps what it has. A connection without a request that has had
+    /// one before is closed politely. Gives how many; none where it was done just now.
     pub(crate) fn close_idle(&self, count: usize, of_at_least: u64) -> usize {
         if !self.idle_walk.is_due(IDLE_WALK_PAUSE) {
             return 0;
@@ -314,8 +342,10 @@ impl Callers {
             .collect();
         idle.sort_unstable_by_key(|(order, _)| *order);
         idle.truncate(count);
-        for (_, caller) in &idle {
-            caller.tell_to_leave();
+        for ((idleness, ..), caller) in &idle {
+            // Who has never asked anything keeps no connection for its next request.
+            let is_kept = *idleness == Idleness::Idle && caller.has_asked.load(Ordering::Relaxed);
+            caller.tell_to(if is_kept { Leave::Politely } else { Leave::AtOnce });
         }
         idle.len()
     }
@@ -328,14 +358,14 @@ impl Callers {
         }
         let now = Instant::now();
         let stalled = |caller: &&Arc<Caller>| {
-            !caller.is_leaving()
+            !caller.shall(Leave::AtOnce)
                 && caller.held(pot) > 0
                 && caller.sending.is_stalled(now)
                 && of.is_none_or(|owner| caller.is_of(owner))
         };
         let stalled: Vec<_> = self.connected().values().filter(stalled).cloned().collect();
         for caller in &stalled {
-            caller.tell_to_leave();
+            caller.tell_to(Leave::AtOnce);
         }
         !stalled.is_empty()
     }
@@ -421,6 +451,22 @@ mod tests {
         std::thread::sleep(IDLE_WALK_PAUSE);
         assert_eq!(callers.close_idle(5, 0), 1);
         assert_eq!(left(), [false, true, true]);
+    }
+
+    #[test]
+    fn who_keeps_a_connection_for_its_next_request_is_asked_politely_and_others_are_not() {
+        let callers = callers();
+        let (never_asked, _a) = arrived(&callers, "192.0.2.1");
+        let (kept, _b) = arrived(&callers, "192.0.2.1");
+        drop(kept.one());
+        let (waits, _c) = arrived(&callers, "192.0.2.1");
+        let _open = waits.one();
+
+        assert_eq!(callers.close_idle(3, 0), 3);
+
+        let at_once = [&never_asked, &kept, &waits].map(|caller| caller.shall(Leave::AtOnce));
+        assert_eq!(at_once, [true, false, true]);
+        assert!(kept.is_leaving());
     }
 
     #[test]

@@ -230,7 +230,7 @@ impl FrontDoor {
         }
     }
 
-    /// Who calls.
+    /// Recognizes the client that calls.
     fn recognize(
         &self,
         headers: &HeaderMap,
@@ -270,6 +270,8 @@ impl FrontDoor {
         key: &mut Option<String>,
     ) -> Result<Response, Problem> {
         let mut now = Timestamp::now();
+        // Read before the client is looked up: a change that comes later has a greater number.
+        let recognized_at = self.access.generation();
         let client = match route.access {
             Access::Public => None,
             Access::Token { scope } => Some(self.recognize(&head.headers, scope, now)?),
@@ -282,7 +284,7 @@ impl FrontDoor {
             None => (self.strangers(caller, &head.headers), Pot::PublicAnswers),
         };
         refuse_long_body(&head.headers, route.body_limit)?;
-        // Who waits for a body takes no place of those who are worked on.
+        // A request that waits for its body takes no place among those that are worked on.
         let is_awaited = route.body_limit > 0
             && !matches!(route.method, Method::GET | Method::DELETE)
             && !body.is_empty();
@@ -320,6 +322,7 @@ impl FrontDoor {
             headers: head.headers,
             params,
             client,
+            recognized_at,
             request_id: request_id.to_owned(),
             correlation_id: correlation_id.to_owned(),
             base_url,

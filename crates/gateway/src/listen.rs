@@ -1,6 +1,7 @@
 //! Listening: connections with limits in time and size, and a drain at the end.
 
 mod connection;
+mod farewell;
 mod framing;
 
 use std::collections::VecDeque;
@@ -17,9 +18,8 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::budget::{Pot, Refused};
 use crate::caller::Caller;
@@ -104,7 +104,7 @@ impl Listener {
         let builder = Arc::new(builder());
         let mut over_share: VecDeque<oneshot::Sender<()>> = VecDeque::new();
         let limits = connection::Times { header: times.header, quiet: door.limits().quiet };
-        let graceful = GracefulShutdown::new();
+        let (drain, _) = watch::channel(());
         tokio::pin!(stop);
         loop {
             let accepted = tokio::select! {
@@ -146,7 +146,7 @@ impl Listener {
             };
             _ = connection.set_nodelay(true);
             let (builder, door) = (Arc::clone(&builder), Arc::clone(&door));
-            let watcher = graceful.watcher();
+            let draining = drain.subscribe();
             tokio::spawn(async move {
                 let place = match place {
                     Ok(place) => place,
@@ -167,27 +167,18 @@ impl Listener {
                     })
                 };
                 let served = builder.serve_connection(TokioIo::new(connection), service);
-                let served = watcher.watch(served.into_owned());
-                tokio::select! {
-                    served = served => {
-                        if let Err(error) = served {
-                            tracing::trace!(%error, "a connection ended early");
-                        }
-                    }
-                    () = caller.told_to_leave() => {
-                        tracing::trace!("a connection was closed to make room");
-                    }
-                }
+                farewell::serve(served, &caller, draining).await;
             });
         }
         drop(self.socket);
-        if tokio::time::timeout(times.drain, graceful.shutdown()).await.is_err() {
+        _ = drain.send(());
+        if tokio::time::timeout(times.drain, drain.closed()).await.is_err() {
             tracing::warn!("connections were still open after the drain time");
         }
     }
 }
 
-/// What a connection may hold, whoever is at its other end. No pings are sent on HTTP/2: a connection
+/// What a connection may hold, whichever client is at its other end. No pings are sent on HTTP/2: a connection
 /// on which the server itself speaks would never be quiet.
 fn builder() -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());

@@ -15,15 +15,15 @@ pub enum RouteError {
     Conflict {
         /// The later template.
         template: String,
-        /// Why.
+        /// What the matcher says of it.
         reason: String,
     },
     /// A template has the same method twice.
     #[error("{method} {template} stands twice")]
     Twice {
-        /// Method.
+        /// The method that both routes have.
         method: Method,
-        /// Template.
+        /// The template that both routes have.
         template: String,
     },
     /// A public route takes longer bodies than strangers may send.
@@ -31,9 +31,9 @@ pub enum RouteError {
         "{method} {template} is public and takes bodies of more than {PUBLIC_BODY_BYTES_MAX} bytes"
     )]
     LongPublicBody {
-        /// Method.
+        /// The route's method.
         method: Method,
-        /// Template.
+        /// The route's template.
         template: String,
     },
 }

@@ -32,18 +32,21 @@ impl Params {
 /// A request, matched to a route and, where the route asks for it, to a client `C`.
 #[derive(Debug)]
 pub struct Call<C> {
-    /// Method.
+    /// The request's method.
     pub method: Method,
-    /// Path as sent.
+    /// The path as it was sent.
     pub path: String,
-    /// Query string as sent, without `?`.
+    /// The query string as it was sent, without `?`.
     pub query: String,
-    /// Headers.
+    /// The request's headers.
     pub headers: HeaderMap,
-    /// Placeholders of the route's template.
+    /// The values of the placeholders in the route's template.
     pub params: Params,
-    /// Who calls; always there on a route that is not public.
+    /// The client that calls; always there on a route that is not public.
     pub client: Option<Arc<C>>,
+    /// Which state of the client registry the client was recognized in, or an earlier one: a number
+    /// that every change of the registry counts up.
+    pub recognized_at: u64,
     /// Own id of this request, 32 hex digits; the trace id where the caller sent one.
     pub request_id: String,
     /// What the answer is correlated by: the caller's `correlationid`, or the request id.

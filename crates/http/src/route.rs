@@ -16,9 +16,9 @@ pub const PUBLIC_BODY_BYTES_MAX: usize = 16 << 10;
 /// Who may come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Anybody.
+    /// Every client, known or not.
     Public,
-    /// Whoever carries a token of this scope.
+    /// A client with a token of this scope.
     Token {
         /// `data`, `admin`, `learning` or `xapi`.
         scope: &'static str,
@@ -44,9 +44,9 @@ pub type Handler<C> = Arc<
 
 /// One route: what is matched, who may come in, what answers.
 pub struct Route<C> {
-    /// Method.
+    /// The method that is matched.
     pub method: Method,
-    /// Path with placeholders, `/data/v3/{schema}/{endpoint}`.
+    /// The path that is matched, with placeholders: `/data/v3/{schema}/{endpoint}`.
     pub template: &'static str,
     /// Who may come in.
     pub access: Access,

@@ -1,7 +1,7 @@
 //! A store that is a copy of another one goes on above all that the other may have given out.
 //!
 //! Versions are `ETags` and borders of change windows, numbers of documents stand in page tokens, ids
-//! of what is managed in the scripts of those who manage. If a store is put back to an earlier
+//! of vendors and applications in the scripts of administrators. If a store is put back to an earlier
 //! state, what it gives out from then on must not be what somebody has seen before with another
 //! meaning. How far the store before had come is often not known; but nobody can have counted
 //! faster than [`CHANGES_PER_SECOND_MAX`]. So a copy goes on at a number that is made from the clock

@@ -1,6 +1,6 @@
 //! A piece of work in a store's queue: who waits for it, and what its request keeps meanwhile.
 //!
-//! Whoever hangs up leaves the work behind. It is passed over when its turn comes, and until then
+//! A client that hangs up leaves the work behind. It is passed over when its turn comes, and until then
 //! the request's places stay taken, so that nobody fills a queue beyond its share by hanging up.
 
 use std::any::Any;
@@ -8,7 +8,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a request keeps, whatever it is to whoever gave it.
+/// What a request keeps; of what type it is, only the part knows that gave it.
 pub type Kept = Arc<dyn Any + Send + Sync>;
 
 tokio::task_local! {
@@ -26,7 +26,7 @@ pub fn kept() -> Option<Kept> {
     KEPT.try_with(Arc::clone).ok()
 }
 
-/// What a queue knows of whoever asked for a piece of work.
+/// What a queue knows of the request that asked for a piece of work.
 #[derive(Debug, Default)]
 pub(crate) struct Errand {
     _kept: Option<Kept>,

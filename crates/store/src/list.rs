@@ -17,7 +17,7 @@ const WINDOW_SHORT: i64 = 20_000;
 /// A page of documents of one kind, in order of creation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListQuery {
-    /// Kind.
+    /// The kind of the documents.
     pub kind: KindId,
     /// Only documents after this one.
     pub after: DocumentId,
@@ -141,7 +141,7 @@ pub enum Condition {
     StartsWith {
         /// JSON path.
         path: String,
-        /// Beginnings.
+        /// The beginnings, one of which the text has.
         prefixes: Vec<String>,
     },
     /// The document's public id.

@@ -110,7 +110,7 @@ pub const ROUNDS_MAX: usize = 8;
 pub struct NewDocument {
     /// Public id.
     pub uuid: Uuid,
-    /// Kind.
+    /// The kind of the document.
     pub kind: KindId,
     /// Hash of its identity.
     pub key: NaturalKey,

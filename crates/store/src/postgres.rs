@@ -162,9 +162,9 @@ impl Postgres {
         self.0.close();
     }
 
-    /// Why the database could not be reached when it was tried last, if so.
+    /// Why the database could not be reached when it was tried last, or is not written to.
     pub(crate) fn trouble(&self) -> Option<StoreError> {
-        self.0.reads.trouble()
+        self.0.reads.trouble().or_else(|| self.0.memory.outgrown())
     }
 
     /// Waits for one of the reads, on whatever thread this is.

@@ -38,11 +38,11 @@ impl Count {
 /// A stored document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// Number.
+    /// The document's number in the store.
     pub id: DocumentId,
-    /// Public id.
+    /// Its public id.
     pub uuid: Uuid,
-    /// Kind.
+    /// Its kind.
     pub kind: KindId,
     /// Hash of its identity.
     pub key: NaturalKey,

@@ -1,4 +1,4 @@
-//! One moment of a store, for those who read all of it: exports and counts.
+//! One moment of a store, for exports and counts, which read all of it.
 
 use std::time::{Duration, Instant};
 
@@ -43,12 +43,12 @@ pub enum Span {
     Since(i64),
 }
 
-/// What was deleted.
+/// One deletion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deleted {
     /// Change version of the deletion.
     pub change_version: i64,
-    /// Kind.
+    /// The kind of the deleted document.
     pub kind: KindId,
     /// Public id that it had.
     pub uuid: Uuid,
@@ -63,11 +63,11 @@ pub struct Deleted {
 /// What a document is known by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
-    /// Number.
+    /// The document's number in the store.
     pub id: DocumentId,
-    /// Public id.
+    /// Its public id.
     pub uuid: Uuid,
-    /// Kind.
+    /// Its kind.
     pub kind: KindId,
     /// Hash of its identity.
     pub key: NaturalKey,
@@ -75,7 +75,7 @@ pub struct Identity {
     pub alias: Option<NaturalKey>,
 }
 
-/// One row of who refers to whom.
+/// One edge: a document refers to another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Edge {
     /// The document referred to.
@@ -253,7 +253,7 @@ impl Snapshot {
         })
     }
 
-    /// The numbers of those who carry these identities, as their own or an abstract base's, in any
+    /// The numbers of the documents that carry these identities, as their own or an abstract base's, in any
     /// order.
     ///
     /// # Errors
@@ -293,7 +293,7 @@ impl Snapshot {
         })
     }
 
-    /// The rows of a statement that reads, for those who keep tables of their own in the store.
+    /// The rows of a statement that reads, for a part that keeps tables of its own in the store.
     ///
     /// # Errors
     ///

@@ -3,13 +3,13 @@
 /// An argument or a result.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// Nothing.
+    /// No value: SQL's NULL.
     Null,
     /// A whole number.
     Integer(i64),
-    /// Text.
+    /// A text.
     Text(String),
-    /// Bytes.
+    /// A sequence of bytes.
     Blob(Vec<u8>),
 }
 

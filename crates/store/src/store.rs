@@ -272,7 +272,7 @@ impl Store {
     }
 
     /// Copies the store to a new file while it is in use. The copy is checked, and marked as one:
-    /// whoever opens it first goes on above all that this store may have given out.
+    /// the process that opens it first goes on above all that this store may have given out.
     ///
     /// # Errors
     ///
@@ -382,7 +382,7 @@ const CHECK_TIME_MAX: Duration = Duration::from_hours(1);
 /// Looks at a copy before it gets its name; gives what is wrong with it.
 pub type Look<'a> = dyn FnMut(&StoreUrl) -> Result<Vec<String>, StoreError> + 'a;
 
-/// What whoever restores a store has to say meanwhile.
+/// What the part that restores a store has to answer meanwhile.
 pub trait Restoring {
     /// Looks at what is about to become the store; problems keep it from being so.
     ///

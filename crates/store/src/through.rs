@@ -1,5 +1,5 @@
-//! Tests of a document by its text and by those who refer to it, and of what leads to such a
-//! document.
+//! Tests of a document by its text and by the documents that refer to it, and of what leads to such
+//! a document.
 
 use std::fmt;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub struct SameValue {
 }
 
 impl DocumentTest {
-    /// Whether it looks at those who refer to the document.
+    /// Whether it looks at the documents that refer to the tested one.
     pub(crate) fn has_referrers(&self) -> bool {
         match self {
             Self::All(tests) | Self::Any(tests) => tests.iter().any(Self::has_referrers),
@@ -73,7 +73,7 @@ pub struct Passed {
     pub is_passed: bool,
     /// Its number, if it is there.
     pub(crate) document: Option<i64>,
-    /// Whether those who refer to it were looked at.
+    /// Whether the documents that refer to it were looked at.
     pub(crate) by_referrers: bool,
 }
 
@@ -89,7 +89,7 @@ pub struct Through {
 /// What a document leads to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LeadsTo {
-    /// Itself.
+    /// The document itself.
     Itself,
     /// The document whose number is the mark at this place.
     Mark(usize),

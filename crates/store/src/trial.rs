@@ -1,7 +1,7 @@
 //! Stores for tests: what touches data is run on each database that there is.
 //!
 //! `HOMEROOM_TEST_POSTGRES` names databases of PostgreSQL, divided by blanks; `HOMEROOM_STORE_STRICT`
-//! makes each so-manieth of their transactions fail once ([`Options::strict`]). `HOMEROOM_TEST_ON` is
+//! is a number: one transaction in so many fails once ([`Options::strict`]). `HOMEROOM_TEST_ON` is
 //! between a test program and the one that it starts.
 
 use crate::error::StoreError;

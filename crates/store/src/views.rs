@@ -1,7 +1,7 @@
 //! Views for people who report on a store: named statements that read it.
 //!
-//! They are no part of the schema: none is needed to serve, each can be made again. Into a file they
-//! are put by the process that has it open, if any; into PostgreSQL by whoever may.
+//! They are no part of the schema: none is needed to serve, each can be made again. In a file, the
+//! process that has it open makes them, if there is one; in PostgreSQL, any user with the right to.
 
 use crate::error::StoreError;
 use crate::store::StoreUrl;

@@ -17,7 +17,7 @@ const STUDENTS: &str = "/data/v3/ed-fi/students";
 /// Most streams that a connection has open.
 const STREAMS: u32 = 256;
 
-/// Whom all this is for.
+/// What the attacks are on, and with what.
 pub struct Target<'a> {
     /// The server.
     pub api: SocketAddr,
@@ -259,7 +259,7 @@ fn kept(
             if target.over.load(Ordering::Acquire) {
                 break;
             }
-            // Whoever reads nothing finds out by writing.
+            // A client that reads nothing finds out by writing that it was cut.
             let is_there = place.as_mut().is_some_and(|wire| step(wire) && wire.is_open());
             if !is_there {
                 *place = Wire::open(from[number % from.len()], target.api);

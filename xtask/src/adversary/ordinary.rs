@@ -17,7 +17,7 @@ use crate::soak::server::Server;
 const CLIENTS: usize = 6;
 /// How many of them have a key of their own; the others share one.
 const OWN_KEYS: usize = 2;
-/// Every so-manieth connects anew for each request.
+/// One client in this many connects anew for each request.
 const ANEW_EVERY: usize = 3;
 /// Most complaints that are kept.
 const COMPLAINTS_MAX: usize = 5;

@@ -20,7 +20,7 @@ impl Wire {
     pub fn open(from: IpAddr, to: SocketAddr) -> Option<Self> {
         let fd = socket(AddressFamily::INET, SocketType::STREAM, None).ok()?;
         bind(&fd, &SocketAddr::new(from, 0)).ok()?;
-        // A server that takes no more connections must not hold whoever tries.
+        // A server that takes no more connections must not keep this thread waiting.
         set_socket_timeout(&fd, Timeout::Send, Some(CONNECT)).ok()?;
         connect(&fd, &to).ok()?;
         let stream = TcpStream::from(fd);

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::each_line;
-use crate::house::{cargo, root, succeed};
+use super::{built, each_line};
+use crate::house::root;
 use crate::summary::Summary;
 
 /// A suite: a Python program that starts its own server.
@@ -34,8 +34,9 @@ pub fn run(environment: &[(&str, &str)], summary: &mut Summary) {
         }
         return;
     }
-    if let Err(problem) = succeed(&mut cargo(&["build", "--quiet", "--locked", "-p", "homeroom"])) {
-        eprintln!("the server does not build: {problem}");
+    let server = built("homeroom");
+    if !server.exists() {
+        eprintln!("the server does not build");
         summary.failed += 1;
         return;
     }
@@ -50,7 +51,7 @@ pub fn run(environment: &[(&str, &str)], summary: &mut Summary) {
         println!("\nclients: {}", suite.name);
         let mut command = Command::new(python);
         command.envs(environment.iter().copied());
-        command.arg("-B").arg(folder.join(format!("{}_suite.py", suite.name))).arg(binary());
+        command.arg("-B").arg(folder.join(format!("{}_suite.py", suite.name))).arg(&server);
         let ran = each_line(&mut command, summary, |summary, line| {
             summary.take_check(line);
             println!("{line}");
@@ -64,13 +65,6 @@ pub fn run(environment: &[(&str, &str)], summary: &mut Summary) {
 
 fn skip(summary: &mut Summary, suite: &Suite, reason: &str) {
     summary.skipped.push((format!("clients {}", suite.name), reason.to_owned()));
-}
-
-/// The server under test.
-fn binary() -> PathBuf {
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    root().join(target).join("debug/homeroom")
 }
 
 /// The machine's own interpreter.

@@ -15,7 +15,7 @@ use crate::summary::Summary;
 
 /// Names the databases that tests use besides SQLite, divided by blanks.
 pub const VARIABLE: &str = "HOMEROOM_TEST_POSTGRES";
-/// Every so-manieth transaction of a test fails once as serializable databases do.
+/// One transaction in this many fails once in a test, as in serializable databases.
 pub const STRICT: (&str, &str) = ("HOMEROOM_STORE_STRICT", "20");
 
 /// The wheel with the newest server: name and version.

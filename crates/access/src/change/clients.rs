@@ -55,7 +55,7 @@ impl Change<'_> {
         self.add_secret(&record.key, self.now)
     }
 
-    /// Makes a client that belongs to none one of an application; gives its number.
+    /// Puts a client that has no application yet into one; gives its number there.
     pub(crate) fn link_client(
         &mut self,
         key: &str,

@@ -133,6 +133,7 @@ pub async fn call(
         headers: map,
         params: Params::default(),
         client,
+        recognized_at: 0,
         request_id: "r".into(),
         correlation_id: "c".into(),
         base_url: "http://127.0.0.1:8080".into(),

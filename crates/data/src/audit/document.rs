@@ -145,7 +145,8 @@ impl<'a> Looker<'a> {
         self.known.get(&id)?.as_ref()
     }
 
-    /// Whether the marks are those of whom the text is about; one more is the owner's.
+    /// Whether the row's marks name exactly the organizations and persons that the text is about.
+    /// One more mark may follow, that of the document's owner.
     fn has_right_marks(
         &self,
         resource: &Resource,

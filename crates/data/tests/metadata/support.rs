@@ -70,6 +70,7 @@ pub async fn ask(
         headers: all,
         params,
         client: None,
+        recognized_at: 0,
         request_id: "0".repeat(32),
         correlation_id: "0".repeat(32),
         base_url: "http://127.0.0.1:8080".into(),

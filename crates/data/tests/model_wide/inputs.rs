@@ -14,7 +14,8 @@ use crate::app::samples::{Extent, Sample};
 use crate::app::spellings::spellings;
 use crate::app::world::World;
 
-/// The document with the so-manieth other spelling of each of its values.
+/// The document with each value in another spelling: the one at `number` in the list of the value's
+/// spellings, which begins anew where it ends.
 fn respelled(resource: &Resource, document: &Value, number: usize) -> Value {
     let mut other = document.clone();
     for found in walk(resource, document) {

@@ -71,6 +71,7 @@ async fn token_for(app: &TestApp, (key, secret): (String, String), now: Timestam
         headers,
         params: Params::default(),
         client: None,
+        recognized_at: 0,
         request_id: "r".into(),
         correlation_id: "c".into(),
         base_url: "http://homeroom.test".into(),

@@ -12,7 +12,7 @@ use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 
 use super::framing::Framing;
 use crate::budget::Taken;
-use crate::caller::{Caller, Registered};
+use crate::caller::{Caller, Leave, Registered};
 
 /// How long a closed connection is still listened to.
 const LINGER_TIME_MAX: Duration = Duration::from_secs(5);
@@ -211,7 +211,7 @@ impl Drop for Connection {
             runtime.spawn(async move {
                 tokio::select! {
                     _ = timeout(LINGER_TIME_MAX, pass_over(stream)) => {}
-                    () = caller.told_to_leave() => {}
+                    () = caller.told_to(Leave::Politely) => {}
                 }
                 drop(place);
             });

@@ -1,7 +1,7 @@
 //! Where requests begin and end in the bytes of an HTTP/1 connection.
 //!
 //! hyper reads a request with `Content-Length` and `Transfer-Encoding` by the latter and says
-//! nothing; whoever stands before this server may have gone by the former. So the bytes are
+//! nothing; a proxy before this server may have gone by the former. So the bytes are
 //! followed on their way to hyper, and a head with both is spoilt: hyper refuses it with 400.
 //! Whatever else is malformed is hyper's to refuse, so a well-formed stream is all that has to be
 //! followed rightly.

@@ -217,14 +217,30 @@ fn a_database_whose_rows_were_put_back_is_raised_when_it_is_said() {
     }
 }
 
-#[test]
-fn a_node_under_which_the_database_goes_back_gives_no_version_again() {
-    for database in Database::on_each_server() {
+/// A server on a database, a client of it, and where a student stands that it has stored.
+struct Node {
+    server: Server,
+    client: Client,
+    location: String,
+    /// Goes after the server.
+    _place: Place,
+}
+
+impl Node {
+    fn on(database: &Database) -> Self {
         let place = Place::with_store(&database.url());
         let key = place.key("FullAccess");
         let server = Server::start(&place);
         let mut client = server.client_of(&key);
         let location = client.post(STUDENTS, &student("x", "Ada")).location();
+        Self { server, client, location, _place: place }
+    }
+}
+
+#[test]
+fn a_node_under_which_the_database_goes_back_gives_no_version_again() {
+    for database in Database::on_each_server() {
+        let Node { server, mut client, location, _place } = Node::on(&database);
         database.copy_to("kept");
         let lost: BTreeSet<String> =
             (0..LOST).map(|at| put(&mut client, &location, &format!("Lost {at}"), &[]).1).collect();
@@ -246,11 +262,7 @@ fn a_node_under_which_the_database_goes_back_gives_no_version_again() {
 fn a_node_that_finds_another_server_when_it_connects_anew_gives_no_version_again() {
     for fact in ["system", "timeline", "database", "table"] {
         for database in Database::on_each_server() {
-            let place = Place::with_store(&database.url());
-            let key = place.key("FullAccess");
-            let server = Server::start(&place);
-            let mut client = server.client_of(&key);
-            let location = client.post(STUDENTS, &student("x", "Ada")).location();
+            let Node { server, mut client, location, _place } = Node::on(&database);
             let seen = newest(&mut client);
 
             // As after a failover: what was known of the server is not so any more, and what the

@@ -115,7 +115,7 @@ impl Connector {
     async fn greet(&self, role: Role) -> Result<Connection, Fault> {
         let (client, driver) = self.config.connect(NoTls).await?;
         let task = tokio::spawn(async move {
-            // What fails on the connection is told to those who wait for it.
+            // An error of the connection is told to each statement that waits on it.
             _ = driver.await;
         });
         let connection = Connection {
@@ -275,7 +275,7 @@ impl Connection {
     }
 }
 
-/// Shared by those who probe.
+/// A connection that several probes share.
 pub(super) type Shared = Arc<Connection>;
 
 /// Waits for all, each begun in turn before any is waited for: on a connection, statements in one

@@ -27,6 +27,7 @@ const FIRST_VERSION: &str = "INSERT INTO homeroom_store (name, version) VALUES (
      ON CONFLICT (name) DO NOTHING";
 const VERSION: &str = "SELECT version FROM homeroom_store WHERE name = 'schema'";
 const HOLD_VERSION: &str = "SELECT version FROM homeroom_store WHERE name = 'schema' FOR UPDATE";
+const HOLD_COUNTER: &str = "SELECT id FROM counter WHERE name = 'writer' FOR UPDATE";
 const SET_VERSION: &str = "UPDATE homeroom_store SET version = ?1 WHERE name = 'schema'";
 const FORGET_NODES: &str = "DELETE FROM node WHERE seen < ?1";
 
@@ -103,7 +104,13 @@ async fn steps(connection: &Connection, shown: &str) -> Result<(), Fault> {
 
 async fn step(connection: &Connection, migration: &Migration) -> Result<(), Fault> {
     connection.simple("BEGIN").await?;
-    if version(connection, HOLD_VERSION).await? < migration.version {
+    let found = version(connection, HOLD_VERSION).await?;
+    if found < migration.version {
+        // A node that writes holds this row, too, and then looks at the version. So an older node's
+        // transaction ends before this one begins, or finds the new version and writes nothing.
+        if found > 0 {
+            version(connection, HOLD_COUNTER).await?;
+        }
         tracing::info!(version = migration.version, name = migration.name, "migrates the store");
         // Texts compare by their bytes, as in the embedded store, whatever the database's language.
         let text = migration.postgres.replace(" TEXT", " TEXT COLLATE \"C\"");
@@ -135,6 +142,11 @@ async fn made(connection: &Connection, shown: &str) -> Result<i64, Fault> {
         return Err(StoreError::FromTheFuture { found, known: newest() }.into());
     }
     Ok(found)
+}
+
+/// The version of the tables, whatever it is.
+pub(super) async fn schema(connection: &Connection) -> Result<i64, Fault> {
+    version(connection, VERSION).await
 }
 
 /// Refuses a database whose tables are not those that this program knows.

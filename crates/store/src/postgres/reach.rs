@@ -11,7 +11,7 @@ use tokio_postgres::Row as SqlRow;
 
 pub(super) use look::look;
 pub(super) use memory::{Memory, Versions};
-pub(super) use statements::{ANY, BUMP, UNKNOWN, VERSIONS_AND_ACCESS};
+pub(super) use statements::{ALL_VERSIONS, ANY, BUMP, UNKNOWN};
 
 use crate::id::{KindId, NaturalKey};
 use crate::postgres::error::Fault;

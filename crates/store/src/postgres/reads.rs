@@ -21,7 +21,7 @@ use crate::postgres::connection::{Connector, Shared, in_order};
 use crate::postgres::error::Fault;
 use crate::postgres::reads::lane::Lane;
 use crate::postgres::reads::outage::Outage;
-use crate::postgres::reads::slot::Slot;
+use crate::postgres::reads::slot::{Probe, Slot};
 use crate::postgres::value::document;
 use crate::row::{References, Row};
 use crate::select::{Bytes, Head, Source, Statement};
@@ -123,10 +123,15 @@ impl Reads {
         slot: &Arc<Slot>,
         read: &impl Fn(Shared) -> F,
     ) -> Result<T, Fault> {
+        let place = slot.place().await?;
         let connection = slot.connection(&self.connector, &self.outage, &self.runtime).await?;
         // So that there is time for another connection.
+        let time = self.deadline / 2;
+        let probe = Probe::on(&connection, place, &self.runtime, time);
         let reading = read(Arc::clone(&connection));
-        let Ok(found) = self.timed(self.deadline / 2, reading).await else {
+        let found = self.timed(time, reading).await;
+        probe.is_over();
+        let Ok(found) = found else {
             connection.leave();
             self.runtime.spawn(async move { connection.stop().await });
             return Err(Fault::silent());

@@ -24,9 +24,9 @@ use crate::error::StoreError;
 use crate::id::Uuid;
 use crate::postgres::connection::{Connection, Connector, Role};
 use crate::postgres::error::Fault;
-use crate::postgres::place;
 use crate::postgres::reach::Memory;
 use crate::postgres::writer::group::{Place, Prepared, end_all, prepare};
+use crate::postgres::{migrate, place};
 use crate::queue::{Arrivals, GROUP_MAX};
 use crate::store::Job;
 
@@ -53,7 +53,7 @@ struct Lane {
     node: uuid::Uuid,
     /// Number of the transaction, counted up by every try.
     txn: i64,
-    /// Every so-manieth transaction fails once.
+    /// One transaction in so many fails once.
     strict: Option<NonZeroU32>,
     /// Transactions that have failed so.
     made_to_fail: u32,
@@ -266,6 +266,7 @@ impl Lane {
             let made = self.made().await;
             // What keeps the node out is no plan's own fault, whatever the server calls it.
             let made = made.map_err(|fault| match fault {
+                fault @ Fault::Everybody(StoreError::FromTheFuture { .. }) => fault,
                 Fault::Own(error) | Fault::Everybody(error) => {
                     Fault::Everybody(StoreError::Away(error.to_string()))
                 }
@@ -276,10 +277,12 @@ impl Lane {
         self.connection.as_ref().ok_or_else(|| Fault::Lost("there is no connection".into()))
     }
 
-    /// A connection to a database that nobody has put back since it was written to, or that was
-    /// made to go on above.
+    /// A connection to a database whose tables are known here, and that nobody has put back since it
+    /// was written to, or that was made to go on above.
     async fn made(&self) -> Result<Connection, Fault> {
         let connection = self.connector.connect(Role::Writer).await?;
+        let schema = connection.answered(migrate::schema(&connection)).await?;
+        self.memory.saw_schema(schema)?;
         place::settle(&connection).await?;
         Ok(connection)
     }

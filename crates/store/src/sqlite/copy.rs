@@ -250,7 +250,7 @@ fn damaged(from: &Path, first: &str) -> StoreError {
 
 /// Gives the store a second name under which it stays, with what its log still holds.
 fn keep(file: &Path) -> io::Result<PathBuf> {
-    // If the file itself is put back by hand, it is a copy for those who see it then.
+    // If somebody puts this file back by hand, the store notices by the mark that it is a copy.
     if let Err(error) = mark_kept(file) {
         tracing::debug!(%error, "the store before cannot be marked");
     }

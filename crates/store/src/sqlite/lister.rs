@@ -117,7 +117,7 @@ impl Lister {
         let job: Read = Box::new(move |connection| {
             if errand.is_wanted() {
                 let found = within(connection, deadline, time, errand.is_left(), read);
-                // Whoever has the answer finds the places free.
+                // The places are free by the time the answer is there.
                 drop(errand);
                 answer(found);
             }
@@ -168,7 +168,7 @@ fn within<T>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::channel;
+    use std::sync::mpsc::{Sender, channel};
 
     use super::*;
     use crate::errand::{Kept, keeping};
@@ -185,6 +185,35 @@ mod tests {
 
     fn one(connection: &Connection) -> Result<i64, StoreError> {
         Ok(connection.query_row("SELECT 1", [], |row| row.get(0))?)
+    }
+
+    /// A read that keeps the thread for short reads busy until it is told to end.
+    struct Busy {
+        end: Sender<()>,
+        reading: JoinHandle<Result<(), StoreError>>,
+    }
+
+    fn busy(lister: &Arc<Lister>) -> Busy {
+        let (begun, has_begun) = channel();
+        let (end, may_end) = channel();
+        let lister = Arc::clone(lister);
+        let reading = std::thread::spawn(move || {
+            lister.read_blocking(false, LONG, move |_| {
+                begun.send(()).unwrap();
+                _ = may_end.recv();
+                Ok(())
+            })
+        });
+        has_begun.recv().unwrap();
+        Busy { end, reading }
+    }
+
+    impl Busy {
+        /// Lets the read end, and waits until it has.
+        fn end(self) {
+            drop(self.end);
+            self.reading.join().unwrap().unwrap();
+        }
     }
 
     #[test]
@@ -216,17 +245,7 @@ mod tests {
     async fn a_waiting_read_is_answered_in_time_and_never_begun_though_all_threads_are_busy() {
         let (lister, _store) = lister();
         let lister = Arc::new(lister);
-        let (begun, has_begun) = channel();
-        let (end, may_end) = channel::<()>();
-        let busy = Arc::clone(&lister);
-        let busy = std::thread::spawn(move || {
-            busy.read_blocking(false, LONG, move |_| {
-                begun.send(()).unwrap();
-                _ = may_end.recv();
-                Ok(())
-            })
-        });
-        has_begun.recv().unwrap();
+        let busy = busy(&lister);
         let (late, was_read) = channel();
         let blocking = late.clone();
         let closed = |_| StoreError::Closed;
@@ -236,8 +255,7 @@ mod tests {
 
         assert!(matches!(waited, Err(StoreError::Deadline(_))), "{waited:?}");
         assert!(matches!(also, Err(StoreError::Deadline(_))), "{also:?}");
-        drop(end);
-        busy.join().unwrap().unwrap();
+        busy.end();
         assert_eq!(lister.read(false, LONG, one).await.unwrap(), 1);
         assert!(was_read.try_recv().is_err());
     }
@@ -246,17 +264,7 @@ mod tests {
     async fn a_read_that_is_given_up_is_never_begun_and_keeps_its_places_until_its_turn() {
         let (lister, _store) = lister();
         let lister = Arc::new(lister);
-        let (begun, has_begun) = channel();
-        let (end, may_end) = channel::<()>();
-        let busy = Arc::clone(&lister);
-        let busy = std::thread::spawn(move || {
-            busy.read_blocking(false, LONG, move |_| {
-                begun.send(()).unwrap();
-                _ = may_end.recv();
-                Ok(())
-            })
-        });
-        has_begun.recv().unwrap();
+        let busy = busy(&lister);
         let place = Arc::new(());
         let (given_up, was_read) = channel();
 
@@ -269,8 +277,7 @@ mod tests {
         }
 
         assert_eq!(Arc::strong_count(&place), 11, "the places are with the work");
-        drop(end);
-        busy.join().unwrap().unwrap();
+        busy.end();
         assert_eq!(lister.read(false, LONG, one).await.unwrap(), 1);
         assert!(was_read.try_recv().is_err());
         assert_eq!(Arc::strong_count(&place), 1);

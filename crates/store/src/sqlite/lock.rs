@@ -137,7 +137,8 @@ impl Lock {
             && was_replaced
             && !is_held.load(Ordering::Relaxed)
         {
-            // Whoever is in the way of one lock alone leaves the other to tell processes apart.
+            // A process that is no Homeroom may hold one of the two locks; then the other one still
+            // tells two Homerooms apart. Here neither does.
             return Err(in_use(&path));
         }
         held.extend(
@@ -220,7 +221,8 @@ impl Lock {
                 is_held.load(Ordering::Relaxed)
             }
         };
-        // Whoever has the file's own lock is found by that, even when this one is gone.
+        // A process that holds the lock of the file itself is found by that one, even when the file
+        // beside it is gone.
         let beside = with_ending(&self.path, ".lock");
         let own = self.beside.metadata().ok().as_ref().map(FileId::of_metadata);
         if !has_file && FileId::of(&beside) != own {
@@ -324,7 +326,7 @@ fn lock_file(path: &Path, make: bool) -> Result<Option<(File, AtomicBool)>, Stor
     Err(in_use(path))
 }
 
-/// Takes the right to read a file from those who may not write it: who may read may lock.
+/// Takes the right to read a file from users who may not write it: a user who may read it may lock it.
 fn tighten(path: &Path) {
     let Ok(about) = std::fs::metadata(path) else { return };
     let mode = about.permissions().mode() & 0o7777;

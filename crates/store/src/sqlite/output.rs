@@ -57,7 +57,7 @@ pub enum OutputError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Why it cannot be written.
         source: io::Error,
     },
 }
@@ -157,7 +157,7 @@ pub fn is_database(path: &Path) -> bool {
     if is_held_here(path) {
         return true;
     }
-    // To open a pipe is to wait for whoever writes to it.
+    // Opening a pipe waits until another process writes to it.
     if !std::fs::metadata(path).is_ok_and(|about| about.is_file()) {
         return false;
     }

@@ -160,7 +160,8 @@ fn write(connection: &Connection, before: i64, raised: Raised) -> Result<(), Sto
     Ok(())
 }
 
-/// Marks a file as a copy that was taken at this moment: whoever writes to it first raises it.
+/// Marks a file as a copy that was taken at this moment: the process that writes to it first has it go
+/// on above all that was given out.
 pub(super) fn mark(connection: &Connection) -> Result<(), StoreError> {
     put(connection, COPIED, &now_us().to_string())
 }

@@ -2,7 +2,7 @@
 //!
 //! To begin a read costs SQLite two locks of the file, shared by all threads, which is more than the
 //! read itself. So a connection stays in its read transaction as long as nothing was committed
-//! since; whoever needs the log to be free ends it from outside.
+//! since; a checkpoint that needs the log to be free ends it from outside.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -33,7 +33,7 @@ impl Climbs {
         }
     }
 
-    /// Forgets all.
+    /// Forgets all that is remembered.
     pub(crate) fn forget(&mut self) {
         self.known.clear();
     }

@@ -122,7 +122,7 @@ impl<D: Decide, R: FnOnce(Vec<Outcome<D>>) + Send> Job for PlanJob<D, R> {
             Err(error) => Err(Refused::Store(error.clone())),
         });
         let outcomes = outcomes.collect();
-        // Whoever has the answer finds the places free.
+        // The places are free by the time the answer is there.
         drop(self.errand);
         if let Some(reply) = self.reply.take() {
             reply(outcomes);

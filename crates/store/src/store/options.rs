@@ -25,7 +25,7 @@ pub struct Options {
     /// longer than the 15 s that another node is waited for.
     pub silence_max: Duration,
     /// PostgreSQL, for tests: refuses every statement that is not in the part of SQL that related
-    /// databases share, and lets each so-manieth transaction fail once as such databases do.
+    /// databases share, and lets one transaction in this many fail once, as such databases do.
     pub strict: Option<NonZeroU32>,
 }
 

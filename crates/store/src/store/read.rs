@@ -175,7 +175,7 @@ impl Store {
         }
     }
 
-    /// The newest change version that is durable, whoever wrote it.
+    /// The newest change version that is durable, whichever process wrote it.
     ///
     /// # Errors
     ///

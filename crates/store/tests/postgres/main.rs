@@ -3,6 +3,7 @@
 mod gate;
 mod given_up;
 mod groups;
+mod hung_up;
 mod nodes;
 mod outages;
 mod proxy;
@@ -11,6 +12,7 @@ mod sessions;
 mod silence;
 mod snapshots;
 mod support;
+mod upgrades;
 
 #[test]
 fn there_is_a_postgresql_to_test_on() {

@@ -1,5 +1,5 @@
-//! Where a definition's words lead in the model: a member by its path, a basis by those who refer to
-//! it.
+//! Where a definition's words lead in the model: a member by its path, a basis by the resources
+//! that refer to it.
 
 use homeroom_model::{
     Model, Property, PropertyKind, Reference, Resource, ResourceId, Scalar, SubjectOf, Target,

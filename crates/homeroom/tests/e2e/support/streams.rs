@@ -10,9 +10,9 @@ use http::{Method, Request, StatusCode};
 /// What each stream of a [`Streams`] does.
 #[derive(Clone)]
 pub struct Stream {
-    /// Method.
+    /// The method of its request.
     pub method: Method,
-    /// Path; `{}` is the number of the stream, counted over all connections.
+    /// The path of its request; `{}` is the number of the stream, counted over all connections.
     pub path: String,
     /// The bearer token that is sent, if any.
     pub token: Option<String>,

@@ -10,9 +10,11 @@ use std::sync::{PoisonError, RwLock};
 
 use tokio_postgres::Row as SqlRow;
 
-use super::statements::{ACCESS, ANY, UNKNOWN};
+use super::statements::{ACCESS, ANY, SCHEMA, UNKNOWN};
 use super::{Climb, Reaching};
+use crate::error::StoreError;
 use crate::id::KindId;
+use crate::migration::newest;
 use crate::postgres::error::Fault;
 use crate::tie::{Reached, Start, Way};
 
@@ -40,6 +42,11 @@ impl Versions {
         self.0.get(&ACCESS).copied()
     }
 
+    /// The version of the tables, where it was asked for.
+    pub(in crate::postgres) fn schema(&self) -> Option<i64> {
+        self.0.get(&SCHEMA).copied()
+    }
+
     /// The version of the last change of a label's ties.
     pub(super) fn of(&self, label: KindId) -> i64 {
         let version = |label| self.0.get(&label).copied().unwrap_or(0);
@@ -56,6 +63,8 @@ pub(in crate::postgres) struct Memory {
     counted: AtomicI64,
     /// Whether the database was found to have counted less than that.
     is_behind: AtomicBool,
+    /// The version of the tables, where it was found to be newer than this program knows; or 0.
+    outgrown_by: AtomicI64,
     climbs: RwLock<HashMap<(KindId, i64), (i64, Climb)>>,
     ways: RwLock<Ways>,
 }
@@ -111,6 +120,24 @@ impl Memory {
     /// Says that the database has been made to go on above what was seen.
     pub(in crate::postgres) fn caught_up(&self) {
         self.is_behind.store(false, Ordering::Release);
+    }
+
+    /// Takes note of the version of the tables. Where a newer Homeroom has migrated them, this one
+    /// does not know what it would leave out, and writes nothing.
+    pub(in crate::postgres) fn saw_schema(&self, version: i64) -> Result<(), Fault> {
+        let is_newer = version > newest();
+        let before = self.outgrown_by.swap(if is_newer { version } else { 0 }, Ordering::AcqRel);
+        let Some(error) = self.outgrown() else { return Ok(()) };
+        if before != version {
+            tracing::error!(%error, "nothing is written any more");
+        }
+        Err(Fault::Everybody(error))
+    }
+
+    /// That a newer Homeroom has migrated the tables, where it was found to have done so.
+    pub(in crate::postgres) fn outgrown(&self) -> Option<StoreError> {
+        let found = self.outgrown_by.load(Ordering::Acquire);
+        (found > 0).then(|| StoreError::FromTheFuture { found, known: newest() })
     }
 
     /// Where a label leads from an item in a state.

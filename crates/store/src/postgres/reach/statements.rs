@@ -13,9 +13,13 @@ pub(in crate::postgres) const UNKNOWN: i32 = -2;
 pub(in crate::postgres) const VERSIONS: &str = "SELECT label, version FROM tie_version";
 /// What stands among the versions for who may call and what, where a transaction begins.
 pub(super) const ACCESS: i32 = -3;
-/// All versions, and that of who may call: what a transaction that writes begins with.
-pub(in crate::postgres) const VERSIONS_AND_ACCESS: &str = "SELECT label, version FROM tie_version \
-     UNION ALL SELECT -3, version FROM access_version WHERE id = 1";
+/// What stands there for the tables themselves.
+pub(super) const SCHEMA: i32 = -4;
+/// All versions, that of who may call and that of the tables: what a transaction that writes begins
+/// with.
+pub(in crate::postgres) const ALL_VERSIONS: &str = "SELECT label, version FROM tie_version \
+     UNION ALL SELECT -3, version FROM access_version WHERE id = 1 \
+     UNION ALL SELECT -4, version FROM homeroom_store WHERE name = 'schema'";
 /// The version of any change.
 pub(super) const VERSION: &str = "SELECT version FROM tie_version WHERE label = -1";
 /// Gives labels a version.

@@ -35,7 +35,7 @@ impl Outage {
         }
     }
 
-    /// As [`Outage::look`]; whoever may connect in an outage is the only one until it has ended.
+    /// As [`Outage::look`]. In an outage it lets one caller connect at a time, until the outage is over.
     pub(super) fn enter(&self) -> Result<(), Fault> {
         let mut state = self.state();
         let Some(until) = state.until else { return Ok(()) };

@@ -13,7 +13,7 @@ use crate::plan::{Ask, Write};
 use crate::postgres::connection::{Connection, in_order};
 use crate::postgres::error::Fault;
 use crate::postgres::migrate::damaged;
-use crate::postgres::reach::{Memory, VERSIONS_AND_ACCESS, Versions};
+use crate::postgres::reach::{ALL_VERSIONS, Memory, Versions};
 use crate::postgres::writer::ask::{Found, Question, Questions};
 use crate::postgres::writer::batch::{Batch, Statement};
 use crate::postgres::writer::touch::{self, Changed, Touch};
@@ -191,7 +191,7 @@ async fn ask(
         }
     }
     let (questions, mut found) = questions.into_statements(is_first || access.is_some());
-    let asked = fly(connection, &writes, &questions, is_first);
+    let asked = fly(connection, memory, &writes, &questions, is_first);
     let (rows, counters) = connection.answered(asked).await?;
     let begun = counters.as_ref().and_then(|counters| counters.ties.access());
     if let Some(version) = access.or(begun) {
@@ -207,7 +207,7 @@ async fn ask(
     };
     let climbs = found.climbs(memory, ties);
     if !climbs.is_empty() {
-        let (rows, _) = connection.answered(fly(connection, &[], &climbs, false)).await?;
+        let (rows, _) = connection.answered(fly(connection, memory, &[], &climbs, false)).await?;
         for (question, rows) in climbs.iter().zip(rows) {
             question.read(&rows, &mut found)?;
         }
@@ -223,13 +223,14 @@ type Flown = (Vec<Vec<SqlRow>>, Option<Counters>);
 
 async fn fly(
     connection: &Connection,
+    memory: &Memory,
     writes: &[Statement],
     questions: &[Question],
     is_first: bool,
 ) -> Result<Flown, Fault> {
     let texts = writes.iter().map(|write| write.text);
     let texts = texts.chain(questions.iter().map(|question| &*question.text));
-    let prepared = prepare_all(connection, texts.chain([HOLD, VERSIONS_AND_ACCESS])).await?;
+    let prepared = prepare_all(connection, texts.chain([HOLD, ALL_VERSIONS])).await?;
     let begin = async {
         if !is_first {
             return Ok(None);
@@ -238,12 +239,14 @@ async fn fly(
             biased;
             connection.simple(BEGIN),
             connection.all(&prepared[HOLD], &[]),
-            connection.all(&prepared[VERSIONS_AND_ACCESS], &[])
+            connection.all(&prepared[ALL_VERSIONS], &[])
         );
         begun?;
         let counters = counters?;
         let row = counters.first().ok_or_else(|| damaged("counter"))?;
         let ties = Versions::read(&ties?)?;
+        // Who migrates holds the counter, too: no newer one comes before this transaction ends.
+        memory.saw_schema(ties.schema().ok_or_else(|| damaged("homeroom_store"))?)?;
         Ok(Some(Counters { id: row.try_get(0)?, change_version: row.try_get(1)?, ties }))
     };
     let write = in_order(writes.iter().map(|write| run(connection, &prepared, write)));

@@ -1,4 +1,5 @@
-//! Every so-manieth of numbers that come one by one: where a list is cut, without keeping all of it.
+//! An even sample of numbers that come one by one: it shows where a list is cut without keeping all
+//! of it.
 
 use crate::id::DocumentId;
 

@@ -1,7 +1,7 @@
-//! Who holds a lock, where the system tells.
+//! Which processes hold a lock, where the system tells.
 //!
-//! Whoever may read a file may lock it. A lock that is held by those alone who may not write the
-//! file is no Homeroom's that has the store open.
+//! A process that may read a file may lock it. Where no holder of a lock may write the file, none of
+//! them is a Homeroom that has the store open.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt as _;
 ///
 /// Source: proc(5), `/proc/locks` and `/proc/[pid]/status`.
 pub(super) fn are_strangers(file: &Metadata) -> bool {
-    // Whoever may write it may hold it.
+    // A user other than the owner may write it, so every holder may be a Homeroom.
     if file.mode() & 0o022 != 0 {
         return false;
     }
@@ -43,7 +43,7 @@ fn holders(locks: &str, device: u64, inode: u64) -> Vec<Option<u32>> {
     locks.lines().filter_map(of_line).collect()
 }
 
-/// The users as whom a process runs: real, effective, saved, of the file system.
+/// The ids of the users that a process runs as: real, effective, saved, of the file system.
 fn users(status: &str) -> Vec<u32> {
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
     line.unwrap_or_default().split_whitespace().filter_map(|word| word.parse().ok()).collect()

@@ -29,7 +29,7 @@ fn is_unsynced(error: &rusqlite::Error) -> bool {
 }
 
 impl Writer {
-    /// Makes sure that a lost transaction stays lost; gives what those who wait for it are told.
+    /// Makes sure that a lost transaction stays lost; gives what is answered to the plans that wait for it.
     pub(super) fn settle(&mut self, error: StoreError) -> StoreError {
         let told = match error {
             StoreError::Unsure => match self.write_nothing() {

@@ -1,0 +1,185 @@
+//! Files of every format, and the spellings that mean the same in each.
+
+use homeroom_bulk::LoadOptions;
+use serde_json::{Value, json};
+
+use crate::support::{Folder, load_all, load_with, stored, target};
+use crate::{GRADE, descriptors, enrolment, interchange, lines, school, student};
+
+#[test]
+fn descriptors_in_any_case_are_stored_as_their_own_documents_spell_them() {
+    let (target, folder) = (target(), Folder::new());
+    let shouted = |text: String| text.replace(GRADE, &GRADE.to_uppercase());
+    folder.write("a.xml", interchange("EducationOrganization", &shouted(school(7, "S"))));
+    folder.write("b.xml", interchange("Student", &student("1")));
+    let enrolments = shouted(lines([enrolment("1", 7)]));
+    folder.write("studentSchoolAssociations.jsonl", &enrolments);
+    folder.write("z.xml", descriptors());
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    assert_eq!((summary.loaded, rejects), (6, vec![]));
+    assert_eq!(
+        stored(&target, "schools")[0]["gradeLevels"],
+        json!([{"gradeLevelDescriptor": GRADE}])
+    );
+    assert_eq!(
+        stored(&target, "studentSchoolAssociations")[0]["entryGradeLevelDescriptor"],
+        json!(GRADE)
+    );
+
+    // Again, and with the descriptors' own documents in another case: all is as it was.
+    let own = descriptors()
+        .replace(">uri://x/Grade", ">URI://X/GRADE")
+        .replace("<CodeValue>Math", "<CodeValue>MATH");
+    folder.write("z.xml", own);
+    for dry_run in [true, false] {
+        let paths = vec![folder.path().to_path_buf()];
+        let options = LoadOptions { paths, dry_run, ..LoadOptions::default() };
+        let (summary, rejects) = load_with(&target, options);
+        assert_eq!((summary.loaded, summary.unchanged, rejects), (0, 6, vec![]), "{dry_run}");
+    }
+    assert_eq!(
+        stored(&target, "gradeLevelDescriptors")[0]["namespace"],
+        json!("uri://x/GradeLevelDescriptor")
+    );
+}
+
+#[test]
+fn another_spelling_of_what_is_stored_is_unchanged_in_every_format() {
+    let (target, folder) = (target(), Folder::new());
+    let strict = json!({
+        "studentUniqueId": "1", "firstName": "A", "lastSurname": "B", "birthDate": "2010-01-01",
+        "multipleBirthStatus": true,
+    });
+    folder.write("strict/students.jsonl", strict.to_string());
+    let lax = r#"{"studentUniqueId":"1","FIRSTNAME":"A","lastSurname":"B","middleName":" ",
+        "birthDate":"1/1/2010 12:00:00 AM","multipleBirthStatus":"1","firstName":null,}"#;
+    let lax = lax.replace('\n', "");
+    folder.write("lines/students.jsonl", &lax);
+    folder.write("array/students.json", format!("[{lax},]"));
+    let multiple = "<BirthDate>2010/1/1</BirthDate><MultipleBirthStatus>1</MultipleBirthStatus>";
+    let xml = student("1").replace("<BirthDate>2010-01-01</BirthDate>", multiple);
+    folder.write("xml/a.xml", interchange("Student", &xml));
+    let of = |name: &str| load_all(&target, &[&folder.path().join(name)]);
+    assert_eq!(of("strict").0.loaded, 1);
+
+    for name in ["lines", "array", "xml"] {
+        let (summary, rejects) = of(name);
+
+        let found = (summary.loaded, summary.unchanged, summary.rejected);
+        assert_eq!(found, (0, 1, 0), "{name}: {rejects:?}");
+    }
+    assert_eq!(stored(&target, "ed-fi/students"), [strict]);
+}
+
+#[test]
+fn what_says_nothing_is_missing_in_every_format() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a.xml", interchange("EducationOrganization", &school(0, "Oak Hill")));
+    folder
+        .write("b.xml", interchange("Student", &student("1").replace("2010-01-01", "0001-01-01")));
+    let enrolment = enrolment("1", 0);
+    folder.write("studentSchoolAssociations.jsonl", enrolment.to_string());
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    assert_eq!(summary.rejected, 3, "{rejects:?}");
+    let said = |part: &str| {
+        let says = |reject: &&Value| reject["message"].as_str().unwrap().contains(part);
+        rejects.iter().filter(says).count()
+    };
+    assert_eq!(said("$.schoolId: schoolId is required."), 1, "{rejects:?}");
+    assert_eq!(said("$.birthDate: birthDate is required."), 1, "{rejects:?}");
+    assert_eq!(said("$.schoolReference: "), 1, "{rejects:?}");
+}
+
+#[test]
+fn a_file_that_is_not_well_formed_is_one_reject_and_the_others_are_loaded() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a.xml", interchange("Student", &student("1")));
+    let broken = interchange("Student", &student("2")).replace("</Student>", "</Pupil>");
+    folder.write("b.xml", broken);
+    folder.write("c.xml", "\u{1f}\u{8b} not text");
+    folder.write("pupils.jsonl", "{}\n");
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    assert_eq!((summary.loaded, summary.rejected), (1, 3));
+    assert!(rejects[0]["file"].as_str().unwrap().ends_with("b.xml"));
+    assert_eq!(rejects[0]["line"], 3);
+    assert!(rejects[0]["column"].as_u64().unwrap() > 1);
+    assert!(rejects[0]["message"].as_str().unwrap().starts_with("Nothing of this file was loaded"));
+    assert!(rejects[2]["message"].as_str().unwrap().contains("resource and document"));
+}
+
+#[test]
+fn elements_that_the_model_does_not_have_are_counted_once_a_name() {
+    let (target, folder) = (target(), Folder::new());
+    let records = format!("<Pupil/><Pupil/>{}<Teacher/>", student("1"));
+    folder.write("a.xml", interchange("Student", &records));
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    assert_eq!((summary.loaded, summary.rejected, summary.documents), (1, 3, 4));
+    let counts: Vec<_> =
+        rejects.iter().map(|r| (r["element"].clone(), r["count"].clone())).collect();
+    assert_eq!(counts, [(json!("Pupil"), json!(2)), (json!("Teacher"), json!(1))]);
+}
+
+#[test]
+fn elements_inside_records_that_the_model_does_not_have_are_warnings() {
+    let (target, folder) = (target(), Folder::new());
+    let records = student("1").replace("</Name>", "<NickName>x</NickName></Name>");
+    folder.write("a.xml", interchange("Student", &records));
+
+    let (summary, _) = load_all(&target, &[folder.path()]);
+
+    assert_eq!(summary.loaded, 1);
+    assert_eq!(summary.warnings.len(), 1);
+    assert!(summary.warnings[0].what.contains("Student Name/NickName"));
+    assert_eq!((summary.warnings[0].count, summary.warnings[0].line), (1, 3));
+}
+
+#[test]
+fn json_lines_arrays_and_items_that_say_their_resource_are_read() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a.xml", descriptors());
+    let student = |id: u8| {
+        json!({"studentUniqueId": id.to_string(), "firstName": "A", "lastSurname": "B",
+               "birthDate": "2010-01-01"})
+    };
+    folder.write("students.jsonl", lines([student(1)]));
+    folder.write("Student/2.ndjson", lines([student(2)]));
+    folder.write("students-3.json", json!([student(3), student(4)]).to_string());
+    let item = |id| json!({"resource": "ed-fi/students", "document": student(id)});
+    folder.write(
+        "all.jsonl",
+        lines([item(5)]) + "{\"resource\": \"pupils\", \"document\": {}}\nno\n",
+    );
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    assert_eq!((summary.loaded, summary.rejected), (8, 2), "{rejects:#?}");
+    assert_eq!(stored(&target, "students").len(), 5);
+    assert!(rejects[0]["message"].as_str().unwrap().contains("no resource pupils"));
+    assert!(rejects[1]["message"].as_str().unwrap().contains("no JSON"));
+    assert_eq!(rejects[1]["line"], 3);
+}
+
+#[test]
+fn a_pipe_among_the_files_is_not_waited_for() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a.xml", descriptors());
+    let pipe = folder.path().join("students.json");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    if !made.is_ok_and(|status| status.success()) {
+        println!("skipped: there is no mkfifo here");
+        return;
+    }
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    assert_eq!((summary.loaded, summary.rejected), (3, 1));
+    assert!(rejects[0]["message"].as_str().unwrap().contains("no regular file"), "{rejects:?}");
+}

@@ -1,0 +1,193 @@
+//! What is loaded, in which order, and how a load ends.
+
+use homeroom_bulk::{LoadError, LoadOptions, load, load_documents};
+use serde_json::json;
+
+use crate::support::{Folder, load_all, load_with, stored, target};
+use crate::{
+    GRADE, descriptors, enrolment, interchange, lines, location, school, standard, student,
+};
+
+#[test]
+fn records_are_loaded_in_the_order_of_their_dependencies_over_all_files() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a/studentSchoolAssociations.jsonl", lines([enrolment("1", 7)]));
+    folder.write(
+        "b.xml",
+        interchange("EducationOrganization", &(location(7, "C") + &school(7, "S"))),
+    );
+    folder.write("c.xml", interchange("Student", &student("1")));
+    folder.write("z.xml", descriptors());
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    assert_eq!((summary.loaded, rejects), (7, vec![]));
+    assert_eq!((summary.documents, summary.records, summary.files), (7, 9, 4));
+    let association = &stored(&target, "studentSchoolAssociations")[0];
+    assert_eq!(association["schoolReference"], json!({"schoolId": 7}));
+    assert_eq!(
+        stored(&target, "schools")[0]["gradeLevels"],
+        json!([{"gradeLevelDescriptor": GRADE}])
+    );
+}
+
+#[test]
+fn a_second_load_changes_nothing() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a.xml", descriptors());
+    folder.write("b.xml", interchange("EducationOrganization", &school(7, "S")));
+    load_all(&target, &[folder.path()]);
+    let version = target.store.newest_change_version_blocking().unwrap();
+
+    let (again, _) = load_all(&target, &[folder.path()]);
+    folder.write("b.xml", interchange("EducationOrganization", &school(7, "T")));
+    let (renamed, _) = load_all(&target, &[folder.path()]);
+
+    assert_eq!((again.loaded, again.unchanged), (0, 4));
+    assert_eq!((renamed.loaded, renamed.unchanged), (1, 3));
+    assert_eq!(target.store.newest_change_version_blocking().unwrap(), version + 1);
+}
+
+#[test]
+fn of_an_identity_that_stands_twice_the_last_counts() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a.xml", descriptors());
+    let schools = school(7, "first") + &school(8, "other") + &school(7, "last");
+    folder.write("b.xml", interchange("EducationOrganization", &schools));
+
+    let (summary, _) = load_all(&target, &[folder.path()]);
+
+    assert_eq!((summary.loaded, summary.repeated), (6, 1));
+    assert_eq!(stored(&target, "schools")[0]["nameOfInstitution"], "last");
+}
+
+#[test]
+fn what_refers_to_its_own_kind_waits_for_what_comes_later() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a.xml", descriptors());
+    // More than a batch, each the parent of the one before.
+    let chain = (0..700).map(|n| standard(&n.to_string(), Some(&(n + 1).to_string())));
+    folder.write("learningStandards.jsonl", lines(chain.chain([standard("700", None)])));
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    assert_eq!((summary.loaded, summary.rejected, rejects.len()), (704, 0, 0));
+}
+
+#[test]
+fn a_circle_and_what_hangs_on_it_are_rejected() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a.xml", descriptors());
+    let circle = [
+        standard("hangs", Some("1")),
+        standard("1", Some("2")),
+        standard("2", Some("1")),
+        standard("itself", Some("itself")),
+    ];
+    folder.write("learningStandards.jsonl", lines(circle));
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    assert_eq!((summary.loaded, summary.rejected), (4, 3), "{rejects:#?}");
+    assert_eq!(summary.causes.iter().map(|cause| cause.count).sum::<u64>(), 3);
+}
+
+#[test]
+fn only_what_is_selected_is_loaded() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a.xml", descriptors());
+    folder.write("b.xml", interchange("Student", &(student("1") + &student("2"))));
+    let options = |select: &str| LoadOptions {
+        paths: vec![folder.path().to_owned()],
+        select: vec![select.to_owned()],
+        ..LoadOptions::default()
+    };
+
+    let (summary, _) = load_with(&target, options("Student"));
+    let unknown = load(&target, &options("pupils"), &mut |_| {}, &|| false).unwrap_err();
+
+    assert_eq!((summary.loaded, summary.passed_over), (2, 3));
+    assert!(matches!(unknown, LoadError::UnknownResource(name) if name == "pupils"));
+}
+
+#[test]
+fn a_dry_run_tells_the_same_and_writes_nothing() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a.xml", descriptors());
+    let records = location(7, "C") + &school(7, "S") + &location(9, "D") + &school(8, "");
+    folder.write("b.xml", interchange("EducationOrganization", &records));
+    let chain = [standard("1", Some("2")), standard("2", None)];
+    folder.write("learningStandards.jsonl", lines(chain));
+    let options = LoadOptions {
+        paths: vec![folder.path().to_owned()],
+        dry_run: true,
+        ..LoadOptions::default()
+    };
+    let version = target.store.newest_change_version_blocking().unwrap();
+
+    let (dry, dry_rejects) = load_with(&target, options.clone());
+    let written = target.store.newest_change_version_blocking().unwrap() - version;
+    let (wet, wet_rejects) = load_with(&target, LoadOptions { dry_run: false, ..options.clone() });
+    let (again, _) = load_with(&target, options);
+
+    assert_eq!(written, 0);
+    assert_eq!((dry.loaded, dry.rejected, dry.dry_run), (7, 2, true));
+    assert_eq!((wet.loaded, wet.rejected, wet.dry_run), (7, 2, false));
+    assert_eq!(dry_rejects, wet_rejects);
+    assert_eq!((again.loaded, again.unchanged), (0, 7));
+}
+
+#[test]
+fn a_load_that_is_told_to_stop_ends_and_what_it_has_loaded_stays() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a.xml", descriptors());
+    let students: String = (0..2_000).map(|number| student(&number.to_string())).collect();
+    folder.write("b.xml", interchange("Student", &students));
+    let options = LoadOptions { paths: vec![folder.path().to_owned()], ..LoadOptions::default() };
+    let is_stopped = std::cell::Cell::new(false);
+
+    let ended = load(
+        &target,
+        &options,
+        &mut |progress| is_stopped.set(progress.documents >= 1_000),
+        &|| is_stopped.get(),
+    );
+
+    assert!(matches!(ended, Err(LoadError::Stopped)));
+    let loaded = stored(&target, "students").len();
+    assert!(0 < loaded && loaded < 2_000, "{loaded}");
+}
+
+#[test]
+fn documents_in_order_are_loaded_from_memory() {
+    let target = target();
+    let student = |id: &str| {
+        let text = json!({"studentUniqueId": id, "firstName": "A", "lastSurname": "B",
+                          "birthDate": "2010-01-01"});
+        ("students", text.to_string())
+    };
+    let mut documents = vec![student("1"), student("2"), ("Student", "{}".into())];
+    documents.push(("ed-fi/studentSchoolAssociations", enrolment("1", 7).to_string()));
+    documents.push(("students", "no".into()));
+
+    let summary = load_documents(&target, documents).unwrap();
+    let unknown = load_documents(&target, [("pupils", String::new())]).unwrap_err();
+
+    assert_eq!((summary.loaded, summary.rejected, summary.documents), (2, 3, 5));
+    assert!(summary.causes.iter().any(|cause| cause.what.contains("GradeLevel")));
+    assert!(matches!(unknown, LoadError::UnknownResource(_)));
+}
+
+#[test]
+fn progress_is_told_to_the_end() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a.xml", descriptors());
+    let options = LoadOptions { paths: vec![folder.path().to_owned()], ..LoadOptions::default() };
+    let mut all = vec![];
+
+    load(&target, &options, &mut |progress| all.push(*progress), &|| false).unwrap();
+
+    let last = all.last().unwrap();
+    assert_eq!((last.documents, last.documents_in_all, last.files_surveyed), (3, 3, 1));
+    assert!(all.is_sorted_by_key(|progress| progress.documents));
+}

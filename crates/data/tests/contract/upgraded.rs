@@ -1,0 +1,39 @@
+//! A server whose database a newer Homeroom has migrated.
+
+use homeroom_store::{Answer, Decision, Plan, Sql, StoreUrl, Write};
+use http::Method;
+use serde_json::json;
+
+use crate::app::documents::{on_each_store, student, with};
+
+#[tokio::test]
+async fn writes_on_a_database_that_a_newer_homeroom_has_migrated_are_503_that_says_so() {
+    for client in on_each_store().await {
+        let store = &client.app.data.store;
+        if matches!(store.url(), StoreUrl::Sqlite(_)) {
+            // One process has a file, so no other migrates it.
+            continue;
+        }
+        let path = client.create("/ed-fi/students", &student("1")).await;
+        let migrated = "UPDATE homeroom_store SET version = version + 1";
+        let decide = move |_: Vec<Answer>| -> Decision<(), ()> {
+            Decision::Write(vec![Write::Sql(Sql::new(migrated, vec![]))], ())
+        };
+        store.run(Plan { ask: vec![], decide }).await.unwrap();
+        let before = client.newest().await;
+
+        for (method, to, body) in [
+            (Method::POST, "/ed-fi/students", student("2")),
+            (Method::PUT, &*path, with(student("1"), "firstName", "Other")),
+            (Method::DELETE, &*path, json!(null)),
+        ] {
+            let answer = client.send(method.clone(), to, &[], body.to_string()).await;
+
+            let problem = answer.problem(503, "service-unavailable");
+            let detail = problem["detail"].as_str().unwrap();
+            assert!(detail.contains("newer Homeroom"), "{method}: {detail}");
+        }
+        assert_eq!(client.newest().await, before);
+        assert_eq!(client.get(&path).await.status, 200, "it is read on");
+    }
+}

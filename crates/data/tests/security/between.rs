@@ -1,0 +1,86 @@
+//! A right that ends after the front door has recognized its client and before the read begins.
+
+use homeroom_access::{Call, Manage};
+use homeroom_http::{Params, RequestBody, Timestamp};
+use http::{HeaderMap, HeaderValue, Method};
+use serde_json::json;
+
+use crate::app::documents::{on_each_store, student};
+use crate::app::{Client, TestApp};
+
+/// The client's request as the front door hands it on, recognized at this moment.
+fn recognized(client: &Client, template: &str, id: &str) -> Call {
+    let app = &client.app;
+    let (now, recognized_at) = (Timestamp::now(), app.access.generation());
+    let known = app.access.recognize(Some(&client.authorization), "data", now).unwrap();
+    let mut headers = HeaderMap::new();
+    headers.insert("authorization", HeaderValue::from_str(&client.authorization).unwrap());
+    let params = [("schema", "ed-fi"), ("endpoint", "students"), ("id", id)];
+    Call {
+        method: Method::GET,
+        path: template.into(),
+        query: String::new(),
+        headers,
+        params: Params(params.map(|(name, value)| (name.into(), value.into())).into()),
+        client: Some(known),
+        recognized_at,
+        request_id: "r".into(),
+        correlation_id: "c".into(),
+        base_url: "http://homeroom.test".into(),
+        host: "homeroom.test".into(),
+        now,
+        body: RequestBody::Bytes(bytes::Bytes::new()),
+        body_limit: 0,
+    }
+}
+
+async fn put_set(app: &TestApp, actions: &[&str]) {
+    let actions: Vec<_> = actions
+        .iter()
+        .map(|name| {
+            json!({"name": name, "authorizationStrategies": ["NoFurtherAuthorizationRequired"]})
+        })
+        .collect();
+    let claim = "http://ed-fi.org/identity/claims/ed-fi/student";
+    let definition =
+        json!({"name": "Mine", "resourceClaims": [{"claim": claim, "actions": actions}]});
+    let asked = Manage::PutClaimSet { name: "Mine".into(), definition };
+    app.access.manage(asked, Timestamp::now()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_read_is_refused_whose_right_ended_just_before_it_began() {
+    for owner in on_each_store().await {
+        let app = &owner.app;
+        let path = owner.create("/ed-fi/students", &student("s")).await;
+        let id = path.rsplit('/').next().unwrap();
+        let routes = homeroom_data::routes(&app.data, &app.access);
+        let reads = routes.iter().filter(|route| {
+            let reads = ["/{endpoint}", "/{id}", "/partitions", "/deletes"];
+            route.method == Method::GET && reads.iter().any(|end| route.template.ends_with(end))
+        });
+        let reads: Vec<_> = reads.collect();
+        assert_eq!(reads.len(), 4);
+        for route in reads {
+            for status in [401, 403] {
+                put_set(app, &["Read", "ReadChanges"]).await;
+                let client = app.client("Mine").await;
+                let unchanged = (route.handler)(recognized(&client, route.template, id)).await;
+                assert_eq!(unchanged.unwrap().status(), 200, "{app}: {}", route.template);
+                let call = recognized(&client, route.template, id);
+
+                if status == 401 {
+                    let revoke =
+                        Manage::RevokeKey { key: client.key.clone(), old_secrets_only: false };
+                    app.access.manage(revoke, Timestamp::now()).await.unwrap();
+                } else {
+                    put_set(app, &["Create"]).await;
+                }
+                let answer = (route.handler)(call).await;
+
+                let problem = answer.expect_err(route.template);
+                assert_eq!(problem.kind.status(), status, "{app}: {}", route.template);
+            }
+        }
+    }
+}

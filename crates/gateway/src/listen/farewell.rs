@@ -1,0 +1,260 @@
+//! How a connection is served to its end, which the server may want before the caller does.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use homeroom_http::Response;
+use http::Request;
+use hyper::body::Incoming;
+use hyper::service::Service;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use super::connection::Connection;
+use crate::caller::{Caller, Leave};
+
+/// How long a caller who keeps a connection for its next request has to leave it. Somebody waits for
+/// its place meanwhile.
+const FAREWELL_TIME_MAX: Duration = Duration::from_millis(100);
+
+/// Serves a connection until it ends.
+///
+/// When `draining` changes, and when the caller is told to leave politely, the connection takes no
+/// further request: on HTTP/1.1 it is closed between two requests, on HTTP/2 the caller gets a
+/// GOAWAY first (RFC 9113 §6.8). Who was told to leave has [`FAREWELL_TIME_MAX`] for it; what the
+/// server has begun to work on is answered nevertheless. Who is told to leave at once is cut off.
+pub(super) async fn serve<S>(
+    served: auto::Connection<'_, TokioIo<Connection>, S, TokioExecutor>,
+    caller: &Caller,
+    mut draining: watch::Receiver<()>,
+) where
+    S: Service<Request<Incoming>, Response = Response, Error = h2::Error>,
+    S::Future: Send + 'static,
+{
+    let mut served = pin!(served);
+    let mut is_draining = false;
+    // When a caller who was told to leave is cut off.
+    let mut end: Option<Instant> = None;
+    loop {
+        let next = if end.is_none() { Leave::Politely } else { Leave::AtOnce };
+        tokio::select! {
+            ended = &mut served => {
+                if let Err(error) = ended {
+                    tracing::trace!(%error, "a connection ended early");
+                }
+                return;
+            }
+            () = caller.told_to(next) => {
+                if caller.shall(Leave::AtOnce) {
+                    tracing::trace!("a connection was cut to make room");
+                    return;
+                }
+                served.as_mut().graceful_shutdown();
+                end = Some(Instant::now() + FAREWELL_TIME_MAX);
+            }
+            () = sleep_until(end.unwrap_or_else(Instant::now)), if end.is_some() => {
+                if !caller.is_at_work() {
+                    tracing::trace!("a connection that was told to leave was cut");
+                    return;
+                }
+                end = Some(Instant::now() + FAREWELL_TIME_MAX);
+            }
+            _ = draining.changed(), if !is_draining => {
+                is_draining = true;
+                served.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use homeroom_http::json_response;
+    use http::StatusCode;
+    use hyper::service::service_fn;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::sync::Semaphore;
+    use tokio::time::timeout;
+
+    use super::super::connection::{Place, Times};
+    use super::*;
+    use crate::budget::{Budget, Pot, Taken};
+    use crate::caller::Callers;
+
+    /// Long enough for a loaded machine, never waited for in full.
+    const PATIENCE: Duration = Duration::from_mins(1);
+    const HTTP_1: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+    /// The preface, empty settings, and a GET of `/` whose header is one frame.
+    const HTTP_2: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\
+        \0\0\x06\x01\x05\0\0\0\x01\x82\x86\x84\x41\x01a";
+    const GOAWAY: u8 = 7;
+
+    /// A connection that is served: who is at its two ends, and what lets answers out.
+    struct Served {
+        client: TcpStream,
+        caller: Arc<Caller>,
+        callers: Arc<Callers>,
+        leave: Arc<Semaphore>,
+        drain: watch::Sender<()>,
+    }
+
+    async fn served(request: &[u8]) -> Served {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        client.write_all(request).await.unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        let callers = Callers::new(PATIENCE);
+        let caller = callers.arrived([127, 0, 0, 1].into());
+        let budget = Budget::new(Pot::Connections, 1, 0);
+        let taken = Taken::of(budget, caller.holders(), 1).unwrap();
+        let place = Place { _taken: taken, _registered: callers.register(&caller) };
+        let times = Times { header: PATIENCE, quiet: PATIENCE };
+        let connection = Connection::new(stream, place, Arc::clone(&caller), times);
+        let leave = Arc::new(Semaphore::new(0));
+        let (answering, asking) = (Arc::clone(&leave), Arc::clone(&caller));
+        let service = service_fn(move |_: Request<Incoming>| {
+            let (leave, one) = (Arc::clone(&answering), asking.one());
+            async move {
+                leave.acquire().await.expect("it is never closed").forget();
+                drop(one);
+                Ok::<_, h2::Error>(json_response(StatusCode::OK, "\"well\""))
+            }
+        });
+        let (drain, draining) = watch::channel(());
+        let at_end = Arc::clone(&caller);
+        tokio::spawn(async move {
+            let builder = auto::Builder::new(TokioExecutor::new());
+            let served = builder.serve_connection(TokioIo::new(connection), service);
+            serve(served, &at_end, draining).await;
+        });
+        Served { client, caller, callers, leave, drain }
+    }
+
+    impl Served {
+        /// Waits for the one answer, which has a body that is known.
+        async fn answered(&mut self) -> Vec<u8> {
+            let mut said = vec![];
+            while !said.windows(6).any(|part| part == b"\"well\"") {
+                assert_ne!(self.client.read_buf(&mut said).await.unwrap(), 0, "it ended");
+            }
+            while self.caller.has_requests() {
+                tokio::task::yield_now().await;
+            }
+            said
+        }
+
+        /// What still comes until the connection ends.
+        async fn rest(&mut self) -> Vec<u8> {
+            let mut rest = vec![];
+            let ended = timeout(PATIENCE, self.client.read_to_end(&mut rest)).await;
+            ended.expect("it ends").expect("it is not broken");
+            rest
+        }
+    }
+
+    /// The types of frames, in order.
+    fn frames(mut bytes: &[u8]) -> Vec<u8> {
+        let mut types = vec![];
+        while let [a, b, c, kind, ..] = bytes {
+            types.push(*kind);
+            let length = usize::from(*a) << 16 | usize::from(*b) << 8 | usize::from(*c);
+            bytes = &bytes[9 + length..];
+        }
+        types
+    }
+
+    #[tokio::test]
+    async fn on_http_2_who_keeps_a_connection_is_told_before_it_is_closed_to_make_room() {
+        let mut served = served(HTTP_2).await;
+        served.leave.add_permits(1);
+        let mut said = served.answered().await;
+
+        assert_eq!(served.callers.close_idle(1, 0), 1);
+
+        // It answers nothing, not even the ping that goes with it.
+        said.extend(served.rest().await);
+        assert!(frames(&said).contains(&GOAWAY), "{:?}", frames(&said));
+    }
+
+    #[tokio::test]
+    async fn on_http_1_a_request_that_meets_the_end_is_answered_whole() {
+        let mut served = served(HTTP_1).await;
+        while !served.caller.has_requests() {
+            tokio::task::yield_now().await;
+        }
+        let budget = Budget::new(Pot::InFlight, 1, 0);
+        let work = Taken::of(budget, served.caller.holders(), 1).unwrap();
+
+        // It was idle a moment ago.
+        served.caller.tell_to(Leave::Politely);
+        let cut = timeout(FAREWELL_TIME_MAX * 3, served.client.readable()).await;
+
+        assert!(cut.is_err(), "what is worked on is not cut");
+        served.leave.add_permits(1);
+        let said = String::from_utf8(served.rest().await).unwrap();
+        drop(work);
+        assert!(said.starts_with("HTTP/1.1 200 OK\r\n"), "{said}");
+        assert!(said.contains("connection: close\r\n"), "{said}");
+        assert!(said.ends_with("\r\n\r\n\"well\""), "{said}");
+    }
+
+    #[tokio::test]
+    async fn on_http_1_a_connection_that_is_kept_is_closed_between_two_requests() {
+        let mut served = served(HTTP_1).await;
+        served.leave.add_permits(1);
+        served.answered().await;
+
+        assert_eq!(served.callers.close_idle(1, 0), 1);
+
+        assert_eq!(served.rest().await, b"");
+    }
+
+    #[tokio::test]
+    async fn who_does_not_leave_is_cut_off() {
+        for request in [HTTP_1, HTTP_2] {
+            let mut served = served(request).await;
+            while !served.caller.has_requests() {
+                tokio::task::yield_now().await;
+            }
+
+            // No answer comes, and nobody works on it.
+            served.caller.tell_to(Leave::Politely);
+
+            let ended = timeout(PATIENCE, served.client.read_to_end(&mut vec![])).await;
+            assert!(ended.is_ok());
+        }
+    }
+
+    #[tokio::test]
+    async fn who_is_told_to_leave_at_once_is_told_nothing_else() {
+        let mut served = served(HTTP_2).await;
+        served.leave.add_permits(1);
+        let mut said = served.answered().await;
+
+        served.caller.tell_to(Leave::AtOnce);
+
+        said.extend(served.rest().await);
+        assert!(!frames(&said).contains(&GOAWAY), "{:?}", frames(&said));
+    }
+
+    #[tokio::test]
+    async fn a_server_that_stops_waits_for_what_is_under_way() {
+        let mut served = served(HTTP_1).await;
+        while !served.caller.has_requests() {
+            tokio::task::yield_now().await;
+        }
+
+        served.drain.send(()).unwrap();
+        let early = timeout(FAREWELL_TIME_MAX * 3, served.drain.closed()).await;
+
+        assert!(early.is_err());
+        served.leave.add_permits(1);
+        served.answered().await;
+        timeout(PATIENCE, served.drain.closed()).await.unwrap();
+    }
+}

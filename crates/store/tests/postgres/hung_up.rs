@@ -1,0 +1,102 @@
+//! Reads of one document that nobody waits for any more.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use homeroom_store::{Answer, Ask, Decision, Options, Plan, Sql, Store, Uuid, trial};
+use tokio::time::timeout;
+
+use crate::support::{by_port, kinds, schema_of, server};
+
+/// Passes what comes to a server and back, and counts the bytes that go to the server.
+fn counting(server: String) -> (u16, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (port, sent) = (listener.local_addr().unwrap().port(), Arc::new(AtomicUsize::new(0)));
+    let counted = Arc::clone(&sent);
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let (Ok(mut client), Ok(mut server)) = (client, TcpStream::connect(&server)) else {
+                return;
+            };
+            let (mut back_from, mut back_to) =
+                (server.try_clone().unwrap(), client.try_clone().unwrap());
+            std::thread::spawn(move || {
+                _ = std::io::copy(&mut back_from, &mut back_to);
+                _ = back_to.shutdown(Shutdown::Both);
+            });
+            let counted = Arc::clone(&counted);
+            std::thread::spawn(move || {
+                let mut buffer = vec![0; 1 << 16];
+                while let Ok(length @ 1..) = client.read(&mut buffer) {
+                    counted.fetch_add(length, Ordering::SeqCst);
+                    if server.write_all(&buffer[..length]).is_err() {
+                        break;
+                    }
+                }
+                _ = server.shutdown(Shutdown::Both);
+            });
+        }
+    });
+    (port, sent)
+}
+
+#[test]
+fn reads_of_a_document_that_are_given_up_do_not_pile_up_at_the_server() {
+    const GIVEN_UP: usize = 10_000;
+    /// What one read sends, at least.
+    const READ_BYTES: usize = 40;
+    for options in trial::postgres().unwrap() {
+        let Some(server) = server(&options) else { continue };
+        let options = Options { strict: None, list_deadline: Duration::from_mins(4), ..options };
+        let place = Store::temporary_on(&options, &kinds()).unwrap();
+        let (port, sent) = counting(server);
+        let store = Store::open(&by_port(&options, port, &schema_of(&place))).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let read = || async { store.document(Uuid::new()).await };
+        // One on each connection, which prepares the statement.
+        for _ in 0..2 {
+            assert!(runtime.block_on(read()).unwrap().is_none());
+        }
+        let (begun, has_begun) = channel();
+        let (end, may_end) = channel::<()>();
+        let may_end = Arc::new(Mutex::new(may_end));
+        let locking = {
+            let place = place.clone();
+            // However slow the machine is.
+            let wait = Sql::new("SET LOCAL idle_in_transaction_session_timeout = 0", vec![]);
+            let lock = Sql::new("LOCK TABLE doc IN ACCESS EXCLUSIVE MODE", vec![]);
+            let decide = move |_: Vec<Answer>| -> Decision<(), ()> {
+                begun.send(()).unwrap();
+                _ = may_end.lock().unwrap().recv();
+                Decision::Refuse(())
+            };
+            let plan = Plan { ask: vec![Ask::Sql(wait), Ask::Sql(lock)], decide };
+            std::thread::spawn(move || _ = place.run_blocking(plan))
+        };
+        has_begun.recv().unwrap();
+        let before = sent.load(Ordering::SeqCst);
+
+        runtime.block_on(async {
+            for _ in 0..GIVEN_UP {
+                assert!(timeout(Duration::ZERO, read()).await.is_err(), "it waits for the lock");
+            }
+        });
+        let mut seen = 0;
+        while seen < sent.load(Ordering::SeqCst) {
+            seen = sent.load(Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(200));
+        }
+
+        drop(end);
+        locking.join().unwrap();
+        assert!(seen - before < GIVEN_UP * READ_BYTES / 4, "{} bytes", seen - before);
+        // Their places come back.
+        for _ in 0..2_000 {
+            assert!(runtime.block_on(read()).unwrap().is_none());
+        }
+    }
+}
