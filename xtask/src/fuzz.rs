@@ -4,6 +4,7 @@
 //! own part is C++. What has been found once stands in `fuzz/corpus` and is tried first; what a run
 //! adds is kept in `target/fuzz`, where the next run goes on.
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -82,11 +83,23 @@ pub fn check(summary: &mut Summary, is_long: bool) {
         Ok(programs) => programs,
         Err(problem) => return summary.take_check_shown(&format!("failed: fuzz: {problem}")),
     };
-    for target in TARGETS {
-        summary.take_check_shown(&match fuzz(&programs, target, seconds, seed) {
-            Ok(runs) => format!("passed: fuzz {target}: {runs} inputs in {seconds} s"),
-            Err(problem) => format!("failed: fuzz {target}: {problem}"),
+    // A target uses one core.
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    for some in TARGETS.chunks(cores) {
+        let ended: Vec<_> = std::thread::scope(|scope| {
+            let start = |target: &&'static str| {
+                let (target, programs) = (*target, &programs);
+                scope.spawn(move || (target, fuzz(programs, target, seconds, seed)))
+            };
+            let running: Vec<_> = some.iter().map(start).collect();
+            running.into_iter().map(|one| one.join().expect("no fault ends it")).collect()
         });
+        for (target, ran) in ended {
+            summary.take_check_shown(&match ran {
+                Ok(runs) => format!("passed: fuzz {target}: {runs} inputs in {seconds} s"),
+                Err(problem) => format!("failed: fuzz {target}: {problem}"),
+            });
+        }
     }
 }
 
@@ -121,10 +134,15 @@ fn host() -> Result<String, String> {
     host.map(str::to_owned).ok_or_else(|| "rustc does not tell its host".to_owned())
 }
 
+/// Where a target leaves its temporary files.
+fn temporary(target: &str) -> PathBuf {
+    root().join("target/fuzz/tmp").join(target)
+}
+
 /// A target's program, with a folder of its own for what it leaves in the system's.
 fn program(programs: &Path, target: &str) -> Command {
     let mut command = Command::new(programs.join(target));
-    command.current_dir(root()).env("TMPDIR", root().join("target/fuzz/tmp"));
+    command.current_dir(root()).env("TMPDIR", temporary(target));
     command
 }
 
@@ -133,8 +151,8 @@ fn fuzz(programs: &Path, target: &str, seconds: u64, seed: Option<u32>) -> Resul
     let failed = |error: std::io::Error| error.to_string();
     let own = format!("target/fuzz/corpus/{target}");
     let found = format!("target/fuzz/found/{target}-");
-    for folder in [&own, "target/fuzz/found", "target/fuzz/tmp"] {
-        std::fs::create_dir_all(root().join(folder)).map_err(failed)?;
+    for folder in [root().join(&own), root().join("target/fuzz/found"), temporary(target)] {
+        std::fs::create_dir_all(folder).map_err(failed)?;
     }
     let mut command = program(programs, target);
     command.args([&own, &format!("fuzz/corpus/{target}"), &format!("target/fuzz/seeds/{target}")]);
@@ -143,7 +161,7 @@ fn fuzz(programs: &Path, target: &str, seconds: u64, seed: Option<u32>) -> Resul
     command.args(seed.map(|seed| format!("-seed={seed}")));
     command.args(BOUNDS).args(["-print_final_stats=1", "-verbosity=1"]);
     let ended = command.output().map_err(failed)?;
-    _ = std::fs::remove_dir_all(root().join("target/fuzz/tmp"));
+    _ = std::fs::remove_dir_all(temporary(target));
     let said = String::from_utf8_lossy(&ended.stderr);
     if !ended.status.success() {
         let lines: Vec<&str> = said.lines().collect();

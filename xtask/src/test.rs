@@ -46,7 +46,7 @@ pub fn run_with(arguments: &[String], environment: &[(&str, &str)]) -> Done {
     }
     if arguments.is_empty() {
         // What does not build fails below, where it is told.
-        _ = timed("tests: build", || succeed(&mut all_tests().arg("--no-run")));
+        _ = timed("tests: build", || succeed(all_tests().arg("--no-run")));
     }
     timed("tests: Rust", || rust(arguments, &environment, &mut summary))?;
     if arguments.is_empty() {

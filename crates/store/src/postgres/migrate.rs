@@ -90,9 +90,7 @@ async fn steps(connection: &Connection, shown: &str) -> Result<(), Fault> {
             version(connection, VERSION).await?
         }
     };
-    if found > newest() {
-        return Err(StoreError::FromTheFuture { found, known: newest() }.into());
-    }
+    not_newer(found)?;
     if is_too_old(found) && version(connection, HAS_DOCUMENTS).await? > 0 {
         return Err(too_old(shown).into());
     }
@@ -138,9 +136,7 @@ async fn made(connection: &Connection, shown: &str) -> Result<i64, Fault> {
         }
         other => other,
     })?;
-    if found > newest() {
-        return Err(StoreError::FromTheFuture { found, known: newest() }.into());
-    }
+    not_newer(found)?;
     Ok(found)
 }
 
@@ -160,9 +156,23 @@ pub(super) async fn expect_newest(connection: &Connection, shown: &str) -> Resul
     Ok(())
 }
 
-/// Holds the tables' version till the end of the transaction, as who migrates does.
+/// Holds the tables' version till the end of the transaction, as a migration does; refuses one that
+/// is newer than this program knows.
 pub(super) async fn hold(connection: &Connection) -> Result<(), Fault> {
-    version(connection, HOLD_VERSION).await.map(|_| ())
+    not_newer(version(connection, HOLD_VERSION).await?)
+}
+
+/// Refuses tables that are newer than this program knows. It is asked where the counter is held: no
+/// migration comes between then.
+pub(super) async fn refuse_newer(connection: &Connection) -> Result<(), Fault> {
+    not_newer(schema(connection).await?)
+}
+
+fn not_newer(found: i64) -> Result<(), Fault> {
+    if found > newest() {
+        return Err(Fault::Everybody(StoreError::FromTheFuture { found, known: newest() }));
+    }
+    Ok(())
 }
 
 /// A table that was made at the same moment is no error.

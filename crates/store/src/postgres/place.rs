@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use crate::copies::{ALL_KINDS, COPIED, Counted, Raised, now_us};
 use crate::postgres::connection::Connection;
 use crate::postgres::error::Fault;
-use crate::postgres::migrate::damaged;
+use crate::postgres::migrate::{damaged, refuse_newer};
 
 /// What is known of where the store is: a name, and the statement that tells it.
 const FACTS: [(&str, &str); 4] = [
@@ -133,6 +133,7 @@ async fn known(connection: &Connection) -> Result<Place, Fault> {
 async fn hold(connection: &Connection) -> Result<Counted, Fault> {
     let rows = connection.answered(connection.query(HOLD, &[])).await?;
     let row = rows.first().ok_or_else(|| damaged("counter"))?;
+    refuse_newer(connection).await?;
     let others = connection.query(OTHERS, &[]).await?;
     let other = others.first().ok_or_else(|| damaged("access_version"))?;
     Ok(Counted {

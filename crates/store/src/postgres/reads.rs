@@ -130,7 +130,7 @@ impl Reads {
         let probe = Probe::on(&connection, place, &self.runtime, time);
         let reading = read(Arc::clone(&connection));
         let found = self.timed(time, reading).await;
-        probe.is_over();
+        probe.ended();
         let Ok(found) = found else {
             connection.leave();
             self.runtime.spawn(async move { connection.stop().await });

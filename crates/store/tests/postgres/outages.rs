@@ -23,8 +23,16 @@ fn write_from_everywhere(store: &Store, each: u8) {
     });
     let written = i64::from(each) * 4;
     let count = "SELECT count(*), max(id), max(cv) FROM doc";
-    // A read may be ended more often than it is begun again.
-    let rows = (0..50).find_map(|_| store.query_blocking(Sql::new(count, vec![])).ok()).unwrap();
+    // A read may be ended more often than it is begun again, and after a connection that could not be
+    // made there is a pause in which reads are refused at once.
+    let read = |_| {
+        let rows = store.query_blocking(Sql::new(count, vec![])).ok();
+        if rows.is_none() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        rows
+    };
+    let rows = (0..500).find_map(read).unwrap();
     let numbers: Vec<_> = rows[0].iter().map(|value| value.as_integer().unwrap()).collect();
     assert_eq!(numbers, [written; 3]);
 }

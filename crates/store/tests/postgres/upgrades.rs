@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use homeroom_store::{
-    Answer, Decision, Options, Plan, Refused, Sql, Store, StoreError, Write, trial,
+    Answer, Decision, Options, Plan, Refused, Sql, Store, StoreError, Write, replace_views, trial,
 };
 
 use crate::support::{Does, kinds, plan, same_schema};
@@ -54,6 +54,10 @@ fn a_node_writes_nothing_once_a_newer_homeroom_has_migrated_its_database() {
                 panic!("{outcome:?}")
             };
             assert_eq!(found, known + 1);
+        }
+        let url = same_schema(&store, &options).url;
+        for refused in [replace_views(&url, &[], "x"), Store::raise(&url).map(|_| ())] {
+            assert!(matches!(refused, Err(StoreError::FromTheFuture { .. })), "{refused:?}");
         }
         let trouble = store.trouble();
         assert!(matches!(trouble, Some(StoreError::FromTheFuture { .. })), "{trouble:?}");

@@ -48,3 +48,21 @@ fn a_write_that_is_given_up_before_its_turn_is_never_run_and_keeps_its_places_un
         assert_eq!(Arc::strong_count(&place), 1);
     }
 }
+
+#[test]
+fn reads_of_a_document_that_are_given_up_keep_nobody_from_reading() {
+    for (store, kind, _) in stores() {
+        create(&store, document(kind, "there", vec![]));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+
+        let found = runtime.block_on(async {
+            for _ in 0..5_000 {
+                let given_up = store.document_by_key(key("there"));
+                _ = tokio::time::timeout(Duration::ZERO, given_up).await;
+            }
+            store.document_by_key(key("there")).await
+        });
+
+        assert!(found.unwrap().is_some());
+    }
+}

@@ -103,7 +103,7 @@ impl<'a> Probe<'a> {
     }
 
     /// Gives the place back: the answer is there, or the connection is not used any more.
-    pub(super) fn is_over(mut self) {
+    pub(super) fn ended(mut self) {
         self.place = None;
     }
 }
