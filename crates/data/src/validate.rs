@@ -20,7 +20,7 @@ use crate::json::Json;
 
 pub(crate) use key::{column_text, descriptor_uri};
 pub use key::{key_bytes, key_values};
-pub use path::Path;
+pub use path::{Path, json_path};
 use walk::Walk;
 
 /// A document that keeps all rules that can be checked without the store.
