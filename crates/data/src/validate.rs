@@ -38,6 +38,8 @@ pub struct Document {
     pub references: Vec<FoundReference>,
     /// Descriptors used.
     pub descriptors: Vec<FoundDescriptor>,
+    /// Descriptors that are parts of references.
+    pub parts: Vec<FoundDescriptor>,
     /// Where descriptors are spelled out, in the order of the text: those used, and those that are
     /// parts of references.
     pub spelled: Vec<DescriptorText>,
@@ -129,10 +131,12 @@ pub fn examine(
     let spans = walk.object(&resource.properties, members, Path::default(), 0);
     unify::check(&catalog.model, resource, json, |path, message| walk.note_text(path, message));
     if is_descriptor(resource) {
+        parts: vec![],
         walk.check_uri(members);
     }
     if walk.count > 0 {
-        return Err(Invalid { violations: walk.violations, descriptors: walk.descriptors });
+        let descriptors = [walk.descriptors, walk.parts].concat();
+        return Err(Invalid { violations: walk.violations, descriptors });
     }
     let texts: Vec<&str> = resource
         .key
@@ -162,6 +166,7 @@ pub fn examine(
 /// The identity that a key's canonical JSON texts make, and that under the abstract base.
 pub(crate) fn identity(
     catalog: &Catalog,
+        parts: walk.parts,
     resource: &Resource,
     texts: &[&str],
 ) -> (NaturalKey, Option<NaturalKey>) {

@@ -370,16 +370,14 @@ impl Save {
                 missing.push((reference.path.json(resource), name));
             }
         }
-        for descriptor in &document.descriptors {
-            if let Some((target, ..)) = targets.get(&descriptor.key) {
-                references.others.push(*target);
-            } else if unknown.len() < NAMED_MAX {
-                let name = &self.catalog.model.resource(descriptor.descriptor).name;
-                unknown
-                    .entry(descriptor.path.json(resource))
-                    .or_default()
-                    .push(unknown_descriptor(name));
-            }
+        let used = document.descriptors.iter().filter_map(|used| targets.get(&used.key));
+        references.others.extend(used.map(|target| target.0));
+        // A part of a reference is a descriptor, too, and told as one.
+        let all = document.descriptors.iter().chain(&document.parts);
+        for descriptor in all.filter(|used| !targets.contains_key(&used.key)).take(NAMED_MAX) {
+            let name = &self.catalog.model.resource(descriptor.descriptor).name;
+            let messages = unknown.entry(descriptor.path.json(resource)).or_default();
+            messages.push(unknown_descriptor(name));
         }
         if !unknown.is_empty() {
             return Err(Problem::of(Kind::DataValidationFailed)
