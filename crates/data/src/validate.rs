@@ -56,6 +56,13 @@ pub struct DescriptorText {
     pub end: u32,
 }
 
+impl DescriptorText {
+    /// What stands there in the document's body, in its quotes.
+    pub fn text(self, body: &str) -> &str {
+        &body[self.start as usize..self.end as usize]
+    }
+}
+
 /// A reference in a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundReference {
@@ -124,6 +131,7 @@ pub fn examine(
         body: String::with_capacity(512),
         references: vec![],
         descriptors: vec![],
+        parts: vec![],
         spelled: vec![],
         violations: Violations::new(),
         count: 0,
@@ -131,7 +139,6 @@ pub fn examine(
     let spans = walk.object(&resource.properties, members, Path::default(), 0);
     unify::check(&catalog.model, resource, json, |path, message| walk.note_text(path, message));
     if is_descriptor(resource) {
-        parts: vec![],
         walk.check_uri(members);
     }
     if walk.count > 0 {
@@ -159,6 +166,7 @@ pub fn examine(
         alias,
         references: walk.references,
         descriptors: walk.descriptors,
+        parts: walk.parts,
         spelled: walk.spelled,
     })
 }
@@ -166,7 +174,6 @@ pub fn examine(
 /// The identity that a key's canonical JSON texts make, and that under the abstract base.
 pub(crate) fn identity(
     catalog: &Catalog,
-        parts: walk.parts,
     resource: &Resource,
     texts: &[&str],
 ) -> (NaturalKey, Option<NaturalKey>) {

@@ -22,7 +22,9 @@ use homeroom_data::{Catalog, DataApi, audit};
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{RequestBody, Timestamp};
 use homeroom_model::{Model, format, link, shipped, shipped_extension, shipped_seed};
-use homeroom_store::{Options, Snapshot, SnapshotOptions, Store, StoreUrl, trial};
+use homeroom_store::{
+    Decision, Options, Plan, Snapshot, SnapshotOptions, Sql, Store, StoreUrl, Write, trial,
+};
 use http::{HeaderName, HeaderValue, Method, Request};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
@@ -190,6 +192,18 @@ impl TestApp {
     pub async fn client(&self, claim_set: &str) -> Client {
         self.client_within(claim_set, &[]).await
     }
+    /// Changes rows as no part of Homeroom would.
+    pub async fn damage(&self, text: &'static str, arguments: Vec<homeroom_store::Value>) {
+        let mut writes = Some(vec![Write::Sql(Sql::new(text, arguments))]);
+        let plan = Plan {
+            ask: vec![],
+            decide: move |_: Vec<homeroom_store::Answer>| -> Decision<(), String> {
+                Decision::Write(writes.take().unwrap_or_default(), ())
+            },
+        };
+        self.data.store.run(plan).await.map(|_| ()).unwrap();
+    }
+
 
     /// A client with a new key of a claim set and namespace prefixes.
     pub async fn client_within(&self, claim_set: &str, prefixes: &[&str]) -> Client {
