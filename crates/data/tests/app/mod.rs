@@ -12,7 +12,7 @@ pub mod spellings;
 pub mod world;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -35,7 +35,7 @@ pub use answer::Answer;
 pub const FULL_ACCESS: &str = "FullAccess";
 
 /// What an app serves: a version of the standard and extensions of it, all shipped.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Standard {
     pub version: &'static str,
     pub extensions: &'static [&'static str],
@@ -51,16 +51,25 @@ pub const STANDARDS: [Standard; 2] = [
     Standard { version: "5.2.0", extensions: &["tpdm", "sample", "homograph"] },
 ];
 
+/// Models that were linked: the tests of one file share them.
+static LINKED: Mutex<Vec<(Standard, Arc<Model>)>> = Mutex::new(vec![]);
+
 impl Standard {
     /// Its model.
     pub fn model(&self) -> Arc<Model> {
+        let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, model)) = linked.iter().find(|(standard, _)| standard == self) {
+            return Arc::clone(model);
+        }
         let core = [shipped(self.version)].into_iter();
         let extensions = self.extensions.iter().map(|name| shipped_extension(name, self.version));
         let sources: Vec<_> = core
             .chain(extensions)
             .map(|text| format::read(text.expect("the model is shipped")).unwrap())
             .collect();
-        Arc::new(link(&sources).unwrap())
+        let model = Arc::new(link(&sources).unwrap());
+        linked.push((*self, Arc::clone(&model)));
+        model
     }
 }
 
@@ -69,7 +78,7 @@ impl Standard {
 pub struct TestApp {
     /// Name of the kind of store, for messages.
     store: Arc<str>,
-    standard: Standard,
+    pub standard: Standard,
     pub data: DataApi,
     pub access: Arc<Access>,
     pub front_door: Arc<FrontDoor>,
@@ -183,15 +192,6 @@ impl TestApp {
         looking.join().unwrap()
     }
 
-    /// How many resources its model has.
-    pub fn resources(&self) -> usize {
-        self.model().resources.len()
-    }
-
-    /// A client with a new key of a claim set.
-    pub async fn client(&self, claim_set: &str) -> Client {
-        self.client_within(claim_set, &[]).await
-    }
     /// Changes rows as no part of Homeroom would.
     pub async fn damage(&self, text: &'static str, arguments: Vec<homeroom_store::Value>) {
         let mut writes = Some(vec![Write::Sql(Sql::new(text, arguments))]);
@@ -204,6 +204,15 @@ impl TestApp {
         self.data.store.run(plan).await.map(|_| ()).unwrap();
     }
 
+    /// How many resources its model has.
+    pub fn resources(&self) -> usize {
+        self.model().resources.len()
+    }
+
+    /// A client with a new key of a claim set.
+    pub async fn client(&self, claim_set: &str) -> Client {
+        self.client_within(claim_set, &[]).await
+    }
 
     /// A client with a new key of a claim set and namespace prefixes.
     pub async fn client_within(&self, claim_set: &str, prefixes: &[&str]) -> Client {
