@@ -88,8 +88,30 @@ struct ReferenceClaim {
 }
 
 impl ReferenceClaim {
-    fn defaults(&self) -> Result<Rule, String> {
+    /// Its name; none where it is somebody else's.
+    fn read_name(&self, depth: usize) -> Result<Option<ClaimName>, ImportError> {
+        if depth > DEPTH_MAX {
+            return Err(self.wrong(format!("nested deeper than {DEPTH_MAX} levels")));
+        }
+        if is_of_others(&self.name) {
+            return Ok(None);
+        }
+        let name = ClaimName::read(&self.name);
+        name.map(Some).ok_or_else(|| self.wrong("is no URI of a claim".into()))
+    }
+
+    fn defaults(&self) -> Result<Rule, ImportError> {
         rule(self.default_authorization.actions.iter().chain(&self.default_strategies))
+            .map_err(|message| self.wrong(message))
+    }
+
+    /// What it grants a claim set.
+    fn grants(&self, granted: &Granted) -> Result<Rule, ImportError> {
+        rule(&granted.actions).map_err(|message| self.wrong(message))
+    }
+
+    fn wrong(&self, message: String) -> ImportError {
+        ImportError::Claim { claim: self.name.clone(), message }
     }
 }
 
@@ -220,16 +242,10 @@ impl Importer {
         claim: &ReferenceClaim,
         depth: usize,
     ) -> Result<Option<String>, ImportError> {
-        let wrong = |message: String| ImportError::Claim { claim: claim.name.clone(), message };
-        if depth > DEPTH_MAX {
-            return Err(wrong(format!("nested deeper than {DEPTH_MAX} levels")));
-        }
-        if is_of_others(&claim.name) {
+        let Some(name) = claim.read_name(depth)? else {
             self.left_out.push(claim.name.clone());
             return Ok(None);
-        }
-        let name =
-            ClaimName::read(&claim.name).ok_or_else(|| wrong("is no URI of a claim".into()))?;
+        };
         let mut children = vec![];
         for child in &claim.claims {
             children.extend(self.claim(child, depth + 1)?);
@@ -246,15 +262,16 @@ impl Importer {
             children.sort_unstable();
             self.file.tree.insert(path.clone(), children);
         }
-        let defaults = claim.defaults().map_err(wrong)?;
+        let defaults = claim.defaults()?;
         if defaults.iter().any(|(_, strategies)| strategies.is_some()) {
             self.file.defaults.insert(path.clone(), defaults);
         }
         for granted in &claim.claim_sets {
             if let Some(set) = self.file.sets.get_mut(&plain(&granted.name)) {
-                let grants = rule(&granted.actions).map_err(wrong)?;
+                let grants = claim.grants(granted)?;
                 if set.insert(path.clone(), grants).is_some() {
-                    return Err(wrong(format!("the claim set {} stands twice", granted.name)));
+                    let message = format!("the claim set {} stands twice", granted.name);
+                    return Err(claim.wrong(message));
                 }
             }
         }

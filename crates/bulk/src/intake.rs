@@ -268,7 +268,6 @@ impl<'a> Intake<'a> {
         let resource = self.api.catalog.model.resource(document.resource);
         let effect = match stored {
             None => Effect::Created,
-            Some(row) if row.body == document.body => Effect::Unchanged,
             Some(row) => {
                 let look = |key| store.document_by_key_blocking(key);
                 let text = plan::text_over(resource, document, &row.body, look)?;

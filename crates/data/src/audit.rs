@@ -6,6 +6,7 @@
 //! itself (edges, ties, base identities) is compared as counts and sums that do not depend on the
 //! order, so that memory does not grow with the store.
 
+mod descriptors;
 mod document;
 mod findings;
 mod sums;
@@ -20,6 +21,7 @@ use crate::json::Json;
 use crate::rights::label_names;
 use crate::scalar;
 use crate::validate::identity;
+use descriptors::Descriptors;
 use document::Looker;
 use findings::Findings;
 use sums::Sums;
@@ -87,7 +89,14 @@ fn look(
     let catalog = Catalog::of_snapshot(Arc::clone(model), snapshot)?;
     let in_all = snapshot.counts()?.iter().map(|(_, count)| count).sum();
     let kinds = snapshot.kinds()?;
-    let mut looker = Looker::new(&catalog, snapshot);
+    let descriptors = Descriptors::read(&catalog, snapshot)?;
+    if !descriptors.are_all {
+        out.left_out.push(format!(
+            "how descriptors beyond the first {} are spelled",
+            descriptors::DESCRIPTORS_MAX
+        ));
+    }
+    let mut looker = Looker::new(&catalog, snapshot, descriptors);
     let mut expected = Sums::default();
     for (name, kind) in &kinds {
         let resource = catalog.resource(*kind);

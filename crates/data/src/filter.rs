@@ -9,6 +9,7 @@ use homeroom_store::{Condition, DocumentId, NaturalKey, Store, StoreError, Uuid}
 use crate::catalog::{Catalog, is_descriptor};
 use crate::json::{Json, write_text};
 use crate::scalar;
+use crate::spelling::CODE_VALUE;
 use crate::validate::{descriptor_uri, key_bytes};
 
 /// What is said of an id that is none.
@@ -207,6 +208,10 @@ fn condition(resource: &Resource, given: &Given<'_>) -> Condition {
         }
         Scalar::Boolean => Condition::Boolean { paths, value: given.text == "true" },
         Scalar::Descriptor(_) => Condition::Text { paths, value: plain(), fold: true },
+        // Blanks around a code value identify nothing, stored or asked for.
+        Scalar::Text { .. } if is_descriptor(resource) && given.field.name == CODE_VALUE => {
+            Condition::Trimmed { paths, value: plain() }
+        }
         Scalar::Text { .. } | Scalar::Date | Scalar::DateTime | Scalar::Time => {
             // A descriptor's identity does not depend on case.
             let fold = given.field.identity && is_descriptor(resource);

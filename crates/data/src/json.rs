@@ -13,6 +13,8 @@ pub const DEPTH_MAX: usize = 32;
 /// Most values of one text: a tree takes up to a hundred times the bytes of `{},{},…`, so bytes alone
 /// bound it badly.
 pub const VALUES_MAX: usize = 500_000;
+/// Most characters of a member's name in a [`Step`]: names that are sent may be of any length.
+pub const STEP_NAME_MAX: usize = 100;
 
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +43,17 @@ pub struct JsonError {
     pub column: usize,
     /// What is wrong.
     pub message: &'static str,
+    /// The way from the whole text to the last value that had begun there; empty at the root.
+    pub way: Vec<Step>,
+}
+
+/// A step into a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// To an object's member, by its name as it was sent, cut after [`STEP_NAME_MAX`] characters.
+    Member(String),
+    /// To an array's item.
+    Item(usize),
 }
 
 impl<'a> Json<'a> {
@@ -52,10 +65,19 @@ impl<'a> Json<'a> {
     ///
     /// Source: RFC 8259.
     pub fn read(bytes: &'a [u8]) -> Result<Self, JsonError> {
-        let text = std::str::from_utf8(bytes)
-            .map_err(|error| place(bytes, error.valid_up_to(), "the text is not UTF-8"))?;
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let valid = error.valid_up_to();
+            let before = std::str::from_utf8(&bytes[..valid]).unwrap_or_default();
+            let way = Self::read_text(before).err().map(|(_, reader)| reader.way());
+            place(bytes, valid, "the text is not UTF-8", way.unwrap_or_default())
+        })?;
+        Self::read_text(text)
+            .map_err(|(message, reader)| place(reader.bytes, reader.at, message, reader.way()))
+    }
+
+    fn read_text(text: &'a str) -> Result<Self, (&'static str, Reader<'a>)> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, values: 0 };
+        let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, values: 0, way: vec![] };
         let value = reader.value(0).and_then(|value| {
             reader.blanks();
             if reader.at == reader.bytes.len() {
@@ -64,7 +86,7 @@ impl<'a> Json<'a> {
                 Err("more follows after the value")
             }
         });
-        value.map_err(|message| place(text.as_bytes(), reader.at, message))
+        value.map_err(|message| (message, reader))
     }
 
     /// The member of this name in any case. Of several the last that is not null counts.
@@ -140,11 +162,11 @@ pub(crate) fn after_value(bytes: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-fn place(bytes: &[u8], at: usize, message: &'static str) -> JsonError {
+fn place(bytes: &[u8], at: usize, message: &'static str, way: Vec<Step>) -> JsonError {
     let before = &bytes[..at.min(bytes.len())];
     let line = before.split(|byte| *byte == b'\n').count();
     let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
-    JsonError { line, column, message }
+    JsonError { line, column, message, way }
 }
 
 struct Reader<'a> {
@@ -153,9 +175,17 @@ struct Reader<'a> {
     at: usize,
     /// How many values have begun.
     values: usize,
+    /// The way to where reading failed, from the inside out; it is gone only after a failure.
+    way: Vec<Step>,
 }
 
 impl<'a> Reader<'a> {
+    /// The way to where reading failed, from the outside in.
+    fn way(mut self) -> Vec<Step> {
+        self.way.reverse();
+        self.way
+    }
+
     fn blanks(&mut self) {
         while matches!(self.bytes.get(self.at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
@@ -194,11 +224,27 @@ impl<'a> Reader<'a> {
     }
 
     fn object(&mut self, depth: usize) -> Result<Json<'a>, &'static str> {
-        self.at += 1;
         let mut members = vec![];
+        let read = self.members(depth, &mut members);
+        if read.is_err()
+            && let Some((name, _)) = members.last()
+        {
+            self.way.push(Step::Member(name.chars().take(STEP_NAME_MAX).collect()));
+        }
+        read.map(|()| Json::Object(members))
+    }
+
+    /// Reads an object's members up to its end. After a failure the last one is the one that was
+    /// read, or had been.
+    fn members(
+        &mut self,
+        depth: usize,
+        members: &mut Vec<(Cow<'a, str>, Json<'a>)>,
+    ) -> Result<(), &'static str> {
+        self.at += 1;
         self.blanks();
         if self.take(b'}') {
-            return Ok(Json::Object(members));
+            return Ok(());
         }
         loop {
             self.blanks();
@@ -210,40 +256,68 @@ impl<'a> Reader<'a> {
             if !self.take(b':') {
                 return Err("expected a colon after the member's name");
             }
-            members.push((name, self.value(depth + 1)?));
+            match self.value(depth + 1) {
+                Ok(value) => members.push((name, value)),
+                Err(message) => {
+                    members.push((name, Json::Null));
+                    return Err(message);
+                }
+            }
             self.blanks();
             if self.take(b'}') {
-                return Ok(Json::Object(members));
+                return Ok(());
             }
             if !self.take(b',') {
                 return Err("expected a comma or the object's end");
             }
             self.blanks();
             if self.take(b'}') {
-                return Ok(Json::Object(members));
+                return Ok(());
             }
         }
     }
 
     fn array(&mut self, depth: usize) -> Result<Json<'a>, &'static str> {
-        self.at += 1;
         let mut items = vec![];
+        let read = self.items(depth, &mut items);
+        if read.is_err()
+            && let Some(last) = items.len().checked_sub(1)
+        {
+            self.way.push(Step::Item(last));
+        }
+        read.map(|()| Json::Array(items))
+    }
+
+    /// Reads an array's items up to its end. After a failure the last one is the one that had been
+    /// read, or that had begun as an object or array.
+    fn items(&mut self, depth: usize, items: &mut Vec<Json<'a>>) -> Result<(), &'static str> {
+        self.at += 1;
         self.blanks();
         if self.take(b']') {
-            return Ok(Json::Array(items));
+            return Ok(());
         }
         loop {
-            items.push(self.value(depth + 1)?);
+            let start = self.at;
+            match self.value(depth + 1) {
+                Ok(value) => items.push(value),
+                Err(message) => {
+                    let first = self.bytes[start..].iter().find(|byte| !byte.is_ascii_whitespace());
+                    if matches!(first, Some(b'{' | b'[')) {
+                        items.push(Json::Null);
+                    }
+                    return Err(message);
+                }
+            }
             self.blanks();
             if self.take(b']') {
-                return Ok(Json::Array(items));
+                return Ok(());
             }
             if !self.take(b',') {
                 return Err("expected a comma or the array's end");
             }
             self.blanks();
             if self.take(b']') {
-                return Ok(Json::Array(items));
+                return Ok(());
             }
         }
     }
@@ -423,11 +497,50 @@ mod tests {
             let error = Json::read(text.as_bytes()).unwrap_err();
             assert_eq!((error.line, error.column), (line, column), "{text}: {error}");
         }
+        let not_utf_8 = Json::read(b"[{\"a\":\"\xff\"}]").unwrap_err();
+        assert_eq!((not_utf_8.line, not_utf_8.column), (1, 8), "{not_utf_8}");
+        assert_eq!(not_utf_8.way, [Step::Item(0), Step::Member("a".into())]);
         assert!(Json::read("[".repeat(100).as_bytes()).is_err());
         let many = format!("[0{}]", ",0".repeat(VALUES_MAX - 2));
         assert!(Json::read(many.as_bytes()).is_ok());
         assert!(Json::read(many.replacen('0', "[0]", 1).as_bytes()).is_err());
         assert!(Json::read(b"\"\\ud800\"").is_err());
+    }
+
+    #[test]
+    fn an_error_has_the_way_to_the_last_value_that_had_begun() {
+        for (text, way) in [
+            ("", ""),
+            ("x", ""),
+            ("{} 1", ""),
+            ("{", ""),
+            ("{\"a", ""),
+            ("{\"a\" 1}", ""),
+            ("{\"a\":", "a"),
+            ("{\"a\":x", "a"),
+            ("{\"a\":1", "a"),
+            ("{\"a\":1 \"b\":2}", "a"),
+            ("{\"a\":1,b:2}", "a"),
+            ("{\"a\":1,\"b\":{}", "b"),
+            ("{\"a\":1,\"b\":{\"c\":tru}}", "b c"),
+            ("{\"a\":[x]}", "a"),
+            ("{\"a\":[", "a"),
+            ("{\"a\":[1,x]}", "a 0"),
+            ("{\"a\":[1,2", "a 1"),
+            ("{\"a\":[{}, {\"b\":01}]}", "a 1 b"),
+            ("{\"a\":[{}, [", "a 1"),
+            ("[[[],[\"x\", \"y", "0 1 0"),
+        ] {
+            let error = Json::read(text.as_bytes()).unwrap_err();
+            let steps = error.way.iter().map(|step| match step {
+                Step::Member(name) => name.clone(),
+                Step::Item(at) => at.to_string(),
+            });
+            assert_eq!(steps.collect::<Vec<_>>().join(" "), way, "{text}");
+        }
+        let text = format!("{{\"{}\":x}}", "é".repeat(STEP_NAME_MAX + 1));
+        let error = Json::read(text.as_bytes()).unwrap_err();
+        assert_eq!(error.way, [Step::Member("é".repeat(STEP_NAME_MAX))]);
     }
 
     #[test]

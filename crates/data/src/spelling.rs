@@ -3,7 +3,7 @@
 //! A descriptor's identity does not depend on case, so a document may name it in any. What is stored
 //! and answered is the descriptor's own spelling, which stays for as long as its document does: a
 //! document sent for a stored descriptor in another case changes everything but that. So what was
-//! looked up once need not be looked up again, and is remembered by the public id, which no other
+//! looked up once need not be looked up again, and is remembered with the public id, which no other
 //! document ever gets.
 //!
 //! Source: Ed-Fi ODS/API 7.3, which stores descriptors by number and spells them from their rows.
@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use homeroom_store::Uuid;
+use homeroom_store::{NaturalKey, Row, Uuid};
 
 use crate::json::member_text;
 
@@ -23,24 +23,34 @@ pub(crate) const CODE_VALUE: &str = "codeValue";
 /// Most spellings that are remembered: some ten megabytes.
 const SPELLINGS_MAX: usize = 50_000;
 
-/// Spellings that were looked up before: canonical JSON texts of URIs.
+/// Spellings that were looked up before, by identity: the document's public id, and the canonical
+/// JSON text of its URI.
 #[derive(Debug, Default)]
-pub(crate) struct Spellings(RwLock<HashMap<Uuid, Arc<str>>>);
+pub(crate) struct Spellings(RwLock<HashMap<NaturalKey, (Uuid, Arc<str>)>>);
 
 impl Spellings {
-    /// The spelling of a descriptor's document, if it is remembered.
-    pub(crate) fn get(&self, uuid: Uuid) -> Option<Arc<str>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&uuid).cloned()
+    /// The spelling of the descriptor of an identity whose document has this public id, if it is
+    /// remembered.
+    pub(crate) fn get(&self, key: NaturalKey, uuid: Uuid) -> Option<Arc<str>> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(&key).filter(|(of, _)| *of == uuid).map(|(_, text)| Arc::clone(text))
+    }
+
+    /// Whether these texts are all spelled as is remembered of their identities. What is remembered
+    /// may be of a document that was deleted since, and another made in its place.
+    pub(crate) fn agree<'t>(&self, mut texts: impl Iterator<Item = (NaturalKey, &'t str)>) -> bool {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        texts.all(|(key, text)| known.get(&key).is_some_and(|(_, known)| **known == *text))
     }
 
     /// Reads the spelling from a descriptor's document and remembers it.
-    pub(crate) fn learn(&self, uuid: Uuid, body: &str) -> Option<Arc<str>> {
-        let spelling: Arc<str> = uri_text(body)?.into();
+    pub(crate) fn learn(&self, row: &Row) -> Option<Arc<str>> {
+        let spelling: Arc<str> = uri_text(&row.body)?.into();
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= SPELLINGS_MAX {
             known.clear();
         }
-        known.insert(uuid, Arc::clone(&spelling));
+        known.insert(row.key, (row.uuid, Arc::clone(&spelling)));
         Some(spelling)
     }
 }

@@ -20,7 +20,7 @@ use crate::json::Json;
 
 pub(crate) use key::{column_text, descriptor_uri};
 pub use key::{key_bytes, key_values};
-pub use path::Path;
+pub use path::{Path, json_path};
 use walk::Walk;
 
 /// A document that keeps all rules that can be checked without the store.
@@ -38,6 +38,8 @@ pub struct Document {
     pub references: Vec<FoundReference>,
     /// Descriptors used.
     pub descriptors: Vec<FoundDescriptor>,
+    /// Descriptors that are parts of references.
+    pub parts: Vec<FoundDescriptor>,
     /// Where descriptors are spelled out, in the order of the text: those used, and those that are
     /// parts of references.
     pub spelled: Vec<DescriptorText>,
@@ -52,6 +54,13 @@ pub struct DescriptorText {
     pub start: u32,
     /// Byte offset behind its closing quote.
     pub end: u32,
+}
+
+impl DescriptorText {
+    /// What stands there in the document's body, in its quotes.
+    pub fn text(self, body: &str) -> &str {
+        &body[self.start as usize..self.end as usize]
+    }
 }
 
 /// A reference in a document.
@@ -122,6 +131,7 @@ pub fn examine(
         body: String::with_capacity(512),
         references: vec![],
         descriptors: vec![],
+        parts: vec![],
         spelled: vec![],
         violations: Violations::new(),
         count: 0,
@@ -132,7 +142,8 @@ pub fn examine(
         walk.check_uri(members);
     }
     if walk.count > 0 {
-        return Err(Invalid { violations: walk.violations, descriptors: walk.descriptors });
+        let descriptors = [walk.descriptors, walk.parts].concat();
+        return Err(Invalid { violations: walk.violations, descriptors });
     }
     let texts: Vec<&str> = resource
         .key
@@ -155,6 +166,7 @@ pub fn examine(
         alias,
         references: walk.references,
         descriptors: walk.descriptors,
+        parts: walk.parts,
         spelled: walk.spelled,
     })
 }

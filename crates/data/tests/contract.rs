@@ -2,6 +2,8 @@
 
 mod app;
 
+#[path = "contract/audit.rs"]
+mod audit;
 #[path = "contract/bodies.rs"]
 mod bodies;
 #[path = "contract/changes.rs"]

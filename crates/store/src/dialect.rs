@@ -15,6 +15,10 @@ pub(crate) type Bind<'a> = dyn FnMut(Value) -> String + 'a;
 /// What a decimal looks like that PostgreSQL can make a number of without an error.
 const DECIMAL: &str = "'^-?[0-9]{1,60}([.][0-9]{1,60})?([eE][+-]?[0-9]{1,2})?$'";
 
+/// All white space of Unicode, which is what [`str::trim`] takes away.
+const BLANKS: &str = "\t\n\u{b}\u{c}\r \u{85}\u{a0}\u{1680}\u{2000}\u{2001}\u{2002}\u{2003}\u{2004}\u{2005}\
+                      \u{2006}\u{2007}\u{2008}\u{2009}\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}";
+
 impl Dialect {
     /// What makes a table be read by an index. SQLite has no figures of the tables and is told;
     /// PostgreSQL has them and takes no such word.
@@ -182,6 +186,14 @@ impl Dialect {
     pub(crate) fn is_text_folded(self, path: &str, value: &str, bind: &mut Bind<'_>) -> String {
         let (field, value) = (self.field(path, bind), bind(value.into()));
         format!("{} = {}", self.folded(&field), self.folded(&value))
+    }
+
+    /// Whether the text at a path, blanks around it aside, is `value`, ASCII case aside. Both know
+    /// as blanks what they are told.
+    pub(crate) fn is_text_trimmed(self, path: &str, value: &str, bind: &mut Bind<'_>) -> String {
+        let (field, blanks) = (self.field(path, bind), bind(BLANKS.into()));
+        let (trimmed, value) = (format!("trim({field}, {blanks})"), bind(value.trim().into()));
+        format!("{} = {}", self.folded(&trimmed), self.folded(&value))
     }
 
     /// A text with its ASCII letters small. PostgreSQL folds as the collation says, and that of "C"

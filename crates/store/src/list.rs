@@ -116,6 +116,13 @@ pub enum Condition {
         /// Whether case is ignored.
         fold: bool,
     },
+    /// The text at a path, blanks around it and ASCII case aside, is this one.
+    Trimmed {
+        /// JSON paths.
+        paths: Vec<String>,
+        /// The text.
+        value: String,
+    },
     /// The value at a path is this number.
     Number {
         /// JSON paths.

@@ -4,11 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use homeroom_model::Model;
 
-use super::{
-    DEPTH_MAX, ImportError, Imported, Reference, ReferenceClaim, is_of_others, plain, resources,
-    rule,
-};
-use crate::claim_name::{ClaimName, ROOT};
+use super::{ImportError, Imported, Reference, ReferenceClaim, plain, resources};
+use crate::claim_name::ROOT;
 use crate::claims_file::{self, ClaimsFile};
 
 const HEADING: &str = "\
@@ -86,15 +83,7 @@ impl Importer<'_> {
         claim: &ReferenceClaim,
         depth: usize,
     ) -> Result<Option<String>, ImportError> {
-        let wrong = |message: String| ImportError::Claim { claim: claim.name.clone(), message };
-        if depth > DEPTH_MAX {
-            return Err(wrong(format!("nested deeper than {DEPTH_MAX} levels")));
-        }
-        if is_of_others(&claim.name) {
-            return Ok(None);
-        }
-        let name =
-            ClaimName::read(&claim.name).ok_or_else(|| wrong("is no URI of a claim".into()))?;
+        let Some(name) = claim.read_name(depth)? else { return Ok(None) };
         let mut children = vec![];
         for child in &claim.claims {
             children.extend(self.claim(child, depth + 1)?);
@@ -112,7 +101,7 @@ impl Importer<'_> {
             self.file.tree.insert(path.clone(), children);
         }
         if is_own {
-            let defaults = claim.defaults().map_err(wrong)?;
+            let defaults = claim.defaults()?;
             if defaults.iter().any(|(_, strategies)| strategies.is_some()) {
                 self.file.defaults.insert(path.clone(), defaults);
             }
@@ -122,7 +111,7 @@ impl Importer<'_> {
             let Some(now) = self.standard.sets.get(&set) else { continue };
             let is_wanted =
                 is_own || self.whole.contains(&set) && self.claims.contains_key(&name.key());
-            let grants = rule(&granted.actions).map_err(wrong)?;
+            let grants = claim.grants(granted)?;
             if is_wanted && now.get(&path) != Some(&grants) {
                 self.file.sets.entry(set).or_default().insert(path.clone(), grants);
             }

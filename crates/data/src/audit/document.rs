@@ -7,6 +7,7 @@ use homeroom_store::{
     DocumentId, Edge, Identity, KindId, NaturalKey, References, Row, Snapshot, StoreError,
 };
 
+use super::descriptors::Descriptors;
 use super::findings::{Findings, Wrong};
 use super::sums::Sums;
 use crate::catalog::Catalog;
@@ -26,6 +27,7 @@ pub(super) struct Looker<'a> {
     /// Documents that others refer to, as far as they were looked up; those of a page are there.
     known: HashMap<DocumentId, Option<Identity>>,
     met: HashSet<KindId>,
+    descriptors: Descriptors,
     /// What a text has where a document has extensions.
     extensions: String,
 }
@@ -38,9 +40,14 @@ struct Missing {
 }
 
 impl<'a> Looker<'a> {
-    pub(super) fn new(catalog: &'a Catalog, snapshot: &'a Snapshot) -> Self {
+    pub(super) fn new(
+        catalog: &'a Catalog,
+        snapshot: &'a Snapshot,
+        descriptors: Descriptors,
+    ) -> Self {
         let extensions = format!("\"{EXTENSIONS}\":");
-        Self { catalog, snapshot, known: HashMap::new(), met: HashSet::new(), extensions }
+        let (known, met) = (HashMap::new(), HashSet::new());
+        Self { catalog, snapshot, known, met, descriptors, extensions }
     }
 
     /// Whether any document of a kind was met.
@@ -109,6 +116,12 @@ impl<'a> Looker<'a> {
                     findings.add(resource, Wrong::Canonical, row.id.0);
                 }
                 continue;
+            }
+            if !self.descriptors.are_spelled_in(&document) {
+                findings.add(resource, Wrong::Spelling, row.id.0);
+            }
+            if !self.has_right_gaps(resource, row) {
+                findings.add(resource, Wrong::Gaps, row.id.0);
             }
             if !self.has_right_links(row, &document) {
                 findings.add(resource, Wrong::References, row.id.0);
@@ -185,6 +198,16 @@ impl<'a> Looker<'a> {
             };
         links.len() == document.references.len()
             && links.iter().zip(&document.references).all(is_right)
+    }
+
+    /// Whether empty collections are noted where the text lacks them. What was noted for another
+    /// model, or not noted, is found anew whenever the document is read.
+    fn has_right_gaps(&self, resource: &Resource, row: &Row) -> bool {
+        let empties = self.catalog.empties(resource.id);
+        match References::gaps(&row.references) {
+            Some((shape, places)) if shape == empties.shape() => places.eq(empties.find(&row.body)),
+            _ => true,
+        }
     }
 
     /// Whether the further documents are the descriptors and those whom the text is about.

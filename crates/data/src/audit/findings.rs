@@ -14,6 +14,8 @@ pub(super) enum Wrong {
     References,
     Others,
     Marks,
+    Gaps,
+    Spelling,
 }
 
 impl Wrong {
@@ -30,6 +32,8 @@ impl Wrong {
                 "are stored with other descriptors, or about others, than their text says"
             }
             Self::Marks => "are marked as about others than their text says",
+            Self::Gaps => "are stored with other places of empty collections than their text says",
+            Self::Spelling => "spell descriptors otherwise than the descriptors' own documents do",
         }
     }
 }
@@ -70,14 +74,14 @@ impl Findings {
         self.unserved.entry(resource.path()).or_default().add(document);
     }
 
-    /// Documents whose texts do not fit the model or its canonical form.
+    /// Documents whose texts do not fit the model, its canonical form or the spelling of descriptors.
     pub(super) fn misfits(&self) -> Vec<String> {
         self.documents(true)
     }
 
     fn documents(&self, are_misfits: bool) -> Vec<String> {
         let wrong = self.wrong.iter().filter(|((_, wrong), _)| {
-            matches!(wrong, Wrong::Model | Wrong::Canonical) == are_misfits
+            matches!(wrong, Wrong::Model | Wrong::Canonical | Wrong::Spelling) == are_misfits
         });
         let lines = wrong.map(|((path, wrong), Many { count, example })| {
             let words = wrong.words();

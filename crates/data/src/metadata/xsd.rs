@@ -9,7 +9,7 @@
 mod simple;
 mod types;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use homeroom_model::xml::{Content, XmlElement, xml_shape};
@@ -62,18 +62,19 @@ pub fn names_of_set(model: &Model, schema: &str) -> BTreeSet<String> {
 }
 
 /// Addresses of the files that one needs for a project: of the standard its own, of an extension the
-/// standard's besides; in the published order.
+/// standard's and those that it has besides, each file once; in the published order. What a set has
+/// of the standard's files is there under its own address, too, as its interchanges include it.
 ///
 /// Source: Ed-Fi ODS/API 7.3, `/metadata/xsd/{schema}/files`: sorted by address, in any case.
 pub fn urls_of_set(model: &Model, schema: &str, base_url: &str) -> Value {
-    let core = model.projects.first().map(|project| project.schema.as_str());
-    let sets = core.into_iter().filter(|core| !core.eq_ignore_ascii_case(schema)).chain([schema]);
-    let mut urls: Vec<String> = sets
-        .flat_map(|set| {
-            let names = names_of_set(model, set).into_iter();
-            names.map(move |name| format!("{base_url}/metadata/xsd/{set}/{name}"))
-        })
-        .collect();
+    let mut files: BTreeMap<String, &str> =
+        names_of_set(model, schema).into_iter().map(|name| (name, schema)).collect();
+    if let Some(core) = model.projects.first().filter(|_| !is_core(model, schema)) {
+        let names = names_of_set(model, &core.schema).into_iter();
+        files.extend(names.map(|name| (name, core.schema.as_str())));
+    }
+    let url = |(name, set)| format!("{base_url}/metadata/xsd/{set}/{name}");
+    let mut urls: Vec<String> = files.into_iter().map(url).collect();
     urls.sort_by_key(|url| url.to_lowercase());
     urls.into()
 }

@@ -98,8 +98,7 @@ pub fn text_over<E>(
     let mut others = vec![];
     for at in &document.spelled {
         let Some(row) = look(at.key)? else { continue };
-        let sent = &document.body[at.start as usize..at.end as usize];
-        if let Some(text) = uri_text(&row.body).filter(|text| text != sent) {
+        if let Some(text) = uri_text(&row.body).filter(|text| text != at.text(&document.body)) {
             others.push(Respelled { at: *at, text: text.into() });
         }
     }

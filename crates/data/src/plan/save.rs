@@ -192,7 +192,7 @@ impl Save {
             let document = self.document.as_mut().expect("the last round takes it");
             keep_identity(document, &row.body);
         }
-        if self.is_unchanged() {
+        if self.is_unchanged() && self.is_spelled_as_known() {
             return Ok(Decision::Write(vec![], unchanged(row)));
         }
         self.ask_targets()
@@ -202,6 +202,14 @@ impl Save {
     fn is_unchanged(&self) -> bool {
         let (row, document) = (self.stored.as_ref(), self.document.as_ref());
         row.zip(document).is_some_and(|(row, document)| row.body == document.body)
+    }
+
+    /// Whether the document spells descriptors as is remembered of them. An older version may have
+    /// stored them as they were sent, so the same text is not always what is to be stored.
+    fn is_spelled_as_known(&self) -> bool {
+        let document = self.document.as_ref().expect("the last round takes it");
+        let spelled = document.spelled.iter();
+        self.catalog.spellings.agree(spelled.map(|at| (at.key, at.text(&document.body))))
     }
 
     /// Checks the document as it was sent.
@@ -250,7 +258,7 @@ impl Save {
         unknown.dedup();
         let spellings = &self.catalog.spellings;
         unknown.retain(|key| {
-            targets.get(key).is_some_and(|(_, uuid, _)| spellings.get(*uuid).is_none())
+            targets.get(key).is_some_and(|(_, uuid, _)| spellings.get(*key, *uuid).is_none())
         });
         if unknown.is_empty() {
             return self.spell(targets, &HashMap::new());
@@ -265,18 +273,15 @@ impl Save {
         let document = self.document.as_mut().expect("the last round takes it");
         let mut others = vec![];
         for at in &document.spelled {
-            let known = || self.catalog.spellings.get(targets.get(&at.key)?.1);
+            let known = || self.catalog.spellings.get(at.key, targets.get(&at.key)?.1);
             let text = learned.get(&at.key).cloned().or_else(known);
-            let sent = &document.body[at.start as usize..at.end as usize];
-            if let Some(text) = text.filter(|text| **text != *sent) {
+            if let Some(text) = text.filter(|text| **text != *at.text(&document.body)) {
                 others.push(Respelled { at: *at, text });
             }
         }
         respell(document, &others);
         match &self.stored {
-            Some(row) if !others.is_empty() && self.is_unchanged() => {
-                Ok(Decision::Write(vec![], unchanged(row)))
-            }
+            Some(row) if self.is_unchanged() => Ok(Decision::Write(vec![], unchanged(row))),
             _ => self.last(targets),
         }
     }
@@ -286,7 +291,7 @@ impl Save {
         let mut learned = HashMap::new();
         for (key, answer) in keys.iter().zip(found) {
             if let Answer::Document(Some(row)) = answer
-                && let Some(spelling) = self.catalog.spellings.learn(row.uuid, &row.body)
+                && let Some(spelling) = self.catalog.spellings.learn(&row)
             {
                 learned.insert(*key, spelling);
             }
@@ -370,16 +375,14 @@ impl Save {
                 missing.push((reference.path.json(resource), name));
             }
         }
-        for descriptor in &document.descriptors {
-            if let Some((target, ..)) = targets.get(&descriptor.key) {
-                references.others.push(*target);
-            } else if unknown.len() < NAMED_MAX {
-                let name = &self.catalog.model.resource(descriptor.descriptor).name;
-                unknown
-                    .entry(descriptor.path.json(resource))
-                    .or_default()
-                    .push(unknown_descriptor(name));
-            }
+        let used = document.descriptors.iter().filter_map(|used| targets.get(&used.key));
+        references.others.extend(used.map(|target| target.0));
+        // A part of a reference is a descriptor, too, and told as one.
+        let all = document.descriptors.iter().chain(&document.parts);
+        for descriptor in all.filter(|used| !targets.contains_key(&used.key)).take(NAMED_MAX) {
+            let name = &self.catalog.model.resource(descriptor.descriptor).name;
+            let messages = unknown.entry(descriptor.path.json(resource)).or_default();
+            messages.push(unknown_descriptor(name));
         }
         if !unknown.is_empty() {
             return Err(Problem::of(Kind::DataValidationFailed)

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use homeroom_model::{PropertyKind, Resource};
+use homeroom_model::{Property, PropertyKind, Reference, Resource};
+
+use crate::json::{Step, write_text};
 
 /// A place in one document: property indices and, after a list, the item's index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,4 +51,45 @@ impl Path {
         }
         out
     }
+}
+
+/// The JSON path of a way into what was sent for a resource: `$.addresses[0].city`. Members that the
+/// resource has are named as it names them, others as they were sent.
+pub fn json_path(resource: &Resource, way: &[Step]) -> String {
+    let mut out = String::from("$");
+    let mut properties: Option<&[Property]> = Some(&resource.properties);
+    let mut parts = None;
+    for step in way {
+        let name = match step {
+            Step::Item(at) => {
+                _ = write!(out, "[{at}]");
+                continue;
+            }
+            Step::Member(name) => name,
+        };
+        let inside = properties.take().unwrap_or_default();
+        let property = inside.iter().find(|property| property.name.eq_ignore_ascii_case(name));
+        let part = parts.take().and_then(|reference: &Reference| {
+            reference.parts.iter().find(|part| part.name.eq_ignore_ascii_case(name))
+        });
+        match property.map(|property| &property.kind) {
+            Some(PropertyKind::Object(inner) | PropertyKind::List(inner)) => {
+                properties = Some(inner);
+            }
+            Some(PropertyKind::Reference(reference)) => parts = Some(reference),
+            Some(PropertyKind::Scalar(_)) | None => {}
+        }
+        let known = property.map(|property| &property.name).or(part.map(|part| &part.name));
+        let name = known.unwrap_or(name);
+        let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '$');
+        if name.chars().all(is_plain) && !name.is_empty() {
+            out.push('.');
+            out.push_str(name);
+        } else {
+            out.push('[');
+            write_text(&mut out, name);
+            out.push(']');
+        }
+    }
+    out
 }

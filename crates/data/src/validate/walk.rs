@@ -31,6 +31,7 @@ pub(super) struct Walk<'a> {
     pub(super) body: String,
     pub(super) references: Vec<FoundReference>,
     pub(super) descriptors: Vec<FoundDescriptor>,
+    pub(super) parts: Vec<FoundDescriptor>,
     pub(super) spelled: Vec<DescriptorText>,
     pub(super) violations: Violations,
     pub(super) count: usize,
@@ -283,6 +284,7 @@ impl Walk<'_> {
         let mut texts = Vec::with_capacity(reference.parts.len());
         let mut missing: Vec<&str> = vec![];
         let (before, whole) = (self.count, path);
+        let parts_before = self.parts.len();
         for (at, part) in reference.parts.iter().enumerate() {
             let path = path.then(at);
             let sent = Json::member(members, &part.name)
@@ -309,9 +311,12 @@ impl Walk<'_> {
                     path,
                     format!("{}: The value must not begin or end with white space.", part.name),
                 );
-            }
-            if let (Scalar::Descriptor(descriptor), Json::Text(uri)) = (part.scalar, sent) {
-                self.note_spelling(self.catalog.descriptor_key(descriptor, uri), start);
+            } else if let (Scalar::Descriptor(descriptor), Json::Text(uri)) = (part.scalar, sent) {
+                let key = self.catalog.descriptor_key(descriptor, uri);
+                if self.parts.len() < REFERENCES_MAX {
+                    self.parts.push(FoundDescriptor { path, descriptor, key });
+                }
+                self.note_spelling(key, start);
             }
             texts.push((start, self.body.len()));
         }
@@ -322,6 +327,8 @@ impl Walk<'_> {
             self.note(whole, format!("{} is not whole: {missing} {are} required.", property.name));
         }
         if self.count > before {
+            // What is wrong with the reference is told, and no more of it.
+            self.parts.truncate(parts_before);
             return false;
         }
         if self.is_full() {

@@ -12,7 +12,7 @@ pub mod spellings;
 pub mod world;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -22,7 +22,9 @@ use homeroom_data::{Catalog, DataApi, audit};
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{RequestBody, Timestamp};
 use homeroom_model::{Model, format, link, shipped, shipped_extension, shipped_seed};
-use homeroom_store::{Options, Snapshot, SnapshotOptions, Store, StoreUrl, trial};
+use homeroom_store::{
+    Decision, Options, Plan, Snapshot, SnapshotOptions, Sql, Store, StoreUrl, Write, trial,
+};
 use http::{HeaderName, HeaderValue, Method, Request};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
@@ -33,7 +35,7 @@ pub use answer::Answer;
 pub const FULL_ACCESS: &str = "FullAccess";
 
 /// What an app serves: a version of the standard and extensions of it, all shipped.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Standard {
     pub version: &'static str,
     pub extensions: &'static [&'static str],
@@ -49,16 +51,25 @@ pub const STANDARDS: [Standard; 2] = [
     Standard { version: "5.2.0", extensions: &["tpdm", "sample", "homograph"] },
 ];
 
+/// Models that were linked: the tests of one file share them.
+static LINKED: Mutex<Vec<(Standard, Arc<Model>)>> = Mutex::new(vec![]);
+
 impl Standard {
     /// Its model.
     pub fn model(&self) -> Arc<Model> {
+        let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, model)) = linked.iter().find(|(standard, _)| standard == self) {
+            return Arc::clone(model);
+        }
         let core = [shipped(self.version)].into_iter();
         let extensions = self.extensions.iter().map(|name| shipped_extension(name, self.version));
         let sources: Vec<_> = core
             .chain(extensions)
             .map(|text| format::read(text.expect("the model is shipped")).unwrap())
             .collect();
-        Arc::new(link(&sources).unwrap())
+        let model = Arc::new(link(&sources).unwrap());
+        linked.push((*self, Arc::clone(&model)));
+        model
     }
 }
 
@@ -67,7 +78,7 @@ impl Standard {
 pub struct TestApp {
     /// Name of the kind of store, for messages.
     store: Arc<str>,
-    standard: Standard,
+    pub standard: Standard,
     pub data: DataApi,
     pub access: Arc<Access>,
     pub front_door: Arc<FrontDoor>,
@@ -179,6 +190,18 @@ impl TestApp {
             problems
         });
         looking.join().unwrap()
+    }
+
+    /// Changes rows as no part of Homeroom would.
+    pub async fn damage(&self, text: &'static str, arguments: Vec<homeroom_store::Value>) {
+        let mut writes = Some(vec![Write::Sql(Sql::new(text, arguments))]);
+        let plan = Plan {
+            ask: vec![],
+            decide: move |_: Vec<homeroom_store::Answer>| -> Decision<(), String> {
+                Decision::Write(writes.take().unwrap_or_default(), ())
+            },
+        };
+        self.data.store.run(plan).await.map(|_| ()).unwrap();
     }
 
     /// How many resources its model has.

@@ -1,13 +1,13 @@
 //! A store that holds what samples need.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use homeroom_model::ResourceId;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::samples::{Extent, Sample, Samples};
-use super::{Client, FULL_ACCESS, TestApp};
+use super::{Client, FULL_ACCESS, Standard, TestApp};
 
 /// Chains of documents that are sent side by side, so that the store writes them in groups.
 const SIDE_BY_SIDE: usize = 32;
@@ -35,11 +35,12 @@ impl World {
     /// The same with nothing in the store that a new one does not have.
     pub async fn alone(app: TestApp, extent: Extent) -> Self {
         let client = app.client(FULL_ACCESS).await;
+        let made = chains(&app, extent);
         let (mut samples, mut needed) = (vec![], vec![]);
-        for resource in &app.model().resources {
-            let mut made = sample(&app, resource.id, extent, 1);
-            samples.push(made.pop().expect("the sample itself comes last"));
-            needed.push(made);
+        for chain in made.iter() {
+            let (last, before) = chain.split_last().expect("the sample itself comes last");
+            samples.push(last.clone());
+            needed.push(before.to_vec());
         }
         Self { app, client, samples, needed }
     }
@@ -48,6 +49,24 @@ impl World {
     pub fn resource(&self, sample: &Sample) -> &homeroom_model::Resource {
         self.app.model().resource(sample.resource)
     }
+}
+
+type Chains = Arc<Vec<Vec<Sample>>>;
+
+/// What was made before: the tests of one file share it, on each store.
+static MADE: Mutex<Vec<((Standard, Extent), Chains)>> = Mutex::new(vec![]);
+
+/// For each resource a sample and before it what it needs.
+fn chains(app: &TestApp, extent: Extent) -> Chains {
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, chains)) = made.iter().find(|(of, _)| *of == (app.standard, extent)) {
+        return Arc::clone(chains);
+    }
+    let resources = app.model().resources.iter();
+    let chains: Chains =
+        Arc::new(resources.map(|resource| sample(app, resource.id, extent, 1)).collect());
+    made.push(((app.standard, extent), Arc::clone(&chains)));
+    chains
 }
 
 /// A sample of a resource and before it what it needs; different for each resource and `seed`.

@@ -28,27 +28,57 @@ async fn an_empty_body_is_refused() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_json_is_refused_with_line_and_column() {
+async fn a_body_that_is_no_json_is_refused_where_reading_failed_with_line_and_column() {
     for client in on_each_store().await {
-        for (body, place) in [
-            ("{\n  \"studentUniqueId\": 1,\n  oops\n}", "line 3, column 3"),
-            ("{\"a\": 1", "line 1, column 8"),
-            ("{\"a\": 01}", "line 1, column 8"),
-            ("{\"a\": \"\\ud800\"}", "line 1, column"),
-            ("{} {}", "line 1, column 4"),
-            ("<student/>", "line 1, column 1"),
+        let location = client.create("/ed-fi/students", &student("1")).await;
+        // The last value that had begun, by its canonical name; of the whole body there is no path.
+        for (body, path, place) in [
+            ("<student/>", None, "line 1, column 1"),
+            ("{} {}", None, "line 1, column 4"),
+            ("{oops", None, "line 1, column 2"),
+            (
+                "{\n  \"studentUniqueId\": 1,\n  oops\n}",
+                Some("$.studentUniqueId"),
+                "line 3, column 3",
+            ),
+            ("{\"FIRSTNAME\": 1", Some("$.firstName"), "line 1, column 16"),
+            ("{\"birthDate\": 01}", Some("$.birthDate"), "line 1, column 16"),
+            ("{\"firstName\": \"\\ud800\"}", Some("$.firstName"), "line 1, column"),
+            ("{\"a\": 01}", Some("$.a"), "line 1, column 8"),
+            ("{\"a b\": x}", Some("$[\"a b\"]"), "line 1, column 9"),
+            (
+                "{\"personalIdentificationDocuments\": [{}, {\"DocumentTitle\": x}]}",
+                Some("$.personalIdentificationDocuments[1].documentTitle"),
+                "line 1, column",
+            ),
+            (
+                "{\"personReference\": {\"PERSONID\": nil}}",
+                Some("$.personReference.personId"),
+                "line 1, column",
+            ),
+            ("[{\"a\": 1}, {]", Some("$[1]"), "line 1, column 13"),
         ] {
-            let problem = client.send(Method::POST, "/ed-fi/students", &[], body).await;
+            let sent = [(Method::POST, "/ed-fi/students"), (Method::PUT, location.as_str())];
+            for (method, url) in sent {
+                let problem = client.send(method, url, &[], body).await;
 
-            let problem = problem.problem(400, "bad-request");
-            let error = problem["errors"][0].as_str().unwrap();
-            assert!(error.contains(place), "{body}: {error}");
+                let message = if let Some(path) = path {
+                    let problem = problem.problem(400, "bad-request:data-validation-failed");
+                    assert_eq!(violated(&problem), [path], "{body}: {problem}");
+                    assert!(problem.get("errors").is_none(), "{body}: {problem}");
+                    problem["validationErrors"][path][0].clone()
+                } else {
+                    let problem = problem.problem(400, "bad-request");
+                    assert!(problem.get("validationErrors").is_none(), "{body}: {problem}");
+                    problem["errors"][0].clone()
+                };
+                assert!(message.as_str().unwrap().contains(place), "{body}: {message}");
+            }
         }
         let not_utf_8: &[u8] = b"{\"firstName\": \"\xff\"}";
-        client
-            .send(Method::POST, "/ed-fi/students", &[], not_utf_8)
-            .await
-            .problem(400, "bad-request");
+        let problem = client.send(Method::POST, "/ed-fi/students", &[], not_utf_8).await;
+        let problem = problem.problem(400, "bad-request:data-validation-failed");
+        assert_eq!(violated(&problem), ["$.firstName"], "{problem}");
     }
 }
 
@@ -60,7 +90,7 @@ async fn a_body_that_nests_too_deep_or_holds_too_many_values_is_refused() {
         for body in [nested, many] {
             let answer = client.send(Method::POST, "/ed-fi/students", &[], body).await;
 
-            answer.problem(400, "bad-request");
+            answer.problem(400, "bad-request:data-validation-failed");
         }
     }
 }
@@ -82,7 +112,18 @@ async fn a_body_must_say_that_it_is_json() {
     for client in on_each_store().await {
         let body = student("1").to_string();
         let location = client.create("/ed-fi/students", &student("1")).await;
-        for media in ["", "text/plain", "application/xml", "application/json2", "json", "*/*"] {
+        for media in [
+            "",
+            "text/plain",
+            "application/xml",
+            "application/json2",
+            "json",
+            "*/*",
+            "application/json; charset=utf-16",
+            "application/json; charset=\"UTF-16LE\"",
+            "application/json;x=1; Charset = iso-8859-1",
+            "application/json; charset=",
+        ] {
             for (method, path) in [(Method::POST, "/ed-fi/students"), (Method::PUT, &location)] {
                 let headers = [("content-type", media)];
                 let answer = client.send(method, path, &headers, body.clone()).await;
@@ -93,8 +134,12 @@ async fn a_body_must_say_that_it_is_json() {
         let path = "/data/v3/ed-fi/students";
         let without = client.app.send(Method::POST, path, &headers, body.clone()).await;
         without.problem(415, "unsupported-media-type");
-        for media in ["application/json", "Application/JSON; charset=utf-8", "application/json ;x"]
-        {
+        for media in [
+            "application/json",
+            "Application/JSON; charset=utf-8",
+            "application/json; charset=\"UTF-8\"",
+            "application/json ;x",
+        ] {
             let headers = [("content-type", media)];
             let answer = client.send(Method::POST, "/ed-fi/students", &headers, body.clone()).await;
             assert_eq!(answer.status, 200, "{media}: {answer:?}");

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::app::Client;
 use crate::app::answer::violated;
 use crate::app::documents::{on_each_store, school, student, uri, with};
+use crate::app::{Client, encoded};
 
 const VALIDATION: &str = "bad-request:data-validation-failed";
 
@@ -260,6 +260,37 @@ async fn blanks_around_a_code_value_stay_and_make_no_other_descriptor() {
         }
         let problem = client.post(path, &grade(" \t")).await.problem(400, VALIDATION);
         assert_eq!(violated(&problem), ["$.codeValue"]);
+    }
+}
+
+#[tokio::test]
+async fn a_code_value_is_found_by_itself_as_it_is_found_with_its_namespace() {
+    for client in on_each_store().await {
+        let path = "/ed-fi/gradeLevelDescriptors";
+        let grade = |code: &str| json!({"namespace": "uri://blank.org", "codeValue": code, "shortDescription": "G"});
+        let mut ids = vec![];
+        for code in [" Blank ", "Plain", "\u{a0}Wide\u{3000}"] {
+            let location = client.create(path, &grade(code)).await;
+            ids.push(location.rsplit('/').next().unwrap().to_owned());
+        }
+        let found = |at: usize| ids[at..=at].to_vec();
+        for (code, expected) in [
+            ("Blank", found(0)),
+            (" blank", found(0)),
+            (" Blank ", found(0)),
+            ("Plain", found(1)),
+            ("  PLAIN ", found(1)),
+            ("wide", found(2)),
+            ("\u{2003}Wide", found(2)),
+            ("Bla nk", vec![]),
+            ("Pla", vec![]),
+        ] {
+            let alone = format!("{path}?codeValue={}", encoded(code));
+            let whole = format!("{alone}&namespace={}", encoded("uri://blank.org"));
+            for query in [alone, whole] {
+                assert_eq!(client.ids(&query).await, expected, "{query}");
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The XML schemas, as clients fetch them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use homeroom_data::metadata::{Metadata, schema_files};
@@ -72,16 +72,51 @@ async fn an_extensions_list_has_the_standards_files_in_the_published_order_and_i
         assert_eq!(organization + 1, at("Interchange-EducationOrgCalendar.xsd"));
         assert_eq!((at("Ed-Fi-Core.xsd"), at("SchemaAnnotation.xsd")), (0, names.len() - 1));
         for project in &model.projects[1..] {
-            let all = files(&project.schema).await;
-            let (theirs, own): (Vec<_>, Vec<_>) =
-                all.into_iter().partition(|url| url.contains("/xsd/ed-fi/"));
+            let (theirs, own): (Vec<_>, Vec<_>) = files(&project.schema)
+                .await
+                .into_iter()
+                .partition(|url| url.contains("/xsd/ed-fi/"));
             assert_eq!(theirs, core, "{}", project.schema);
             assert!(!own.is_empty(), "{}", project.schema);
-            for url in theirs.iter().chain(&own) {
-                let path = url.strip_prefix("http://127.0.0.1:8080").unwrap();
-                assert_eq!(ask(&state, path, &[]).await.0, 200, "{url}");
-            }
         }
+    }
+}
+
+#[tokio::test]
+async fn every_listed_file_can_be_fetched_and_none_is_listed_twice() {
+    for model in models() {
+        let state = Metadata::new(Arc::clone(&model));
+        let path = |url: &str| url.strip_prefix("http://127.0.0.1:8080").unwrap().to_owned();
+        let (mut listed, all) = (BTreeSet::new(), schema_files(&model));
+        for project in &model.projects {
+            let (_, _, body) =
+                ask(&state, &format!("/metadata/xsd/{}/files", project.schema), &[]).await;
+            let urls: Vec<String> = serde_json::from_slice(&body).unwrap();
+            let mut texts = BTreeMap::new();
+            for url in &urls {
+                let name = url.rsplit('/').next().unwrap().to_owned();
+                let (status, _, body) = ask(&state, &path(url), &[]).await;
+                assert_eq!(status, 200, "{url}");
+                let before = texts.insert(name, text(&body).to_owned());
+                assert!(before.is_none(), "{url} is listed twice for {}", project.schema);
+            }
+            // Whoever keeps them in one folder has all that they include, and so has whoever
+            // follows their addresses.
+            for url in &urls {
+                let text = &texts[url.rsplit('/').next().unwrap()];
+                for part in text.split("schemaLocation=\"").skip(1) {
+                    let included = part.split('"').next().unwrap();
+                    assert!(texts.contains_key(included), "{url} includes {included}");
+                    let folder = url.rsplit_once('/').unwrap().0;
+                    let beside = ask(&state, &path(&format!("{folder}/{included}")), &[]).await;
+                    assert_eq!(beside.0, 200, "{url} includes {included}");
+                }
+            }
+            listed.extend(texts);
+        }
+        let written: BTreeSet<(String, String)> =
+            all.into_iter().map(|file| (file.name, file.text)).collect();
+        assert_eq!(listed, written);
     }
 }
 

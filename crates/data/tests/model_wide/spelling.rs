@@ -116,6 +116,69 @@ async fn a_descriptor_sent_in_another_case_keeps_the_spelling_that_was_stored_fi
     }
 }
 
+/// What older versions stored: descriptors as they were sent, here with a code in small letters.
+const AS_SENT: &str = r##"UPDATE doc SET body =
+    replace(replace(body, '#Shared"', '#shared"'), '#Other"', '#other"')"##;
+
+async fn is_mended_by_sending_it_again(
+    world: &World,
+    sample: &Sample,
+    location: &str,
+    by_put: bool,
+) -> Result<(), String> {
+    let (client, resource) = (&world.client, world.resource(sample));
+    let before = client.get(location).await.expect(200)?;
+    let as_stored = before.json();
+    let shown = filled(&resource.properties, &sample.body);
+    ensure(without_additions(&as_stored) != shown, || format!("it was right: {as_stored}"))?;
+
+    // Sent as it is stored, or as it should be.
+    let answer = if by_put {
+        client.put(location, &as_stored).await.expect(204)?
+    } else {
+        client.post(&resource.path(), &sample.body).await.expect(200)?
+    };
+    ensure(answer.etag() != before.etag(), || format!("nothing was written: {answer:?}"))?;
+    let found = client.get(location).await.expect(200)?;
+    ensure(without_additions(&found.json()) == shown, || format!("it became {found:?}"))?;
+
+    let again = client.put(location, &as_stored).await.expect(204)?;
+    ensure(again.etag() == answer.etag(), || format!("written twice: {again:?}"))
+}
+
+#[tokio::test]
+async fn what_an_older_version_spelled_otherwise_is_told_and_mended_by_sending_it_again() {
+    for app in TestApp::on_each_store().await {
+        let world = World::with(app, Extent::Fullest).await;
+        let mut of_old = vec![];
+        for sample in &world.samples {
+            let resource = world.resource(sample);
+            if shouted(resource, &sample.body).1 > 0 {
+                let location = world.client.create(&resource.path(), &sample.body).await;
+                of_old.push((sample, location));
+            }
+        }
+        assert_eq!(world.app.wrongly_derived(), [""; 0]);
+
+        world.app.damage(AS_SENT, vec![]).await;
+
+        let told = world.app.wrongly_derived();
+        let says = "spell descriptors otherwise than the descriptors' own documents do";
+        assert!(told.iter().all(|problem| problem.contains(says)), "{told:?}");
+        for (sample, _) in &of_old {
+            let path = format!(" of {} ", world.resource(sample).path());
+            assert!(told.iter().any(|problem| problem.contains(&path)), "{path}: {told:?}");
+        }
+        let mut failures = Failures::of("a document sent again is spelled anew");
+        for (at, (sample, location)) in of_old.iter().enumerate() {
+            let by_put = at % 2 == 0;
+            let outcome = is_mended_by_sending_it_again(&world, sample, location, by_put).await;
+            failures.check(&world.resource(sample).endpoint, outcome);
+        }
+        failures.assert_none(70);
+    }
+}
+
 #[tokio::test]
 async fn a_descriptor_made_anew_in_another_case_gives_later_documents_its_new_spelling() {
     for app in TestApp::on_each_store().await {

@@ -6,13 +6,13 @@ use homeroom_http::Violations;
 use homeroom_model::{Presence, Resource, Scalar};
 use serde_json::{Value, json};
 
-use crate::app::TestApp;
 use crate::app::document::{Found, Spot, What, walk};
 use crate::app::failures::Failures;
 use crate::app::samples::{Extent, Sample};
 use crate::app::world::World;
+use crate::app::{STANDARDS, TestApp};
 
-/// Sends each broken form of each fullest document; `broken` gives them for one of its places.
+/// Breaks each fullest document in each way; `broken` gives them for one of its places.
 async fn each_is_refused_at_its_place(
     law: &'static str,
     least: usize,
@@ -27,43 +27,84 @@ pub fn where_missing(found: &Found<'_>) -> Spot {
 }
 
 /// The same for breaches that are told elsewhere.
+///
+/// What breaks a rule is refused before the store is asked, so every form is validated, and of each
+/// resource the first and the last are sent to each store: the answer must tell all that validation
+/// does.
 pub async fn each_is_refused_at(
     law: &'static str,
     least: usize,
     at: fn(&Found<'_>) -> Spot,
     broken: impl Fn(&Sample, &Found<'_>) -> Vec<Value>,
 ) {
-    for app in TestApp::on_each_standard().await {
-        // Nothing is stored: what breaks a rule is refused before the store is asked.
-        let world = World::alone(app, Extent::Fullest).await;
-        let before = world.client.newest().await;
+    for standard in STANDARDS {
+        let mut worlds = vec![];
+        for app in TestApp::serving(standard).await {
+            // Nothing is stored.
+            let world = World::alone(app, Extent::Fullest).await;
+            worlds.push((world.client.newest().await, world));
+        }
         let mut failures = Failures::of(law);
+        let (_, world) = &worlds[0];
         for sample in &world.samples {
             let resource = world.resource(sample);
+            let mut ends: Option<[(Value, Violations); 2]> = None;
             for place in walk(resource, &sample.body) {
                 for body in broken(sample, &place) {
-                    let outcome = refused(&world, resource, &body, &at(&place)).await;
+                    let violations = violations(world, resource, &body);
+                    let path = at(&place).to_string();
+                    let outcome = if violations.contains_key(&path) {
+                        Ok(())
+                    } else {
+                        Err(format!("{body} is not refused there: {violations:?}"))
+                    };
                     failures.check(format!("{} {}", resource.endpoint, place.spot), outcome);
+                    let case = (body, violations);
+                    match &mut ends {
+                        Some([_, last]) => *last = case,
+                        None => ends = Some([case.clone(), case]),
+                    }
+                }
+            }
+            for (body, violations) in ends.iter().flatten() {
+                for (_, world) in &worlds {
+                    let outcome = refused(world, resource, body, violations).await;
+                    failures.check(format!("{} {}", world.app, resource.endpoint), outcome);
                 }
             }
         }
         failures.assert_none(least);
-        assert_eq!(world.client.newest().await, before, "something was written");
+        for (before, world) in &worlds {
+            assert_eq!(world.client.newest().await, *before, "something was written");
+        }
     }
 }
 
+/// What validation says of a document; nothing if it is valid.
+fn violations(world: &World, resource: &Resource, body: &Value) -> Violations {
+    let text = body.to_string();
+    let json = Json::read(text.as_bytes()).unwrap();
+    validate(&world.app.data.catalog, resource, &json).err().unwrap_or_default()
+}
+
+/// Sends a document that is refused for its violations; descriptors that do not exist may be told
+/// besides.
 async fn refused(
     world: &World,
     resource: &Resource,
     body: &Value,
-    at: &Spot,
+    violations: &Violations,
 ) -> Result<(), String> {
     let answer = world.client.post(&resource.path(), body).await;
     let problem = answer.try_problem(400, "bad-request:data-validation-failed")?;
-    match &problem["validationErrors"][at.to_string()] {
-        Value::Null => Err(format!("not named at its place: {problem}")),
-        _ => Ok(()),
+    for (path, messages) in violations {
+        let said = problem["validationErrors"][path].as_array();
+        let is_said = |message: &String| said.is_some_and(|said| said.contains(&json!(message)));
+        if !messages.iter().all(is_said) {
+            return Err(format!("{path} is not told: {problem}"));
+        }
     }
+    Ok(())
 }
 
 #[tokio::test]
@@ -176,74 +217,74 @@ async fn every_collection_refuses_an_item_that_stands_twice_at_its_own_place() {
     }
 }
 
-#[tokio::test]
-async fn every_pair_of_places_that_must_agree_is_refused_on_both_when_they_do_not() {
+/// Sends each document in which one of two places that must agree has another value; `are_told` is
+/// asked how many messages there are at the first of them, which stands in the root and which all
+/// others are compared with, and at the other.
+async fn each_conflict_is_told_on_both_places(
+    law: &'static str,
+    least: usize,
+    value: impl Fn(&Sample, &Found<'_>) -> Option<Value>,
+    are_told: fn(usize, usize) -> bool,
+) {
     for app in TestApp::on_each_standard().await {
         let world = World::alone(app, Extent::Fullest).await;
-        let mut failures = Failures::of("places that must agree do");
+        let mut failures = Failures::of(law);
         for sample in &world.samples {
             let resource = world.resource(sample);
             let found = walk(resource, &sample.body);
             for unified in &resource.unified {
                 let places: Vec<&Found<'_>> =
                     found.iter().filter(|found| unified.contains(&found.place)).collect();
-                // The first stands in the root, which all others are compared with.
                 let [first, others @ ..] = &places[..] else { continue };
                 for place in others {
-                    let value = match place.scalar().unwrap() {
-                        Scalar::Descriptor(_) => json!("uri://homeroom.test/x#Else"),
-                        scalar => crate::app::samples::other(scalar, place.spot.get(&sample.body)),
-                    };
+                    let Some(value) = value(sample, place) else { continue };
                     let body = place.spot.with(&sample.body, value);
-                    let outcome = match refused(&world, resource, &body, &place.spot).await {
-                        Ok(()) => refused(&world, resource, &body, &first.spot).await,
-                        Err(what) => Err(what),
-                    };
+                    let answer = world.client.post(&resource.path(), &body).await;
+                    let told = answer.try_problem(400, "bad-request:data-validation-failed");
+                    let outcome = told.and_then(|problem| {
+                        let messages = |spot: &Spot| {
+                            let told = problem["validationErrors"][spot.to_string()].as_array();
+                            told.map_or(0, Vec::len)
+                        };
+                        if are_told(messages(&first.spot), messages(&place.spot)) {
+                            Ok(())
+                        } else {
+                            Err(format!("not both are told: {problem}"))
+                        }
+                    });
                     let case = format!("{} {} {}", resource.endpoint, first.spot, place.spot);
                     failures.check(case, outcome);
                 }
             }
         }
-        failures.assert_none(60);
+        failures.assert_none(least);
     }
 }
 
 #[tokio::test]
+async fn every_pair_of_places_that_must_agree_is_refused_on_both_when_they_do_not() {
+    let other = |sample: &Sample, place: &Found<'_>| {
+        Some(match place.scalar().unwrap() {
+            Scalar::Descriptor(_) => json!("uri://homeroom.test/x#Else"),
+            scalar => crate::app::samples::other(scalar, place.spot.get(&sample.body)),
+        })
+    };
+    let is_told = |first, other| first > 0 && other > 0;
+
+    each_conflict_is_told_on_both_places("places that must agree do", 60, other, is_told).await;
+}
+
+#[tokio::test]
 async fn every_pair_that_must_agree_is_told_also_when_one_value_is_out_of_bounds() {
-    for app in TestApp::on_each_standard().await {
-        let world = World::alone(app, Extent::Fullest).await;
-        let mut failures = Failures::of("a conflict is told beside a value out of its bounds");
-        for sample in &world.samples {
-            let resource = world.resource(sample);
-            let found = walk(resource, &sample.body);
-            for unified in &resource.unified {
-                let places: Vec<&Found<'_>> =
-                    found.iter().filter(|found| unified.contains(&found.place)).collect();
-                let [first, others @ ..] = &places[..] else { continue };
-                for place in others {
-                    let value = match place.scalar().unwrap() {
-                        Scalar::Text { max, .. } => json!("é".repeat(max as usize + 1)),
-                        Scalar::Integer { max, .. } if max < i64::MAX => json!(max + 1),
-                        _ => continue,
-                    };
-                    let body = place.spot.with(&sample.body, value);
-                    let answer = world.client.post(&resource.path(), &body).await;
-                    let problem = answer.problem(400, "bad-request:data-validation-failed");
-                    let told = |spot: &Spot| {
-                        let told = problem["validationErrors"][spot.to_string()].as_array();
-                        told.map_or(0, Vec::len)
-                    };
-                    let outcome = match (told(&first.spot), told(&place.spot)) {
-                        (1.., 2..) => Ok(()),
-                        _ => Err(format!("not both are told: {problem}")),
-                    };
-                    let case = format!("{} {} {}", resource.endpoint, first.spot, place.spot);
-                    failures.check(case, outcome);
-                }
-            }
-        }
-        failures.assert_none(40);
-    }
+    let law = "a conflict is told beside a value out of its bounds";
+    let beyond = |_: &Sample, place: &Found<'_>| match place.scalar().unwrap() {
+        Scalar::Text { max, .. } => Some(json!("é".repeat(max as usize + 1))),
+        Scalar::Integer { max, .. } if max < i64::MAX => Some(json!(max + 1)),
+        _ => None,
+    };
+
+    each_conflict_is_told_on_both_places(law, 40, beyond, |first, other| first > 0 && other > 1)
+        .await;
 }
 
 #[tokio::test]

@@ -1,23 +1,8 @@
 //! What rights go by is looked through against the documents.
 
-use homeroom_store::{Answer, Decision, Plan, Sql, Write};
-
 use super::town::{Dice, owners, people, school_of};
 use super::village::Village;
-use crate::app::Client;
 use crate::app::documents::course;
-
-/// Changes rows as no part of Homeroom would.
-async fn damage(client: &Client, text: &'static str) {
-    let mut writes = Some(vec![Write::Sql(Sql::new(text, vec![]))]);
-    let plan = Plan {
-        ask: vec![],
-        decide: move |_: Vec<Answer>| -> Decision<(), String> {
-            Decision::Write(writes.take().unwrap_or_default(), ())
-        },
-    };
-    client.app.data.store.run(plan).await.map(|_| ()).unwrap();
-}
 
 #[tokio::test]
 async fn nothing_is_wrong_with_what_homeroom_wrote() {
@@ -40,17 +25,14 @@ async fn ties_that_are_missing_or_nobodys_and_marks_of_others_are_found() {
         }
         assert_eq!(owner.app.wrongly_derived(), [""; 0]);
 
-        damage(&owner, "DELETE FROM tie WHERE item = 11").await;
+        owner.app.damage("DELETE FROM tie WHERE item = 11", vec![]).await;
         let missing = owner.app.wrongly_derived();
-        damage(
-            &owner,
-            "INSERT INTO tie (label, item, holder, via) SELECT label, 11, 12, via FROM tie",
-        )
-        .await;
+        let more = "INSERT INTO tie (label, item, holder, via) SELECT label, 11, 12, via FROM tie";
+        owner.app.damage(more, vec![]).await;
         let wrong = owner.app.wrongly_derived();
         let marks = "UPDATE doc SET refs = (SELECT d.refs FROM doc d WHERE d.kind = doc.kind \
                      ORDER BY d.id LIMIT 1) WHERE id = (SELECT max(e.id) FROM doc e)";
-        damage(&owner, marks).await;
+        owner.app.damage(marks, vec![]).await;
         let marked = owner.app.wrongly_derived();
 
         let ties = |found: u8, expected: u8| {

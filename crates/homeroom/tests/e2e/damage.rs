@@ -8,6 +8,8 @@ use crate::support::{Client, Database, Place, STUDENTS, Server, student};
 /// What is done to a store, in the SQL of both databases, and a word of what `doctor` must say.
 ///
 /// `refs` begins with the numbers of links and of marks, two bytes each; each mark has eight bytes.
+/// The newest document has two marks and two links of thirty bytes; then comes where its empty
+/// collections belong: six bytes, and eight for each place, the offset and the first one's number.
 const DAMAGE: &[(&str, &str, &str)] = &[
     ("all edges gone", "DELETE FROM ref", "edges"),
     ("edges of one kind gone", "DELETE FROM ref WHERE kind = (SELECT max(kind) FROM ref)", "edges"),
@@ -119,6 +121,12 @@ const DAMAGE: &[(&str, &str, &str)] = &[
         "descriptors",
     ),
     (
+        "a text with a descriptor as an older version spelled it",
+        "UPDATE doc SET body = replace(body, '#Ninth grade', '#NINTH grade') WHERE id = (SELECT \
+         max(id) FROM doc)",
+        "spell descriptors otherwise",
+    ),
+    (
         "a public id",
         "UPDATE doc SET uuid = (SELECT uuid FROM tomb LIMIT 1) WHERE id = (SELECT min(target) \
       FROM ref WHERE source = (SELECT max(source) FROM ref))",
@@ -177,6 +185,18 @@ const OF_SQLITE: &[(&str, &str, &str)] = &[
          (SELECT max(id) FROM doc)",
         "marked",
     ),
+    (
+        "empty collections in another place",
+        "UPDATE doc SET refs = CAST(substr(refs, 1, 86) || x'ff' || substr(refs, 88) AS BLOB) WHERE id = \
+         (SELECT max(id) FROM doc)",
+        "empty collections",
+    ),
+    (
+        "other empty collections",
+        "UPDATE doc SET refs = CAST(substr(refs, 1, 90) || x'ff' || substr(refs, 92) AS BLOB) WHERE id = \
+         (SELECT max(id) FROM doc)",
+        "empty collections",
+    ),
 ];
 
 const OF_POSTGRES: &[(&str, &str, &str)] = &[
@@ -191,6 +211,16 @@ const OF_POSTGRES: &[(&str, &str, &str)] = &[
         "a mark of another",
         "UPDATE doc SET refs = set_byte(refs, 4, 255) WHERE id = (SELECT max(id) FROM doc)",
         "marked",
+    ),
+    (
+        "empty collections in another place",
+        "UPDATE doc SET refs = set_byte(refs, 86, 255) WHERE id = (SELECT max(id) FROM doc)",
+        "empty collections",
+    ),
+    (
+        "other empty collections",
+        "UPDATE doc SET refs = set_byte(refs, 90, 255) WHERE id = (SELECT max(id) FROM doc)",
+        "empty collections",
     ),
 ];
 

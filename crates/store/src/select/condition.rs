@@ -16,6 +16,9 @@ pub(super) fn condition_sql(
         Condition::Text { paths, value, fold: false } => {
             any(paths, |path| dialect.is_text(path, value, bind))
         }
+        Condition::Trimmed { paths, value } => {
+            any(paths, |path| dialect.is_text_trimmed(path, value, bind))
+        }
         Condition::Number { paths, value } => {
             any(paths, |path| dialect.is_number(path, *value, bind))
         }

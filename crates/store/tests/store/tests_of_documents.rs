@@ -13,6 +13,10 @@ fn text(path: &str, value: &str, fold: bool) -> DocumentTest {
     DocumentTest::Says(Condition::Text { paths: vec![path.into()], value: value.into(), fold })
 }
 
+fn trimmed(path: &str, value: &str) -> DocumentTest {
+    DocumentTest::Says(Condition::Trimmed { paths: vec![path.into()], value: value.into() })
+}
+
 fn has(path: &str, is_there: bool) -> DocumentTest {
     DocumentTest::Has { path: path.into(), is_there }
 }
@@ -50,13 +54,22 @@ fn put(store: &Store, kind: KindId, name: &str, body: &str, to: &[&str]) -> i64 
 #[test]
 fn a_text_passes_by_its_values_and_by_the_items_of_its_lists() {
     for (store, kind, _) in stores() {
-        let body = r#"{"a":"Red","b":{"n":7},"l":[{"c":"x","m":[{"d":1}]},{"c":"y"}],"t":true}"#;
+        let body = concat!(
+            r#"{"a":"Red","b":{"n":7},"l":[{"c":"x","m":[{"d":1}]},{"c":"y"}],"t":true,"#,
+            "\"s\":\" \u{a0}Wide\u{3000} \"}"
+        );
         put(&store, kind, "one", body, &[]);
         let integer = |path: &str, value| Condition::Integer { paths: vec![path.into()], value };
         for (what, test, expected) in [
             ("a text", text("$.a", "Red", false), true),
             ("a text in another case", text("$.a", "red", false), false),
             ("a text in any case", text("$.a", "red", true), true),
+            ("a text with blanks around", trimmed("$.s", " wide "), true),
+            ("a text with blanks around it and none asked for", trimmed("$.s", "WIDE"), true),
+            ("a text without blanks", trimmed("$.a", "\u{2003}red\t"), true),
+            ("a text with blanks inside", trimmed("$.s", "wi de"), false),
+            ("a part of a text", trimmed("$.s", "wid"), false),
+            ("no text", trimmed("$.x", "x"), false),
             ("a number", DocumentTest::Says(integer("$.b.n", 7)), true),
             ("another number", DocumentTest::Says(integer("$.b.n", 8)), false),
             ("what is there", has("$.b.n", true), true),
