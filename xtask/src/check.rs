@@ -1,6 +1,5 @@
 //! `cargo xtask check`: what CI holds the code to, tests aside.
 
-mod circles;
 mod dependencies;
 mod laws;
 mod licences;
@@ -29,11 +28,6 @@ const STEPS: &[Step] = &[
         name: "direction",
         wants: "crates depend on each other in one direction",
         run: dependencies::check_direction,
-    },
-    Step {
-        name: "circles",
-        wants: "no two files of a crate know each other, nor over others",
-        run: circles::check,
     },
     Step { name: "unused", wants: "every dependency is used", run: dependencies::check_unused },
     Step { name: "names", wants: "no branch names a resource", run: laws::check_names },
