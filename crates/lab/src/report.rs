@@ -9,6 +9,7 @@ mod levels;
 mod live;
 mod markup;
 mod others;
+mod pace;
 mod page;
 mod published;
 mod server;

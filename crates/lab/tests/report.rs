@@ -201,13 +201,15 @@ fn a_terminal_sees_a_dozen_lines_with_the_answer_first() {
 }
 
 #[test]
-fn the_files_of_a_run_have_both_tables() {
+fn the_files_of_a_run_have_the_answer_and_both_tables() {
     let run = made_up::stages();
     let report = Report::of(&run);
 
     let (text, files) = (markdown(&report), csv(&report));
 
-    assert!(text.starts_with(&transactional(&run).markdown()));
+    let answer = "**Held 300 requests/s, not 420.**\n\n- At 420 requests/s: 6.3 % failed, ";
+    assert!(text.starts_with(answer), "{text}");
+    assert!(text.contains(&transactional(&run).markdown()));
     assert!(text.ends_with(&samples(&run).markdown()));
     let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["", "stages"]);

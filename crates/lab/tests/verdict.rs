@@ -4,7 +4,8 @@ mod made_up;
 
 use std::time::Duration;
 
-use homeroom_lab::report::{Judgement, Paint, Report, html, judge, summary};
+use homeroom_lab::report::{Judgement, Paint, Report, html, judge, markdown, summary};
+use homeroom_lab::run::{Requests, RunFile};
 use homeroom_lab::stage::{Load, Stage};
 
 #[test]
@@ -51,6 +52,92 @@ fn requests_that_wait_longer_and_longer_are_no_load_held() {
     let verdict = judge(&run);
 
     assert_eq!(verdict.stages[0].why_not, ["the wait grew by 667 ms"]);
+}
+
+/// A run of one stage at 1,000/s in which so many requests wait at the end of each second.
+fn paced(waiting: &[u64]) -> RunFile {
+    let mut run = made_up::held();
+    let seconds = waiting.len();
+    let asked = Stage::rate(1_000.0, Duration::from_secs(seconds as u64));
+    run.plan = vec![asked];
+    run.intervals.truncate(seconds);
+    let mut before = 0;
+    for (interval, now) in run.intervals.iter_mut().zip(waiting) {
+        (interval.due, interval.answered) = (1_000, 1_000 + before - now);
+        (interval.ok, interval.in_flight) = (interval.answered, 20);
+        before = *now;
+    }
+    // All are answered in the end, and quickly enough.
+    let total = 1_000 * seconds as u64;
+    run.requests = Requests { total, ok: total, failed: 0, late: 0 };
+    let stage = &mut run.stages[0];
+    (stage.stage, stage.seconds, stage.requests) = (asked, seconds as f64, run.requests);
+    stage.answered_per_s = (total - before) as f64 / seconds as f64;
+    stage.goodput = stage.answered_per_s;
+    run
+}
+
+#[test]
+fn a_load_is_held_only_where_answers_keep_up_with_it_and_every_form_says_so() {
+    let short = |share: &str| {
+        let more = "whether the rest was under way as ever is seen from 6 s on";
+        Some(format!("{share} answered in time; {more}"))
+    };
+    let behind = |share: &str| Some(format!("answers fell behind by {share} of what was asked"));
+    let steady = |seconds: usize, waiting: u64| vec![waiting; seconds];
+    let growing = |seconds: u64, by: u64| (1..=seconds).map(|second| second * by).collect();
+    for (what, waiting, why_not) in [
+        ("all in time", steady(2, 0), None),
+        ("a per cent under way", steady(2, 20), None),
+        ("more, in a second", steady(1, 101), short("89.9 %")),
+        ("more, in two", growing(2, 101), short("89.9 %")),
+        ("more, in five", growing(5, 12), short("98.8 %")),
+        ("many under way all the time", steady(6, 400), None),
+        ("many under way for long", steady(60, 900), None),
+        ("a queue that came and went", vec![0, 0, 500, 900, 500, 90, 90, 95, 99], None),
+        ("a queue that grows", growing(6, 101), behind("8.77 %")),
+        ("a slow queue, seen for long", growing(60, 15), behind("1.35 %")),
+        ("a slower one", growing(60, 11), None),
+    ] {
+        let run = paced(&waiting);
+
+        let verdict = judge(&run);
+
+        let why_not: Vec<String> = why_not.into_iter().collect();
+        assert_eq!(verdict.stages[0].why_not, why_not, "{what}");
+        let says = if why_not.is_empty() { "Held 1,000" } else { "Did not hold 1,000" };
+        let headline = format!("{says} requests/s");
+        let report = Report::of(&run);
+        assert_eq!(verdict.headline, headline, "{what}");
+        for form in [summary(&report, Paint::Plain), html(&report), markdown(&report)] {
+            assert!(form.contains(&headline), "{what}: {form}");
+            assert!(why_not.iter().all(|why| form.contains(why)), "{what}: {form}");
+        }
+    }
+}
+
+#[test]
+fn a_ramp_is_held_where_no_more_wait_than_more_are_asked_for() {
+    let ramp = |behind: bool| {
+        let mut run = paced(&[0; 60]);
+        run.stages[0].stage.load = Load::Rate { from: 0.0, to: 1_000.0 };
+        let (mut before, mut total) = (0, 0);
+        for (second, interval) in run.intervals.iter_mut().enumerate() {
+            let due = 1_000 * second as u64 / 60;
+            // Half a second each; or the server answers 600/s and no more.
+            let waiting = if behind { (before + due).saturating_sub(600) } else { due / 2 };
+            (interval.due, interval.answered) = (due, before + due - waiting);
+            (before, total) = (waiting, total + due);
+        }
+        let stage = &mut run.stages[0];
+        (stage.requests.total, stage.requests.ok) = (total, total);
+        stage.answered_per_s = (total - before) as f64 / 60.0;
+        stage.goodput = stage.answered_per_s;
+        run
+    };
+
+    assert_eq!(judge(&ramp(false)).headline, "Held 0 to 1,000 requests/s");
+    assert_eq!(judge(&ramp(true)).headline, "Did not hold 0 to 1,000 requests/s");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Files of every format, and the spellings that mean the same in each.
 
 use homeroom_bulk::LoadOptions;
+use homeroom_store::{Answer, Decision, Plan, Sql, Write};
 use serde_json::{Value, json};
 
 use crate::support::{Folder, load_all, load_with, stored, target};
@@ -43,6 +44,37 @@ fn descriptors_in_any_case_are_stored_as_their_own_documents_spell_them() {
         stored(&target, "gradeLevelDescriptors")[0]["namespace"],
         json!("uri://x/GradeLevelDescriptor")
     );
+}
+
+#[test]
+fn what_an_older_version_spelled_as_it_was_sent_is_spelled_anew_by_a_load() {
+    let (target, folder) = (target(), Folder::new());
+    let shouted = GRADE.to_uppercase();
+    folder.write("a.xml", descriptors());
+    folder.write("b.xml", interchange("EducationOrganization", &school(7, "S")));
+    load_all(&target, &[folder.path()]);
+    // The very text that stands in the store then.
+    let as_stored = school(7, "S").replace(GRADE, &shouted);
+    folder.write("b.xml", interchange("EducationOrganization", &as_stored));
+    let text = "UPDATE doc SET body = replace(body, ?1, ?2)";
+    let mut damage = Some(Write::Sql(Sql::new(text, vec![GRADE.into(), shouted.into()])));
+    let decide = move |_: Vec<Answer>| -> Decision<(), String> {
+        Decision::Write(damage.take().into_iter().collect(), ())
+    };
+    target.store.run_blocking(Plan { ask: vec![], decide }).unwrap();
+
+    let mut found = vec![];
+    for dry_run in [true, false, false] {
+        let paths = vec![folder.path().to_path_buf()];
+        let (summary, rejects) =
+            load_with(&target, LoadOptions { paths, dry_run, ..LoadOptions::default() });
+        assert_eq!(rejects, [Value::Null; 0]);
+        found.push((summary.loaded, summary.unchanged));
+    }
+
+    assert_eq!(found, [(1, 3), (1, 3), (0, 4)], "a dry run, a load, and another one");
+    let levels = &stored(&target, "schools")[0]["gradeLevels"];
+    assert_eq!(*levels, json!([{"gradeLevelDescriptor": GRADE}]));
 }
 
 #[test]

@@ -117,8 +117,8 @@ async fn a_descriptor_sent_in_another_case_keeps_the_spelling_that_was_stored_fi
 }
 
 /// What older versions stored: descriptors as they were sent, here with a code in small letters.
-const AS_SENT: &str = r##"UPDATE doc SET body =
-    replace(replace(body, '#Shared"', '#shared"'), '#Other"', '#other"')"##;
+const AS_SENT: &str = r#"UPDATE doc SET body =
+    replace(replace(body, '#Shared"', '#shared"'), '#Other"', '#other"')"#;
 
 async fn is_mended_by_sending_it_again(
     world: &World,

@@ -61,7 +61,7 @@ pub async fn each_is_refused_at(
                     failures.check(format!("{} {}", resource.endpoint, place.spot), outcome);
                     let case = (body, violations);
                     match &mut ends {
-                        Some([_, last]) => *last = case,
+                        Some([_, end]) => *end = case,
                         None => ends = Some([case.clone(), case]),
                     }
                 }

@@ -3,7 +3,8 @@
 use super::table::Table;
 use super::{Report, levels, published, verdict};
 
-/// All tables as Markdown. That of a search begins with its verdict, its levels and its trials.
+/// All tables as Markdown, the answer before them. That of a search goes on with its levels and its
+/// trials.
 pub fn markdown(report: &Report) -> String {
     let mut parts = vec![];
     if let Some(capacity) = report.capacity {
@@ -12,6 +13,8 @@ pub fn markdown(report: &Report) -> String {
         parts.push(levels::trials(capacity).markdown());
         parts.extend(levels::forecast(capacity).map(|table| table.markdown()));
         parts.push(format!("The tables below are of {}.\n", verdict::shown_run(report.run)));
+    } else {
+        parts.push(verdict::answer(report.run));
     }
     let tables = [published::transactional(report.run), published::samples(report.run)];
     parts.extend(tables.iter().chain(report.tables).map(Table::markdown));

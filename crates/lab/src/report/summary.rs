@@ -117,7 +117,10 @@ fn figures(row: &mut impl FnMut(&str, &str), run: &RunFile) {
 }
 
 fn stages(row: &mut impl FnMut(&str, &str), run: &RunFile, verdict: &Verdict) {
-    if run.stages.len() < 2 {
+    if let [only] = &verdict.stages[..] {
+        if !only.held() {
+            row("not held", &only.why_not.join(", "));
+        }
         return;
     }
     for (at, stage) in verdict.stages.iter().take(STAGES_MAX).enumerate() {

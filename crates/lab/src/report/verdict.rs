@@ -6,6 +6,7 @@ use crate::outcome::{Outcome, Outcomes, unfinished};
 use crate::run::{RunFile, StageResult};
 use crate::stage::Load;
 
+use super::pace;
 use super::words::{self, share};
 
 /// The mean response time that a load is held below, in milliseconds.
@@ -22,6 +23,9 @@ pub const GENERATOR_SHARE_MAX: f64 = 0.8;
 pub const STEAL_SHARE_MAX: f64 = 0.05;
 /// The share of requests that waited for a connection from which on connections bound the load.
 pub const LATE_SHARE_NOTED: f64 = 0.01;
+
+/// Most stages that are named for not having been held.
+pub const STAGES_NAMED_MAX: usize = 40;
 
 /// Of fewer requests the 99.9th percentile says little.
 pub const SAMPLES_MIN: u64 = 5_000;
@@ -114,6 +118,18 @@ pub fn judge(run: &RunFile) -> Verdict {
     }
     let (connections, samples) = (judge_connections(run), judge_samples(run));
     Verdict { judgement, headline, stages, generator, host, connections, samples }
+}
+
+/// The answer in full as Markdown: headline, and why stages were not held.
+pub fn answer(run: &RunFile) -> String {
+    let verdict = judge(run);
+    let mut says = format!("**{}.**\n", verdict.headline);
+    let not_held = verdict.stages.iter().filter(|stage| !stage.held()).take(STAGES_NAMED_MAX);
+    for (at, stage) in not_held.enumerate() {
+        let (before, why) = (if at == 0 { "\n" } else { "" }, stage.why_not.join(", "));
+        let _ = writeln!(says, "{before}- At {}: {why}.", stage.load);
+    }
+    says
 }
 
 /// What an interruption has cut off, if the run was interrupted.
@@ -229,6 +245,7 @@ fn judge_stage(run: &RunFile, stage: &StageResult) -> StageVerdict {
     if let Some(growth) = growth_s(run, stage).filter(|growth| *growth > GROWTH_S_MAX) {
         why_not.push(format!("the wait grew by {}", words::time_ms(growth * 1e3)));
     }
+    why_not.extend(pace::fell_behind(run, stage));
     StageVerdict { load: load(&sent(stage)), why_not }
 }
 

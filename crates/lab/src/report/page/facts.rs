@@ -3,7 +3,7 @@
 use super::super::markup::Markup;
 use super::super::table::{Cell, Part, Table};
 use super::super::verdict::{self, Verdict};
-use super::super::{Report, published, words};
+use super::super::{Report, pace, published, words};
 use crate::capacity::SelfCheck;
 use crate::record::{Times, decoded};
 use crate::run::{Latency, RunFile};
@@ -37,7 +37,7 @@ pub fn write(page: &mut Markup, report: &Report, verdict: &Verdict) {
     page.leaf("p", &[], &rules());
     let not_held = verdict.stages.iter().enumerate().filter(|(_, stage)| !stage.held());
     let not_held: Vec<String> = not_held
-        .take(STAGES_NAMED_MAX)
+        .take(verdict::STAGES_NAMED_MAX)
         .map(|(at, stage)| {
             format!("Stage {}, {}: {}.", at + 1, stage.load, stage.why_not.join(", "))
         })
@@ -47,18 +47,18 @@ pub fn write(page: &mut Markup, report: &Report, verdict: &Verdict) {
     }
 }
 
-/// Most stages that are named for not having been held.
-const STAGES_NAMED_MAX: usize = 40;
-
 fn rules() -> String {
     format!(
         "A stage is held if at most {} of its requests fail, all are sent, their mean response \
-         time stays below {}, and requests wait at most {} longer at its end than at its beginning. \
+         time stays below {}, requests wait at most {} longer at its end than at its beginning, and \
+         all but {} of what was asked for is answered in it or, as is seen second by second, was under \
+         way all the time. \
          The generator is the limit if its own lag (p99) exceeds {} or a thread of it needs more \
          than {} of a core; the host is noisy if it takes more than {} of the processor time.",
         words::percent(verdict::FAILED_SHARE_MAX),
         words::time_ms(verdict::MEAN_MS_MAX),
         words::time_ms(verdict::GROWTH_S_MAX * 1e3),
+        words::percent(pace::BEHIND_SHARE_MAX),
         words::time_ms(verdict::LAG_MS_MAX),
         words::percent(verdict::GENERATOR_SHARE_MAX),
         words::percent(verdict::STEAL_SHARE_MAX),
