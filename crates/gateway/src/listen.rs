@@ -18,7 +18,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{oneshot, watch};
 
 use crate::budget::{Pot, Refused};
@@ -42,6 +42,9 @@ const STREAM_SEND_BYTES_MAX: usize = 64 << 10;
 /// refused for faults, before the connection is closed.
 const RESETS_PENDING_MAX: usize = 20;
 const RESETS_FOR_FAULTS_MAX: usize = 256;
+/// Most new connections that the system keeps until they are accepted; it may have a lower limit. When
+/// the queue is full, a client notices nothing and asks again after one second, then after two more.
+const BACKLOG: u32 = 4_096;
 /// Pause before a connection that finds no place asks again.
 const PLACE_PAUSE: Duration = Duration::from_millis(5);
 /// Longest wait for a place.
@@ -80,13 +83,13 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Binds an address.
+    /// Binds an address. Must be called within a Tokio runtime.
     ///
     /// # Errors
     ///
     /// [`ListenError`] says what to do.
-    pub async fn bind(address: SocketAddr) -> Result<Self, ListenError> {
-        let socket = TcpListener::bind(address).await.map_err(|error| match error.kind() {
+    pub fn bind(address: SocketAddr) -> Result<Self, ListenError> {
+        let socket = bound(address).map_err(|error| match error.kind() {
             std::io::ErrorKind::AddrInUse => ListenError::InUse(address),
             _ => ListenError::Unusable(address, error),
         })?;
@@ -176,6 +179,14 @@ impl Listener {
             tracing::warn!("connections were still open after the drain time");
         }
     }
+}
+
+/// A socket on which the system keeps up to [`BACKLOG`] new connections.
+fn bound(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// What a connection may hold, whichever client is at its other end. No pings are sent on HTTP/2: a connection

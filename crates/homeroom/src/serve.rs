@@ -66,13 +66,13 @@ pub struct Server {
 }
 
 impl Server {
-    /// Builds the front doors, binds all addresses and the control socket. `credentials` are shown on
-    /// the page at `/`.
+    /// Builds the front doors, binds all addresses and the control socket, within a Tokio runtime.
+    /// `credentials` are shown on the page at `/`.
     ///
     /// # Errors
     ///
     /// Which address cannot be had, and what to do; routes that contradict each other.
-    pub async fn bind(
+    pub fn bind(
         app: App,
         config: &Config,
         credentials: Option<Credentials>,
@@ -86,7 +86,7 @@ impl Server {
             trust_forwarded: config.server.trust_forwarded,
             ..Limits::default()
         };
-        let main = bind(config.server.listen, "server.listen").await?;
+        let main = bind(config.server.listen, "server.listen")?;
         let door = Arc::new(app.front_door(limits, credentials, main.address())?);
         let admin_limits = Limits { connections: admin_connections, ..limits };
         let mut admin_routes = probes::routes(&app.ready);
@@ -101,7 +101,7 @@ impl Server {
                 "connections at a time, by the system's limit of open files"
             );
         }
-        let admin = bind(config.server.admin_listen, "server.admin_listen").await?;
+        let admin = bind(config.server.admin_listen, "server.admin_listen")?;
         let control = config.store.control_socket();
         let control = control.as_deref().map(control::Socket::bind).transpose()?;
         let admin_door = Arc::new(admin_door);
@@ -191,8 +191,8 @@ fn heard(kind: SignalKind) -> impl Future<Output = ()> {
     }
 }
 
-async fn bind(address: SocketAddr, setting: &str) -> Result<Listener, Failure> {
-    Listener::bind(address).await.map_err(|error| Failure::Failed(format!("{setting}: {error}")))
+fn bind(address: SocketAddr, setting: &str) -> Result<Listener, Failure> {
+    Listener::bind(address).map_err(|error| Failure::Failed(format!("{setting}: {error}")))
 }
 
 async fn told(mut stopped: watch::Receiver<bool>) {

@@ -194,7 +194,7 @@ async fn a_right_that_ended_on_another_node_writes_nothing_any_more() {
 async fn a_right_that_ends_while_the_body_is_on_its_way_writes_nothing_any_more() {
     for owner in on_each_store().await {
         let app = &owner.app;
-        let address = serve(app).await;
+        let address = serve(app);
         owner.create("/ed-fi/schools", &school(11)).await;
         for way in &WAYS {
             for at in 0..writes(way, "").len() - 1 {
@@ -222,7 +222,7 @@ async fn what_others_lose_meanwhile_is_in_nobodys_way() {
     for owner in on_each_store().await {
         let app = &owner.app;
         let late = Client { app: app.another_node().await, ..owner.clone() };
-        let address = serve(app).await;
+        let address = serve(app);
         let body = student("slow").to_string();
         let mut sent = Slow::begin(address, &owner, &Method::POST, "/ed-fi/students", &body).await;
         let other = app.client("FullAccess").await;
@@ -249,7 +249,7 @@ async fn what_others_lose_meanwhile_is_in_nobodys_way() {
 async fn what_a_token_may_is_told_as_it_is_when_the_question_has_arrived() {
     for owner in on_each_store().await {
         let app = &owner.app;
-        let address = serve(app).await;
+        let address = serve(app);
         let client = key(app).await;
         let token = client.authorization.trim_start_matches("Bearer ");
         let body = json!({"token": token}).to_string();
@@ -264,8 +264,8 @@ async fn what_a_token_may_is_told_as_it_is_when_the_question_has_arrived() {
 }
 
 /// Serves an app on an address of this machine, until the test ends.
-async fn serve(app: &TestApp) -> SocketAddr {
-    let listener = Listener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+fn serve(app: &TestApp) -> SocketAddr {
+    let listener = Listener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = listener.address();
     let times = Times { header: Duration::from_mins(1), drain: Duration::ZERO };
     tokio::spawn(listener.serve(Arc::clone(&app.front_door), std::future::pending(), times));

@@ -67,7 +67,7 @@ pub fn run(args: DemoArgs) -> Result<Exit, Failure> {
         let loaded = fill(&app, plan).await?;
         let failing = write_failing(&config.store.data_dir)?;
         let credentials = new_key(&app).await?;
-        let server = Server::bind(app, &config, Some(credentials.clone())).await?;
+        let server = Server::bind(app, &config, Some(credentials.clone()))?;
         let stop = told_to_stop();
         let demo = Demo {
             url: format!("http://{}", server.address()),

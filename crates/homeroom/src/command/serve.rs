@@ -31,7 +31,7 @@ pub fn run(args: ServeArgs) -> Result<Exit, Failure> {
     let config = super::prepare(&args.config, &flags)?;
     runtime()?.block_on(async {
         let app = App::open(&config).await?;
-        let server = Server::bind(app, &config, None).await?;
+        let server = Server::bind(app, &config, None)?;
         let stop = told_to_stop();
         tracing::info!(
             api = %server.address(),
