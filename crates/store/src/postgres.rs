@@ -44,7 +44,7 @@ use crate::queue::Queue;
 use crate::row::Row;
 use crate::select;
 use crate::sql::{Sql, Value};
-use crate::store::{Health, Job, Options, PostgresUrl};
+use crate::store::{Health, Job, Options, PostgresUrl, Questions};
 use crate::through::{DocumentTest, Passed};
 use crate::tie::{Reached, Start, TieState, Way};
 
@@ -263,6 +263,24 @@ impl Postgres {
             } else {
                 lists.on_one_state(select::list(&lists, &query)).await
             }
+        };
+        self.0.reads.list(is_long, read).await
+    }
+
+    /// Answers questions on one state of the store, until there are no more.
+    pub(crate) async fn serve(
+        &self,
+        is_long: bool,
+        questions: &tokio::sync::Mutex<Questions>,
+    ) -> Result<(), StoreError> {
+        let read = |connection| async {
+            let lists = Lists(connection);
+            let small = |fault| match fault {
+                Fault::Own(error) => select::too_large(error).map_err(Fault::Own),
+                other => Err(other),
+            };
+            let next = async || questions.lock().await.recv().await;
+            lists.on_one_state(select::serve(&lists, small, next)).await
         };
         self.0.reads.list(is_long, read).await
     }

@@ -9,6 +9,7 @@ use crate::list::{ListQuery, Page};
 use crate::row::{References, Row};
 use crate::select::{self, Bytes, Head, Source, Statement, at_once};
 use crate::sqlite::probe::document;
+use crate::store::Questions;
 use crate::through::{DocumentTest, Passed};
 use crate::tie::Start;
 
@@ -23,6 +24,13 @@ pub(crate) fn list(connection: &Connection, query: &ListQuery) -> Result<Page, S
 pub(crate) fn count(connection: &Connection, query: &ListQuery) -> Result<u64, StoreError> {
     let transaction = connection.unchecked_transaction()?;
     at_once(select::count(&File(&transaction), query))
+}
+
+/// Answers questions on one state of the store, until there are no more.
+pub(crate) fn serve(connection: &Connection, questions: &mut Questions) -> Result<(), StoreError> {
+    let transaction = connection.unchecked_transaction()?;
+    let next = async || questions.blocking_recv();
+    at_once(select::serve(&File(&transaction), select::too_large, next))
 }
 
 /// Cuts a kind's documents into runs; gives the last id of each run but the last.
