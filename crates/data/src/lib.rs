@@ -5,6 +5,7 @@
 
 mod audit;
 pub mod catalog;
+pub mod composites;
 mod deletes;
 mod empties;
 mod filter;
@@ -34,6 +35,7 @@ use http::Method;
 
 pub use audit::{Audit, AuditProgress, audit};
 pub use catalog::Catalog;
+pub use composites::{CompositeError, Composites};
 pub use seed::{SeedError, seed};
 
 /// Most bytes of one document.

@@ -40,8 +40,8 @@ pub use sqlite::{
     FileId, OutputError, OutputKind, check_folder, is_database, is_held_here, real_file,
 };
 pub use store::{
-    Health, Look, Moment, Options, PostgresUrl, Restored, Restoring, StandardName, Store, StoreLoad,
-    StoreUrl, masked_text,
+    Health, Look, Moment, Options, PostgresUrl, Restored, Restoring, StandardName, Store,
+    StoreLoad, StoreUrl, masked_text,
 };
 pub use through::{DocumentTest, KeyOf, LeadsTo, Passed, SameValue, Through};
 pub use tie::{Reached, Start, Tie, TieState, Way};

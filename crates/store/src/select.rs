@@ -120,11 +120,13 @@ pub(crate) async fn serve<S: Source>(
         match asked {
             Asked::Page(query, reply) => {
                 let page = list(source, &query).await;
-                _ = reply.send(page.map_or_else(|error| small(error).map(Err), |page| Ok(Ok(page)))?);
+                _ = reply
+                    .send(page.map_or_else(|error| small(error).map(Err), |page| Ok(Ok(page)))?);
             }
             Asked::Count(query, reply) => {
                 let count = count(source, &query).await;
-                _ = reply.send(count.map_or_else(|error| small(error).map(Err), |count| Ok(Ok(count)))?);
+                _ = reply
+                    .send(count.map_or_else(|error| small(error).map(Err), |count| Ok(Ok(count)))?);
             }
         }
     }
