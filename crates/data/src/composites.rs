@@ -17,6 +17,8 @@ mod names;
 mod read;
 mod write;
 
+use std::collections::BTreeSet;
+
 use homeroom_model::{Model, ResourceId, Scalar};
 
 pub use handlers::routes;
@@ -262,6 +264,17 @@ impl Category {
 }
 
 impl Composite {
+    /// The resources that take part, in its members and on the paths of its parameters.
+    pub(crate) fn resources(&self) -> Vec<ResourceId> {
+        let mut all = BTreeSet::new();
+        compile::resources_of(&self.node, &mut all);
+        for parameter in &self.parameters {
+            all.insert(parameter.of);
+            all.extend(parameter.steps.iter().map(|step| step.from));
+        }
+        all.into_iter().collect()
+    }
+
     /// A parameter by its name; case does not matter.
     pub(crate) fn parameter(&self, name: &str) -> Option<&Parameter> {
         self.parameters.iter().find(|parameter| parameter.name.eq_ignore_ascii_case(name))

@@ -42,9 +42,9 @@ use crate::postgres::value::{bytes, document, kind, values};
 use crate::postgres::writer::Writer;
 use crate::queue::Queue;
 use crate::row::Row;
-use crate::select;
+use crate::select::{self, Asks};
 use crate::sql::{Sql, Value};
-use crate::store::{Health, Job, Options, PostgresUrl, Questions};
+use crate::store::{Asked, Health, Job, Options, PostgresUrl, Questions};
 use crate::through::{DocumentTest, Passed};
 use crate::tie::{Reached, Start, TieState, Way};
 
@@ -279,8 +279,7 @@ impl Postgres {
                 Fault::Own(error) => select::too_large(error).map_err(Fault::Own),
                 other => Err(other),
             };
-            let next = async || questions.lock().await.recv().await;
-            lists.on_one_state(select::serve(&lists, small, next)).await
+            lists.on_one_state(select::serve(&lists, small, Coming(questions))).await
         };
         self.0.reads.list(is_long, read).await
     }
@@ -333,3 +332,13 @@ impl Postgres {
         self.0.reads.list(false, read).await
     }
 }
+/// Questions that come while a connection is held; a connection that is lost before the first one
+/// leaves them to the next.
+struct Coming<'q>(&'q tokio::sync::Mutex<Questions>);
+
+impl Asks for Coming<'_> {
+    async fn next(&mut self) -> Option<Asked> {
+        self.0.lock().await.recv().await
+    }
+}
+

@@ -108,14 +108,20 @@ async fn page<S: Source>(source: &S, query: &ListQuery, driver: Driver) -> Resul
     Ok(Page { rows, is_cut: false })
 }
 
+/// Where questions come from.
+pub(crate) trait Asks: Send {
+    /// The next one; none after the last.
+    fn next(&mut self) -> impl Future<Output = Option<Asked>> + Send;
+}
+
 /// Answers questions until there are no more. `small` tells what the state survives: that an answer
 /// was too large for a page. What else fails ends it.
 pub(crate) async fn serve<S: Source>(
     source: &S,
     small: impl Fn(S::Error) -> Result<StoreError, S::Error>,
-    mut next: impl AsyncFnMut() -> Option<Asked>,
+    mut questions: impl Asks,
 ) -> Result<(), S::Error> {
-    while let Some(asked) = next().await {
+    while let Some(asked) = questions.next().await {
         // Nobody waits for an answer that cannot be given.
         match asked {
             Asked::Page(query, reply) => {

@@ -9,7 +9,7 @@ use homeroom_model::ResourceId;
 use homeroom_store::{Among, DocumentId, ListQuery, Moment, Row};
 
 use super::read::{Grants, link};
-use super::{Composite, Parameter, Step};
+use super::{Parameter, Step};
 use crate::filter::{self, Filter};
 use crate::{DataApi, problem_of};
 
@@ -19,17 +19,48 @@ const DOCUMENTS_MAX: usize = 200_000;
 const PAGE: u32 = 2_000;
 
 /// A parameter with a value, and which documents have it at the path's end.
-pub(super) struct Given<'c> {
-    parameter: &'c Parameter,
+pub(super) struct Given {
+    parameter: Parameter,
     ends: Filter,
 }
 
 /// What a request narrows a list by.
-pub(super) struct Asked<'c> {
+pub(super) struct Asked {
     /// Of the base resource itself.
     pub(super) base: Filter,
     /// By paths.
-    pub(super) given: Vec<Given<'c>>,
+    pub(super) given: Vec<Given>,
+}
+
+/// Names and values as they were sent.
+pub(super) struct Sent {
+    by_path: Vec<(Parameter, String)>,
+    base: Vec<(String, String)>,
+}
+
+/// Tells the parameters of a composite from the filters of its base; `of_way` stand in the address.
+pub(super) fn sent(
+    parameters: &[Parameter],
+    query: &Query,
+    of_way: Vec<(Parameter, String)>,
+) -> Sent {
+    let (mut by_path, mut base) = (of_way, vec![]);
+    let is_of_way: Vec<String> = by_path.iter().map(|(own, _)| own.name.clone()).collect();
+    for (name, value) in query.iter() {
+        let known = parameters.iter().find(|own| own.name.eq_ignore_ascii_case(name));
+        let Some(parameter) = known else {
+            base.push((name.to_owned(), value.to_owned()));
+            continue;
+        };
+        if parameter.is_queryable && !value.is_empty() && !is_of_way.contains(&parameter.name) {
+            // The last value counts, as it does everywhere.
+            by_path.retain(|(other, _)| other.name != parameter.name);
+            by_path.push((parameter.clone(), value.to_owned()));
+        }
+    }
+    let of_base = by_path.extract_if(.., |(parameter, _)| parameter.steps.is_empty());
+    base.extend(of_base.map(|(parameter, value)| (parameter.field, value)));
+    Sent { by_path, base }
 }
 
 /// Reads what a query string and a way ask for; names that are not known are ignored.
@@ -37,42 +68,17 @@ pub(super) struct Asked<'c> {
 /// # Errors
 ///
 /// 400 for values of the wrong type; the store's own.
-pub(super) async fn read<'c>(
-    api: &DataApi,
-    composite: &'c Composite,
-    query: &Query,
-    of_way: &[(&'c Parameter, String)],
-) -> Result<Asked<'c>, Problem> {
-    let mut base: Vec<(String, String)> = vec![];
-    let mut by_path: Vec<(&Parameter, String)> = of_way.to_vec();
-    for (name, value) in query.iter() {
-        match composite.parameter(name) {
-            Some(parameter) if parameter.is_queryable => {
-                // The last value counts, as it does everywhere.
-                let is_same = |(other, _): &(&Parameter, String)| other.name == parameter.name;
-                let of_way = of_way.iter().any(is_same);
-                if !of_way && !value.is_empty() {
-                    by_path.retain(|other| !is_same(other));
-                    by_path.push((parameter, value.to_owned()));
-                }
-            }
-            Some(_) => {}
-            None => base.push((name.to_owned(), value.to_owned())),
-        }
-    }
+pub(super) async fn read(api: &DataApi, base: ResourceId, sent: Sent) -> Result<Asked, Problem> {
     let mut given = vec![];
-    for (parameter, value) in by_path {
-        if parameter.steps.is_empty() {
-            base.push((parameter.field.clone(), value));
-            continue;
-        }
+    for (parameter, value) in sent.by_path {
         let ends = Query::of([(parameter.field.clone(), value)]);
         let resource = api.catalog.model.resource(parameter.of);
         let ends = filter::read(&api.catalog, &api.store, resource, &ends).await?;
         given.push(Given { parameter, ends });
     }
-    let resource = api.catalog.model.resource(composite.base);
-    let base = filter::read(&api.catalog, &api.store, resource, &Query::of(base)).await?;
+    let resource = api.catalog.model.resource(base);
+    let base = Query::of(sent.base);
+    let base = filter::read(&api.catalog, &api.store, resource, &base).await?;
     Ok(Asked { base, given })
 }
 
@@ -92,13 +98,13 @@ impl Walk<'_> {
     ///
     /// 403 where the caller may read nothing of a resource on a path, 400 where a path passes too many
     /// documents; the store's own.
-    pub(super) async fn bases(&mut self, given: &[Given<'_>]) -> Result<Option<Among>, Problem> {
+    pub(super) async fn bases(&mut self, given: &[Given]) -> Result<Option<Among>, Problem> {
         let [first, others @ ..] = given else { return Ok(None) };
         let among = self.base(first).await?;
         if others.is_empty() {
             return Ok(Some(among));
         }
-        let base = |given: &Given<'_>| given.parameter.steps.first().map(|step| step.from);
+        let base = |given: &Given| given.parameter.steps.first().map(|step| step.from);
         let Some(base) = base(first) else { return Ok(Some(among)) };
         let mut ids = self.documents(base, among).await?;
         for other in others {
@@ -123,7 +129,7 @@ impl Walk<'_> {
         Ok(ids)
     }
 
-    async fn base(&mut self, given: &Given<'_>) -> Result<Among, Problem> {
+    async fn base(&mut self, given: &Given) -> Result<Among, Problem> {
         let mut query = self.reachable(given.parameter.of)?;
         query.targets.clone_from(&given.ends.targets);
         query.conditions.extend(given.ends.conditions.iter().cloned());

@@ -6,6 +6,7 @@ use homeroom_access::{Access, ApiClient, Call};
 use homeroom_http::{
     Access as Entry, Kind, Problem, Response, Route, handler, json_response, other_methods,
 };
+use homeroom_model::ResourceId;
 use homeroom_store::{Condition, DocumentId, ListQuery, Moment, Uuid};
 use http::header::ALLOW;
 use http::{HeaderValue, Method, StatusCode};
@@ -68,23 +69,21 @@ pub fn routes(
 }
 
 /// What an address leads to.
-enum Found<'c> {
-    /// A list, narrowed by values of parameters.
-    Many(&'c Composite, Vec<(&'c Parameter, String)>),
-    /// One document.
-    One(&'c Composite, String),
+struct Found {
+    composite: Composite,
+    what: What,
 }
 
-impl<'c> Found<'c> {
-    fn composite(&self) -> &'c Composite {
-        match self {
-            Self::Many(composite, _) | Self::One(composite, _) => composite,
-        }
-    }
+/// What of a composite is asked for.
+enum What {
+    /// A list, narrowed by values of parameters.
+    Many(Vec<(Parameter, String)>),
+    /// One document.
+    One(String),
 }
 
 /// What a call's address leads to, where what its headers demand can be had.
-fn found<'c>(composites: &'c Composites, call: &Call) -> Result<Found<'c>, Problem> {
+fn found(composites: &Composites, call: &Call) -> Result<Found, Problem> {
     let unknown = || {
         Problem::of(Kind::NotFound)
             .detail("There is no such composite.")
@@ -105,16 +104,21 @@ fn found<'c>(composites: &'c Composites, call: &Call) -> Result<Found<'c>, Probl
     Ok(found)
 }
 
-fn matched<'c>(category: &'c Category, segments: &[&str]) -> Option<Found<'c>> {
+fn matched(category: &Category, segments: &[&str]) -> Option<Found> {
+    let many = |composite: &Composite, values| Found {
+        composite: composite.clone(),
+        what: What::Many(values),
+    };
     match segments {
         [name] => {
             if let Some(composite) = category.composite(name) {
-                return Some(Found::Many(composite, vec![]));
+                return Some(many(composite, vec![]));
             }
         }
         [name, id] => {
             if let Some(composite) = category.composite(name) {
-                return Some(Found::One(composite, (*id).to_owned()));
+                let what = What::One((*id).to_owned());
+                return Some(Found { composite: composite.clone(), what });
             }
         }
         _ => {}
@@ -139,9 +143,9 @@ fn matched<'c>(category: &'c Category, segments: &[&str]) -> Option<Found<'c>> {
             _ => None,
         });
         let values = values
-            .map(|(own, sent)| Some((composite.parameter(own)?, sent)))
+            .map(|(own, sent)| Some((composite.parameter(own)?.clone(), sent)))
             .collect::<Option<Vec<_>>>()?;
-        Some(Found::Many(composite, values))
+        Some(many(composite, values))
     })
 }
 
@@ -155,13 +159,13 @@ async fn not_allowed(served: Served, call: Call) -> Result<Response, Problem> {
 /// Gives a page of a composite, or one document of it.
 async fn get(served: Served, call: Call) -> Result<Response, Problem> {
     let Served { api, access, composites } = served;
-    let found = found(&composites, &call)?;
-    let composite = found.composite();
-    let may_read = |client: &ApiClient| Grants::of(&api, composite, client);
+    let Found { composite, what } = found(&composites, &call)?;
+    let (base, resources) = (composite.base, composite.resources());
+    let may_read = |client: &ApiClient| Grants::of(&api, base, &resources, client);
     let mut reading = Reading::begin(&access, &call, may_read)?;
     let query = call.query()?;
     let node = match query.get("fields") {
-        None => composite.node.clone(),
+        None => composite.node,
         Some(text) => {
             let fields = Fields::read(text).map_err(|wrong| {
                 Problem::of(Kind::ParameterValidationFailed)
@@ -171,25 +175,26 @@ async fn get(served: Served, call: Call) -> Result<Response, Problem> {
             composite.node.select(&fields)
         }
     };
-    match &found {
-        Found::One(_, id) => {
-            let id = Uuid::read(id).ok_or_else(|| {
+    match what {
+        What::One(id) => {
+            let id = Uuid::read(&id).ok_or_else(|| {
                 Problem::of(Kind::DataValidationFailed)
                     .detail("The id in the URL is none.")
                     .violations([("$.id".into(), vec![filter::NO_ID.into()])].into())
             })?;
             loop {
-                let body = one(&api, reading.granted(), composite, &node, id).await;
+                let body = one(&api, reading.granted(), base, &node, id).await;
                 if reading.holds()? {
                     return body.map(|body| json_response(StatusCode::OK, body));
                 }
             }
         }
-        Found::Many(_, of_way) => {
+        What::Many(of_way) => {
             let paging = Paging::read(&query)?;
-            let asked = filters::read(&api, composite, &query, of_way).await?;
+            let sent = filters::sent(&composite.parameters, &query, of_way);
+            let asked = filters::read(&api, base, sent).await?;
             loop {
-                let page = many(&api, reading.granted(), composite, (&node, &asked), &paging).await;
+                let page = many(&api, reading.granted(), base, (&node, &asked), &paging).await;
                 if reading.holds()? {
                     let (body, total, next) = page?;
                     return Ok(respond::list(body, next, total));
@@ -203,15 +208,15 @@ async fn get(served: Served, call: Call) -> Result<Response, Problem> {
 async fn one(
     api: &DataApi,
     grants: &Grants,
-    composite: &Composite,
+    base: ResourceId,
     node: &Node,
     id: Uuid,
 ) -> Result<Vec<u8>, Problem> {
     let node = &grants.within(node);
-    let work = async |moment: Moment| {
-        let mut query = base(api, grants, composite)?;
-        query.conditions.push(Condition::Uuid(id));
-        query.limit = 1;
+    let mut query = all_of(api, grants, base)?;
+    query.conditions.push(Condition::Uuid(id));
+    query.limit = 1;
+    let work = move |moment: Moment| async move {
         let page = moment.list(query).await.map_err(problem_of)?;
         let Some(id) = page.rows.first().map(|row| row.id) else {
             return Err(Problem::of(Kind::NotFound));
@@ -231,8 +236,8 @@ async fn one(
 async fn many(
     api: &DataApi,
     grants: &Grants,
-    composite: &Composite,
-    (node, asked): (&Node, &filters::Asked<'_>),
+    base: ResourceId,
+    (node, asked): (&Node, &filters::Asked),
     paging: &Paging,
 ) -> Result<(Vec<u8>, Option<u64>, Option<String>), Problem> {
     let node = &grants.within(node);
@@ -243,13 +248,13 @@ async fn many(
         || paging.changed.is_some()
         || paging.skip > SKIP_SHORT
         || asked.base.conditions.iter().any(by_text);
-    let work = async |moment: Moment| {
-        let mut query = base(api, grants, composite)?;
-        query.targets.clone_from(&asked.base.targets);
-        query.conditions.extend(asked.base.conditions.iter().cloned());
+    let mut query = all_of(api, grants, base)?;
+    query.targets.clone_from(&asked.base.targets);
+    query.conditions.extend(asked.base.conditions.iter().cloned());
+    query.changed = paging.changed;
+    let work = move |moment: Moment| async move {
         let mut walk = Walk { api, moment: &moment, grants, passed: 0 };
         query.among = walk.bases(&asked.given).await?;
-        query.changed = paging.changed;
         let total = if paging.total_count {
             Some(moment.count(query.clone()).await.map_err(problem_of)?)
         } else {
@@ -278,8 +283,8 @@ async fn many(
 }
 
 /// All base documents that the caller may read.
-fn base(api: &DataApi, grants: &Grants, composite: &Composite) -> Result<ListQuery, Problem> {
+fn all_of(api: &DataApi, grants: &Grants, base: ResourceId) -> Result<ListQuery, Problem> {
     grants
-        .reachable(api, composite.base)
+        .reachable(api, base)
         .ok_or_else(|| Problem::internal("the base of a composite was granted before"))
 }

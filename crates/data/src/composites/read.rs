@@ -1,7 +1,7 @@
 //! Reads what an answer needs: the base documents, and level by level what they refer to and what
 //! refers to them, each resource within what the caller may read of it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::pin::Pin;
 
 use homeroom_access::{Action, ApiClient, Grant, authorize};
@@ -10,8 +10,7 @@ use homeroom_model::ResourceId;
 use homeroom_store::{Among, DocumentId, Link, ListQuery, Moment, References, Row};
 use http::StatusCode;
 
-use super::compile::resources_of;
-use super::{Composite, Member, Node};
+use super::{Member, Node};
 use crate::json::{items, member_text};
 use crate::request::reachable;
 use crate::{DataApi, problem_of};
@@ -34,22 +33,16 @@ impl Grants {
     /// As [`authorize`] for the base resource; of the others what is no refusal.
     pub(super) fn of(
         api: &DataApi,
-        composite: &Composite,
+        base: ResourceId,
+        others: &[ResourceId],
         client: &ApiClient,
     ) -> Result<Self, Problem> {
         let model = &api.catalog.model;
-        let base = authorize(client, model.resource(composite.base), Action::Read)?;
-        let mut grants = BTreeMap::from([(composite.base, base)]);
-        let mut others = BTreeSet::new();
-        resources_of(&composite.node, &mut others);
-        for parameter in &composite.parameters {
-            others.insert(parameter.of);
-            others.extend(parameter.steps.iter().map(|step| step.from));
-        }
-        others.remove(&composite.base);
-        for other in others {
-            match authorize(client, model.resource(other), Action::Read) {
-                Ok(grant) => _ = grants.insert(other, grant),
+        let of_base = authorize(client, model.resource(base), Action::Read)?;
+        let mut grants = BTreeMap::from([(base, of_base)]);
+        for other in others.iter().filter(|other| **other != base) {
+            match authorize(client, model.resource(*other), Action::Read) {
+                Ok(grant) => _ = grants.insert(*other, grant),
                 Err(problem) if problem.kind.status() == StatusCode::FORBIDDEN => {}
                 Err(problem) => return Err(problem),
             }
@@ -106,14 +99,9 @@ impl Found<'_> {
     }
 
     /// Those of a resource that refer to a document by a property, in order of creation.
-    pub(super) fn linked(
-        &self,
-        resource: ResourceId,
-        property: &str,
-        to: DocumentId,
-    ) -> impl Iterator<Item = &Row> {
+    pub(super) fn linked(&self, resource: ResourceId, property: &str, to: DocumentId) -> Vec<&Row> {
         let ids = self.linked.get(&(resource, property)).and_then(|all| all.get(&to));
-        ids.into_iter().flatten().filter_map(|id| self.rows.get(id))
+        ids.into_iter().flatten().filter_map(|id| self.rows.get(id)).collect()
     }
 }
 

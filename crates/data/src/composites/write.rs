@@ -117,7 +117,7 @@ impl<'a, 'n> Writer<'a, 'n> {
                 }
                 Member::Linked { name, resource, property, node } => {
                     self.name(name, is_first);
-                    self.documents(node, all.linked(*resource, property, row.id))?;
+                    self.documents(node, all.linked(*resource, property, row.id).into_iter())?;
                 }
             }
         }
