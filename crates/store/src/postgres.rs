@@ -341,4 +341,3 @@ impl Asks for Coming<'_> {
         self.0.lock().await.recv().await
     }
 }
-

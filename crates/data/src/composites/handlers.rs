@@ -91,11 +91,9 @@ fn found(composites: &Composites, call: &Call) -> Result<Found, Problem> {
     };
     let (organization, category) = (call.params.get("organization"), call.params.get("category"));
     let category = composites.category(organization, category).ok_or_else(unknown)?;
-    let segments: Vec<&str> = ["s1", "s2", "s3", "s4", "s5"]
-        .into_iter()
-        .map(|name| call.params.get(name))
-        .take_while(|segment| !segment.is_empty())
-        .collect();
+    let of_category = ["organization", "category"];
+    let others = call.params.0.iter().filter(|(name, _)| !of_category.contains(&name.as_str()));
+    let segments: Vec<&str> = others.map(|(_, value)| value.as_str()).collect();
     let found = matched(category, &segments).ok_or_else(unknown)?;
     if call.header("use-snapshot").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
         return Err(no_snapshot(&call.method));
