@@ -195,8 +195,7 @@ struct Lines<'t> {
 impl Lines<'_> {
     fn of(&mut self, at: usize) -> usize {
         let at = at.min(self.text.len());
-        let passed = self.text.as_bytes().get(self.at..at).unwrap_or_default();
-        self.line += passed.iter().filter(|byte| **byte == b'\n').count();
+        self.line += self.text.get(self.at..at).unwrap_or_default().matches('\n').count();
         self.at = at;
         self.line
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use homeroom_http::{Kind, Problem, Query};
 use homeroom_model::ResourceId;
-use homeroom_store::{Among, DocumentId, ListQuery, Moment, Row};
+use homeroom_store::{Among, Condition, DocumentId, ListQuery, Moment, Row};
 
 use super::read::{Grants, link};
 use super::{Parameter, Step};
@@ -30,6 +30,16 @@ pub(super) struct Asked {
     pub(super) base: Filter,
     /// By paths.
     pub(super) given: Vec<Given>,
+}
+
+impl Asked {
+    /// Whether it goes by texts, so that very many documents may have to be looked at.
+    pub(super) fn is_by_text(&self) -> bool {
+        let ends = self.given.iter().map(|given| &given.ends);
+        ends.chain([&self.base]).flat_map(|filter| &filter.conditions).any(|condition| {
+            !matches!(condition, Condition::Key(_) | Condition::Uuid(_) | Condition::Never)
+        })
+    }
 }
 
 /// Names and values as they were sent.
@@ -197,7 +207,7 @@ impl Walk<'_> {
             }
             match page.rows.last() {
                 Some(last) if page.is_cut || page.rows.len() == PAGE as usize => {
-                    query.after = last.id
+                    query.after = last.id;
                 }
                 _ => return Ok(()),
             }

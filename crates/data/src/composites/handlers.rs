@@ -239,13 +239,10 @@ async fn many(
     paging: &Paging,
 ) -> Result<(Vec<u8>, Option<u64>, Option<String>), Problem> {
     let node = &grants.within(node);
-    let by_text = |condition: &Condition| {
-        !matches!(condition, Condition::Key(_) | Condition::Uuid(_) | Condition::Never)
-    };
     let is_long = paging.total_count
         || paging.changed.is_some()
         || paging.skip > SKIP_SHORT
-        || asked.base.conditions.iter().any(by_text);
+        || asked.is_by_text();
     let mut query = all_of(api, grants, base)?;
     query.targets.clone_from(&asked.base.targets);
     query.conditions.extend(asked.base.conditions.iter().cloned());

@@ -508,6 +508,50 @@ async fn the_documents_of_discovery_and_openapi_lead_to_the_composites() {
     }
 }
 
+#[tokio::test]
+async fn only_the_reference_that_a_definition_names_leads_from_one_resource_to_another() {
+    let own = definition(
+        r#"<Specification>
+<Parameter name="School.Id" filterPath="StudentSchoolAssociations-&gt;StudentReference.Id"/>
+<Parameter name="Enrolled" filterPath="StudentSchoolAssociations.EntryDate"/>
+<Parameter name="Coming" filterPath="NextYearStudentSchoolAssociations.EntryDate"/>
+</Specification>
+<BaseResource name="School">
+<Property name="SchoolId"/>
+<LinkedCollection name="StudentSchoolAssociations" displayName="enrolled"><Property name="StudentUniqueId"/></LinkedCollection>
+<LinkedCollection name="NextYearStudentSchoolAssociations" displayName="coming"><Property name="StudentUniqueId"/></LinkedCollection>
+</BaseResource>"#,
+    );
+    for town in Town::on_each_store().await {
+        let next = with(
+            enrolment("s3", 12, "2024-08-20"),
+            "nextYearSchoolReference",
+            json!({"schoolId": 11}),
+        );
+        let answer = town.owner.post("/ed-fi/studentSchoolAssociations", &next).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let app = town.owner.app.with_composites(&[("own.xml".into(), own.clone())]);
+        let owner = Client { app, ..town.owner.clone() };
+        let of = async |query: &str| {
+            let path = format!("/composites/v1/mine/views/rosters?{query}");
+            owner.get(&path).await.json()
+        };
+        let pupil = |id: &str| json!({"studentUniqueId": id});
+
+        assert_eq!(
+            of("").await,
+            json!([
+                {"schoolId": 11, "enrolled": [pupil("s1"), pupil("s2")], "coming": [pupil("s3")]},
+                {"schoolId": 12, "enrolled": [pupil("s3")], "coming": []},
+            ])
+        );
+        assert_eq!(of("enrolled=2024-08-20&fields=schoolId").await.as_array().unwrap().len(), 2);
+        assert_eq!(of("coming=2024-08-20&fields=schoolId").await, json!([{"schoolId": 11}]));
+        let students = each(&town.owner, "/students?schoolId=11", "studentUniqueId").await;
+        assert_eq!(students.len(), 2, "{students:?}");
+    }
+}
+
 /// A file of definitions with one composite.
 fn definition(inside: &str) -> String {
     format!(
@@ -613,7 +657,7 @@ fn a_definition_that_does_not_fit_is_refused_with_its_line_and_what_would_be_rig
         ),
         (base("<Property name=\"Id\"/>\n<Category/>"), 8, "BaseResource has no Category"),
         (base("words"), 6, "there is text"),
-        (base("<!DOCTYPE x>"), 6, "only elements"),
+        (base("<!DOCTYPE x>"), 7, "only elements"),
         (
             definition("<BaseResource name=\"Pet\"><Property name=\"Id\"/></BaseResource>"),
             6,
@@ -634,7 +678,7 @@ fn a_definition_that_does_not_fit_is_refused_with_its_line_and_what_would_be_rig
         let shown = error.to_string();
         assert!(shown.contains(said), "{text}\n{shown}");
         assert!(shown.starts_with("own.xml:"), "{shown}");
-        assert!(error.line.abs_diff(line) <= 1, "{text}\n{shown}, not line {line}");
+        assert_eq!(error.line, line, "{text}\n{shown}");
     }
 }
 

@@ -122,7 +122,8 @@ pub fn paths(app: &TestApp, template: &str) -> Vec<String> {
     if !template.contains("{endpoint}") {
         let other = template.replace("{schema}", "ed-fi").replace("{file}", "x.xsd");
         let other = other.replace("{id}", "999").replace("{resourceClaimId}", "999");
-        let other = other.replace("{tenantName}", "default");
+        let other = other.replace("{tenantName}", "default").replace("{organization}", "ed-fi");
+        let other = other.replace("{category}", "enrollment");
         assert!(!other.contains('{'), "{template}: say what its placeholders stand for");
         return vec![other];
     }

@@ -144,7 +144,7 @@ fn composites(value: &str) -> String {
 #[test]
 fn composites_of_ones_own_are_served_beside_the_shipped_ones() {
     let place = Place::new();
-    let file = place.write("own.xml", &composites("SectionIdentifier")).display().to_string();
+    let file = place.write("own.xml", composites("SectionIdentifier")).display().to_string();
     let key = place.key("FullAccess");
     let server = Server::start_with(&place, &[("HOMEROOM_STANDARD__COMPOSITES", &file)]);
     let mut client = server.client_of(&key);
@@ -161,7 +161,7 @@ fn composites_of_ones_own_are_served_beside_the_shipped_ones() {
 #[test]
 fn composites_that_do_not_fit_end_the_start_with_their_line() {
     let place = Place::new();
-    let wrong = place.write("wrong.xml", &composites("Pets")).display().to_string();
+    let wrong = place.write("wrong.xml", composites("Pets")).display().to_string();
     let none = place.path("none.xml").display().to_string();
     for (file, words) in [
         (&wrong, vec!["standard.composites", "wrong.xml:3", "no such value of Section"]),

@@ -3,7 +3,7 @@
 //! What is asked next may follow from what was found. The questions go to the thread, or the
 //! connection, that holds the state; it is held no longer than a list may take.
 
-use std::pin::pin;
+use std::pin::Pin;
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -84,15 +84,16 @@ impl Store {
         work: impl FnOnce(Moment) -> F,
     ) -> Result<T, StoreError> {
         let (asks, mut questions) = mpsc::unbounded_channel();
-        let working = work(Moment { asks });
+        let working = Box::pin(work(Moment { asks }));
         match &*self.engine {
             Engine::Sqlite(sqlite) => {
                 let serve = move |c: &_| sqlite::serve(c, &mut questions);
-                both(sqlite.lister.read(is_long, self.list_deadline, serve), working).await
+                let serving = sqlite.lister.read(is_long, self.list_deadline, serve);
+                both(Box::pin(serving), working).await
             }
             Engine::Postgres(postgres) => {
                 let questions = tokio::sync::Mutex::new(questions);
-                both(postgres.serve(is_long, &questions), working).await
+                both(Box::pin(postgres.serve(is_long, &questions)), working).await
             }
         }
     }
@@ -100,10 +101,9 @@ impl Store {
 
 /// What the work gives, where the questions were served to its end.
 async fn both<T>(
-    serving: impl Future<Output = Result<(), StoreError>>,
-    working: impl Future<Output = T>,
+    mut serving: Pin<Box<impl Future<Output = Result<(), StoreError>>>>,
+    mut working: Pin<Box<impl Future<Output = T>>>,
 ) -> Result<T, StoreError> {
-    let (mut serving, mut working) = (pin!(serving), pin!(working));
     tokio::select! {
         biased;
         served = &mut serving => {

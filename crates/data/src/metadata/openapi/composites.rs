@@ -160,7 +160,7 @@ impl Writer<'_> {
                 Segment::Fixed(text) => path.push_str(text),
                 Segment::Composite => path.push_str(&self.composite.plural),
                 Segment::Parameter(name) => {
-                    path.push_str(&format!("{{{}}}", in_path(name)));
+                    path.extend(["{", &in_path(name), "}"]);
                     parameters.extend(self.composite.parameter(name));
                 }
             }
@@ -212,7 +212,7 @@ impl Writer<'_> {
         for member in &node.members {
             match (member, member.name()) {
                 (Member::Id { name }, _) => {
-                    _ = properties.insert(name.clone(), shared::id_schema())
+                    _ = properties.insert(name.clone(), shared::id_schema());
                 }
                 (Member::Value { name, scalar, .. }, _) => {
                     _ = properties.insert(name.clone(), Value::Object(values::scalar(*scalar)));
