@@ -126,6 +126,20 @@ pub fn member_text<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     None
 }
 
+/// The texts of the items of a list's canonical text.
+pub(crate) fn items(list: &str) -> impl Iterator<Item = &str> {
+    let mut at = 1;
+    std::iter::from_fn(move || {
+        if matches!(list.as_bytes().get(at), None | Some(b']')) {
+            return None;
+        }
+        let end = after_value(list.as_bytes(), at)?;
+        let item = list.get(at..end);
+        at = end + 1;
+        item
+    })
+}
+
 /// Where a string ends that begins at a quote.
 pub(crate) fn after_string(bytes: &[u8], quote: usize) -> Option<usize> {
     let mut at = quote + 1;

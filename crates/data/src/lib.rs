@@ -6,6 +6,7 @@
 mod audit;
 mod blocking;
 pub mod catalog;
+pub mod composites;
 mod deletes;
 mod empties;
 mod filter;
@@ -35,6 +36,7 @@ use http::Method;
 
 pub use audit::{Audit, AuditProgress, audit};
 pub use catalog::Catalog;
+pub use composites::{CompositeError, Composites};
 pub use seed::{SeedError, seed};
 
 /// Most bytes of one document.

@@ -35,6 +35,7 @@ pub use page::{CONTENT_SECURITY_POLICY, Credentials, Shown, render as browser_pa
 pub use shelf::BASE_URL;
 pub use xsd::{SchemaFile, files as schema_files, schemas};
 
+use crate::composites::Composites;
 use shelf::{Both, Coding, Copy, Document, Shelf};
 
 /// Most bytes of a body that these routes read: none.
@@ -62,6 +63,9 @@ pub type BrowserPage = Arc<dyn Fn(&PageRequest<'_>) -> String + Send + Sync>;
 #[derive(Clone)]
 pub struct Metadata {
     model: Arc<Model>,
+    composites: Arc<Composites>,
+    /// The documents of the categories of composites, in their order.
+    composite_texts: Arc<OnceLock<Vec<String>>>,
     shelf: Arc<Shelf>,
     schema_files: Arc<OnceLock<BTreeMap<String, Both>>>,
     page: BrowserPage,
@@ -86,7 +90,23 @@ impl Metadata {
             })
         };
         let copying = Arc::new(Semaphore::new(1));
-        Self { model, shelf: Arc::default(), schema_files: Arc::default(), page, copying }
+        Self {
+            model,
+            composites: Arc::default(),
+            composite_texts: Arc::default(),
+            shelf: Arc::default(),
+            schema_files: Arc::default(),
+            page,
+            copying,
+        }
+    }
+
+    /// The same with composites.
+    #[must_use]
+    pub fn with_composites(mut self, composites: Arc<Composites>) -> Self {
+        self.composites = composites;
+        self.composite_texts = Arc::default();
+        self
     }
 
     /// The same with another page for browsers.
@@ -128,6 +148,10 @@ pub fn routes<C: Send + Sync + 'static>(state: &Metadata) -> Vec<Route<C>> {
         kept("/metadata/specifications/discovery-spec.json", Document::Discovery),
         kept("/metadata/specifications/change-queries-spec.json", Document::ChangeQueries),
         kept("/metadata/changequeries/v1/swagger.json", Document::ChangeQueries),
+        route(
+            "/metadata/composites/v1/{organization}/{category}/swagger.json",
+            handler(state, composites),
+        ),
         route("/metadata/xsd", handler(state, list_schemas)),
         route("/metadata/xsd/{schema}/files", handler(state, list_schema_files)),
         route("/metadata/xsd/{schema}/{file}", handler(state, schema_file)),
@@ -165,8 +189,24 @@ async fn dependencies<C>(state: Metadata, call: Call<C>) -> Result<Response, Pro
     Ok(response)
 }
 
-async fn list<C>(_: Metadata, call: Call<C>) -> Result<Response, Problem> {
-    small(&call, &listing(&call.base_url))
+async fn list<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
+    small(&call, &listing(&state.composites, &call.base_url))
+}
+
+async fn composites<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
+    let (organization, category) = (call.params.get("organization"), call.params.get("category"));
+    let all = &state.composites.categories;
+    let found = state.composites.category(organization, category);
+    let at = found.and_then(|found| all.iter().position(|own| std::ptr::eq(own, found)));
+    let texts = state.composite_texts.get_or_init(|| {
+        all.iter().map(|own| openapi::composites(&state.model, own).to_string()).collect()
+    });
+    let text = at.and_then(|at| texts.get(at)).ok_or_else(|| {
+        Problem::of(Kind::NotFound)
+            .detail("There is no such category of composites.")
+            .hint("/metadata lists the documents.")
+    })?;
+    answer(&call, &Copy::of(text.replace(BASE_URL, &shelf::escaped(&call.base_url))), JSON)
 }
 
 async fn list_specifications<C>(_: Metadata, call: Call<C>) -> Result<Response, Problem> {

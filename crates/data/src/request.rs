@@ -175,26 +175,30 @@ async fn asked_for(
     query: &Query,
     paging: &Paging,
 ) -> Result<ListQuery, Problem> {
-    let mut filter = filter::read(&api.catalog, &api.store, resource, query).await?;
-    if let Some(prefixes) = &grant.namespace_prefixes {
-        filter.conditions.push(namespace_condition(resource, prefixes));
-    }
+    let filter = filter::read(&api.catalog, &api.store, resource, query).await?;
+    let mut list = reachable(api, resource, grant);
+    list.conditions.splice(0..0, filter.conditions);
     Ok(ListQuery {
-        kind: api.catalog.kind(resource.id),
         after: paging.after,
         upto: paging.upto,
         changed: paging.changed,
         targets: filter.targets,
-        conditions: filter.conditions,
-        bounds: rights::bounds(&api.catalog, resource, grant),
-        through: grant
-            .views
-            .iter()
-            .map(|bound| rights::through(&api.catalog, resource, bound))
-            .collect(),
         skip: paging.skip,
         limit: paging.limit,
+        ..list
     })
+}
+
+/// All documents of a resource as far as a grant reaches.
+pub(crate) fn reachable(api: &DataApi, resource: &Resource, grant: &Grant) -> ListQuery {
+    let namespaces = grant.namespace_prefixes.iter();
+    let views = grant.views.iter();
+    ListQuery {
+        conditions: namespaces.map(|prefixes| namespace_condition(resource, prefixes)).collect(),
+        bounds: rights::bounds(&api.catalog, resource, grant),
+        through: views.map(|bound| rights::through(&api.catalog, resource, bound)).collect(),
+        ..ListQuery::all(api.catalog.kind(resource.id))
+    }
 }
 
 /// Creates the document, or replaces the one that has the same identity.

@@ -134,16 +134,23 @@ pub fn page(
         write_document(&mut out, catalog, row);
     }
     out.push(b']');
-    let mut response = json_response(StatusCode::OK, out);
+    let mut response = list(out, next, total);
+    let headers = response.headers_mut();
+    if let Some(Ok(link)) = link.map(HeaderValue::try_from) {
+        headers.insert(header::LINK, link);
+    }
+    response
+}
+
+/// A list that is written already; `next` is the token of the next page.
+pub fn list(body: Vec<u8>, next: Option<String>, total: Option<u64>) -> Response {
+    let mut response = json_response(StatusCode::OK, body);
     let headers = response.headers_mut();
     if let Some(total) = total {
         headers.insert(TOTAL_COUNT, HeaderValue::from(total));
     }
     if let Some(Ok(next)) = next.map(HeaderValue::try_from) {
         headers.insert(NEXT_PAGE_TOKEN, next);
-    }
-    if let Some(Ok(link)) = link.map(HeaderValue::try_from) {
-        headers.insert(header::LINK, link);
     }
     response
 }

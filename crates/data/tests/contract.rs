@@ -8,6 +8,8 @@ mod audit;
 mod bodies;
 #[path = "contract/changes.rs"]
 mod changes;
+#[path = "contract/composites.rs"]
+mod composites;
 #[path = "contract/cursors.rs"]
 mod cursors;
 #[path = "contract/etags.rs"]

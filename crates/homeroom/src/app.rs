@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use homeroom_access::{Access, AccessConfig, ApiClient};
+use homeroom_data::composites::{self, Composites};
 use homeroom_data::metadata::{self, Credentials, Metadata, PageRequest, Shown};
 use homeroom_data::{Catalog, DataApi};
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
@@ -15,7 +16,7 @@ use homeroom_store::{Options, Snapshot, SnapshotOptions, Store, StoreUrl};
 use crate::config::Config;
 use crate::exit::Failure;
 use crate::probes;
-use crate::standard::Standard;
+use crate::standard::{self, Standard};
 
 /// An opened Homeroom: what serves, and what commands work on.
 #[derive(Clone)]
@@ -30,6 +31,8 @@ pub struct App {
     pub store_gauges: Arc<probes::StoreGauges>,
     /// The standard that is served.
     pub standard: Arc<Standard>,
+    /// The composites that are served.
+    pub composites: Arc<Composites>,
     /// Whether requests are wanted; false while starting and draining.
     pub ready: Arc<probes::Readiness>,
 }
@@ -42,8 +45,10 @@ impl App {
     /// What is wrong with store, model or seed, and what to do.
     pub async fn open(config: &Config) -> Result<Self, Failure> {
         let standard = Standard::read(&config.standard)?;
+        let composites = Arc::new(standard::composites(&config.standard, &standard.model)?);
         let store = open_store(config)?;
-        let app = Self::on_store(store, &standard).await?;
+        let mut app = Self::on_store(store, &standard).await?;
+        app.composites = composites;
         app.renew_views(config);
         Ok(app)
     }
@@ -78,7 +83,15 @@ impl App {
         let store_gauges = Arc::new(probes::StoreGauges::new(&mut metrics, data.store.clone()));
         let ready = Arc::new(probes::Readiness::new(data.store.clone()));
         let standard = Arc::new(standard.clone());
-        Ok(Self { data, access, metrics: Arc::new(metrics), store_gauges, standard, ready })
+        Ok(Self {
+            data,
+            access,
+            metrics: Arc::new(metrics),
+            store_gauges,
+            standard,
+            composites: Arc::default(),
+            ready,
+        })
     }
 
     /// Makes reporting views anew that an earlier model has left in the store.
@@ -113,11 +126,14 @@ impl App {
             };
             metadata::browser_page(&page_model, request.base_url, shown)
         });
-        let metadata = Metadata::new(model).with_browser_page(page);
+        let metadata = Metadata::new(model)
+            .with_composites(Arc::clone(&self.composites))
+            .with_browser_page(page);
         let mut routes = metadata::routes(&metadata);
         routes.extend(homeroom_access::routes(&self.access));
         routes.extend(homeroom_admin::routes(&self.access));
         routes.extend(homeroom_data::routes(&self.data, &self.access));
+        routes.extend(composites::routes(&self.data, &self.access, &self.composites));
         routes.extend(probes::routes(&self.ready));
         routes
     }

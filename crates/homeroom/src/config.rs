@@ -134,6 +134,8 @@ pub struct StandardConfig {
     /// A model file instead of the shipped one. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<PathBuf>,
+    /// Files of definitions of composites, beside the shipped enrollment ones. Default: none.
+    pub composites: Vec<PathBuf>,
     /// Whether a store that was made for another standard or version is opened all the same, and is
     /// one of this from then on. Default: `false`.
     pub change_store: bool,
@@ -145,6 +147,7 @@ impl Default for StandardConfig {
             version: crate::standard::DEFAULT_VERSION.into(),
             extensions: vec![],
             model: None,
+            composites: vec![],
             change_store: false,
         }
     }
@@ -199,6 +202,9 @@ pub struct ConfigArgs {
     /// Extensions of it, divided by commas: shipped ones by name, others by the path of their file
     #[arg(long, value_name = "NAMES", global = true)]
     pub extensions: Option<String>,
+    /// Files of definitions of composites, divided by commas
+    #[arg(long, value_name = "FILES", global = true)]
+    pub composites: Option<String>,
 }
 
 impl ConfigArgs {
@@ -222,6 +228,7 @@ impl ConfigArgs {
             ("store.url", self.store.clone()),
             ("standard.version", self.standard_version.clone()),
             ("standard.extensions", self.extensions.clone()),
+            ("standard.composites", self.composites.clone()),
         ];
         for (name, value) in flags.iter().cloned().chain(own) {
             if let Some(value) = value {

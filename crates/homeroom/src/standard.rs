@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use homeroom_data::composites::{self, Composites};
 use homeroom_model::{
     EXTENSIONS_SHIPPED, Model, Source, VERSIONS, format, link, shipped, shipped_extension,
     shipped_seed,
@@ -47,6 +48,39 @@ impl Standard {
         let core = &self.model.projects[0];
         StandardName { schema: core.schema.clone(), version: core.version.clone() }
     }
+}
+
+/// The composites of a model: the shipped ones and those of the configured files.
+///
+/// # Errors
+///
+/// Which file cannot be read, or which line of it does not fit.
+pub fn composites(config: &StandardConfig, model: &Model) -> Result<Composites, Failure> {
+    let mut files = vec![];
+    for path in &config.composites {
+        let name = path.display().to_string();
+        let wrong =
+            |error| Failure::because(&format!("standard.composites: reading {name}"), error);
+        let size = std::fs::metadata(path).map_err(wrong)?.len();
+        if size > composites::FILE_BYTES_MAX as u64 {
+            return Err(Failure::Failed(format!(
+                "standard.composites: {name}: a file of composites has at most {} KiB, and this one \
+                 has {size} bytes",
+                composites::FILE_BYTES_MAX >> 10
+            )));
+        }
+        let text = std::fs::read_to_string(path).map_err(wrong)?;
+        files.push((name, text));
+    }
+    let all = Composites::compile(model, &files)
+        .map_err(|error| Failure::because("standard.composites", error))?;
+    for category in &all.categories {
+        for left_out in &category.left_out {
+            let name = format!("{}/{}", category.organization, category.name);
+            tracing::warn!(composites = %name, %left_out, "a member of composites is left out");
+        }
+    }
+    Ok(all)
 }
 
 /// What the configured model files say: the standard first, then its extensions.

@@ -45,6 +45,11 @@ impl Query {
         Ok(Self(pairs))
     }
 
+    /// A query of names and values that are decoded already.
+    pub fn of(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self(pairs.into_iter().collect())
+    }
+
     /// The last value of a parameter; its name matches in any case.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().rev().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())

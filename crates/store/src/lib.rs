@@ -31,7 +31,7 @@ mod views;
 pub use errand::{Kept, keeping, kept};
 pub use error::StoreError;
 pub use id::{DocumentId, KindId, NaturalKey, Uuid};
-pub use list::{Bounds, Condition, Leads, ListQuery, MarkTest, Page};
+pub use list::{Among, Bounds, Condition, Leads, ListQuery, MarkTest, Page};
 pub use plan::{Answer, Ask, Decide, Decision, NewDocument, Plan, Ran, Refused, Tombstone, Write};
 pub use row::{Gap, Gaps, Link, References, Row};
 pub use snapshot::{Deleted, Edge, Identity, Snapshot, SnapshotOptions, Span};
@@ -40,8 +40,8 @@ pub use sqlite::{
     FileId, OutputError, OutputKind, check_folder, is_database, is_held_here, real_file,
 };
 pub use store::{
-    Health, Look, Options, PostgresUrl, Restored, Restoring, StandardName, Store, StoreLoad,
-    StoreUrl, masked_text,
+    Health, Look, Moment, Options, PostgresUrl, Restored, Restoring, StandardName, Store,
+    StoreLoad, StoreUrl, masked_text,
 };
 pub use through::{DocumentTest, KeyOf, LeadsTo, Passed, SameValue, Through};
 pub use tie::{Reached, Start, Tie, TieState, Way};

@@ -27,6 +27,8 @@ pub struct ListQuery {
     pub changed: Option<(i64, i64)>,
     /// Only documents that refer to all of these.
     pub targets: Vec<DocumentId>,
+    /// Only documents that are among these, or refer to one of them.
+    pub among: Option<Among>,
     /// Only documents that meet all of these.
     pub conditions: Vec<Condition>,
     /// Only documents whose marks are within these bounds.
@@ -48,6 +50,7 @@ impl ListQuery {
             upto: DocumentId(i64::MAX),
             changed: None,
             targets: vec![],
+            among: None,
             conditions: vec![],
             bounds: Bounds::default(),
             through: vec![],
@@ -60,6 +63,7 @@ impl ListQuery {
     pub fn is_plain(&self) -> bool {
         self.changed.is_none()
             && self.targets.is_empty()
+            && self.among.is_none()
             && self.conditions.is_empty()
             && !self.is_bounded()
     }
@@ -102,6 +106,15 @@ impl ListQuery {
     pub(crate) fn is_long_count(&self) -> bool {
         !(self.is_kept_count() || self.is_pointed() || self.finds_nothing())
     }
+}
+
+/// Documents that a list is confined to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Among {
+    /// These.
+    Documents(Arc<[DocumentId]>),
+    /// Those that refer to at least one of these.
+    Referrers(Arc<[DocumentId]>),
 }
 
 /// A test of a document's text. Several paths: any may meet it.

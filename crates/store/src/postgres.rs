@@ -42,9 +42,9 @@ use crate::postgres::value::{bytes, document, kind, values};
 use crate::postgres::writer::Writer;
 use crate::queue::Queue;
 use crate::row::Row;
-use crate::select;
+use crate::select::{self, Asks};
 use crate::sql::{Sql, Value};
-use crate::store::{Health, Job, Options, PostgresUrl};
+use crate::store::{Asked, Health, Job, Options, PostgresUrl, Questions};
 use crate::through::{DocumentTest, Passed};
 use crate::tie::{Reached, Start, TieState, Way};
 
@@ -267,6 +267,23 @@ impl Postgres {
         self.0.reads.list(is_long, read).await
     }
 
+    /// Answers questions on one state of the store, until there are no more.
+    pub(crate) async fn serve(
+        &self,
+        is_long: bool,
+        questions: &tokio::sync::Mutex<Questions>,
+    ) -> Result<(), StoreError> {
+        let read = |connection| async {
+            let lists = Lists(connection);
+            let small = |fault| match fault {
+                Fault::Own(error) => select::too_large(error).map_err(Fault::Own),
+                other => Err(other),
+            };
+            lists.on_one_state(select::serve(&lists, small, Coming(questions))).await
+        };
+        self.0.reads.list(is_long, read).await
+    }
+
     /// Counts what a list would give without `skip` and `limit`.
     pub(crate) async fn count(&self, is_long: bool, query: ListQuery) -> Result<u64, StoreError> {
         let read = |connection| async {
@@ -313,5 +330,14 @@ impl Postgres {
             connection.query(sql.text, &arguments).await?.iter().map(values).collect()
         };
         self.0.reads.list(false, read).await
+    }
+}
+/// Questions that come while a connection is held; a connection that is lost before the first one
+/// leaves them to the next.
+struct Coming<'q>(&'q tokio::sync::Mutex<Questions>);
+
+impl Asks for Coming<'_> {
+    async fn next(&mut self) -> Option<Asked> {
+        self.0.lock().await.recv().await
     }
 }

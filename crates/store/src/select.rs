@@ -16,6 +16,7 @@ use crate::id::{DocumentId, KindId};
 use crate::list::{ListQuery, PAGE_BYTES_MAX, Page};
 use crate::row::{BLOCK_BITS, Row};
 use crate::sql::Value;
+use crate::store::Asked;
 
 pub(crate) use statement::{Driver, Statement};
 
@@ -107,6 +108,42 @@ async fn page<S: Source>(source: &S, query: &ListQuery, driver: Driver) -> Resul
     Ok(Page { rows, is_cut: false })
 }
 
+/// Where questions come from.
+pub(crate) trait Asks: Send {
+    /// The next one; none after the last.
+    fn next(&mut self) -> impl Future<Output = Option<Asked>> + Send;
+}
+
+/// Answers questions until there are no more. `small` tells what the state survives: that an answer
+/// was too large for a page. What else fails ends it.
+pub(crate) async fn serve<S: Source>(
+    source: &S,
+    small: impl Fn(S::Error) -> Result<StoreError, S::Error>,
+    mut questions: impl Asks,
+) -> Result<(), S::Error> {
+    while let Some(asked) = questions.next().await {
+        // Nobody waits for an answer that cannot be given.
+        match asked {
+            Asked::Page(query, reply) => {
+                let page = list(source, &query).await;
+                _ = reply
+                    .send(page.map_or_else(|error| small(error).map(Err), |page| Ok(Ok(page)))?);
+            }
+            Asked::Count(query, reply) => {
+                let count = count(source, &query).await;
+                _ = reply
+                    .send(count.map_or_else(|error| small(error).map(Err), |count| Ok(Ok(count)))?);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An error that leaves the state as it was, or the one that ends it.
+pub(crate) fn too_large(error: StoreError) -> Result<StoreError, StoreError> {
+    if matches!(error, StoreError::TooLarge { .. }) { Ok(error) } else { Err(error) }
+}
+
 /// Counts what a list query would give without `skip` and `limit`.
 pub(crate) async fn count<S: Source>(source: &S, query: &ListQuery) -> Result<u64, S::Error> {
     if query.finds_nothing() {
@@ -189,6 +226,9 @@ async fn id_after_skipping<S: Source>(
 
 /// Which index finds the documents of a page with the least work.
 async fn driver<S: Source>(source: &S, query: &ListQuery) -> Result<Driver, S::Error> {
+    if query.among.is_some() {
+        return Ok(Driver::Among);
+    }
     if query.is_pointed() {
         return Ok(Driver::Identity);
     }

@@ -37,7 +37,7 @@ pub use lock::{FileId, is_held_here, real_file};
 pub(crate) use open::check;
 pub use output::{OutputError, OutputKind, check_folder, is_database};
 pub(crate) use probe::{by_key, by_uuid, target};
-pub(crate) use select::{count, cuts, list, pass};
+pub(crate) use select::{count, cuts, list, pass, serve};
 pub(crate) use snapshot::SqliteSnapshot;
 pub(crate) use value::rows;
 pub(crate) use views::{replace_views, views_version};

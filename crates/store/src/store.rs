@@ -2,6 +2,7 @@
 
 mod job;
 mod mask;
+mod moment;
 mod options;
 mod read;
 mod standard;
@@ -27,6 +28,8 @@ use crate::store::temporary::TemporaryFolder;
 
 pub(crate) use job::{Job, Step};
 pub use mask::masked_text;
+pub use moment::Moment;
+pub(crate) use moment::{Asked, Questions};
 pub use options::{Health, Options, Restored, StoreLoad};
 pub use standard::StandardName;
 pub use url::{PostgresUrl, StoreUrl};

@@ -1,7 +1,9 @@
 //! The discovery document and the list of OpenAPI documents.
 
-use homeroom_model::Model;
+use homeroom_model::{Model, capitalized};
 use serde_json::{Value, json};
+
+use crate::composites::Composites;
 
 /// The wire contract that this server speaks; clients page by cursor from 7.3 on.
 pub const CONTRACT_VERSION: &str = "7.3";
@@ -35,12 +37,13 @@ pub fn discovery(model: &Model, base_url: &str) -> Value {
             "dataManagementApi": format!("{base_url}/data/v3/"),
             "xsdMetadata": format!("{base_url}/metadata/xsd"),
             "changeQueries": format!("{base_url}/changeQueries/v1/"),
+            "composites": format!("{base_url}/composites/v1/"),
         },
     })
 }
 
 /// What `GET /metadata` answers: the OpenAPI documents by name.
-pub fn listing(base_url: &str) -> Value {
+pub fn listing(composites: &Composites, base_url: &str) -> Value {
     let entry = |name: &str, path: &str, prefix: &str| {
         json!({
             "name": name,
@@ -48,11 +51,16 @@ pub fn listing(base_url: &str) -> Value {
             "prefix": prefix,
         })
     };
-    json!([
+    let mut all = vec![
         entry("Change-Queries", "changequeries/v1", "Other"),
         entry("Descriptors", "data/v3/descriptors", ""),
         entry("Resources", "data/v3/resources", ""),
-    ])
+    ];
+    all.extend(composites.categories.iter().map(|category| {
+        let path = format!("composites/v1/{}/{}", category.organization, category.name);
+        entry(&capitalized(&category.name), &path, "Composites")
+    }));
+    all.into()
 }
 
 /// What `GET /metadata/specifications` answers: the same documents where Ed-Fi's newer server has

@@ -6,6 +6,7 @@
 //!
 //! Source: OpenAPI 3.0.3; the marks `x-Ed-Fi-…` of the Ed-Fi ODS/API 7.
 
+mod composites;
 mod names;
 mod paths;
 mod schemas;
@@ -18,6 +19,7 @@ use serde_json::{Map, Value, json};
 
 use super::shelf::BASE_URL;
 
+pub(super) use composites::document as composites;
 pub(super) use words::words;
 
 /// Which of the two documents of the data API.

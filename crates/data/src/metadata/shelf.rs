@@ -164,7 +164,7 @@ impl Shelf {
 }
 
 /// A base URL as it stands inside a JSON string.
-fn escaped(base_url: &str) -> String {
+pub fn escaped(base_url: &str) -> String {
     let quoted = serde_json::Value::from(base_url).to_string();
     quoted[1..quoted.len() - 1].to_owned()
 }

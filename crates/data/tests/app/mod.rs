@@ -18,7 +18,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use homeroom_access::{Access, AccessConfig, Manage};
 use homeroom_data::metadata::{self, Metadata};
-use homeroom_data::{Catalog, DataApi, audit};
+use homeroom_data::{Catalog, Composites, DataApi, audit};
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{RequestBody, Timestamp};
 use homeroom_model::{Model, format, link, shipped, shipped_extension, shipped_seed};
@@ -82,6 +82,7 @@ pub struct TestApp {
     pub data: DataApi,
     pub access: Arc<Access>,
     pub front_door: Arc<FrontDoor>,
+    pub composites: Arc<Composites>,
 }
 
 impl fmt::Display for TestApp {
@@ -133,13 +134,34 @@ impl TestApp {
     }
 
     fn of(store: Arc<str>, standard: Standard, data: DataApi, access: Arc<Access>) -> Self {
-        let mut routes = metadata::routes(&Metadata::new(Arc::clone(&data.catalog.model)));
+        let composites = Arc::new(Composites::compile(&data.catalog.model, &[]).unwrap());
+        Self::with(store, standard, data, access, composites)
+    }
+
+    /// The same one, with composites of files beside the shipped ones.
+    pub fn with_composites(&self, files: &[(String, String)]) -> Self {
+        let composites = Arc::new(Composites::compile(self.model(), files).unwrap());
+        let (data, access) = (self.data.clone(), Arc::clone(&self.access));
+        Self::with(Arc::clone(&self.store), self.standard, data, access, composites)
+    }
+
+    fn with(
+        store: Arc<str>,
+        standard: Standard,
+        data: DataApi,
+        access: Arc<Access>,
+        composites: Arc<Composites>,
+    ) -> Self {
+        let model = Arc::clone(&data.catalog.model);
+        let metadata = Metadata::new(model).with_composites(Arc::clone(&composites));
+        let mut routes = metadata::routes(&metadata);
         routes.extend(homeroom_access::routes(&access));
         routes.extend(homeroom_admin::routes(&access));
         routes.extend(homeroom_data::routes(&data, &access));
+        routes.extend(homeroom_data::composites::routes(&data, &access, &composites));
         let metrics = Arc::new(Metrics::new("0.0.0"));
         let door = FrontDoor::new(routes, Arc::clone(&access), metrics, Limits::default()).unwrap();
-        Self { store, standard, data, access, front_door: Arc::new(door) }
+        Self { store, standard, data, access, front_door: Arc::new(door), composites }
     }
 
     /// Another node on the same store, which knows of keys and claim sets what there is now, and what

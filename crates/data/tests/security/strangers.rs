@@ -1,5 +1,6 @@
 //! Every route that is not public refuses a stranger; the public ones are counted.
 
+use homeroom_data::composites::Segment;
 use homeroom_http::{Access, Params, RequestBody, Timestamp};
 use http::{HeaderMap, HeaderValue, Method};
 use http_body_util::BodyExt as _;
@@ -9,12 +10,13 @@ use crate::app::failures::Failures;
 use crate::app::{FULL_ACCESS, TestApp};
 
 /// What anybody may call. A new line here is a decision.
-const PUBLIC: [&str; 20] = [
+const PUBLIC: [&str; 21] = [
     "GET /",
     "GET /.well-known/jwks.json",
     "GET /adminapi",
     "GET /metadata",
     "GET /metadata/changequeries/v1/swagger.json",
+    "GET /metadata/composites/v1/{organization}/{category}/swagger.json",
     "GET /metadata/data/v3/dependencies",
     "GET /metadata/data/v3/descriptors/swagger.json",
     "GET /metadata/data/v3/resources/swagger.json",
@@ -86,12 +88,43 @@ async fn token_for(app: &TestApp, (key, secret): (String, String), now: Timestam
     body["access_token"].as_str().unwrap().to_owned()
 }
 
-/// The paths that a template stands for: of each resource, or the template itself.
+/// The paths of composites that a template stands for: lists, items and ways of each category, and
+/// of what there is not.
+fn composite_paths(app: &TestApp, template: &str) -> Vec<String> {
+    const ID: &str = "0197d8f1b4347f0b8a3e7b2c5d6e7f80";
+    let root = "/composites/v1";
+    let mut all = vec![];
+    for category in &app.composites.categories {
+        let own = format!("{root}/{}/{}", category.organization, category.name);
+        for composite in &category.composites {
+            all.push(format!("{own}/{}", composite.plural));
+            all.push(format!("{own}/{}/{ID}", composite.plural));
+            for route in category.routes.iter().filter(|route| route.leads_to(composite)) {
+                let segments = route.segments.iter().map(|segment| match segment {
+                    Segment::Fixed(text) => text.as_str(),
+                    Segment::Parameter(_) => ID,
+                    Segment::Composite => composite.plural.as_str(),
+                });
+                all.push(format!("{own}/{}", segments.collect::<Vec<_>>().join("/")));
+            }
+        }
+    }
+    let length = template.split('/').count();
+    all.retain(|path| path.split('/').count() == length);
+    all.push(template.replace(['{', '}'], "").replace("s1", "thereIsNoSuchThing"));
+    all
+}
+
+/// The paths that a template stands for: of each resource or composite, or the template itself.
 pub fn paths(app: &TestApp, template: &str) -> Vec<String> {
+    if template.starts_with("/composites/") {
+        return composite_paths(app, template);
+    }
     if !template.contains("{endpoint}") {
         let other = template.replace("{schema}", "ed-fi").replace("{file}", "x.xsd");
         let other = other.replace("{id}", "999").replace("{resourceClaimId}", "999");
-        let other = other.replace("{tenantName}", "default");
+        let other = other.replace("{tenantName}", "default").replace("{organization}", "ed-fi");
+        let other = other.replace("{category}", "enrollment");
         assert!(!other.contains('{'), "{template}: say what its placeholders stand for");
         return vec![other];
     }

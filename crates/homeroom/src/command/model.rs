@@ -52,7 +52,7 @@ impl StandardArgs {
             version: self.standard_version.clone(),
             extensions: self.extensions.clone(),
             model: self.model.clone(),
-            change_store: false,
+            ..StandardConfig::default()
         })
     }
 }

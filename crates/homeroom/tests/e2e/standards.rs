@@ -130,3 +130,49 @@ fn a_model_that_cannot_be_served_ends_the_start_with_its_place() {
         assert!(!ran.stderr.contains("panicked"), "{ran:?}");
     }
 }
+
+/// Definitions of composites with one that shows a value of sections.
+fn composites(value: &str) -> String {
+    format!(
+        "<CompositeMetadata organizationCode=\"mine\">\n\
+         <Category name=\"views\" displayName=\"Mine\"><Composites><Composite name=\"Roster\">\n\
+         <BaseResource name=\"Section\"><Property name=\"{value}\"/></BaseResource>\n\
+         </Composite></Composites></Category></CompositeMetadata>"
+    )
+}
+
+#[test]
+fn composites_of_ones_own_are_served_beside_the_shipped_ones() {
+    let place = Place::new();
+    let file = place.write("own.xml", composites("SectionIdentifier")).display().to_string();
+    let key = place.key("FullAccess");
+    let server = Server::start_with(&place, &[("HOMEROOM_STANDARD__COMPOSITES", &file)]);
+    let mut client = server.client_of(&key);
+
+    assert_eq!(client.get("/composites/v1/mine/views/rosters").json(), json!([]));
+    assert_eq!(client.get("/composites/v1/ed-fi/enrollment/students").json(), json!([]));
+    assert_eq!(client.get("/composites/v1/mine/views/students").status, 404);
+    let listed = client.get("/metadata").json();
+    let of_composites =
+        listed.as_array().unwrap().iter().filter(|entry| entry["prefix"] == "Composites").count();
+    assert_eq!(of_composites, 2);
+}
+
+#[test]
+fn composites_that_do_not_fit_end_the_start_with_their_line() {
+    let place = Place::new();
+    let wrong = place.write("wrong.xml", composites("Pets")).display().to_string();
+    let none = place.path("none.xml").display().to_string();
+    for (file, words) in [
+        (&wrong, vec!["standard.composites", "wrong.xml:3", "no such value of Section"]),
+        (&none, vec!["standard.composites", "none.xml"]),
+    ] {
+        let ran = place.run(&["serve", "--composites", file, "--listen", "127.0.0.1:0"]);
+
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        for word in words {
+            assert!(ran.stderr.contains(word), "no `{word}`: {ran:?}");
+        }
+        assert!(!place.data().exists(), "a store was made");
+    }
+}

@@ -2,7 +2,7 @@
 
 use crate::dialect::{Bind, Dialect};
 use crate::id::DocumentId;
-use crate::list::ListQuery;
+use crate::list::{Among, ListQuery};
 use crate::row::{COLUMNS, References};
 use crate::select::condition::condition_sql;
 use crate::sql::Value;
@@ -15,6 +15,8 @@ pub(super) const WALK_MAX: i64 = 10_000;
 pub(crate) enum Driver {
     /// A key or public id: one document at most.
     Identity,
+    /// The documents that the list is confined to.
+    Among,
     /// The edges of a target, in order of creation.
     Referrers(DocumentId),
     /// The changes of a window, whose ids are sorted.
@@ -125,6 +127,21 @@ impl Candidates {
         let (from, id, mut filter) = match driver {
             Driver::Identity => {
                 ("doc d".into(), "d.id", vec![format!("d.kind = {kind}{}", range("+d.id"))])
+            }
+            Driver::Among => {
+                let tests = format!("d.kind = {kind}{}", range("+d.id"));
+                let numbers = |some: &[DocumentId]| dialect.list(some.iter().map(|id| id.0));
+                let named = match query.among.as_ref() {
+                    None => dialect.numbers(&bind(dialect.list([]))),
+                    Some(Among::Documents(these)) => dialect.numbers(&bind(numbers(these))),
+                    Some(Among::Referrers(targets)) => format!(
+                        "(SELECT DISTINCT r.source AS x FROM {} t {})",
+                        dialect.numbers(&bind(numbers(targets))),
+                        dialect.each("ref", "r", &format!("r.target = t.x AND r.kind = {kind}"))
+                    ),
+                };
+                let from = format!("{named} n {}", dialect.each("doc", "d", "d.id = n.x"));
+                (from, "d.id", vec![tests])
             }
             Driver::Referrers(target) => {
                 let tests = format!("r.kind = {kind}{}", range("r.source"));

@@ -7,8 +7,9 @@ use crate::error::StoreError;
 use crate::id::DocumentId;
 use crate::list::{ListQuery, Page};
 use crate::row::{References, Row};
-use crate::select::{self, Bytes, Head, Source, Statement, at_once};
+use crate::select::{self, Asks, Bytes, Head, Source, Statement, at_once};
 use crate::sqlite::probe::document;
+use crate::store::{Asked, Questions};
 use crate::through::{DocumentTest, Passed};
 use crate::tie::Start;
 
@@ -23,6 +24,21 @@ pub(crate) fn list(connection: &Connection, query: &ListQuery) -> Result<Page, S
 pub(crate) fn count(connection: &Connection, query: &ListQuery) -> Result<u64, StoreError> {
     let transaction = connection.unchecked_transaction()?;
     at_once(select::count(&File(&transaction), query))
+}
+
+/// Questions that a thread waits for.
+struct Waiting<'q>(&'q mut Questions);
+
+impl Asks for Waiting<'_> {
+    fn next(&mut self) -> impl Future<Output = Option<Asked>> + Send {
+        std::future::ready(self.0.blocking_recv())
+    }
+}
+
+/// Answers questions on one state of the store, until there are no more.
+pub(crate) fn serve(connection: &Connection, questions: &mut Questions) -> Result<(), StoreError> {
+    let transaction = connection.unchecked_transaction()?;
+    at_once(select::serve(&File(&transaction), select::too_large, Waiting(questions)))
 }
 
 /// Cuts a kind's documents into runs; gives the last id of each run but the last.

@@ -5,6 +5,7 @@ mod closing;
 mod faults;
 mod files;
 mod given_up;
+mod moments;
 mod numbers;
 mod promises;
 mod snapshots;

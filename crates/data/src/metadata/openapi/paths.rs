@@ -270,7 +270,7 @@ impl Operations<'_> {
 }
 
 /// The refusals that every operation may answer with, and those named.
-fn refusals(names: &[&str]) -> Map<String, Value> {
+pub(super) fn refusals(names: &[&str]) -> Map<String, Value> {
     const USUAL: [&str; 7] = [
         "BadRequest",
         "Unauthorized",
@@ -286,19 +286,23 @@ fn refusals(names: &[&str]) -> Map<String, Value> {
         .collect()
 }
 
-fn json_content(schema: &Value) -> Value {
+/// Content of a schema.
+pub(super) fn json_content(schema: &Value) -> Value {
     json!({ "application/json": { "schema": schema } })
 }
 
-fn list_of(schema: &str) -> Value {
+/// A list of a schema's.
+pub(super) fn list_of(schema: &str) -> Value {
     json!({ "type": "array", "items": to_schema(schema) })
 }
 
-fn to_schema(name: &str) -> Value {
+/// Reference to a schema.
+pub(super) fn to_schema(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
-fn to_parameter(name: &str) -> Value {
+/// Reference to a parameter.
+pub(super) fn to_parameter(name: &str) -> Value {
     json!({ "$ref": format!("#/components/parameters/{name}") })
 }
 

@@ -50,7 +50,7 @@ impl Scan {
         query: &ListQuery,
         checks: &Checks,
     ) -> Result<Mode, S::Error> {
-        if !query.is_pointed() && query.targets.is_empty() {
+        if !query.is_pointed() && query.targets.is_empty() && query.among.is_none() {
             let plain = checks.necessary().filter(|check| check.steps.is_empty());
             let narrowest = plain
                 .filter(|check| check.leads.is_some() && check.set.documents.len() <= TARGETS_MAX)

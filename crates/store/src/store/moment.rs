@@ -1,0 +1,118 @@
+//! Several lists of one request, all on one state of the store.
+//!
+//! What is asked next may follow from what was found. The questions go to the thread, or the
+//! connection, that holds the state; it is held no longer than a list may take.
+
+use std::pin::Pin;
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::error::StoreError;
+use crate::list::{ListQuery, Page};
+use crate::sqlite;
+use crate::store::{Engine, Store};
+
+/// One state of a store, for as long as the work on it lasts.
+#[derive(Debug)]
+pub struct Moment {
+    asks: mpsc::UnboundedSender<Asked>,
+}
+
+/// A question, and where its answer goes.
+pub(crate) enum Asked {
+    /// A page of a list.
+    Page(ListQuery, oneshot::Sender<Result<Page, StoreError>>),
+    /// What a list would give in all.
+    Count(ListQuery, oneshot::Sender<Result<u64, StoreError>>),
+}
+
+/// What is asked, in order; it ends when the work does.
+pub(crate) type Questions = mpsc::UnboundedReceiver<Asked>;
+
+impl Moment {
+    /// As [`Store::list`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::list`].
+    pub async fn list(&self, mut query: ListQuery) -> Result<Page, StoreError> {
+        let mut is_cut = false;
+        loop {
+            let (reply, answer) = oneshot::channel();
+            match self.ask(Asked::Page(query.clone(), reply), answer).await {
+                Err(StoreError::TooLarge { fits, .. }) if query.limit > 1 => {
+                    query.limit = fits.clamp(1, query.limit - 1);
+                    is_cut = true;
+                }
+                page => return page.map(|page| Page { is_cut, ..page }),
+            }
+        }
+    }
+
+    /// As [`Store::count`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::count`].
+    pub async fn count(&self, query: ListQuery) -> Result<u64, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.ask(Asked::Count(query, reply), answer).await
+    }
+
+    async fn ask<T>(
+        &self,
+        asked: Asked,
+        answer: oneshot::Receiver<Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let ended = || StoreError::Away("a read ended in the middle".into());
+        self.asks.send(asked).map_err(|_| ended())?;
+        answer.await.map_err(|_| ended())?
+    }
+}
+
+impl Store {
+    /// Works on one state of the store; `is_long` says whether a list of it may have to look at very
+    /// many documents.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Deadline`], [`StoreError::Busy`] when too many wait, the store's own. They count
+    /// for more than what the work makes of them.
+    pub async fn at_one_moment<T, F: Future<Output = T>>(
+        &self,
+        is_long: bool,
+        work: impl FnOnce(Moment) -> F,
+    ) -> Result<T, StoreError> {
+        let (asks, mut questions) = mpsc::unbounded_channel();
+        let working = Box::pin(work(Moment { asks }));
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => {
+                let serve = move |c: &_| sqlite::serve(c, &mut questions);
+                let serving = sqlite.lister.read(is_long, self.list_deadline, serve);
+                both(Box::pin(serving), working).await
+            }
+            Engine::Postgres(postgres) => {
+                let questions = tokio::sync::Mutex::new(questions);
+                both(Box::pin(postgres.serve(is_long, &questions)), working).await
+            }
+        }
+    }
+}
+
+/// What the work gives, where the questions were served to its end.
+async fn both<T>(
+    mut serving: Pin<Box<impl Future<Output = Result<(), StoreError>>>>,
+    mut working: Pin<Box<impl Future<Output = T>>>,
+) -> Result<T, StoreError> {
+    tokio::select! {
+        biased;
+        served = &mut serving => {
+            served?;
+            Ok(working.await)
+        }
+        worked = &mut working => {
+            serving.await?;
+            Ok(worked)
+        }
+    }
+}
