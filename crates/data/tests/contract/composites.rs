@@ -671,7 +671,7 @@ fn a_definition_that_does_not_fit_is_refused_with_its_line_and_what_would_be_rig
             "Section has no reference Pet",
         ),
         (base("<Property name=\"Id\"/>").replace("rosters", "pets"), 3, "there are rosters"),
-        (base("<Property name=\"Id\"/>").replace("</Category>", ""), 11, "XML"),
+        (base("<Property name=\"Id\"/>").replace("</Category>", ""), 12, "XML"),
     ] {
         let files = [("own.xml".to_owned(), text.clone())];
         let error = Composites::compile(&model(), &files).unwrap_err();
