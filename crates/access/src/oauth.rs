@@ -2,6 +2,8 @@
 //!
 //! Source: RFC 6749 §2.3.1 (client password), §4.4 (client credentials), §5 (answers).
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use homeroom_http::{Query, Response, json_response};
@@ -199,8 +201,17 @@ fn form_pairs(text: &str) -> Result<Vec<(String, String)>, String> {
     Ok(form.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
+/// The text without a comma after its last member, which is allowed in documents, too.
+fn without_last_comma(text: &str) -> Cow<'_, str> {
+    let members = text.trim_end().strip_suffix('}').map(str::trim_end);
+    match members.and_then(|members| members.strip_suffix(',')) {
+        Some(members) if !members.trim_end().ends_with([',', '{']) => format!("{members}}}").into(),
+        _ => text.into(),
+    }
+}
+
 fn json_pairs(text: &str) -> Result<Vec<(String, String)>, String> {
-    let body: Value = serde_json::from_str(text)
+    let body: Value = serde_json::from_str(&without_last_comma(text))
         .map_err(|error| format!("The body is no JSON at line {}.", error.line()))?;
     let Value::Object(members) = body else { return Err("The body is no JSON object.".into()) };
     let mut pairs = vec![];

@@ -24,6 +24,7 @@ async fn a_token_is_given_for_key_and_secret_in_the_body_or_as_basic() {
         for (headers, body) in [
             (vec![FORM, ("authorization", &basic)], "grant_type=client_credentials".to_owned()),
             (vec![("content-type", "application/json")], json.to_string()),
+            (vec![("content-type", "application/json")], json.to_string().replace('}', " , }")),
         ] {
             let answer = call(&access, Method::POST, path, &headers, &body, NOW).await;
 

@@ -71,15 +71,21 @@ impl DataApi {
                 .detail("There is no such resource.")
                 .hint("/metadata/data/v3/resources/swagger.json lists the resources.")
         })?;
-        if call.header("use-snapshot").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
-            return Err(no_snapshot(&call.method));
-        }
+        refuse_snapshot(call)?;
         profile::refuse(call)?;
         Ok(resource)
     }
 }
 
-/// What a caller is told who asks for a snapshot: this store has none.
+/// Refuses a request that asks for a snapshot, because this store has none.
+fn refuse_snapshot(call: &Call) -> Result<(), Problem> {
+    let asked = call.header("use-snapshot");
+    if asked.is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+        return Err(no_snapshot(&call.method));
+    }
+    Ok(())
+}
+
 fn no_snapshot(method: &Method) -> Problem {
     if *method == Method::GET || *method == Method::HEAD {
         Problem::of(Kind::NotFound)

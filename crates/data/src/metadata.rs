@@ -181,7 +181,7 @@ async fn root<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
 }
 
 async fn dependencies<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
-    let graph = media::prefers(call.header("accept"), "application/graphml", "application/json");
+    let graph = media::names(call.header("accept"), "application/graphml", "application/json");
     let document = if graph { Document::DependencyGraph } else { Document::Dependencies };
     let mut response = state.kept(document, &call).await?;
     let vary = HeaderValue::from_static("Accept, Accept-Encoding");

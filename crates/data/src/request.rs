@@ -21,7 +21,9 @@ use crate::plan::{self, Precondition, Save};
 use crate::reading::Reading;
 use crate::rights::AskedViews;
 use crate::validate::{Document, Invalid, examine, json_path};
-use crate::{DataApi, Served, blocking, deletes, filter, problem_of, respond, rights};
+use crate::{
+    DataApi, Served, blocking, deletes, filter, problem_of, refuse_snapshot, respond, rights,
+};
 
 /// Gives one document.
 pub async fn get(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
@@ -29,13 +31,13 @@ pub async fn get(Served { api, access }: Served, call: Call) -> Result<Response,
     let may_read = |client: &ApiClient| authorize(client, resource, Action::Read);
     let mut reading = Reading::begin(&access, &call, may_read)?;
     let id = id_of(&call)?;
-    let precondition = Precondition::read(&call.headers)?;
     let row = loop {
         let found = within_reach(&api, reading.granted(), resource, id).await;
         if reading.holds()? {
             break found?;
         }
     };
+    let precondition = Precondition::read(&call.headers)?;
     precondition.check_is(Some(row.change_version))?;
     if precondition.is_known(row.change_version) {
         return Ok(respond::not_modified(row.change_version));
@@ -220,10 +222,13 @@ pub async fn upsert(Served { api, access }: Served, mut call: Call) -> Result<Re
 /// Replaces the document that has this id.
 pub async fn replace(Served { api, access }: Served, mut call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
-    authorize(call.client(), resource, Action::Update)?;
+    let grant = authorize(call.client(), resource, Action::Update)?;
     let caller = Caller::of(&call, Scope::Data);
-    let id = id_of(&call)?;
-    let precondition = Precondition::read(&call.headers)?;
+    let id = match id_of(&call) {
+        Ok(id) => id,
+        Err(_) => return Err(no_id(lacks_body(&mut call).await)),
+    };
+    let precondition = precondition_of(&api, &grant, resource, id, &call).await?;
     let document = read_document(&api, &access, &caller, resource, &mut call, Some(id)).await?;
     let plan = |client: &ApiClient, document| {
         let grant = authorize(client, resource, Action::Update)?;
@@ -234,13 +239,31 @@ pub async fn replace(Served { api, access }: Served, mut call: Call) -> Result<R
     Ok(respond::written(&call.base_url, resource, ran.value, ran.change_version, true))
 }
 
+/// Returns what a request demands of the document that has this id. A header that cannot be understood
+/// is told only where there is such a document: without one, the answer is 404.
+async fn precondition_of(
+    api: &DataApi,
+    grant: &Grant,
+    resource: &Resource,
+    id: Uuid,
+    call: &Call,
+) -> Result<Precondition, Problem> {
+    match Precondition::read(&call.headers) {
+        Ok(precondition) => Ok(precondition),
+        Err(problem) => match stored(api, grant, resource, id).await? {
+            Some(_) => Err(problem),
+            None => Err(Problem::of(Kind::NotFound)),
+        },
+    }
+}
+
 /// Deletes the document that has this id, unless others refer to it.
 pub async fn delete(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
-    authorize(call.client(), resource, Action::Delete)?;
+    let grant = authorize(call.client(), resource, Action::Delete)?;
     let caller = Caller::of(&call, Scope::Data);
     let id = id_of(&call)?;
-    let precondition = Precondition::read(&call.headers)?;
+    let precondition = precondition_of(&api, &grant, resource, id, &call).await?;
     let plan = |client: &ApiClient, ()| {
         let grant = authorize(client, resource, Action::Delete)?;
         Ok(plan::delete(&api.catalog, resource, id, grant, precondition.clone(), call.now))
@@ -308,7 +331,10 @@ pub async fn not_allowed(
     (Served { api, .. }, allowed): (Served, &'static str),
     call: Call,
 ) -> Result<Response, Problem> {
-    api.resource(&call)?;
+    let resource = api.resource(&call)?;
+    if call.path.ends_with("/deletes") || call.path.ends_with("/keyChanges") {
+        tracked(resource)?;
+    }
     Err(Problem::of(Kind::MethodNotAllowed)
         .error(format!("{} is not allowed here; {allowed} is.", call.method))
         .header(http::header::ALLOW, HeaderValue::from_static(allowed)))
@@ -348,8 +374,9 @@ pub async fn key_changes(Served { api, .. }: Served, call: Call) -> Result<Respo
 /// Says which change versions there are.
 pub async fn available_change_versions(
     Served { api, .. }: Served,
-    _: Call,
+    call: Call,
 ) -> Result<Response, Problem> {
+    refuse_snapshot(&call)?;
     let newest = api.store.newest_change_version().await.map_err(problem_of)?;
     let body = format!("{{\"oldestChangeVersion\":0,\"newestChangeVersion\":{newest}}}");
     Ok(json_response(StatusCode::OK, body))
@@ -401,6 +428,8 @@ async fn read_document(
     }
 }
 
+/// What a caller is told who sends no document.
+const EMPTY_BODY: &str = "A non-empty request body is required.";
 /// Bodies up to this size are looked at where they arrive.
 const SMALL_BODY: usize = 64 << 10;
 /// Places for bodies beyond [`SMALL_BODY`].
@@ -425,12 +454,11 @@ fn parse(
     bytes: &[u8],
     id: Option<Uuid>,
 ) -> Result<Result<Document, Invalid>, Problem> {
-    if bytes.iter().all(u8::is_ascii_whitespace) {
-        const EMPTY: &str = "A non-empty request body is required.";
+    if is_empty(bytes) {
         return Err(match id {
-            None => Problem::of(Kind::BadRequest).error(EMPTY),
+            None => Problem::of(Kind::BadRequest).error(EMPTY_BODY),
             Some(_) => Problem::of(Kind::DataValidationFailed)
-                .violations([("$".to_owned(), vec![EMPTY.to_owned()])].into()),
+                .violations([("$".to_owned(), vec![EMPTY_BODY.to_owned()])].into()),
         });
     }
     let json = Json::read(bytes).map_err(|error| not_json(resource, &error))?;
@@ -481,11 +509,25 @@ async fn invalid_document(api: &DataApi, resource: &Resource, invalid: Invalid) 
 const DESCRIPTORS_NAMED_MAX: usize = 100;
 
 fn id_of(call: &Call) -> Result<Uuid, Problem> {
-    Uuid::read(call.params.get("id")).ok_or_else(|| {
-        Problem::of(Kind::DataValidationFailed)
-            .detail("The id in the URL is none.")
-            .violations([("$.id".into(), vec![filter::NO_ID.into()])].into())
-    })
+    Uuid::read(call.params.get("id")).ok_or_else(|| no_id(false))
+}
+
+/// Refuses the id of the URL, and the body too where it is empty.
+fn no_id(lacks_body: bool) -> Problem {
+    let empty = lacks_body.then(|| ("$".to_owned(), vec![EMPTY_BODY.to_owned()]));
+    let id = ("$.id".to_owned(), vec![filter::NO_ID.to_owned()]);
+    Problem::of(Kind::DataValidationFailed)
+        .detail("The id in the URL is none.")
+        .violations(empty.into_iter().chain([id]).collect())
+}
+
+/// Whether a request comes with an empty body. One that cannot be read is not empty.
+async fn lacks_body(call: &mut Call) -> bool {
+    call.read_body().await.is_ok_and(|bytes| is_empty(&bytes))
+}
+
+fn is_empty(body: &[u8]) -> bool {
+    body.iter().all(u8::is_ascii_whitespace)
 }
 
 fn namespace_condition(resource: &Resource, prefixes: &[String]) -> Condition {

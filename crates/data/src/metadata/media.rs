@@ -7,6 +7,22 @@ pub fn prefers(accept: Option<&str>, wanted: &str, usual: &str) -> bool {
     accept.is_some_and(|accept| quality(accept, wanted) > quality(accept, usual))
 }
 
+/// Whether the caller names `wanted` and likes it no less than `usual`, if `usual` is named, too.
+pub fn names(accept: Option<&str>, wanted: &str, usual: &str) -> bool {
+    let Some(accept) = accept else { return false };
+    let (wanted, usual) = (named(accept, wanted), named(accept, usual));
+    wanted.is_some_and(|wanted| wanted > 0 && wanted >= usual.unwrap_or(0))
+}
+
+/// Quality of a media type that stands there itself, not by a range.
+fn named(accept: &str, media: &str) -> Option<u16> {
+    accept.split(',').find_map(|range| {
+        let mut parts = range.split(';');
+        let is_it = parts.next().unwrap_or_default().trim().eq_ignore_ascii_case(media);
+        is_it.then(|| weight(parts))
+    })
+}
+
 /// Quality of a media type in thousandths: the most specific range that matches it decides.
 fn quality(accept: &str, media: &str) -> u16 {
     let kind = media.split('/').next().unwrap_or(media);
@@ -68,6 +84,24 @@ fn thousandths(text: &str) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_named_type_is_given_where_the_usual_one_is_not_named_with_more() {
+        for (accept, expected) in [
+            (None, false),
+            (Some("*/*"), false),
+            (Some("application/*"), false),
+            (Some("application/graphml"), true),
+            (Some("application/graphml, */*"), true),
+            (Some("application/graphml, application/json"), true),
+            (Some("application/json, Application/GraphML"), true),
+            (Some("application/graphml;q=0.8, application/json;q=0.9"), false),
+            (Some("application/graphml;q=0, */*"), false),
+        ] {
+            let named = names(accept, "application/graphml", "application/json");
+            assert_eq!(named, expected, "{accept:?}");
+        }
+    }
 
     #[test]
     fn only_a_higher_weight_is_a_preference() {

@@ -4,7 +4,7 @@
 //! Two places are compared where their items are the same: root with root, root with each item,
 //! within one item. Items of different collections are not compared: neither is the other's owner.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use homeroom_model::{EXTENSIONS, Model, Place, Property, PropertyKind, Resource, Scalar};
 
@@ -26,6 +26,8 @@ pub(super) fn check(
     json: &Json<'_>,
     mut note: impl FnMut(String, String),
 ) {
+    // Of one place that differs from many, one is told.
+    let mut told = HashSet::new();
     for group in &resource.unified {
         let found: Vec<Vec<Found>> =
             group.iter().map(|place| values(model, resource, json, place)).collect();
@@ -45,8 +47,11 @@ pub(super) fn check(
                     for y in beside.filter(|y| x.text != y.text) {
                         let message =
                             format!("The values of {} and {} must be the same.", x.path, y.path);
-                        note(x.path.clone(), message.clone());
-                        note(y.path.clone(), message);
+                        for path in [&x.path, &y.path] {
+                            if told.insert(path.clone()) {
+                                note(path.clone(), message.clone());
+                            }
+                        }
                     }
                 }
             }

@@ -172,7 +172,9 @@ impl Walk<'_> {
         for (at, project) in projects.iter().enumerate() {
             let PropertyKind::Object(added) = &project.kind else { continue };
             let path = path.then(at);
-            match extension::member(model, projects, at, members).filter(|sent| !is_absent(sent)) {
+            match extension::member(model, projects, at, members)
+                .filter(|sent| **sent != Json::Null)
+            {
                 None if project.presence == Presence::Optional => {}
                 None => self.note(path, format!("{} is required.", project.name)),
                 Some(Json::Object(members)) => {
@@ -435,10 +437,14 @@ fn item_identity(properties: &[Property], members: &Members<'_>) -> String {
 
 /// Whether what was sent for a property is as if it had not been.
 fn says_nothing(property: &Property, sent: &Json<'_>) -> bool {
-    is_absent(sent) || matches!(property.kind, PropertyKind::Scalar(_)) && scalar::is_blank(sent)
+    match &property.kind {
+        PropertyKind::List(_) => is_absent(sent),
+        PropertyKind::Scalar(_) => *sent == Json::Null || scalar::is_blank(sent),
+        PropertyKind::Reference(_) | PropertyKind::Object(_) => *sent == Json::Null,
+    }
 }
 
-/// Whether a value counts as not sent.
+/// Whether a list counts as not sent.
 fn is_absent(json: &Json<'_>) -> bool {
     match json {
         Json::Null => true,

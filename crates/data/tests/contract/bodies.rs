@@ -23,6 +23,9 @@ async fn an_empty_body_is_refused() {
             let problem = put.problem(400, "bad-request:data-validation-failed");
             assert_eq!(violated(&problem), ["$"], "{problem}");
             assert!(problem.get("errors").is_none(), "{problem}");
+            let both = client.send(Method::PUT, "/ed-fi/students/x", &headers, body).await;
+            let problem = both.problem(400, "bad-request:data-validation-failed");
+            assert_eq!(violated(&problem), ["$", "$.id"], "{problem}");
         }
     }
 }

@@ -225,6 +225,26 @@ async fn the_lines_of_a_condition_are_one_list() {
 }
 
 #[tokio::test]
+async fn a_condition_that_cannot_be_understood_is_told_where_there_is_a_document() {
+    for client in on_each_store().await {
+        let location = client.create("/ed-fi/students", &student("1")).await;
+        let missing = "/ed-fi/students/0197d8f1b4347f0b8a3e7b2c5d6e7f80";
+
+        for method in [Method::GET, Method::PUT, Method::DELETE] {
+            for condition in ["", "1", "\"a"] {
+                let headers = [("if-match", condition)];
+                let body =
+                    if method == Method::PUT { student("1").to_string() } else { String::new() };
+                let here = client.send(method.clone(), &location, &headers, body.clone()).await;
+                let nowhere = client.send(method.clone(), missing, &headers, body).await;
+
+                assert_eq!((here.status, nowhere.status), (400, 404), "{method} {condition}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn of_two_conditions_both_must_hold() {
     for client in on_each_store().await {
         let location = client.create("/ed-fi/students", &student("1")).await;

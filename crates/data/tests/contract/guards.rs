@@ -70,7 +70,11 @@ async fn who_asks_for_a_snapshot_is_told_that_there_is_none() {
         let read = client.send(Method::GET, "/ed-fi/students", &header, "").await;
         let write = client.send(Method::POST, "/ed-fi/students", &header, body).await;
 
+        let path = "/changeQueries/v1/availableChangeVersions";
+        let versions = client.send(Method::GET, path, &header, "").await;
+
         read.problem(404, "not-found");
+        versions.problem(404, "not-found");
         write.problem(405, "snapshots:method-not-allowed");
     }
 }

@@ -174,9 +174,9 @@ async fn every_value_of_another_type_is_refused() {
                 let text = matches!(scalar, Scalar::Text { .. });
                 // A number stands for its text.
                 let word = if text { json!(true) } else { json!("so-called") };
-                vec![word, json!({}), json!([1])]
+                vec![word, json!({}), json!([1]), json!([])]
             }
-            What::Reference(_) | What::Object => vec![json!("x"), json!(1), json!([{}])],
+            What::Reference(_) | What::Object => vec![json!("x"), json!(1), json!([{}]), json!([])],
             What::List => vec![json!("x"), json!(true), json!({"a": 1})],
         };
         let change = |value: &Value| match place.scalar() {
