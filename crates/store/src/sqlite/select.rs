@@ -1,4 +1,4 @@
-//! Lists and counts of the file.
+//! Lists and counts in the file.
 
 use rusqlite::{Connection, params_from_iter};
 
@@ -14,18 +14,18 @@ use crate::tie::Start;
 
 /// Runs a list query.
 pub(crate) fn list(connection: &Connection, query: &ListQuery) -> Result<Page, StoreError> {
-    // Several statements, one state of the store.
+    // The query may take several statements, which must see one state of the store.
     let transaction = connection.unchecked_transaction()?;
     at_once(select::list(&File(&transaction), query))
 }
 
-/// Counts what a list query would give without `skip` and `limit`.
+/// Counts the documents of a list query, ignoring `skip` and `limit`.
 pub(crate) fn count(connection: &Connection, query: &ListQuery) -> Result<u64, StoreError> {
     let transaction = connection.unchecked_transaction()?;
     at_once(select::count(&File(&transaction), query))
 }
 
-/// Cuts a kind's documents into runs; gives the last id of each run but the last.
+/// Divides a kind's documents into runs. Returns the last id of each run except the last.
 pub(crate) fn cuts(
     connection: &Connection,
     query: &ListQuery,
@@ -35,7 +35,7 @@ pub(crate) fn cuts(
     at_once(select::cuts(&File(connection), query, parts, smallest))
 }
 
-/// How documents stand to a test.
+/// Tests documents; the results are in the order of `starts`.
 pub(crate) fn pass(
     connection: &Connection,
     starts: &[Start],
@@ -44,7 +44,7 @@ pub(crate) fn pass(
     at_once(select::through::look(&File(connection), starts, test))
 }
 
-/// How a document stands to a test.
+/// Tests one document.
 pub(crate) fn passed(
     connection: &Connection,
     start: Start,
