@@ -52,7 +52,7 @@ pub enum AccessError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The system gives no random bytes.
+    /// The system could not supply random bytes.
     #[error(transparent)]
     Random(#[from] RandomError),
     /// A stored row is malformed.

@@ -35,7 +35,7 @@ pub(crate) enum TokenRefusal {
     InDoubt,
     /// The most live tokens allowed already exist; the first ends after this many seconds.
     TooMany(i64),
-    /// The system gives no random bytes.
+    /// The system could not supply random bytes.
     NoRandom,
 }
 

@@ -14,7 +14,7 @@ fn the_same_holds_on_postgresql() {
     trial::again_on_postgres("the_same_holds_on_postgresql");
 }
 
-/// Runs SQL that Homeroom itself would never run, without its noticing.
+/// Runs SQL that Homeroom itself would never run, without Homeroom noticing.
 async fn write(store: &Store, text: &'static str, key: &str) {
     let sql = Sql::new(text, vec![key.into()]);
     let plan = Plan {
@@ -136,7 +136,7 @@ async fn give_up(access: &Arc<Access>, asked: Manage, polls: usize) -> bool {
         if polled.await {
             return true;
         }
-        // Gives whatever the change waits for time to happen.
+        // Gives the change's pending work time to finish.
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     false

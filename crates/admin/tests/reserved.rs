@@ -137,7 +137,7 @@ async fn reaching(
         ("POST", path) if path.ends_with("/resetAuthorizationStrategies") => {
             one(of_claim, json!({}))
         }
-        // No key stands in the way of creating or changing other items.
+        // No route that creates or changes another kind of item reaches a key.
         ("POST", _) => vec![],
         ("PUT" | "DELETE", path) => {
             let is_other = [

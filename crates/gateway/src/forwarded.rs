@@ -1,5 +1,5 @@
-//! What a trusted reverse proxy says of a request: the server's address as the caller sees it, and
-//! the caller's address.
+//! What a trusted reverse proxy reports about a request: the server's address as the caller sees
+//! it, and the caller's address.
 //!
 //! A proxy appends what it has seen to what the caller sent, which can be anything. So of several
 //! values, on one line or more, the last one counts: it comes from the trusted hop. A proxy that

@@ -25,7 +25,8 @@ pub enum Ask {
     Document(NaturalKey),
     /// The document with this public id. Answer: [`Answer::Document`].
     DocumentByUuid(Uuid),
-    /// What has this identity, as its own or as an abstract base's. Answer: [`Answer::Target`].
+    /// The document that has this identity, as its own or as an abstract base's. Answer:
+    /// [`Answer::Target`].
     Target(NaturalKey),
     /// Up to 20 kinds of document that refer to this one, not counting itself. Answer:
     /// [`Answer::Referrers`].

@@ -186,7 +186,7 @@ impl Postgres {
         self.probe(BY_KEY, key.0, document).await
     }
 
-    /// Finds what has an identity, as its own or as an abstract base's.
+    /// Finds the document that has an identity, as its own or as an abstract base's.
     pub(crate) async fn target(
         &self,
         key: NaturalKey,

@@ -17,7 +17,7 @@ impl Change<'_> {
     ///
     /// # Errors
     ///
-    /// [`ManageError`] when the limit of clients is reached, or the system gives no random bytes.
+    /// [`ManageError`] when the limit of clients is reached, or the system has no random bytes.
     pub fn add_client(
         &mut self,
         application: i64,

@@ -122,7 +122,7 @@ pub(crate) fn restore(
     let kept = take_place(&fresh, &lock).inspect_err(remove_fresh)?;
     sync_folder(to);
     if let Err(error) = lock.write_words(&[&word]) {
-        // Then the store is taken for a copy, and raised again.
+        // The next opening then treats the store as a copy, and raises it again.
         tracing::debug!(%error, "the lock cannot be written");
     }
     Ok(Restored { kept, backup_version, replaced_version, goes_on_after })

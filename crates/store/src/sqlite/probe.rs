@@ -219,7 +219,7 @@ pub(crate) fn by_key(connection: &Connection, key: NaturalKey) -> Result<Option<
     Ok(statement.query_row([key.0], document).optional()?)
 }
 
-/// Finds what has an identity, as its own or as an abstract base's.
+/// Finds the document that has an identity, as its own or as an abstract base's.
 pub(crate) fn target(
     connection: &Connection,
     key: NaturalKey,

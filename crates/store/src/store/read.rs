@@ -70,7 +70,7 @@ impl Store {
         }
     }
 
-    /// Finds what has an identity, as its own or as an abstract base's.
+    /// Finds the document that has an identity, as its own or as an abstract base's.
     ///
     /// # Errors
     ///

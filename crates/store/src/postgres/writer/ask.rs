@@ -52,7 +52,7 @@ enum Of {
     Sql,
 }
 
-/// What has an identity, and whether it is its own.
+/// The document that has an identity, and whether the identity is its own.
 type Target = (bool, (DocumentId, Uuid, KindId));
 
 /// Answers, by what was asked.
