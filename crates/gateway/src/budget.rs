@@ -13,7 +13,7 @@ use homeroom_http::Problem;
 /// Everything that requests share. Each row is name, unit and description.
 macro_rules! pots {
     ($($pot:ident, $name:literal, $what:literal;)*) => {
-        /// A resource that requests share.
+        /// A limited capacity that requests share.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Pot {
             $(#[doc = $what] $pot,)*
@@ -105,7 +105,7 @@ pub(crate) struct Holders {
     pub(crate) owner: Option<Arc<Holder>>,
 }
 
-/// A limited amount of one resource.
+/// The budget of one pot: a limited amount that requests share.
 #[derive(Debug)]
 pub(crate) struct Budget {
     pot: Pot,

@@ -375,7 +375,7 @@ impl FrontDoor {
 }
 
 impl FrontDoor {
-    /// Closes connections that read nothing of their answers, and waits briefly for the room that
+    /// Closes connections that read their answers too slowly, and waits briefly for the room that
     /// this frees. When only the asking holder's share is used up, only that holder's connections
     /// are closed. The waiting answer is in memory already, so waiting answers have a limit of
     /// their own.

@@ -1,4 +1,4 @@
-//! The store's schema, step by step. A released step is never changed.
+//! The store's schema, step by step. A merged step is never changed.
 
 use crate::error::StoreError;
 

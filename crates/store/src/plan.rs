@@ -45,7 +45,7 @@ pub enum Ask {
 /// The statement of [`Ask::AccessVersion`].
 pub(crate) const ACCESS_VERSION: &str = "SELECT version FROM access_version WHERE id = 1";
 
-/// An answer, in the order of the questions.
+/// The answer to an [`Ask`]. Answers come in the order of the questions.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// The document, if there is one.

@@ -16,7 +16,7 @@ const RULES_MAX: usize = 100;
 const DEPTH_MAX: usize = 8;
 /// Most values that a member can be compared with.
 const VALUES_MAX: usize = 200;
-/// Most characters of a text value.
+/// Most bytes of a text value.
 const TEXT_MAX: usize = 1_000;
 
 const MEMBERS: [&str; 3] = ["name", "basis", "where"];

@@ -1,10 +1,10 @@
 //! Detects that the database is a copy, has gone back or has a new server, and makes it continue
-//! above.
+//! above everything that was issued.
 //!
 //! A restored dump has tables with other numbers, a database cloned from another has its own
 //! number, a rebuilt cluster has another identifier; after point-in-time recovery or a failover to
-//! a standby the timeline differs. Related databases do not report all of this; what is missing is
-//! not compared.
+//! a standby the timeline differs. Some related databases do not report all of this; what is
+//! missing is not compared.
 
 use std::collections::HashMap;
 

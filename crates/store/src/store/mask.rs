@@ -64,7 +64,7 @@ pub(super) fn masked_url(url: &str) -> String {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         let is_value = |c: char| c.is_ascii_alphanumeric() || "_./,:%+-".contains(c);
         if !SHOWN.contains(&name) || !value.chars().all(is_value) {
-            // The value may be the rest of a secret.
+            // An unknown name may be the rest of a secret.
             let is_name = SHOWN.contains(&name) || (is_plain(name) && is_secret(name));
             shown.push_str(if is_name && parameter.contains('=') { name } else { HIDDEN });
             shown.push('=');

@@ -288,7 +288,7 @@ pub(super) async fn prepare_all<'t>(
     Ok(all)
 }
 
-/// Ends plans that could not be run with an error.
+/// Ends the given plans with an error.
 pub(super) fn end_all(jobs: &mut [Box<dyn Job>], places: &[Place], error: &StoreError) {
     for (job, plan) in places {
         jobs[*job].end(*plan, Err(error.clone()));
