@@ -1,4 +1,4 @@
-//! The part itself: opened on a store, asked by every request.
+//! The access part: opened on a store, and asked by every request.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,11 +28,11 @@ use crate::token_info::EducationOrganizations;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AccessConfig {
-    /// Verified tokens that are remembered; of more, some are verified again. Default: `100000`.
+    /// Number of verified tokens to cache; beyond it, some are verified again. Default: `100000`.
     pub token_cache_entries: usize,
-    /// Tokens of one client that may be live at once in this process; beyond it the answer is 429.
-    /// Default: no limit, since a token costs the server nothing until it is used, and then one
-    /// entry of the bounded cache. (The Ed-Fi ODS/API stores tokens and allows 15.)
+    /// Live tokens that one client may have in this process; beyond it the answer is 429. Default:
+    /// no limit, since a token costs the server nothing until it is used, and then one entry of the
+    /// bounded cache. (The Ed-Fi ODS/API stores tokens and allows 15.)
     #[serde(skip_serializing_if = "Option::is_none")]
     pub live_tokens_max: Option<usize>,
 }
@@ -43,19 +43,19 @@ impl Default for AccessConfig {
     }
 }
 
-/// What keeps the part from being opened or read anew.
+/// Why the part cannot be opened or refreshed.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
     /// The claims file contradicts itself or the model.
     #[error(transparent)]
     Claims(#[from] ClaimsError),
-    /// The store could not.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The system gives no random bytes.
+    /// The system could not supply random bytes.
     #[error(transparent)]
     Random(#[from] RandomError),
-    /// A stored row cannot be understood.
+    /// A stored row is malformed.
     #[error("a stored {0} cannot be understood")]
     Damaged(&'static str),
 }
@@ -68,15 +68,15 @@ pub struct Access {
     pub(crate) hasher: SecretHasher,
     pub(crate) tokens: TokenKeys,
     registry: RwLock<Registry>,
-    /// Counted up after every change of the registry.
+    /// Incremented after every change of the registry.
     generation: AtomicU64,
-    /// Whether it is not known that the registry shows what is stored.
+    /// Whether the registry may differ from what is stored.
     in_doubt: AtomicBool,
     pub(crate) cache: TokenCache,
     pub(crate) config: AccessConfig,
-    /// Ends of live tokens by key; used only with a limit.
+    /// Expiry times of live tokens by key; used only with a limit.
     pub(crate) live: Mutex<HashMap<String, VecDeque<i64>>>,
-    /// One change at a time.
+    /// Allows one change at a time.
     pub(crate) managing: tokio::sync::Mutex<()>,
     organizations: OnceLock<Arc<dyn EducationOrganizations>>,
     documents: OnceLock<Arc<dyn Documents>>,
@@ -89,12 +89,12 @@ impl std::fmt::Debug for Access {
 }
 
 impl Access {
-    /// Opens the part on a store: makes the server's keys where there are none, reads all clients
-    /// and claim sets.
+    /// Opens the part on a store: creates the server's keys where there are none, and reads all
+    /// clients and claim sets.
     ///
     /// # Errors
     ///
-    /// [`AccessError`]; nothing was changed but the server's keys.
+    /// [`AccessError`]; nothing but the server's keys was changed.
     pub async fn open(
         store: Store,
         model: Arc<Model>,
@@ -105,11 +105,11 @@ impl Access {
         Self::open_with(store, model, claims, config, now).await
     }
 
-    /// As [`Access::open`], with claims of the caller's own.
+    /// Does the same as [`Access::open`], with the caller's own claims.
     ///
     /// # Errors
     ///
-    /// As [`Access::open`].
+    /// The same as [`Access::open`].
     pub async fn open_with(
         store: Store,
         model: Arc<Model>,
@@ -139,8 +139,8 @@ impl Access {
         Ok(Arc::new(access))
     }
 
-    /// Says who knows the names of education organizations; `/oauth/token_info` shows them. The
-    /// first one stays.
+    /// Sets the source of education organization names, which `/oauth/token_info` shows. Only the
+    /// first call has an effect.
     pub fn set_education_organizations(&self, known: Arc<dyn EducationOrganizations>) {
         _ = self.organizations.set(known);
     }
@@ -149,7 +149,7 @@ impl Access {
         self.organizations.get()
     }
 
-    /// Says who knows stored documents; explanations go by them. The first one stays.
+    /// Sets the source of stored documents for explanations. Only the first call has an effect.
     pub fn set_documents(&self, known: Arc<dyn Documents>) {
         _ = self.documents.set(known);
     }
@@ -158,19 +158,19 @@ impl Access {
         self.documents.get()
     }
 
-    /// Reads the registry anew where another process has changed it, or where it is not known what a
-    /// change has come to. Cheap where none has: one row.
+    /// Reads the registry again where another process has changed it, or where the outcome of a
+    /// change is unknown. It is cheap where nothing has changed: one row.
     ///
     /// # Errors
     ///
-    /// [`AccessError`]; the registry stays as it was. Where it is known to be another, nobody is
-    /// recognized until it was read.
+    /// [`AccessError`]; the registry stays as it was. Where it is known to be outdated, nobody is
+    /// recognized until it has been read.
     pub async fn refresh(&self) -> Result<(), AccessError> {
         let _managing = self.managing.lock().await;
         self.refresh_managing().await
     }
 
-    /// As [`Access::refresh`], for a caller that holds `managing` already.
+    /// Does the same as [`Access::refresh`], for a caller that already holds `managing`.
     pub(crate) async fn refresh_managing(&self) -> Result<(), AccessError> {
         let version = if self.is_in_doubt() {
             self.version_after_all().await?
@@ -186,14 +186,14 @@ impl Access {
                 Ok(())
             }
             Err(error) => {
-                // What is shown is known to be past.
+                // The registry is known to be outdated.
                 self.doubt(true);
                 Err(error)
             }
         }
     }
 
-    /// All that is stored of the registry.
+    /// Reads the whole stored registry.
     async fn read_registry(&self) -> Result<Registry, AccessError> {
         let mut registry = Registry::new(&self.claims);
         for row in self.store.query(Sql::new(sql::CLAIM_SETS, vec![])).await? {
@@ -224,7 +224,7 @@ impl Access {
         Ok(registry)
     }
 
-    /// Applies a change that is stored under `version`; it holds from the next request on.
+    /// Applies a change that is stored under `version`; it takes effect with the next request.
     pub(crate) fn change(&self, version: i64, change: impl FnOnce(&mut Registry)) {
         let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
         change(&mut registry);
@@ -234,8 +234,9 @@ impl Access {
         self.doubt(false);
     }
 
-    /// Whether it is not known that the registry shows what is stored: a change of it may have been
-    /// written, and could not be read. Nobody is recognized meanwhile; [`Access::refresh`] ends it.
+    /// Returns whether the registry may differ from what is stored, because a change may have been
+    /// written but could not be read. Meanwhile nobody is recognized; [`Access::refresh`] ends this
+    /// state.
     pub fn is_in_doubt(&self) -> bool {
         self.in_doubt.load(Ordering::Acquire)
     }
@@ -244,23 +245,23 @@ impl Access {
         self.in_doubt.store(is_in_doubt, Ordering::Release);
     }
 
-    /// A number that each change of the registry in this process counts up: what was recognized at
-    /// one is as it was for as long as it stays.
+    /// Returns a number that every change of the registry in this process increments. A client
+    /// recognized at one generation is current as long as the number stays the same.
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// The hierarchy of resource claims.
+    /// Returns the hierarchy of resource claims.
     pub fn claims(&self) -> &Claims {
         &self.claims
     }
 
-    /// Looks something up in the registry.
+    /// Reads from the registry.
     pub fn look_up<T>(&self, ask: impl FnOnce(&Registry) -> T) -> T {
         ask(&self.registry.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The version that the registry shows.
+    /// Returns the version that the registry reflects.
     pub(crate) fn version(&self) -> i64 {
         self.look_up(|registry| registry.version)
     }
@@ -271,7 +272,7 @@ impl Access {
         version.ok_or(AccessError::Damaged("version"))
     }
 
-    /// The stored version once everything that this process has given the store to write is over.
+    /// Returns the stored version after all writes that this process has already submitted.
     async fn version_after_all(&self) -> Result<i64, AccessError> {
         let plan = Plan {
             ask: vec![Ask::AccessVersion],
@@ -289,14 +290,14 @@ impl Access {
         }
     }
 
-    /// A stored claim set with its id; what does not fit the model grants nothing.
+    /// Reads a stored claim set with its id; claims that do not fit the model grant nothing.
     fn stored_set(&self, row: &[Value]) -> Result<(ClaimSet, i64), AccessError> {
         let damaged = || AccessError::Damaged("claim set");
         let [folded, name, definition, _] = row else { return Err(damaged()) };
         let name = name.as_text().ok_or_else(damaged)?;
         let definition = definition.as_text().and_then(|text| serde_json::from_str(text).ok());
         let mut definition: serde_json::Value = definition.ok_or_else(damaged)?;
-        // A set that an earlier version has put says no id.
+        // A set that an earlier version has put has no id.
         let id = definition["id"].as_i64();
         let id = id.or_else(|| folded.as_text().map(stable_id)).ok_or_else(damaged)?;
         if let Some(claims) = definition["resourceClaims"].as_array_mut() {

@@ -1,26 +1,26 @@
-//! What a client does to a resource.
+//! The actions that a client can take on a resource.
 
-/// An action that a claim set grants or does not.
+/// An action that a claim set may grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Action {
-    /// A new document.
+    /// Create a document.
     Create,
-    /// A document or a list of them.
+    /// Read a document or a list of them.
     Read,
-    /// A new text for a stored document.
+    /// Replace a stored document.
     Update,
-    /// The end of a document.
+    /// Delete a document.
     Delete,
-    /// Deletes and key changes.
+    /// Read deletes and key changes.
     ReadChanges,
 }
 
 impl Action {
-    /// Every action, in the order in which they are written.
+    /// Every action, in the order in which claim sets list them.
     pub const ALL: [Self; 5] =
         [Self::Create, Self::Read, Self::Update, Self::Delete, Self::ReadChanges];
 
-    /// The published name.
+    /// Returns the published name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Create => "Create",
@@ -42,22 +42,22 @@ impl Action {
 pub struct PerAction<T>([T; 5]);
 
 impl<T> PerAction<T> {
-    /// Asks `of` for each action's value.
+    /// Builds the values by calling `of` for each action.
     pub fn from_fn(of: impl FnMut(Action) -> T) -> Self {
         Self(Action::ALL.map(of))
     }
 
-    /// The value of an action.
+    /// Returns the value of an action.
     pub fn get(&self, action: Action) -> &T {
         &self.0[action as usize]
     }
 
-    /// The value of an action, to be changed.
+    /// Returns the value of an action for modification.
     pub fn get_mut(&mut self, action: Action) -> &mut T {
         &mut self.0[action as usize]
     }
 
-    /// Every action with its value.
+    /// Returns every action with its value.
     pub fn iter(&self) -> impl Iterator<Item = (Action, &T)> {
         Action::ALL.into_iter().zip(&self.0)
     }

@@ -1,4 +1,5 @@
-//! From a client, a resource and an action to a [`Grant`], or to the problem that says why not.
+//! Turns a client, a resource and an action into a [`Grant`], or into the problem that explains the
+//! refusal.
 
 use std::sync::Arc;
 
@@ -11,15 +12,15 @@ use crate::grant::{Alternative, By, Grant, Part, Relationships, UpsertGrant, nam
 use crate::rights::Permission;
 use crate::strategy::{People, Relationship, Strategy};
 
-/// Decides whether a client may do something to a resource at all, and within which bounds.
+/// Decides whether a client may take an action on a resource, and within which bounds.
 ///
 /// # Errors
 ///
-/// 403 where the claim set grants neither resource nor action, or where the client lacks the
-/// namespaces that the strategy asks for; 500 where no strategy is configured, one that the resource
-/// has no property for, or a custom view that nobody has defined.
+/// 403 where the claim set does not grant the resource or the action, or where the client lacks the
+/// namespaces that the strategy requires; 500 where no strategy is configured, where the resource
+/// lacks the property that one requires, or where a custom view is not defined.
 ///
-/// Source: Ed-Fi ODS/API 7.3, claim check; strategies that are no relationships must all agree.
+/// Source: Ed-Fi ODS/API 7.3, claim check; all strategies that are not relationships must hold.
 pub fn authorize(
     client: &ApiClient,
     resource: &Resource,
@@ -78,14 +79,14 @@ pub fn authorize(
         }
     }
     if !alternatives.is_empty() {
-        // Without any, lists are empty and no document is within reach.
+        // With no organizations, lists are empty and no document is accessible.
         let organizations = Arc::clone(&client.education_organizations);
         grant.relationships = Some(Arc::new(Relationships { organizations, alternatives }));
     }
     Ok(grant)
 }
 
-/// The subjects of a resource that a strategy looks at.
+/// Returns the subjects of a resource that a strategy checks.
 fn alternative(
     strategy: &Strategy,
     relationship: Relationship,
@@ -120,7 +121,7 @@ fn alternative(
 ///
 /// # Errors
 ///
-/// As [`authorize`] for creating, where neither creating nor updating is granted.
+/// The error of [`authorize`] for creating, where neither creating nor updating is granted.
 pub fn authorize_upsert(client: &ApiClient, resource: &Resource) -> Result<UpsertGrant, Problem> {
     let create = authorize(client, resource, Action::Create);
     let update = authorize(client, resource, Action::Update);

@@ -1,4 +1,4 @@
-//! Tokens that were verified once.
+//! Cache of verified tokens.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -8,16 +8,16 @@ use homeroom_http::Timestamp;
 
 use crate::caller::Recognized;
 
-/// Locks that the tokens are spread over, so that readers on many cores do not meet.
+/// How many locks the tokens are spread over, so that readers on many cores do not contend.
 const SHARDS: usize = 16;
 
-/// How often a shard is searched for tokens that have ended.
+/// Seconds between two searches of a shard for expired tokens.
 const SWEEP_SECONDS: i64 = 60;
 
-/// Clients by the hash of a verified token, up to a number of them.
+/// Clients by the hash of a verified token, up to a maximum number.
 ///
-/// An entry holds for one generation of the client registry: with the next one (a key was revoked, a
-/// claim set changed) all tokens are verified anew, each once.
+/// An entry is valid for one generation of the client registry. With the next one (a key was
+/// revoked, a claim set changed) every token is verified again on its next use.
 pub(crate) struct TokenCache {
     shards: [RwLock<Shard>; SHARDS],
     entries_max: usize,
@@ -36,7 +36,7 @@ pub(crate) struct Entry {
 }
 
 impl TokenCache {
-    /// An empty cache for about `entries_max` tokens.
+    /// Creates an empty cache for about `entries_max` tokens.
     pub(crate) fn new(entries_max: usize) -> Self {
         Self {
             shards: std::array::from_fn(|_| RwLock::default()),
@@ -44,7 +44,7 @@ impl TokenCache {
         }
     }
 
-    /// The client of a token, if it was verified in this generation and has not ended.
+    /// Returns the client of a token, if it was verified in this generation and has not expired.
     pub(crate) fn get(
         &self,
         token: &blake3::Hash,
@@ -56,7 +56,7 @@ impl TokenCache {
         (entry.generation == generation && now < entry.expires).then(|| entry.recognized.clone())
     }
 
-    /// Remembers a verified token; where there is no room, others are forgotten.
+    /// Stores a verified token, evicting others where there is no room.
     pub(crate) fn insert(&self, token: &blake3::Hash, entry: Entry, now: Timestamp) {
         let mut shard = self.shard(token).write().unwrap_or_else(PoisonError::into_inner);
         let full = shard.entries.len() >= self.entries_max;
@@ -66,7 +66,7 @@ impl TokenCache {
             shard.swept = now.seconds();
         }
         if shard.entries.len() >= self.entries_max {
-            // All are live: an eighth goes, whichever comes first. They are verified again when used.
+            // All are live: an arbitrary eighth is evicted. They are verified again when used.
             let mut kept = self.entries_max - (self.entries_max / 8).max(1);
             shard.entries.retain(|_, _| {
                 let keep = kept > 0;
@@ -87,7 +87,7 @@ impl TokenCache {
     }
 }
 
-/// Takes the first bytes of a cryptographic hash as they are.
+/// A hasher that takes the first bytes of a cryptographic hash unchanged.
 #[derive(Default)]
 struct FirstBytes(u64);
 
@@ -100,7 +100,7 @@ impl Hasher for FirstBytes {
         let mut first = [0; 8];
         let length = bytes.len().min(8);
         first[..length].copy_from_slice(&bytes[..length]);
-        // Of the length and the bytes of an array, the bytes come last and count.
+        // An array is hashed as its length, then its bytes; the last write wins.
         self.0 = u64::from_le_bytes(first);
     }
 }

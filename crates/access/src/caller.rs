@@ -1,4 +1,4 @@
-//! A right that is asked again: after a wait, and inside the transaction that writes by it.
+//! Checks rights again: after a wait, and inside the transaction that writes.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,21 +12,21 @@ use crate::access::{Access, AccessError};
 use crate::client::{ApiClient, Call, Scope};
 use crate::recognize::ANY_SCOPE;
 
-/// How often a caller is recognized for one request, while others change who may call at every try.
+/// How often a caller is recognized for one request while the registry keeps changing.
 const RECOGNIZED_MAX: usize = 20;
 
-/// A client as it was recognized, and the version of the registry that says so.
+/// A client as it was recognized, and the version of the registry that was used.
 #[derive(Debug, Clone)]
 pub struct Recognized {
     /// The client.
     pub client: Arc<ApiClient>,
-    /// The version, as [`Ask::AccessVersion`] gives it.
+    /// The version, as [`Ask::AccessVersion`] returns it.
     pub version: i64,
 }
 
-/// Who calls, to be recognized again when time has passed: the body was waited for, or a place.
+/// The caller of a request, who is recognized again after waiting for the body or for a place.
 ///
-/// What the front door has recognized holds for the moment in which the head of the request came.
+/// The front door's recognition is valid for the moment in which the request's head arrived.
 #[derive(Debug, Clone)]
 pub struct Caller {
     authorization: Option<HeaderValue>,
@@ -36,12 +36,12 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// The caller of a request that has just passed the front door.
+    /// Returns the caller of a request that has just passed the front door.
     pub fn of(call: &Call, scope: Scope) -> Self {
         Self::within(call, scope.name())
     }
 
-    /// The same, on a route that is for every scope.
+    /// Returns the same, on a route for every scope.
     pub(crate) fn of_any_scope(call: &Call) -> Self {
         Self::within(call, ANY_SCOPE)
     }
@@ -51,11 +51,11 @@ impl Caller {
         Self { authorization, scope, now: call.now, begun: Instant::now() }
     }
 
-    /// Recognizes the caller as it is by now.
+    /// Recognizes the caller as of now.
     ///
     /// # Errors
     ///
-    /// As [`Access::recognize`].
+    /// The same as [`Access::recognize`].
     pub fn again(&self, access: &Access) -> Result<Recognized, Problem> {
         let passed = i64::try_from(self.begun.elapsed().as_micros()).unwrap_or(i64::MAX);
         let now = Timestamp(self.now.0.saturating_add(passed));
@@ -63,14 +63,14 @@ impl Caller {
         access.recognize_as_of(authorization, self.scope, now)
     }
 
-    /// Runs a plan by what the caller may do when it is run. `plan` authorizes a client and makes the
-    /// plan of `sent`; where who may call has changed before it was run, `back` gives what was sent
-    /// again, and the client is recognized and authorized anew.
+    /// Runs a plan with the rights that the caller has when it runs. `plan` authorizes a client and
+    /// makes the plan from `sent`. If the registry changes before the plan runs, `back` recovers
+    /// what was sent, and the client is recognized and authorized again.
     ///
     /// # Errors
     ///
-    /// As [`Access::recognize`], the errors of `plan` and of the plan itself; 503 where others change
-    /// who may call without an end.
+    /// The errors of [`Access::recognize`], of `plan` and of the plan itself; 503 where the
+    /// registry changes at every try.
     pub async fn run<D, T>(
         &self,
         access: &Access,
@@ -102,25 +102,25 @@ impl Caller {
     }
 }
 
-/// 503: keys or claim sets change faster than the request can be decided.
+/// Returns 503: keys or claim sets change faster than the request can be decided.
 pub(crate) fn changing() -> Problem {
     Problem::busy(1).detail("Keys or claim sets are being changed at this moment.")
 }
 
-/// A decision that holds only where who may call is as it was at a version: it asks that first.
+/// A decision that is valid only while the registry has one version, which it checks first.
 #[derive(Clone)]
 struct AsOf<D> {
     version: i64,
-    /// Gone when it was given back.
+    /// [`None`] after it was handed back.
     decide: Option<Box<D>>,
     is_asked: bool,
 }
 
-/// Why such a decision is none.
+/// Why such a decision was not carried out.
 enum Lapsed<D: Decide> {
-    /// It says no.
+    /// The decision itself refused.
     Refused(D::Refusal),
-    /// Who may call has changed: the decision as it was made.
+    /// The registry has changed; carries the unused decision.
     Since(Box<D>),
 }
 
@@ -165,7 +165,7 @@ mod tests {
 
     const NOW: Timestamp = Timestamp(1_795_000_000_000_000);
 
-    /// A caller with a token, and the registry and the store that know it.
+    /// Returns a caller with a token, and the registry and store that know it.
     async fn caller() -> (Caller, Arc<Access>, Store) {
         let source = format::read(shipped("5.2.0").unwrap()).unwrap();
         let model = Arc::new(link(&[source]).unwrap());

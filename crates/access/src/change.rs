@@ -1,4 +1,5 @@
-//! A change of the registry: checked against what there is, written whole, live at once.
+//! A change of the registry: checked against its current state, written as a whole, effective at
+//! once.
 
 mod clients;
 mod write;
@@ -20,25 +21,25 @@ use crate::registry::Registry;
 use crate::secret::Secret;
 use crate::sql;
 
-/// Most clients of a store.
+/// Most clients in a store.
 pub(crate) const CLIENTS_MAX: usize = 100_000;
 
-/// The name under which the numbers of clients are counted.
+/// The name of the counter for client numbers.
 const CLIENT_NUMBERS: &str = "api-client";
 
-/// The greatest number that fits the 32 bits that the Admin API has for it.
+/// The greatest id that fits the 32 bits that the Admin API uses.
 const ID_MAX: i64 = i32::MAX as i64;
 
-/// What a client of an application may do: everything but its secret.
+/// The rights of an application's client: everything but its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientRights {
     /// Name of the application.
     pub application: String,
-    /// Name of the claim set, as the registry has it.
+    /// Name of the claim set, as the registry spells it.
     pub claim_set: Option<String>,
     /// Education organizations.
     pub education_organizations: Vec<i64>,
-    /// Beginnings of namespaces.
+    /// Namespace prefixes.
     pub namespace_prefixes: Vec<String>,
 }
 
@@ -53,31 +54,31 @@ impl From<&Arc<ApiClient>> for ClientRights {
     }
 }
 
-/// A new client with its secret, which is shown this once.
+/// A new client with its secret, which is shown only this once.
 #[derive(Debug, Clone)]
 pub struct NewClient {
-    /// Its number.
+    /// Its number in the Admin API.
     pub id: i64,
-    /// The key.
+    /// The key (`client_id`).
     pub key: String,
-    /// The secret.
+    /// The secret (`client_secret`).
     pub secret: Secret,
 }
 
-/// A change under way: nobody else changes the registry in this process until it goes, and nothing
-/// is written before [`Change::commit`].
+/// A change in progress. Nothing else in this process changes the registry until it is dropped, and
+/// nothing is written before [`Change::commit`].
 pub struct Change<'a> {
     access: &'a Access,
     _managing: tokio::sync::MutexGuard<'a, ()>,
     now: Timestamp,
     writes: Vec<Sql>,
     effects: Vec<Effect>,
-    /// Clients as they will be, by key.
+    /// Clients as they will be after the change, by key.
     clients: BTreeMap<String, Pending>,
     last: BTreeMap<&'static str, i64>,
 }
 
-/// A client as it will be, with its secrets.
+/// A client as it will be after the change, with its secrets.
 struct Pending {
     record: ClientRecord,
     secrets: Vec<SecretRecord>,
@@ -92,7 +93,7 @@ enum Effect {
 }
 
 impl Access {
-    /// Begins a change of the registry as it stands in the store.
+    /// Begins a change of the registry as it is in the store.
     ///
     /// # Errors
     ///
@@ -112,15 +113,15 @@ impl Access {
     }
 }
 
-/// Clients that one change adopts.
+/// Most clients that one change adopts.
 const ADOPTED_MAX: usize = 1_000;
 
-/// How often other processes may be quicker while clients are adopted.
+/// How often another process may win the race while clients are adopted.
 const HINDERED_MAX: usize = 20;
 
 impl Access {
-    /// Makes applications of the clients that an earlier version has made, and puts the instance
-    /// into a new store.
+    /// Creates applications for the clients that an earlier version made without one, and puts the
+    /// instance into a new store.
     pub(crate) async fn adopt_clients(&self, now: Timestamp) -> Result<(), AccessError> {
         let mut hindered = 0;
         loop {
@@ -137,7 +138,7 @@ impl Access {
         }
     }
 
-    /// As many as fit one change; whether there may be more.
+    /// Adopts as many clients as fit in one change. Returns whether there may be more.
     async fn adopt_some(&self, now: Timestamp) -> Result<bool, ManageError> {
         let mut change = self.begin_change(now).await?;
         let mut orphans: Vec<ClientRecord> = change.look_up(|registry| {
@@ -162,7 +163,7 @@ impl Access {
 }
 
 impl Change<'_> {
-    /// Makes an application of its own of a client that has none, if it is one for data.
+    /// Creates an application for a client that has none, if the client's scopes include data.
     pub(crate) fn adopt(&mut self, record: &ClientRecord) -> Result<(), ManageError> {
         if !record.scopes.contains(&Scope::Data) {
             return Ok(());
@@ -180,12 +181,12 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Looks something up in the registry as it was before this change.
+    /// Reads the registry as it was before this change.
     pub fn look_up<T>(&self, ask: impl FnOnce(&Registry) -> T) -> T {
         self.access.look_up(ask)
     }
 
-    /// Adds an item, or replaces the one that has the id; gives its id.
+    /// Adds an item, or replaces the one with this id. Returns its id.
     ///
     /// # Errors
     ///
@@ -212,11 +213,11 @@ impl Change<'_> {
         self.effects.push(Effect::Remove(kind, id));
     }
 
-    /// Adds or replaces a claim set of the operator's own; gives its id.
+    /// Adds or replaces an operator's claim set. Returns its id.
     ///
     /// # Errors
     ///
-    /// [`ManageError::Refused`] for a shipped one, and when there are too many.
+    /// [`ManageError::Refused`] for a shipped set, and when there are too many.
     pub fn put_claim_set(&mut self, set: ClaimSet) -> Result<i64, ManageError> {
         let folded = fold_name(&set.name);
         let id = self.look_up(|registry| registry.id_for_set(&folded))?;
@@ -237,12 +238,12 @@ impl Change<'_> {
         self.effects.push(Effect::PutSet(set, id));
     }
 
-    /// Gives a claim set another name; applications that have it keep it.
+    /// Renames a claim set; applications that use it keep it.
     ///
     /// # Errors
     ///
-    /// [`ManageError::Refused`] for a shipped one and one that stands in its place, and where another
-    /// has the name.
+    /// [`ManageError::Refused`] for a shipped set or an override of one, and where the name is
+    /// taken.
     pub fn rename_claim_set(&mut self, from: &str, to: &str) -> Result<(), ManageError> {
         let (old, new) = (fold_name(from), fold_name(to));
         let (mut set, id, clients, applications) = self.look_up(|registry| {
@@ -286,12 +287,13 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Removes a claim set of the operator's own. One that stands in the place of a shipped one gives
-    /// the place back, for applications and keys too; tells whether it was one.
+    /// Removes an operator's claim set. Removing an override restores the shipped set, for
+    /// applications and keys too. Returns whether it was an override.
     ///
     /// # Errors
     ///
-    /// [`ManageError::Refused`] for a shipped one, and for another that an application or a key has.
+    /// [`ManageError::Refused`] for a shipped set, and for an operator's set that an application or
+    /// a key uses.
     pub fn remove_claim_set(&mut self, name: &str) -> Result<bool, ManageError> {
         let folded = fold_name(name);
         let is_override = self.look_up(|registry| {
@@ -318,14 +320,14 @@ impl Change<'_> {
         self.effects.push(Effect::RemoveSet(folded));
     }
 
-    /// Writes all of the change or none; it holds from the next request on. What is written comes into
-    /// force without being read again, so that nothing can fail in between.
+    /// Writes the whole change or nothing; it takes effect with the next request. What was written
+    /// is applied without being read back, so that nothing can fail in between.
     ///
     /// # Errors
     ///
     /// [`ManageError::Meanwhile`] where another process was quicker; nothing was changed. After
-    /// [`homeroom_store::StoreError::Unsure`] it is not known; then, and when the call is given up, nobody is
-    /// recognized until it is ([`Access::is_in_doubt`]).
+    /// [`homeroom_store::StoreError::Unsure`] the outcome is unknown. Then, and when the call is
+    /// abandoned, nobody is recognized until the outcome is known ([`Access::is_in_doubt`]).
     pub async fn commit(self) -> Result<(), ManageError> {
         if self.writes.is_empty() {
             return Ok(());

@@ -1,17 +1,17 @@
-//! Names of resource claims, in the forms in which they are published.
+//! Names of resource claims, in their published forms.
 
 use std::fmt;
 
-/// The claim above all others, so that a set can grant everything in one line.
+/// The root of all claims; a set can grant everything through it.
 pub(crate) const ROOT: &str = "*";
 
 const WRITTEN_AS: &str = "http://ed-fi.org/identity/claims/";
 
 /// A resource claim: `ed-fi/student`, `domains/people`, `services/identity`, `*`.
 ///
-/// Two forms are published and both are read, in any case: `http://ed-fi.org/identity/claims/…` and
-/// the older `http://ed-fi.org/ods/identity/claims/…`, in which a core resource stands without its
-/// schema. The first one is written.
+/// Both published forms are read, in any case: `http://ed-fi.org/identity/claims/…` and the older
+/// `http://ed-fi.org/ods/identity/claims/…`, which omits the schema of core resources. The first
+/// form is written.
 #[derive(Debug, Clone)]
 pub struct ClaimName(String);
 
@@ -36,7 +36,7 @@ impl ClaimName {
         (well_formed && path.contains('/')).then_some(Self(path))
     }
 
-    /// The claim of a resource: its schema, and its name with a small first letter.
+    /// Builds the claim of a resource from its schema and its name with a lower-case first letter.
     pub fn of_resource(schema: &str, name: &str) -> Self {
         let mut letters = name.chars();
         let first = letters.next().map(|letter| letter.to_ascii_lowercase());
@@ -47,23 +47,23 @@ impl ClaimName {
         ))
     }
 
-    /// The path, as it was written first.
+    /// Returns the path as it was first written.
     pub fn path(&self) -> &str {
         &self.0
     }
 
-    /// What equal claims have in common: the path in small letters.
+    /// Returns the key by which claims compare: the path in lower case.
     pub(crate) fn key(&self) -> String {
         self.0.to_ascii_lowercase()
     }
 
-    /// The name of a service, where the claim is one's.
+    /// Returns the name of the service, where the claim is for one.
     pub(crate) fn service(&self) -> Option<&str> {
         self.0.strip_prefix("services/")
     }
 }
 
-/// The URI that is written; `*` for the claim above all.
+/// Writes the URI, or `*` for the root.
 impl fmt::Display for ClaimName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 == ROOT { f.write_str(ROOT) } else { write!(f, "{WRITTEN_AS}{}", self.0) }

@@ -1,4 +1,4 @@
-//! Claim sets: what an application may do, claim by claim.
+//! Claim sets: the rights of an application, claim by claim.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -22,51 +22,51 @@ pub(crate) const NAME_MAX: usize = 255;
 pub struct ClaimSet {
     /// Name, as it was given.
     pub name: String,
-    /// By claim, in small letters.
+    /// Grants by claim, in lower case.
     pub(crate) grants: BTreeMap<String, Grants>,
 }
 
-/// What a set says about one claim.
+/// The grants of a set on one claim.
 #[derive(Debug, Clone)]
 pub(crate) struct Grants {
     pub(crate) claim: ClaimName,
-    /// Granted actions; strategies, where there are any, take the place of the defaults.
+    /// Granted actions; strategies, where there are any, replace the defaults.
     pub(crate) actions: Rule,
 }
 
-/// What a definition of a claim set may name.
+/// The names that a definition of a claim set may use.
 pub(crate) trait Vocabulary {
-    /// Whether a claim has a place in the hierarchy.
+    /// Returns whether a claim has a place in the hierarchy.
     fn knows_claim(&self, claim: &ClaimName) -> bool;
-    /// Paths of all claims.
+    /// Returns the paths of all claims.
     fn claims(&self) -> Vec<String>;
-    /// Whether a custom view can be named after this resource.
+    /// Returns whether a custom view can be named after this resource.
     fn is_basis(&self, name: &str) -> bool;
 }
 
 impl ClaimSet {
-    /// A set that grants nothing.
+    /// Creates a set that grants nothing.
     pub fn new(name: &str) -> Self {
         Self { name: name.to_owned(), grants: BTreeMap::new() }
     }
 
-    /// What it grants, claim by claim: by action the strategies that take the place of the defaults,
-    /// possibly none, or nothing.
+    /// Returns what it grants, claim by claim. Each action is either not granted, or has a possibly
+    /// empty list of strategies that replace the defaults.
     pub fn grants(&self) -> impl Iterator<Item = (&ClaimName, &PerAction<Option<Vec<Strategy>>>)> {
         self.grants.values().map(|grants| (&grants.claim, &grants.actions))
     }
 
-    /// What it grants on one claim itself.
+    /// Returns what it grants on one claim itself.
     pub fn granted(&self, claim: &ClaimName) -> Option<&PerAction<Option<Vec<Strategy>>>> {
         self.grants.get(&claim.key()).map(|grants| &grants.actions)
     }
 
-    /// Grants actions on a claim, in place of those granted there before.
+    /// Grants actions on a claim, replacing earlier grants on it.
     pub fn grant(&mut self, claim: ClaimName, actions: PerAction<Option<Vec<Strategy>>>) {
         self.grants.insert(claim.key(), Grants { claim, actions });
     }
 
-    /// Grants nothing on a claim itself any more.
+    /// Removes the grants on a claim itself.
     pub fn revoke(&mut self, claim: &ClaimName) {
         self.grants.remove(&claim.key());
     }
@@ -75,7 +75,7 @@ impl ClaimSet {
     ///
     /// # Errors
     ///
-    /// Every fault that was found, one sentence each, with its place.
+    /// Every error that was found, one sentence each, with its place.
     pub(crate) fn read(
         name: &str,
         definition: &Value,
@@ -93,7 +93,8 @@ impl ClaimSet {
         if reader.faults.is_empty() { Ok(set) } else { Err(reader.faults) }
     }
 
-    /// The definition in the form that `claim-sets put` takes, with every URI as it is written.
+    /// Returns the definition in the form that `claim-sets put` takes, with every URI in its
+    /// written form.
     pub fn to_json(&self) -> Value {
         let claims: Vec<Value> = self
             .grants
@@ -120,7 +121,7 @@ impl ClaimSet {
     }
 }
 
-/// A set's name without blanks, hyphens and case: names that fold alike are one name.
+/// Folds a set's name: drops spaces, hyphens and case, so that equal folded names are one name.
 pub(crate) fn fold_name(name: &str) -> String {
     name.chars()
         .filter(|letter| !letter.is_whitespace() && *letter != '-')

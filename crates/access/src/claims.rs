@@ -1,4 +1,4 @@
-//! The hierarchy of resource claims over a model, and the claim sets that are shipped with it.
+//! The hierarchy of resource claims over a model, and the shipped claim sets.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,7 +10,7 @@ use crate::claim_set::{ClaimSet, Grants, Vocabulary, fold_name};
 use crate::claims_file::{self, ClaimsError, ClaimsFile};
 use crate::strategy::Strategy;
 
-/// The claims file that is shipped.
+/// The shipped claims file.
 pub const SHIPPED: &str = include_str!("../../../models/ed-fi/claims.toml");
 
 macro_rules! extension {
@@ -19,38 +19,38 @@ macro_rules! extension {
     };
 }
 
-/// The claims files of extensions that are shipped, by schema.
+/// The shipped claims files of extensions, by schema.
 pub const EXTENSIONS_SHIPPED: &[(&str, &str)] =
     &[extension!("homograph"), extension!("sample"), extension!("tpdm")];
 
-/// The claim above descriptors that nobody manages apart.
+/// The claim for descriptors that are not managed separately.
 const SYSTEM_DESCRIPTORS: &str = "domains/systemDescriptors";
 
 /// Index of a claim in the hierarchy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClaimId(usize);
 
-/// A claim at its place.
+/// A claim in the hierarchy.
 #[derive(Debug, Clone)]
 pub struct Claim {
     pub(crate) name: ClaimName,
     parent: Option<ClaimId>,
-    /// Default strategies; none where the parent decides.
+    /// Default strategies; empty where the parent decides.
     pub(crate) defaults: PerAction<Vec<Strategy>>,
 }
 
 impl Claim {
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &ClaimName {
         &self.name
     }
 
-    /// The claim above it; none for the root.
+    /// Returns the claim above it; [`None`] for the root.
     pub fn parent(&self) -> Option<ClaimId> {
         self.parent
     }
 
-    /// Its own default strategies for an action; none where the claim above it decides.
+    /// Returns its own default strategies for an action; empty where the claim above it decides.
     pub fn defaults(&self, action: Action) -> &[Strategy] {
         self.defaults.get(action)
     }
@@ -63,18 +63,19 @@ pub struct Claims {
     by_key: HashMap<String, ClaimId>,
     /// The claim of each resource, by its index in the model.
     resources: Vec<ClaimId>,
-    /// Names that a custom view can be named after.
+    /// Names of resources that a custom view can be named after.
     bases: Vec<String>,
     /// The shipped claim sets, by name.
     shipped: Vec<ClaimSet>,
 }
 
 impl Claims {
-    /// The shipped hierarchy over a model, with that of the shipped extensions which the model has.
+    /// Builds the shipped hierarchy over a model, including the shipped extensions that the model
+    /// has.
     ///
     /// # Errors
     ///
-    /// As [`Claims::read`].
+    /// The same as [`Claims::read`].
     pub fn of(model: &Model) -> Result<Self, ClaimsError> {
         let mut file = claims_file::read(SHIPPED)?;
         for (schema, text) in EXTENSIONS_SHIPPED {
@@ -85,15 +86,16 @@ impl Claims {
         Self::over(&file, model)
     }
 
-    /// Reads a claims file and gives every resource of the model its place.
+    /// Reads a claims file and places every resource of the model.
     ///
-    /// A resource that the tree does not have stands below its successor where one is named, a
-    /// descriptor below the system's descriptors, as extensions place theirs, and anything else
-    /// directly below `*`: then only a set that grants `*` or the resource itself reaches it.
+    /// A resource that is missing from the tree is placed below its successor where one is named. A
+    /// descriptor is placed below the system descriptors, where extensions put theirs. Anything
+    /// else goes directly below `*`, so only a set that grants `*` or the resource itself reaches
+    /// it.
     ///
     /// # Errors
     ///
-    /// The first line that names no claim, a claim that stands twice or hangs in the air.
+    /// The first line that names no claim, or a claim that occurs twice or has no parent.
     pub fn read(text: &str, model: &Model) -> Result<Self, ClaimsError> {
         Self::over(&claims_file::read(text)?, model)
     }
@@ -121,52 +123,53 @@ impl Claims {
         Ok(claims)
     }
 
-    /// The shipped claim sets.
+    /// Returns the shipped claim sets.
     pub fn shipped(&self) -> &[ClaimSet] {
         &self.shipped
     }
 
-    /// The shipped claim set of a folded name.
+    /// Returns the shipped claim set with a folded name.
     pub(crate) fn shipped_named(&self, folded: &str) -> Option<&ClaimSet> {
         self.shipped.iter().find(|set| fold_name(&set.name) == folded)
     }
 
-    /// Every claim, the root `*` among them.
+    /// Returns every claim, including the root `*`.
     pub fn iter(&self) -> impl Iterator<Item = &Claim> {
         self.nodes.iter()
     }
 
-    /// A claim by its index.
+    /// Returns a claim by its index.
     pub fn claim(&self, id: ClaimId) -> &Claim {
         &self.nodes[id.0]
     }
 
-    /// The claim of a name.
+    /// Returns the claim with a name.
     pub fn named(&self, name: &ClaimName) -> Option<&Claim> {
         self.by_key.get(&name.key()).map(|id| self.claim(*id))
     }
 
-    /// The claims above one, nearest first.
+    /// Returns the claims above one, nearest first.
     pub fn above<'a>(&'a self, claim: &'a Claim) -> impl Iterator<Item = &'a Claim> {
         std::iter::successors(claim.parent, |id| self.claim(*id).parent).map(|id| self.claim(id))
     }
 
-    /// The strategy of a name, published or a custom view's over a resource of the model.
+    /// Returns the strategy with a name: a published one, or a custom view over a resource of the
+    /// model.
     pub fn strategy(&self, name: &str) -> Option<Strategy> {
         Strategy::read(name, |basis| self.is_basis(basis))
     }
 
-    /// The claim of a resource.
+    /// Returns the claim of a resource.
     pub(crate) fn of_resource(&self, resource: &Resource) -> ClaimId {
         self.resources[usize::from(resource.id.0)]
     }
 
-    /// The claims of resources, in the model's order.
+    /// Returns the claims of resources, in the model's order.
     pub(crate) fn of_resources(&self) -> &[ClaimId] {
         &self.resources
     }
 
-    /// The claims of services.
+    /// Returns the claims of services, by name.
     pub(crate) fn of_services(&self) -> impl Iterator<Item = (&str, ClaimId)> {
         self.nodes
             .iter()
@@ -174,7 +177,7 @@ impl Claims {
             .filter_map(|(at, claim)| Some((claim.name.service()?, ClaimId(at))))
     }
 
-    /// A claim and its ancestors, from the leaf up.
+    /// Returns a claim and its ancestors, from the leaf up.
     pub(crate) fn lineage(&self, leaf: ClaimId) -> impl Iterator<Item = &Claim> {
         std::iter::successors(Some(&self.nodes[leaf.0]), |claim| {
             claim.parent.map(|parent| &self.nodes[parent.0])

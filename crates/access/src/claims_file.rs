@@ -16,7 +16,8 @@
 //! [claim-sets.RosterVendor]
 //! "ed-fi/student" = "Read"
 //! ```
-//! A rule is `ACTION …[: STRATEGY …]`, several divided by `;`. Without strategies the defaults hold.
+//! A rule is `ACTION …[: STRATEGY …]`; rules are separated by `;`. Without strategies, the defaults
+//! apply.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -30,7 +31,7 @@ use crate::strategy::Strategy;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {message}")]
 pub struct ClaimsError {
-    /// Where, in the file's own words.
+    /// The place of the error, in the file's own words.
     pub place: String,
     /// What is wrong, and what would be right.
     pub message: String,
@@ -42,17 +43,18 @@ impl ClaimsError {
     }
 }
 
-/// What a claim grants or prescribes, action by action: nothing, or strategies (possibly none).
+/// What a claim grants or prescribes for each action: nothing, or a possibly empty list of
+/// strategies.
 pub(crate) type Rule = PerAction<Option<Vec<Strategy>>>;
 
-/// A claims file, name for name.
+/// The contents of a claims file, with names as written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ClaimsFile {
-    /// Sets of our own, which no import replaces.
+    /// Homeroom's own claim sets, which no import replaces.
     pub(crate) own: Vec<String>,
     /// Parent to children; the root is `*`.
     pub(crate) tree: BTreeMap<String, Vec<String>>,
-    /// Kinds of older standards: claim to the claim below which they stand.
+    /// Resources of older standards: each claim with the claim that it is placed below.
     pub(crate) successors: BTreeMap<String, String>,
     /// Default strategies by claim.
     pub(crate) defaults: BTreeMap<String, Rule>,
@@ -61,14 +63,14 @@ pub(crate) struct ClaimsFile {
 }
 
 impl ClaimsFile {
-    /// The claims of the tree: by their name in small letters the path.
+    /// Returns the paths of all claims in the tree, by lower-case name.
     pub(crate) fn claims(&self) -> BTreeMap<String, String> {
         let all =
             self.tree.iter().flat_map(|(parent, children)| [parent].into_iter().chain(children));
         all.map(|path| (path.to_ascii_lowercase(), path.clone())).collect()
     }
 
-    /// Adds the claims of an extension, and what sets that are here are granted on them.
+    /// Adds the claims of an extension, and the grants on them for claim sets that exist here.
     pub(crate) fn add(&mut self, extension: Self) {
         for (parent, children) in extension.tree {
             self.tree.entry(parent).or_default().extend(children);
@@ -127,7 +129,7 @@ pub(crate) fn read(text: &str) -> Result<ClaimsFile, ClaimsError> {
     })
 }
 
-/// Writes a claims file below `heading`, lines of comment; [`read`] gives the same file back.
+/// Writes a claims file with the comment lines `heading` on top; [`read`] returns the same file.
 pub(crate) fn write(heading: &str, file: &ClaimsFile) -> String {
     let mut out = heading.to_owned();
     let quoted = |names: &[String]| names.iter().map(|n| quote(n)).collect::<Vec<_>>().join(", ");
@@ -174,7 +176,7 @@ fn read_rule(text: &str) -> Result<Rule, String> {
         let (actions, strategies) = part.split_once(':').unwrap_or((part, ""));
         let strategies: Vec<Strategy> = strategies
             .split_ascii_whitespace()
-            // A claims file stands beside any model, so a custom view's basis is not looked up.
+            // A claims file is independent of the model, so a custom view's basis is not looked up.
             .map(|name| {
                 Strategy::read(name, |_| true).ok_or_else(|| format!("`{name}` is no strategy"))
             })

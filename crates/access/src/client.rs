@@ -1,4 +1,4 @@
-//! The caller that every part knows.
+//! The client type that all parts share.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use homeroom_http::Timestamp;
 use crate::custom_view::Views;
 use crate::rights::Rights;
 
-/// A request of a recognized client, or of anybody on a public route.
+/// A request of a recognized client, or of anyone on a public route.
 pub type Call = homeroom_http::Call<ApiClient>;
 
-/// A part of the server that a key may be for.
+/// A part of the server that a key may have access to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
-    /// The Ed-Fi data API and what belongs to it.
+    /// The Ed-Fi data API and its companions.
     Data,
     /// The Admin API, which manages vendors, applications, keys and claim sets.
     Admin,
@@ -27,7 +27,7 @@ impl Scope {
     /// Every scope.
     pub const ALL: [Self; 4] = [Self::Data, Self::Admin, Self::Learning, Self::Xapi];
 
-    /// The name in commands and routes.
+    /// Returns the name used in commands and routes.
     pub fn name(self) -> &'static str {
         match self {
             Self::Data => "data",
@@ -37,7 +37,7 @@ impl Scope {
         }
     }
 
-    /// Reads a name.
+    /// Reads a name, in exact case.
     pub fn read(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scope| scope.name() == name)
     }
@@ -46,52 +46,53 @@ impl Scope {
 /// Whether a client may still call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// It may.
+    /// The client may call.
     Active,
-    /// It may not for now: its application is not enabled, or it is not approved.
+    /// The client may not call for now: its application is not enabled, or it is not approved.
     Suspended,
-    /// It may not since this moment, and never again.
+    /// The client was revoked at this moment and may never call again.
     Revoked(Timestamp),
 }
 
 /// A caller: an application's key and what it may do.
 #[derive(Debug, Clone)]
 pub struct ApiClient {
-    /// The key, `client_id` to OAuth; no secret.
+    /// The key, which OAuth calls `client_id`; it is not secret.
     pub key: String,
     /// Name of the application.
     pub application: String,
-    /// Name of the claim set; none where no scope needs one.
+    /// Name of the claim set; [`None`] where no scope needs one.
     pub claim_set: Option<String>,
     /// The claim set, compiled.
     pub rights: Arc<Rights>,
-    /// The custom views that there are.
+    /// All custom views.
     pub views: Arc<Views>,
-    /// Education organizations whose data it may see, where a strategy asks; each once, in order.
+    /// Education organizations whose data it may access, where a strategy asks; sorted, without
+    /// duplicates.
     pub education_organizations: Arc<[i64]>,
-    /// Beginnings of namespaces that it may write, where a strategy asks.
+    /// Namespace prefixes that it may use, where a strategy asks.
     pub namespace_prefixes: Arc<[String]>,
-    /// Ids of the profiles that its application has.
+    /// Ids of its application's profiles.
     pub profiles: Arc<[i64]>,
-    /// Ownership tokens whose documents it may touch, where a strategy asks.
+    /// Ownership tokens whose documents it may access, where a strategy asks.
     pub ownership_tokens: Arc<[i64]>,
-    /// The ownership token that its documents get.
+    /// The ownership token given to documents that it creates.
     pub creator_token: Option<i64>,
-    /// Parts of the server that it may call, in order.
+    /// Parts of the server that it may call, sorted.
     pub scopes: Vec<Scope>,
     /// Whether it may still call.
     pub status: Status,
-    /// When the key was made.
+    /// When the key was created.
     pub created: Timestamp,
 }
 
 impl ApiClient {
-    /// Whether it may call a part.
+    /// Returns whether it may call a part.
     pub fn has_scope(&self, scope: Scope) -> bool {
         self.scopes.contains(&scope)
     }
 
-    /// The same client, confined to one of its education organizations.
+    /// Returns the same client, restricted to one of its education organizations.
     pub(crate) fn confined_to(&self, education_organization: i64) -> Self {
         Self { education_organizations: [education_organization].into(), ..self.clone() }
     }

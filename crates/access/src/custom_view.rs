@@ -1,5 +1,5 @@
-//! Custom views: strategies that a definition gives. A view has documents of its basis, and lets
-//! through what belongs to one of them.
+//! Custom views: strategies that a definition describes. A view contains documents of its basis,
+//! and allows access to documents that lead to one of them.
 
 mod basis;
 mod read;
@@ -17,80 +17,82 @@ use crate::items::{ItemKind, Items};
 pub use basis::BasisOf;
 use basis::{NoBasis, basis_of};
 
-/// Most views of a store.
+/// Most views in a store.
 pub(crate) const VIEWS_MAX: usize = 200;
 
-/// A strategy that a definition gives, named `{Basis}With{Text}`.
+/// A strategy that a definition describes, named `{Basis}With{Text}`.
 ///
-/// Source: Ed-Fi ODS/API 7.3, custom view-based authorization. There a view of the database has the
-/// keys; here a rule says which documents those are of.
+/// Source: Ed-Fi ODS/API 7.3, custom view-based authorization. There a database view lists the
+/// keys; here a rule selects the documents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CustomView {
     /// Its name.
     pub name: String,
-    /// What it has documents of.
+    /// The kind of documents that it contains.
     pub basis: Target,
-    /// The name of that.
+    /// The name of the basis.
     pub basis_name: String,
-    /// Which of them it has.
+    /// The rule that selects the documents.
     pub rule: ViewRule,
-    /// What it lets through, in words of the model.
+    /// What it requires, in the words of the model.
     pub asks: String,
-    /// What a caller may do to bring a document into it.
+    /// What a caller can do to bring a document into it.
     pub hint: String,
     /// The definition as it was given.
     pub definition: Value,
-    /// What a document of each resource leads to, in the order of the model.
+    /// How the documents of each resource lead to the basis, in the model's order.
     leads: Vec<Result<BasisOf, NoBasis>>,
 }
 
 impl Eq for CustomView {}
 
-/// Which documents a view has, by what is stored.
+/// A rule that selects documents by what is stored.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ViewRule {
-    /// Those that keep all of these.
+    /// Documents that satisfy all of these rules.
     All(Vec<Self>),
-    /// Those that keep one of these.
+    /// Documents that satisfy one of these rules.
     Any(Vec<Self>),
-    /// Those whose text says something.
+    /// Documents with a member that has certain values.
     Member(MemberRule),
-    /// Those that a document of another resource refers to, which keeps a rule itself.
+    /// Documents that a document of another resource refers to, if that document satisfies a rule.
     Exists {
         /// The other resource.
         resource: ResourceId,
-        /// Where one place of its documents is meant and others may refer to the same: values
-        /// there and here that must be the same.
+        /// The values that must be equal on both sides. Needed where the rule means one reference
+        /// of the other resource but its documents can refer to the same document from other places
+        /// too.
         same: Vec<SharedValue>,
-        /// The rule.
+        /// The rule for the other document.
         rule: Box<Self>,
     },
 }
 
-/// A value of the identity of a view's document, and where the documents that refer to it have it.
+/// An identity value of a view's document, and where the documents that refer to it have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedValue {
-    /// JSON path in the text of a document that refers to it.
+    /// JSON path in a document that refers to it.
     pub theirs: String,
-    /// JSON path in the text of the document itself, by its kind: each kind of an abstract basis
-    /// has a name of its own for it. Documents of other kinds are not meant.
+    /// JSON path in the document itself, by its kind: the kinds of an abstract basis name the value
+    /// differently. Documents of other kinds do not match.
     pub own: Vec<(ResourceId, String)>,
-    /// Whether case matters not.
+    /// Whether to ignore case.
     pub fold: bool,
 }
 
-/// What a member of a document must be.
+/// A condition on a member of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemberRule {
-    /// JSON paths of lists, each within an item of the one before; one item must keep to the rest.
+    /// JSON paths of lists, each within an item of the previous one; one item must satisfy the
+    /// rest.
     pub lists: Vec<String>,
     /// JSON path of the member, within the last list's item where there is one.
     pub path: String,
-    /// What it must be.
+    /// The condition on its value.
     pub is: MemberIs,
 }
 
-/// What a value must be.
+/// A condition on a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MemberIs {
     /// One of these texts.
@@ -101,30 +103,30 @@ pub enum MemberIs {
     Integer(Vec<i64>),
     /// One of these numbers.
     Decimal(Vec<Number>),
-    /// This truth value.
+    /// This boolean.
     Boolean(bool),
-    /// Any value: it is there.
+    /// Any value, as long as it is present.
     Present,
-    /// Not there.
+    /// Absent.
     Absent,
 }
 
-/// The views of a store, by name in small letters.
+/// The views of a store, by lower-case name.
 #[derive(Debug, Clone, Default)]
 pub struct Views(BTreeMap<String, Arc<CustomView>>);
 
 impl Views {
-    /// The view of a name, in any case.
+    /// Returns the view with a name, in any case.
     pub fn get(&self, name: &str) -> Option<&Arc<CustomView>> {
         self.0.get(&name.to_ascii_lowercase())
     }
 
-    /// All of them, by name.
+    /// Returns all views, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<CustomView>> {
         self.0.values()
     }
 
-    /// Those that are stored. One that does not fit the model is none.
+    /// Reads the stored views; those that do not fit the model are left out.
     pub(crate) fn of(items: &Items, model: &Model) -> Self {
         let mut views = Self::default();
         for (_, item) in items.of(ItemKind::AuthorizationStrategy) {
@@ -144,21 +146,21 @@ impl Views {
     }
 }
 
-/// A view that a client's documents must lead to.
+/// A view that a document must lead to under a grant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ViewBound {
     /// The view.
     pub view: Arc<CustomView>,
-    /// What of a document of the resource leads to the view's basis.
+    /// How a document of the resource leads to the view's basis.
     pub basis: BasisOf,
 }
 
 impl CustomView {
-    /// What binds documents of a resource to this view.
+    /// Returns the bound that this view puts on documents of a resource.
     ///
     /// # Errors
     ///
-    /// 500 where they lead to none of its basis, or to more than one.
+    /// 500 where they lead to no document of its basis, or to more than one.
     pub(crate) fn bind(self: &Arc<Self>, resource: &Resource) -> Result<ViewBound, Problem> {
         let leads = self.leads.get(usize::from(resource.id.0));
         let basis = &self.basis_name;
@@ -185,7 +187,7 @@ impl CustomView {
 }
 
 impl ViewBound {
-    /// The properties of a resource that lead to the basis, as messages name them.
+    /// Returns the properties of a resource that lead to the basis, as messages spell them.
     pub fn properties(&self, resource: &Resource) -> Vec<String> {
         match &self.basis {
             BasisOf::Itself => resource.key.iter().map(|column| title(&column.name)).collect(),
@@ -193,13 +195,13 @@ impl ViewBound {
         }
     }
 
-    /// Checks a document, given whether what it leads to is in the view; [`None`]: it leads to
-    /// nothing.
+    /// Checks a document, given whether the view contains what it leads to; [`None`] where it leads
+    /// to nothing.
     ///
     /// # Errors
     ///
-    /// 403: with `element-required` (proposed) or `element-uninitialized` (stored) where it leads
-    /// to nothing; otherwise without a particular type, with what would help as hint.
+    /// 403: `element-required` (proposed) or `element-uninitialized` (stored) where it leads to
+    /// nothing; otherwise without a specific type, with what would help as a hint.
     pub fn check(
         &self,
         resource: &Resource,
@@ -228,7 +230,7 @@ impl ViewBound {
     }
 }
 
-/// What every resource's documents lead to.
+/// Returns how every resource's documents lead to a basis.
 fn leads(model: &Model, basis: Target) -> Vec<Result<BasisOf, NoBasis>> {
     model.resources.iter().map(|resource| basis_of(model, resource, basis)).collect()
 }

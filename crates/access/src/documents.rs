@@ -1,4 +1,4 @@
-//! How stored documents stand to a grant, for explanations.
+//! The standing of stored documents under a grant, for explanations.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,43 +10,43 @@ use serde::Serialize;
 
 use crate::grant::{Grant, Standing};
 
-/// How a stored document stands to a grant. It has ids and names of properties, nothing else of the
-/// document.
+/// The standing of a stored document under a grant. It contains ids and property names, and nothing
+/// else of the document.
 #[derive(Debug, Clone)]
 pub struct DocumentStanding {
-    /// What is asked of it, in the order of the checks.
+    /// The strategies that apply, in the order of the checks.
     pub strategies: Vec<StrategyStanding>,
-    /// What a caller is told, where the grant does not reach it.
+    /// The problem that a caller gets, where the grant does not cover the document.
     pub problem: Option<Problem>,
 }
 
-/// How a document stands to one strategy.
+/// The standing of a document under one strategy.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StrategyStanding {
     /// Name of the strategy.
     pub strategy: String,
-    /// Whether it lets the document through.
+    /// Whether the strategy allows access to the document.
     pub holds: bool,
-    /// Where it goes by relationships: what must be related, all of it.
+    /// For a relationship strategy: the subjects that must all be related.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subjects: Vec<SubjectStanding>,
-    /// Where it is a custom view: path of the document of its basis, or the name of that where
-    /// there is none.
+    /// For a custom view: path of the basis document that it leads to, or the basis's name where
+    /// there is no such document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<String>,
-    /// What would let it through, where it is a custom view.
+    /// For a custom view: what would allow access.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
 
-/// How a subject of a document stands to a client.
+/// The standing of a subject of a document towards a client.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SubjectStanding {
     /// Name of its property, `SchoolId`.
     pub property: String,
-    /// How it is related.
+    /// How the subject is related.
     pub standing: Standing,
     /// The client's education organization by which it is related.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,22 +54,22 @@ pub struct SubjectStanding {
     /// Paths of the associations that lead from a person to an organization.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub through: Vec<String>,
-    /// Education organizations that it belongs to, those above included; where it must be above the
-    /// client's, those that are. Some of them, where they are many.
+    /// Education organizations that it belongs to, including those above. Where it must be above
+    /// the client's, only those that are. Shortened where there are many.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub organizations: Vec<i64>,
-    /// What would relate it.
+    /// What would relate the subject.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
 
-/// What [`Documents::standing`] gives.
+/// The result of [`Documents::standing`].
 pub type Stands<'a> =
     Pin<Box<dyn Future<Output = Result<Option<DocumentStanding>, Problem>> + Send + 'a>>;
 
-/// What knows stored documents: the data part does.
+/// Looks up stored documents; the data part implements it.
 pub trait Documents: Send + Sync {
-    /// How the document with this public id stands to a grant; [`None`] where the resource has no
-    /// such document.
+    /// Returns the standing of the document with this public id under a grant; [`None`] where the
+    /// resource has no such document.
     fn standing<'a>(&'a self, resource: ResourceId, id: Uuid, grant: &'a Grant) -> Stands<'a>;
 }

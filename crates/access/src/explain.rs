@@ -1,5 +1,5 @@
-//! Why a client may do something, or may not: claim by claim, and for a stored document subject by
-//! subject.
+//! Explains why a client may or may not do something: claim by claim, and for a stored document
+//! subject by subject.
 
 use std::sync::Arc;
 
@@ -63,7 +63,8 @@ impl Access {
         }))
     }
 
-    /// How a stored document stands to what is granted; null where that says nothing of it.
+    /// Shows how a stored document stands to the grant; null where nothing is granted or the action
+    /// is Create.
     async fn document(
         &self,
         client: &ApiClient,
@@ -118,7 +119,8 @@ impl Access {
     }
 }
 
-/// Why every call with a key is refused at the door, whatever it may do; none where it is let in.
+/// Returns why every call with a key is refused, whatever its rights; [`None`] where the key may
+/// call.
 fn refused(client: &ApiClient) -> Option<Problem> {
     let stranger = |what: String, mend: &str| {
         Some(Problem::of(Kind::AuthenticationFailed).detail(what).hint(mend))
@@ -143,8 +145,8 @@ fn refused(client: &ApiClient) -> Option<Problem> {
     admitted(client, Scope::Data.name()).err()
 }
 
-/// A path without what says that it is of changes, and whether it says so; one of partitions is that of
-/// all documents.
+/// Returns a path without its changes suffix, and whether it had one. The suffix of partitions is
+/// dropped too, since they partition all documents.
 fn changes_of(path: &str) -> (&str, bool) {
     let whole = path.trim().trim_end_matches('/');
     let tail = |name: &str| {
@@ -159,7 +161,7 @@ fn changes_of(path: &str) -> (&str, bool) {
     }
 }
 
-/// The action of a method on changes, of which there is one.
+/// Returns the action of a method on a path of changes; reading is the only one.
 fn actions_on_changes(method: &str) -> Result<Vec<Action>, ManageError> {
     let is_reading = ["GET", "HEAD", Action::ReadChanges.name()];
     if is_reading.iter().any(|name| name.eq_ignore_ascii_case(method)) {
@@ -170,7 +172,7 @@ fn actions_on_changes(method: &str) -> Result<Vec<Action>, ManageError> {
     )))
 }
 
-/// The id of a document at the end of a path, and what comes before it.
+/// Splits the id of a document off the end of a path.
 fn document_of(path: &str) -> Result<(&str, Option<Uuid>), ManageError> {
     let whole = path.trim().trim_matches('/');
     let below = whole.strip_prefix("data/v3/").unwrap_or(whole);

@@ -1,4 +1,4 @@
-//! What a client was granted on a resource: all of its documents, or those within bounds.
+//! A client's grant on a resource: all of its documents, or those within bounds.
 
 use std::sync::Arc;
 
@@ -9,26 +9,26 @@ use serde::Serialize;
 use crate::custom_view::ViewBound;
 use crate::strategy::Strategy;
 
-/// Kind of the subject that [`Strategy::NamespaceBased`] asks for.
+/// Kind of the subject that [`Strategy::NamespaceBased`] checks.
 const NAMESPACE: &str = "Namespace";
 
 /// Most prefixes, organizations or properties that a message names.
 const NAMED_MAX: usize = 5;
 
-/// What a client was granted on a resource. Each bound that is set must be kept.
+/// A client's grant on a resource. Every bound that is set must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grant {
-    /// Beginnings, one of which the document's namespace must have; [`None`]: any namespace.
+    /// Prefixes, one of which the document's namespace must have; [`None`] allows any namespace.
     pub namespace_prefixes: Option<Arc<[String]>>,
     /// Custom views that the document must lead to, in the order of the claim set.
     pub views: Vec<ViewBound>,
     /// How many of them are checked before the namespace.
     pub views_first: usize,
-    /// Ownership tokens, one of which the document must bear; [`None`]: anybody's.
+    /// Ownership tokens, one of which the document must have; [`None`] allows any owner.
     pub ownership_tokens: Option<Arc<[i64]>>,
-    /// Relationships, one of which the document must have; [`None`]: with or without.
+    /// Relationships, one of which the document must have; [`None`] requires none.
     pub relationships: Option<Arc<Relationships>>,
-    /// The ownership token that a new document gets, whatever the grant is bound by.
+    /// The ownership token given to a new document, whether or not the grant is bound by ownership.
     pub creator_token: Option<i64>,
 }
 
@@ -41,22 +41,22 @@ pub enum Restriction<'g> {
     View(&'g ViewBound),
 }
 
-/// Relationships between a client's education organizations and a document; one alternative must
+/// Relationships between a client's education organizations and a document. One alternative must
 /// hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Relationships {
     /// The client's education organizations.
     pub organizations: Arc<[i64]>,
-    /// In the order of the claim set.
+    /// The alternatives, in the order of the claim set.
     pub alternatives: Vec<Alternative>,
 }
 
-/// What one strategy asks for: all of its parts must be related.
+/// The requirements of one strategy: all of its parts must be related.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alternative {
     /// The strategy.
     pub strategy: Strategy,
-    /// At least one.
+    /// The parts; there is at least one.
     pub parts: Vec<Part>,
 }
 
@@ -72,65 +72,65 @@ pub struct Part {
 /// How a subject is related to a client's education organizations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
-    /// An education organization that is one of them or below one.
+    /// The subject is an education organization that is one of them or below one.
     Below,
-    /// An education organization that is one of them or above one.
+    /// The subject is an education organization that is one of them or above one.
     Above,
-    /// A person at one of them or below one.
+    /// The subject is a person at one of them or at one below.
     Person {
-        /// The name of the way, one of [`Resource::access_by`]; [`None`]:
+        /// The name of the path to the person, one of [`Resource::access_by`]; [`None`] means
         /// [`Resource::access_through`].
         way: Option<&'static str>,
-        /// Whether associations that were deleted count.
+        /// Whether deleted associations count.
         past: bool,
     },
 }
 
-/// How a subject of a document stands to a client.
+/// How a subject of a document is related to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// Related as it must be.
+    /// The subject is related as required.
     Related,
-    /// The subject is not related.
+    /// The subject is not related as required.
     Unrelated,
     /// The document names no subject.
     Missing,
 }
 
-/// Which document a check is about.
+/// Which version of a document is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// One that the client sends.
+    /// The document that the client sends.
     Proposed,
-    /// One that is stored; a problem shows nothing of it.
+    /// The stored document; a problem reveals nothing of it.
     Stored,
 }
 
-/// What a client was granted on a resource for POST, which creates or updates: the plan that looks
-/// the document up takes the one that holds.
+/// A client's grants on a resource for POST, which creates or updates. The plan uses the one that
+/// applies once it has looked the document up.
 #[derive(Debug, Clone)]
 pub struct UpsertGrant {
-    /// For a new document.
+    /// Grant for a new document.
     pub create: Result<Grant, Problem>,
-    /// For a stored one.
+    /// Grant for a stored document.
     pub update: Result<Grant, Problem>,
 }
 
 impl UpsertGrant {
-    /// A grant of everything, for a caller that is trusted.
+    /// Returns a grant of everything, for a trusted caller.
     pub fn everything() -> Self {
         Self { create: Ok(Grant::default()), update: Ok(Grant::default()) }
     }
 
-    /// Every custom view that is asked for in one case or the other.
+    /// Returns every custom view that either grant requires.
     pub fn views(&self) -> impl Iterator<Item = &ViewBound> {
         let grants =
             [&self.create, &self.update].into_iter().filter_map(|grant| grant.as_ref().ok());
         grants.flat_map(|grant| &grant.views)
     }
 
-    /// Every relationship that is asked for in one case or the other.
+    /// Returns every relationship that either grant requires.
     pub fn relationships(&self) -> impl Iterator<Item = &Relationships> {
         let grants =
             [&self.create, &self.update].into_iter().filter_map(|grant| grant.as_ref().ok());
@@ -139,10 +139,10 @@ impl UpsertGrant {
 }
 
 impl Grant {
-    /// What is checked first, in the order of the claim set.
+    /// Returns what is checked first, in the order of the claim set.
     ///
-    /// Source: Ed-Fi ODS/API 7.3: namespace and custom views as they are configured, then
-    /// ownership, then relationships.
+    /// Source: Ed-Fi ODS/API 7.3: namespace and custom views in configured order, then ownership,
+    /// then relationships.
     pub fn restrictions(&self) -> impl Iterator<Item = Restriction<'_>> {
         let views = self.views.iter().map(Restriction::View);
         let namespace = self.namespace_prefixes.is_some().then_some(Restriction::Namespace);
@@ -178,7 +178,7 @@ impl Grant {
         )))
     }
 
-    /// Checks the ownership token that a stored document bears.
+    /// Checks the ownership token of a stored document.
     ///
     /// # Errors
     ///
@@ -201,18 +201,18 @@ impl Grant {
 }
 
 impl Relationships {
-    /// Every part of every alternative.
+    /// Returns every part of every alternative.
     pub fn parts(&self) -> impl Iterator<Item = Part> + '_ {
         self.alternatives.iter().flat_map(|alternative| alternative.parts.iter().copied())
     }
 
-    /// Checks a document, given how each part's subject stands.
+    /// Checks a document, given the standing of each part's subject.
     ///
     /// # Errors
     ///
-    /// 403: with `element-uninitialized` (stored) or `element-required` (proposed) where the
-    /// document names no subject; otherwise without a particular type, with the
-    /// associations that are missing as hint.
+    /// 403: `element-uninitialized` (stored) or `element-required` (proposed) where the document
+    /// names no subject; otherwise without a specific type, with the missing associations as a
+    /// hint.
     pub fn check(
         &self,
         model: &Model,
@@ -296,7 +296,7 @@ impl Relationships {
     }
 }
 
-/// What would relate a subject to a client, as a sentence.
+/// Returns what would relate a subject to a client, as a sentence.
 pub fn missing_relation(model: &Model, subject: &Subject, by: By) -> String {
     let column = title(&subject.column);
     match by {
@@ -313,7 +313,7 @@ pub fn missing_relation(model: &Model, subject: &Subject, by: By) -> String {
     }
 }
 
-/// The names of the associations that relate a person.
+/// Returns the names of the associations that relate a person.
 fn associations<'m>(model: &'m Model, subject: &Subject, way: Option<&str>) -> Vec<&'m str> {
     let Some(Target::Resource(person)) = model.by_name(&subject.kind) else { return vec![] };
     let person = model.resource(person);
@@ -327,12 +327,12 @@ fn associations<'m>(model: &'m Model, subject: &Subject, way: Option<&str>) -> V
     through.iter().map(|id| model.resource(*id).name.as_str()).collect()
 }
 
-/// The subject whose value [`Grant::check_namespace`] takes.
+/// Returns the subject whose value [`Grant::check_namespace`] takes.
 pub fn namespace_subject(resource: &Resource) -> Option<&Subject> {
     resource.subjects.iter().find(|subject| subject.kind == NAMESPACE)
 }
 
-/// The first names in quotes, and a mark where there are more.
+/// Returns the first names in quotes, with an ellipsis where there are more.
 fn some_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let mut names: Vec<String> =
         names.take(NAMED_MAX + 1).map(|name| format!("'{name}'")).collect();
@@ -343,7 +343,7 @@ fn some_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.join(", ")
 }
 
-/// `schoolId` as messages name it, `SchoolId`.
+/// Returns `schoolId` as messages spell it, `SchoolId`.
 pub fn title(column: &str) -> String {
     let mut letters = column.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())

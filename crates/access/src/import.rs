@@ -1,4 +1,4 @@
-//! From published claims hierarchies to claims files: that of the standard, and those of extensions.
+//! Imports published claims hierarchies into claims files, for the standard and for extensions.
 
 mod extension;
 
@@ -34,12 +34,12 @@ pub enum ImportError {
     /// A name in it has no meaning here.
     #[error("{claim}: {message}")]
     Claim {
-        /// The claim that says it.
+        /// The claim that contains it.
         claim: String,
-        /// What cannot be understood.
+        /// What is not understood.
         message: String,
     },
-    /// The claims file that is there cannot be read.
+    /// The current claims file cannot be read.
     #[error(transparent)]
     Current(#[from] ClaimsError),
 }
@@ -49,11 +49,11 @@ pub enum ImportError {
 pub struct Imported {
     /// The new text of the claims file.
     pub text: String,
-    /// The published claim sets that it has.
+    /// The published claim sets that it contains.
     pub claim_sets: Vec<String>,
     /// Claim sets that were left out.
     pub left_out_sets: Vec<String>,
-    /// Claims that are no resource of the model, and domains that were left without one.
+    /// Claims that match no resource of the model, and domains that became empty.
     pub left_out_claims: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ pub struct Imported {
 struct Reference {
     #[serde(default)]
     claim_sets: Vec<ReferenceSet>,
-    /// What is published to be added to a hierarchy calls it `resourceClaims`.
+    /// Published additions to a hierarchy call it `resourceClaims`.
     #[serde(alias = "resourceClaims")]
     claims_hierarchy: Vec<ReferenceClaim>,
 }
@@ -88,7 +88,7 @@ struct ReferenceClaim {
 }
 
 impl ReferenceClaim {
-    /// Its name; none where it is somebody else's.
+    /// Returns its name; [`None`] where it belongs to another organization.
     fn read_name(&self, depth: usize) -> Result<Option<ClaimName>, ImportError> {
         if depth > DEPTH_MAX {
             return Err(self.wrong(format!("nested deeper than {DEPTH_MAX} levels")));
@@ -105,7 +105,7 @@ impl ReferenceClaim {
             .map_err(|message| self.wrong(message))
     }
 
-    /// What it grants a claim set.
+    /// Returns what it grants a claim set.
     fn grants(&self, granted: &Granted) -> Result<Rule, ImportError> {
         rule(&granted.actions).map_err(|message| self.wrong(message))
     }
@@ -142,12 +142,12 @@ struct Named {
     name: String,
 }
 
-/// Builds the claims file of a model from published hierarchies (`Claims.json`) and the claims file
-/// that is there now, possibly empty, whose own parts stay.
+/// Builds the claims file of a model from published hierarchies (`Claims.json`) and the current
+/// claims file, which may be empty and whose own parts stay.
 ///
 /// The first gives the hierarchy, its defaults and its claim sets; each further one adds the sets
-/// that those before it lack. Sets are named without blanks and hyphens. Sets whose name begins with
-/// `test_prefix` are left out, and so are claims that stand for no resource of the model. Services
+/// that those before it lack. Sets are named without spaces and hyphens. Sets whose name begins
+/// with `test_prefix` are left out, and so are claims that match no resource of the model. Services
 /// stay.
 ///
 /// # Errors
@@ -212,18 +212,18 @@ pub fn import(
     Ok(Imported { text, claim_sets, left_out_sets, left_out_claims })
 }
 
-/// The claims of a model's resources.
+/// Returns the claims of a model's resources.
 fn resources(model: &Model) -> BTreeSet<String> {
     let name = |resource: &Resource| ClaimName::of_resource(&resource.schema, &resource.name).key();
     model.resources.iter().map(name).collect()
 }
 
-/// A set's name as it stands in a claims file.
+/// Returns a set's name as a claims file writes it.
 fn plain(name: &str) -> String {
     name.chars().filter(|letter| !letter.is_whitespace() && *letter != '-').collect()
 }
 
-/// Whether a claim is a URI of somebody else's.
+/// Returns whether a claim is a URI of another organization.
 fn is_of_others(claim: &str) -> bool {
     let rest = claim.split_once("://").map(|(_, rest)| rest.to_ascii_lowercase());
     rest.is_some_and(|rest| !rest.starts_with("ed-fi.org/"))
@@ -236,7 +236,7 @@ struct Importer {
 }
 
 impl Importer {
-    /// Takes a claim with all below it; its path, unless it was left out.
+    /// Takes a claim with all below it. Returns its path, unless it was left out.
     fn claim(
         &mut self,
         claim: &ReferenceClaim,

@@ -1,24 +1,25 @@
-//! What is managed beside keys and claim sets, as JSON in the words of the Ed-Fi Admin API.
+//! Managed items besides keys and claim sets, as JSON with the names of the Ed-Fi Admin API.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// A kind of what is managed beside keys and claim sets.
+/// A kind of managed item besides keys and claim sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ItemKind {
-    /// Who makes applications: `company`, `namespacePrefixes`, `contactName`, `contactEmailAddress`.
+    /// A vendor of applications: `company`, `namespacePrefixes`, `contactName`,
+    /// `contactEmailAddress`.
     Vendor,
-    /// What calls: `applicationName`, `vendorId`, `claimSetName`, `educationOrganizationIds`,
+    /// An application: `applicationName`, `vendorId`, `claimSetName`, `educationOrganizationIds`,
     /// `profileIds`, `odsInstanceIds`. Its keys are clients of the registry.
     Application,
-    /// What a client sees of a resource: `name`, `definition`.
+    /// A profile, which limits what a client sees of a resource: `name`, `definition`.
     Profile,
-    /// The store, as clients of the Admin API know it: `name`, `instanceType`.
+    /// The store, as clients of the Admin API see it: `name`, `instanceType`.
     OdsInstance,
-    /// `odsInstanceId`, `contextKey`, `contextValue`.
+    /// A context of an instance: `odsInstanceId`, `contextKey`, `contextValue`.
     OdsInstanceContext,
-    /// `odsInstanceId`, `derivativeType`.
+    /// A derivative of an instance: `odsInstanceId`, `derivativeType`.
     OdsInstanceDerivative,
     /// A custom view: `name`, `definition`.
     AuthorizationStrategy,
@@ -36,7 +37,7 @@ impl ItemKind {
         Self::AuthorizationStrategy,
     ];
 
-    /// The name in the store.
+    /// Returns the name used in the store.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Vendor => "vendor",
@@ -54,22 +55,22 @@ impl ItemKind {
     }
 }
 
-/// The id of the one instance that there is: the store itself.
+/// The id of the only instance: the store itself.
 pub const ODS_INSTANCE: i64 = 1;
 
-/// The name of what bounds the ids of all kinds from below; the store puts it there.
+/// The name under which the store keeps a lower bound for the ids of all kinds.
 const ALL_KINDS: &str = "";
 
-/// Everything of each kind, by id.
+/// All items of each kind, by id.
 #[derive(Debug, Default)]
 pub(crate) struct Items {
     items: BTreeMap<ItemKind, BTreeMap<i64, Value>>,
-    /// The greatest id that there has been, by the name of the kind.
+    /// The greatest id ever used, by the name of the kind.
     last: BTreeMap<String, i64>,
 }
 
 impl Items {
-    /// Takes a row of [`crate::sql::MANAGED`]; false where it cannot be understood.
+    /// Adds a row of [`crate::sql::MANAGED`]; returns false where it is malformed.
     pub(crate) fn take(&mut self, row: &[homeroom_store::Value]) -> bool {
         let [kind, id, definition] = row else { return false };
         let read = || {
@@ -81,7 +82,7 @@ impl Items {
         true
     }
 
-    /// Takes a row of [`crate::sql::MANAGED_LAST`]; false where it cannot be understood.
+    /// Adds a row of [`crate::sql::MANAGED_LAST`]; returns false where it is malformed.
     pub(crate) fn take_last(&mut self, row: &[homeroom_store::Value]) -> bool {
         let [kind, id] = row else { return false };
         let (Some(kind), Some(id)) = (kind.as_text(), id.as_integer()) else { return false };
@@ -103,8 +104,8 @@ impl Items {
         self.last.insert(kind.to_owned(), id);
     }
 
-    /// The greatest id of a kind, or the one from which on all kinds go where the store is a copy:
-    /// the other store may have given out any up to that.
+    /// Returns the greatest id of a kind, or the lower bound for all kinds if that is greater. A
+    /// store that is a copy has such a bound, since the other store may have used any id up to it.
     pub(crate) fn last(&self, kind: &str) -> i64 {
         let last = |kind| self.last.get(kind).copied().unwrap_or_default();
         last(kind).max(last(ALL_KINDS))
@@ -114,13 +115,14 @@ impl Items {
         self.items.get(&kind)?.get(&id)
     }
 
-    /// All of a kind, by id.
+    /// Returns all items of a kind, by id.
     pub(crate) fn of(&self, kind: ItemKind) -> impl Iterator<Item = (i64, &Value)> {
         self.items.get(&kind).into_iter().flatten().map(|(id, definition)| (*id, definition))
     }
 }
 
-/// A number from 1 to 2³¹ − 1 that a name has in every process and version: half of a hash.
+/// Returns a number from 1 to 2³¹ − 1, derived by hash, that is the same in every process and
+/// version.
 pub fn stable_id(name: &str) -> i64 {
     let hash = blake3::hash(name.as_bytes());
     let mut first = [0; 4];

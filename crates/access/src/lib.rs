@@ -1,13 +1,14 @@
 //! Who may do what: the client registry, keys and tokens, claim sets and what they grant.
 //!
 //! [`Access`] is opened on a store. The front door asks it to [recognize](Access::recognize) the
-//! caller of each request; a part asks [`authorize`] what the [`ApiClient`] may do to a resource, and
-//! keeps within the [`Grant`] that it gets; commands [manage](Access::manage) keys and claim sets with
-//! [`Manage`] values. [`routes`] are `/oauth/token`, `/oauth/token_info` and the public keys.
+//! caller of each request. A part asks [`authorize`] what the [`ApiClient`] may do to a resource,
+//! and stays within the [`Grant`] that it gets. Commands [manage](Access::manage) keys and claim
+//! sets with [`Manage`] values. [`routes`] are `/oauth/token`, `/oauth/token_info` and the public
+//! keys.
 //!
-//! Rights are data: the [`Claims`] hierarchy and the shipped claim sets stand in a file, sets of the
-//! operator's own in the store, and a set is compiled over the model so that a decision is two
-//! indices away.
+//! Rights are data: the [`Claims`] hierarchy and the shipped claim sets are in a file, the
+//! operator's sets are in the store, and each set is compiled over the model so that a decision
+//! takes two array lookups.
 
 mod access;
 mod action;

@@ -1,4 +1,4 @@
-//! Management as values: what a command asks, and what it is told.
+//! Management as values: requests of commands, and their answers.
 
 mod claim_sets;
 mod keys;
@@ -18,49 +18,49 @@ use crate::secret::RandomError;
 use keys::NewKey;
 pub use keys::{EDUCATION_ORGANIZATIONS_MAX, NAMESPACE_PREFIXES_MAX, TEXT_MAX};
 
-/// What a managing command asks.
+/// A request of a management command.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(tag = "manage", rename_all = "kebab-case")]
 pub enum Manage {
-    /// Makes a key; the answer has its secret, which is shown this once.
+    /// Creates a key; the answer has its secret, which is shown only this once.
     CreateKey {
-        /// Claim set, required for the scope `data`; blanks, hyphens and case do not matter.
+        /// Claim set, required for the scope `data`; spaces, hyphens and case are ignored.
         #[serde(default)]
         claim_set: Option<String>,
-        /// Name of the application; the key itself where none is given.
+        /// Name of the application; defaults to the key.
         #[serde(default)]
         name: Option<String>,
-        /// Scopes; `data` where none is given.
+        /// Scopes; defaults to `data`.
         #[serde(default)]
         scopes: Vec<String>,
         /// Education organizations.
         #[serde(default)]
         education_organizations: Vec<i64>,
-        /// Beginnings of namespaces.
+        /// Namespace prefixes.
         #[serde(default)]
         namespace_prefixes: Vec<String>,
-        /// Ownership tokens whose documents it may touch, where it is authorized by ownership.
+        /// Ownership tokens whose documents the key may access, where a strategy goes by ownership.
         #[serde(default)]
         ownership_tokens: Vec<i64>,
-        /// The ownership token that its documents get.
+        /// The ownership token given to documents that the key creates.
         #[serde(default)]
         creator_token: Option<i64>,
     },
     /// Lists all keys, without secrets.
     ListKeys {},
-    /// Makes a second secret; the old one stays valid until it is revoked or the time is over.
+    /// Adds a second secret; the old one stays valid until it is revoked or its time is over.
     RotateKey {
         /// The key.
         key: String,
-        /// How long the old secret stays valid; [`None`]: until it is revoked.
+        /// How long the old secret stays valid; [`None`] means until it is revoked.
         #[serde(default)]
         old_secret_seconds: Option<u32>,
     },
-    /// Ends a key, or all its secrets but the newest, at once.
+    /// Revokes a key, or all its secrets but the newest, at once.
     RevokeKey {
         /// The key.
         key: String,
-        /// Only the secrets before the newest.
+        /// Whether to revoke only the secrets older than the newest.
         #[serde(default)]
         old_secrets_only: bool,
     },
@@ -78,12 +78,12 @@ pub enum Manage {
         /// Its name.
         name: String,
     },
-    /// Removes a claim set of the operator's own; a shipped one of its name is back.
+    /// Removes an operator's claim set; a shipped set of that name is restored.
     RemoveClaimSet {
         /// Its name.
         name: String,
     },
-    /// Creates or replaces a strategy that is a custom view.
+    /// Creates or replaces a custom view, which is used as a strategy.
     PutStrategy {
         /// Its name, `{Basis}With{Text}`.
         name: String,
@@ -102,8 +102,8 @@ pub enum Manage {
         /// Its name.
         name: String,
     },
-    /// Says what a key may do to a resource, and which claims say so; and whether it reaches a stored
-    /// document, and why.
+    /// Explains what a key may do to a resource and which claims decide it. For a stored document,
+    /// also explains whether the key has access to it, and why.
     Explain {
         /// The key.
         key: String,
@@ -114,7 +114,7 @@ pub enum Manage {
     },
 }
 
-/// Why a managing command was not done; nothing was changed, as far as the store knows.
+/// Why a management command failed. Nothing was changed, as far as the store knows.
 #[derive(Debug, thiserror::Error)]
 pub enum ManageError {
     /// A key of the scope `data` needs a claim set.
@@ -125,7 +125,7 @@ pub enum ManageError {
     UnknownClaimSet {
         /// The name that was given.
         name: String,
-        /// The names that there are.
+        /// The names that exist.
         known: Vec<String>,
     },
     /// No client has this key.
@@ -133,13 +133,13 @@ pub enum ManageError {
     UnknownKey {
         /// The key that was given.
         key: String,
-        /// What may have been meant.
+        /// A suggestion of what was meant.
         hint: String,
     },
-    /// What was asked makes no sense as it stands.
+    /// The request is invalid as it stands.
     #[error("{0}")]
     Invalid(String),
-    /// What was asked is at odds with how things are.
+    /// The request conflicts with the current state.
     #[error("{0}")]
     Refused(String),
     /// Another process changed the registry at the same moment.
@@ -163,11 +163,12 @@ impl From<RandomError> for ManageError {
 }
 
 impl Access {
-    /// Does what a managing command asks. What it changes holds from the next request on.
+    /// Executes a management command. Changes take effect with the next request.
     ///
     /// # Errors
     ///
-    /// [`ManageError`]; nothing was changed, unless it is [`StoreError::Unsure`]: then it is not known.
+    /// [`ManageError`]. Nothing was changed, except after [`StoreError::Unsure`], where that is
+    /// unknown.
     pub async fn manage(&self, asked: Manage, now: Timestamp) -> Result<Value, ManageError> {
         let mut change = self.begin_change(now).await?;
         match asked {

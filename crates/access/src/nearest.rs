@@ -1,13 +1,13 @@
-//! "Did you mean": the known names nearest to one that nothing has.
+//! "Did you mean": suggests the known names nearest to an unknown one.
 
-/// Most names that a message offers.
+/// Most names that a message suggests.
 const OFFERED_MAX: usize = 3;
 
-/// Longest name that is compared.
+/// Most characters of a name that are compared.
 const NAME_MAX: usize = 200;
 
-/// Up to three of `known` that differ least from `name`, the nearest first; none where all differ in
-/// more than half of their letters.
+/// Returns up to three of `known` that differ least from `name`, nearest first. Names that differ
+/// in more than half of their letters are left out.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let name: Vec<char> = name.to_lowercase().chars().take(NAME_MAX).collect();
     let mut near: Vec<(usize, &str)> = known
@@ -20,7 +20,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
     near.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
-/// `; did you mean A, B?`, or nothing.
+/// Returns `; did you mean A, B?`, or an empty text.
 pub(crate) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     match nearest(name, known)[..] {
         [] => String::new(),
@@ -28,7 +28,7 @@ pub(crate) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a s
     }
 }
 
-/// Fewest letters to insert, remove or replace (Levenshtein).
+/// Returns the fewest letters to insert, remove or replace (Levenshtein distance).
 fn distance(a: &[char], b: &str) -> usize {
     let mut row: Vec<usize> = (0..=a.len()).collect();
     for (at, letter) in b.chars().enumerate() {

@@ -13,16 +13,16 @@ use serde_json::{Value, json};
 use crate::recognize::IssuedToken;
 use crate::secret::Secret;
 
-/// What a client asks of the token endpoint.
+/// A client's request to the token endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TokenRequest {
     pub(crate) key: String,
     pub(crate) secret: Secret,
-    /// An education organization that the token shall be confined to.
+    /// An education organization that the token is to be restricted to.
     pub(crate) scope: Option<String>,
 }
 
-/// Why no token is given, in the words of RFC 6749 §5.2.
+/// Why no token was issued, as RFC 6749 §5.2 words it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OAuthError {
     pub(crate) status: StatusCode,
@@ -35,12 +35,12 @@ impl OAuthError {
         Self { status, error, description: description.to_owned() }
     }
 
-    /// 400 `invalid_request`.
+    /// Returns 400 `invalid_request`.
     pub(crate) fn invalid_request(description: &str) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", description)
     }
 
-    /// 401 `invalid_client`, the same for an unknown key, a wrong secret and a revoked key.
+    /// Returns 401 `invalid_client`, the same for an unknown key, a wrong secret and a revoked key.
     pub(crate) fn invalid_client() -> Self {
         Self::new(
             StatusCode::UNAUTHORIZED,
@@ -60,7 +60,7 @@ impl OAuthError {
     }
 }
 
-/// The answer with a new token, and the scope that it was asked to be confined to.
+/// Returns the answer with a new token, and the scope that it was requested with.
 pub(crate) fn issued(issued: &IssuedToken, scope: Option<&str>) -> Response {
     let mut body = json!({
         "access_token": issued.token.expose(),
@@ -73,7 +73,7 @@ pub(crate) fn issued(issued: &IssuedToken, scope: Option<&str>) -> Response {
     uncached(StatusCode::OK, &body)
 }
 
-/// An answer that no cache may keep.
+/// Returns an answer that no cache may keep.
 pub(crate) fn uncached(status: StatusCode, body: &Value) -> Response {
     let mut response = json_response(status, body.to_string());
     let headers = response.headers_mut();
@@ -83,13 +83,13 @@ pub(crate) fn uncached(status: StatusCode, body: &Value) -> Response {
 }
 
 impl TokenRequest {
-    /// Reads a request: credentials in a Basic header or in the body, not both; the body a form or
-    /// JSON.
+    /// Reads a request. Credentials are in a Basic header or in the body, not both; the body is a
+    /// form or JSON.
     ///
     /// # Errors
     ///
-    /// As the Ed-Fi ODS/API answers, in its order: the header first, then the grant type, then what
-    /// is missing.
+    /// Answers like the Ed-Fi ODS/API, in its order: the header first, then the grant type, then
+    /// missing members.
     pub(crate) fn read(
         authorization: Option<&str>,
         content_type: Option<&str>,
@@ -159,12 +159,12 @@ fn basic_credentials(header: &str) -> Result<(String, String), OAuthError> {
     }
 }
 
-/// Members of a body, a form or a flat JSON object; empty ones count as absent.
+/// Members of a body, which is a form or a flat JSON object. Empty ones count as absent.
 #[derive(Debug)]
 pub(crate) struct Fields(Vec<(String, String)>);
 
 impl Fields {
-    /// Reads a body by its media type; without one, a body that begins with `{` is JSON.
+    /// Reads a body by its media type; without one, a body that starts with `{` is read as JSON.
     pub(crate) fn read(content_type: Option<&str>, body: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(body).map_err(|_| "The body is not UTF-8.")?;
         let media = content_type.and_then(|media| media.split(';').next()).map(str::trim);
@@ -188,7 +188,7 @@ impl Fields {
         Ok(Self(pairs))
     }
 
-    /// A member, by its name in any case.
+    /// Returns a member by its name, in any case.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(found, _)| found.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())

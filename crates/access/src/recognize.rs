@@ -1,4 +1,4 @@
-//! From a header to a client, and from a secret to a token.
+//! Turns a header into a client, and a key with its secret into a token.
 
 use std::sync::{Arc, PoisonError};
 
@@ -21,21 +21,21 @@ pub const ANY_SCOPE: &str = "*";
 /// Live secrets that a client may have: the one in use and the one before it.
 pub(crate) const SECRETS_MAX: usize = 2;
 
-/// Longest `Authorization` header that is looked at.
+/// Longest `Authorization` header that is read.
 const AUTHORIZATION_BYTES_MAX: usize = 4_096;
 
-/// Why no token is issued.
+/// Why no token was issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenRefusal {
     /// Unknown key, wrong secret, revoked.
     Client,
-    /// The scope is none of the client's education organizations.
+    /// The scope is not one of the client's education organizations.
     Scope,
-    /// It is not known who may call.
+    /// The registry is in doubt, so nobody may be recognized.
     InDoubt,
-    /// As many tokens as allowed are live; the first ends after these seconds.
+    /// The most live tokens allowed already exist; the first ends after this many seconds.
     TooMany(i64),
-    /// The system gives no random bytes.
+    /// The system could not supply random bytes.
     NoRandom,
 }
 
@@ -50,14 +50,13 @@ impl Access {
     /// Recognizes the caller by its `Authorization` header and lets it into `scope` (`data`,
     /// `admin`, `learning`, `xapi`, or [`ANY_SCOPE`]).
     ///
-    /// A token is verified once and then found by its hash; a revoked key, secret or a changed claim
-    /// set holds from the next call on.
+    /// A token is verified once and then found by its hash. A revoked key or secret, or a changed
+    /// claim set, takes effect on the next call.
     ///
     /// # Errors
     ///
-    /// 401 with `WWW-Authenticate` for a caller that is not recognized, 403 for one whose key is
-    /// not for this scope; 503 while it is not known what a change has come to
-    /// ([`Access::is_in_doubt`]).
+    /// 401 with `WWW-Authenticate` for a caller that is not recognized, 403 for one whose key does
+    /// not have this scope, 503 while the outcome of a change is unknown ([`Access::is_in_doubt`]).
     pub fn recognize(
         &self,
         authorization: Option<&str>,
@@ -67,7 +66,8 @@ impl Access {
         Ok(self.recognize_as_of(authorization, scope, now)?.client)
     }
 
-    /// As [`Access::recognize`], with the version of the registry that says so.
+    /// Does the same as [`Access::recognize`] and also returns the version of the registry that was
+    /// used.
     pub(crate) fn recognize_as_of(
         &self,
         authorization: Option<&str>,
@@ -173,7 +173,8 @@ impl Access {
                 ));
             }
         };
-        // A token that was issued before its secret was given an end stops there, too.
+        // A token also ends with its secret, even if the secret was given its end after the token
+        // was issued.
         let expires = until.map_or(claims.expires(), |until| claims.expires().min(until));
         let recognized = Recognized { client, version };
         let entry = Entry { recognized: recognized.clone(), expires, generation };
@@ -195,11 +196,12 @@ impl Access {
     }
 }
 
-/// Lets a client that was recognized into a scope.
+/// Admits a recognized client to a scope.
 ///
 /// # Errors
 ///
-/// 403 for a key that is not for it; 501 for one with a profile, where data is.
+/// 403 for a key that does not have the scope; 501 for a client with a profile where the scope is
+/// data.
 pub(crate) fn admitted(client: &ApiClient, scope: &str) -> Result<(), Problem> {
     let allowed =
         scope == ANY_SCOPE || Scope::read(scope).is_some_and(|scope| client.has_scope(scope));
@@ -212,8 +214,8 @@ pub(crate) fn admitted(client: &ApiClient, scope: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The live secret that `is_equal` says is the one; asks it as often for no client as for one, and of
-/// no other hash first, so that the time says nothing.
+/// Returns the live secret that `is_equal` accepts. It makes the same number of comparisons for an
+/// unknown client as for a known one, and never stops early, so that timing reveals nothing.
 fn matching_secret(
     registered: Option<&Registered>,
     now: Timestamp,
@@ -232,7 +234,7 @@ fn matching_secret(
     matching
 }
 
-/// The token of an `Authorization` header.
+/// Returns the token of an `Authorization` header.
 pub(crate) fn bearer_token(authorization: Option<&str>) -> Result<&str, Problem> {
     let Some(header) = authorization else {
         return Err(unrecognized("The Authorization header is missing.", false));
@@ -250,7 +252,7 @@ pub(crate) fn bearer_token(authorization: Option<&str>) -> Result<&str, Problem>
     }
 }
 
-/// 401 (RFC 6750 §3): `error` is named only where a token was sent.
+/// Returns 401 (RFC 6750 §3); `error` is named only where a token was sent.
 fn unrecognized(what: &str, token_was_sent: bool) -> Problem {
     let challenge = if token_was_sent { r#"Bearer error="invalid_token""# } else { "Bearer" };
     Problem::of(Kind::AuthenticationFailed)
@@ -260,7 +262,8 @@ fn unrecognized(what: &str, token_was_sent: bool) -> Problem {
         .header(CACHE_CONTROL, HeaderValue::from_static("no-store"))
 }
 
-/// 501: a client with a profile would see more than the profile lets it see.
+/// Returns 501: without enforcement, a client with a profile would see more than the profile
+/// allows.
 fn profiles_are_not_enforced() -> Problem {
     Problem::of(Kind::NotImplemented)
         .detail("This key's application has a profile, and profiles are not enforced yet.")
@@ -301,8 +304,8 @@ mod tests {
         }
     }
 
-    /// Keys of each state: active with one secret, with two, with one that has ended; suspended,
-    /// revoked, unknown.
+    /// Creates a key in each state: active with one secret, with two, with an expired one;
+    /// suspended, revoked, unknown.
     async fn keys(access: &Access) -> Vec<String> {
         let mut keys = vec![];
         for state in ["active", "two secrets", "ended", "suspended", "revoked"] {

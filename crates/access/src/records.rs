@@ -1,4 +1,4 @@
-//! Rows of the store, and what they stand for.
+//! Conversion between rows of the store and values.
 
 use homeroom_http::Timestamp;
 use homeroom_store::Value;
@@ -21,16 +21,16 @@ pub(crate) struct ClientRecord {
     pub(crate) link: Option<ClientLink>,
 }
 
-/// How a client belongs to an application.
+/// A client's membership in an application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ClientLink {
-    /// Number of the client.
+    /// Number of the client in the Admin API.
     pub(crate) id: i64,
     /// Id of the application.
     pub(crate) application: i64,
     /// Name of the client.
     pub(crate) name: String,
-    /// Whether it may call.
+    /// Whether it is approved to call.
     pub(crate) is_approved: bool,
 }
 
@@ -50,7 +50,7 @@ impl SecretRecord {
 }
 
 impl From<&ApiClient> for ClientRecord {
-    /// A client as it is in memory, without its place in an application.
+    /// Converts a client in memory, without its link to an application.
     fn from(client: &ApiClient) -> Self {
         Self {
             key: client.key.clone(),
@@ -69,7 +69,7 @@ impl From<&ApiClient> for ClientRecord {
 }
 
 impl ClientRecord {
-    /// Reads a row of [`crate::sql::CLIENTS`]; none where it cannot be understood.
+    /// Reads a row of [`crate::sql::CLIENTS`]; [`None`] where it is malformed.
     pub(crate) fn read(row: &[Value]) -> Option<Self> {
         let (row, link) = row.split_at_checked(10)?;
         let [
@@ -109,7 +109,7 @@ impl ClientRecord {
         })
     }
 
-    /// The arguments of [`crate::sql::ADD_CLIENT`].
+    /// Returns the arguments of [`crate::sql::ADD_CLIENT`].
     pub(crate) fn arguments(&self) -> Vec<Value> {
         let scopes: Vec<&str> = self.scopes.iter().map(|scope| scope.name()).collect();
         let json = |list: serde_json::Value| Value::Text(list.to_string());
@@ -128,7 +128,7 @@ impl ClientRecord {
 }
 
 impl ClientLink {
-    /// Reads the columns of a link; none for a client that belongs to no application.
+    /// Reads the columns of a link; [`None`] for a client that belongs to no application.
     fn read(row: &[Value]) -> Option<Self> {
         let [id, application, name, approved] = row else { return None };
         Some(Self {
@@ -139,7 +139,7 @@ impl ClientLink {
         })
     }
 
-    /// The arguments of [`crate::sql::PUT_LINK`].
+    /// Returns the arguments of [`crate::sql::PUT_LINK`].
     pub(crate) fn arguments(&self, key: &str) -> Vec<Value> {
         vec![
             key.into(),
@@ -152,7 +152,7 @@ impl ClientLink {
 }
 
 impl SecretRecord {
-    /// The arguments of [`crate::sql::ADD_SECRET`].
+    /// Returns the arguments of [`crate::sql::ADD_SECRET`].
     pub(crate) fn arguments(&self, key: &str) -> Vec<Value> {
         let hash = self.hash.to_hex().to_string();
         vec![self.id.clone().into(), key.into(), hash.into(), self.created.0.into()]

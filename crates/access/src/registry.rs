@@ -1,4 +1,4 @@
-//! Clients and claim sets in memory, as the store has them.
+//! Clients and claim sets in memory, as they are stored.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -14,7 +14,7 @@ use crate::manage::ManageError;
 use crate::records::{ClientLink, ClientRecord, SecretRecord};
 use crate::rights::Rights;
 
-/// Most claim sets of a store, the shipped ones included.
+/// Most claim sets in a store, including the shipped ones.
 const CLAIM_SETS_MAX: usize = 1_000;
 
 /// A client with its live secrets.
@@ -25,30 +25,30 @@ pub(crate) struct Registered {
     pub(crate) link: Option<ClientLink>,
 }
 
-/// Where a claim set comes from.
+/// The origin of a claim set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// It is shipped, and stays as published.
+    /// It is shipped, and cannot be changed.
     Shipped,
-    /// It is the operator's own, and stands in the place of a shipped one of its name.
+    /// It is the operator's, and replaces the shipped one of the same name.
     Override,
     /// It is the operator's own.
     Own,
 }
 
-/// A claim set with its rights, which are compiled when a client needs them.
+/// A claim set with its rights, which are compiled when a client first needs them.
 #[derive(Debug)]
 pub struct KnownSet {
     pub(crate) set: ClaimSet,
-    /// Its number in the Admin API.
+    /// Its id in the Admin API.
     pub(crate) id: i64,
-    /// Where it comes from.
+    /// Its origin.
     pub(crate) origin: Origin,
     rights: OnceLock<Arc<Rights>>,
 }
 
 impl Registered {
-    /// The client as it is stored.
+    /// Returns the client as it is stored.
     pub(crate) fn record(&self) -> ClientRecord {
         ClientRecord { link: self.link.clone(), ..(&*self.client).into() }
     }
@@ -59,27 +59,27 @@ impl KnownSet {
         Self { set, id, origin, rights: OnceLock::new() }
     }
 
-    /// The set.
+    /// Returns the claim set.
     pub fn set(&self) -> &ClaimSet {
         &self.set
     }
 
-    /// Its number in the Admin API.
+    /// Returns its id in the Admin API.
     pub fn id(&self) -> i64 {
         self.id
     }
 
-    /// Where it comes from.
+    /// Returns its origin.
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// Whether it is shipped, and so stays as published.
+    /// Returns whether it is shipped, and so cannot be changed.
     pub fn is_shipped(&self) -> bool {
         self.origin == Origin::Shipped
     }
 
-    /// Whether it stands in the place of a shipped one.
+    /// Returns whether it replaces a shipped one.
     pub fn is_override(&self) -> bool {
         self.origin == Origin::Override
     }
@@ -89,39 +89,39 @@ impl KnownSet {
     }
 }
 
-/// Every client, every claim set, and what is managed beside them, at one version.
+/// All clients, claim sets and managed items, at one version.
 #[derive(Debug, Default)]
 pub struct Registry {
     pub(crate) clients: HashMap<String, Registered>,
-    /// Keys of clients by application, and by their number in it.
+    /// Keys of clients by application, sorted by their number.
     by_application: BTreeMap<i64, BTreeSet<(i64, String)>>,
-    /// Keys of clients by their number.
+    /// Keys of clients by number.
     by_number: HashMap<i64, String>,
-    /// By folded name.
+    /// Claim sets by folded name.
     pub(crate) sets: BTreeMap<String, KnownSet>,
     pub(crate) items: Items,
     pub(crate) views: Arc<Views>,
-    /// Version of the stored tables that it shows.
+    /// Version of the stored tables that this registry reflects.
     pub(crate) version: i64,
 }
 
 /// A client of an application.
 #[derive(Debug, Clone)]
 pub struct ApplicationClient {
-    /// Its number.
+    /// Its number in the Admin API.
     pub id: i64,
     /// Id of its application.
     pub application: i64,
     /// Its name.
     pub name: String,
-    /// Whether it may call, as long as it is not revoked.
+    /// Whether it is approved to call; a revoked client still may not.
     pub is_approved: bool,
     /// The client itself.
     pub client: Arc<ApiClient>,
 }
 
 impl Registry {
-    /// A registry that has the shipped sets alone.
+    /// Creates a registry that has only the shipped sets.
     pub(crate) fn new(claims: &Claims) -> Self {
         let sets = claims.shipped().iter();
         let sets = sets.map(|set| {
@@ -132,22 +132,22 @@ impl Registry {
         Self { sets: sets.collect(), version: -1, ..Self::default() }
     }
 
-    /// An item by its id.
+    /// Returns an item by its id.
     pub fn item(&self, kind: ItemKind, id: i64) -> Option<&serde_json::Value> {
         self.items.get(kind, id)
     }
 
-    /// All items of a kind, by id.
+    /// Returns all items of a kind, by id.
     pub fn items(&self, kind: ItemKind) -> impl Iterator<Item = (i64, &serde_json::Value)> {
         self.items.of(kind)
     }
 
-    /// The custom views.
+    /// Returns the custom views.
     pub fn views(&self) -> &Views {
         &self.views
     }
 
-    /// Takes the custom views over from what is stored; all clients have them at once.
+    /// Rebuilds the custom views from the stored items; all clients get them at once.
     pub(crate) fn take_views(&mut self, model: &Model) {
         self.views = Arc::new(Views::of(&self.items, model));
         for registered in self.clients.values_mut() {
@@ -156,38 +156,38 @@ impl Registry {
         }
     }
 
-    /// All claim sets, by name.
+    /// Returns all claim sets, by name.
     pub fn claim_sets(&self) -> impl Iterator<Item = &KnownSet> {
         self.sets.values()
     }
 
-    /// The claim set of an id.
+    /// Returns the claim set with an id.
     pub fn claim_set(&self, id: i64) -> Option<&KnownSet> {
         self.sets.values().find(|known| known.id == id)
     }
 
-    /// Whether a client has the claim set of a name, or would have it if there were one.
+    /// Returns whether a client names this claim set, even one that does not exist.
     pub fn has_claim_set(&self, client: &ApiClient, name: &str) -> bool {
         client.claim_set.as_deref().map(fold_name) == Some(fold_name(name))
     }
 
-    /// The claim set of a name; blanks, hyphens and case do not matter.
+    /// Returns the claim set with a name; spaces, hyphens and case are ignored.
     pub fn claim_set_named(&self, name: &str) -> Option<&KnownSet> {
         self.set(name)
     }
 
-    /// All clients, in no order.
+    /// Returns all clients, in no particular order.
     pub fn clients(&self) -> impl Iterator<Item = &ApiClient> {
         self.clients.values().map(|registered| &*registered.client)
     }
 
-    /// The clients of an application, by number.
+    /// Returns the clients of an application, by number.
     pub fn clients_of(&self, application: i64) -> impl Iterator<Item = ApplicationClient> {
         let keys = self.by_application.get(&application).into_iter().flatten();
         keys.filter_map(|(_, key)| self.linked(key))
     }
 
-    /// The client of a number.
+    /// Returns the client with a number.
     pub fn client_numbered(&self, id: i64) -> Option<ApplicationClient> {
         self.linked(self.by_number.get(&id)?)
     }
@@ -204,7 +204,7 @@ impl Registry {
         })
     }
 
-    /// The claim set of a folded name, which must be the operator's own.
+    /// Returns the claim set with a folded name, which must be the operator's own.
     pub(crate) fn own_set(&self, folded: &str) -> Result<&KnownSet, ManageError> {
         match self.sets.get(folded) {
             Some(known) if known.is_shipped() => Err(ManageError::Refused(format!(
@@ -220,8 +220,8 @@ impl Registry {
         }
     }
 
-    /// The id that a claim set of a folded name has or will have; one that takes the place of a
-    /// shipped one has its.
+    /// Returns the id of a claim set, existing or new, by its folded name. An override has the id
+    /// of the shipped set that it replaces.
     pub(crate) fn id_for_set(&self, folded: &str) -> Result<i64, ManageError> {
         if let Some(known) = self.sets.get(folded) {
             return Ok(known.id);
@@ -238,17 +238,17 @@ impl Registry {
         Ok(id)
     }
 
-    /// The claim set of a name; blanks, hyphens and case do not matter.
+    /// Returns the claim set with a name; spaces, hyphens and case are ignored.
     pub(crate) fn set(&self, name: &str) -> Option<&KnownSet> {
         self.sets.get(&fold_name(name))
     }
 
-    /// Names of all claim sets.
+    /// Returns the names of all claim sets.
     pub(crate) fn set_names(&self) -> Vec<String> {
         self.sets.values().map(|known| known.set.name.clone()).collect()
     }
 
-    /// Adds or replaces a stored set; its clients have the new rights at once.
+    /// Adds or replaces a stored set; its clients get the new rights at once.
     pub(crate) fn put_set(&mut self, set: ClaimSet, id: i64, claims: &Claims) {
         let folded = fold_name(&set.name);
         let origin = match claims.shipped_named(&folded) {
@@ -258,8 +258,8 @@ impl Registry {
         self.take_set(folded, KnownSet::new(set, id, origin), claims);
     }
 
-    /// Removes a stored set. Where it stood in the place of a shipped one, that is back, for its
-    /// clients too; another no client has.
+    /// Removes a stored set. If it was an override, the shipped set is restored, for its clients
+    /// too; any other set has no clients.
     pub(crate) fn remove_set(&mut self, folded: &str, claims: &Claims) {
         let Some(removed) = self.sets.remove(folded) else { return };
         if let Some(shipped) = claims.shipped_named(folded) {
@@ -294,7 +294,7 @@ impl Registry {
         }
     }
 
-    /// Adds or replaces a client. One whose claim set is gone may do nothing.
+    /// Adds or replaces a client. A client whose claim set is missing has no rights.
     pub(crate) fn put_client(
         &mut self,
         record: ClientRecord,

@@ -1,5 +1,5 @@
-//! What a restored store brings back of who may call: keys, secrets and rights, beside those of the
-//! store that it replaces.
+//! The keys, secrets and rights that a restored store brings back, compared with those of the store
+//! that it replaces.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,33 +11,33 @@ use crate::client::Status;
 use crate::records::{ClientRecord, SecretRecord};
 use crate::sql;
 
-/// What comes back to life, and what is done about it.
+/// What a restore brings back, and what is done about it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Revival {
-    /// Whether the store before is a later state of the same one; else nothing is compared.
+    /// Whether the replaced store is a later state of the same one; otherwise nothing is compared.
     pub is_later: bool,
-    /// Keys that were revoked or removed since, and that stay so.
+    /// Keys that were revoked or removed since the backup, and that stay so.
     pub stay_revoked: Vec<String>,
-    /// Keys that were suspended since, and that stay so.
+    /// Keys that were suspended since the backup, and that stay so.
     pub stay_suspended: Vec<String>,
-    /// Keys whose secrets are those of the store before: rotated, ended or made since.
+    /// Keys that keep the secrets of the replaced store, since they were rotated, ended or added.
     pub secrets_kept: Vec<String>,
-    /// Keys that were revoked, removed or suspended since, and that may call again.
+    /// Keys that were revoked, removed or suspended since the backup, and that may call again.
     pub active_again: Vec<String>,
-    /// Keys with secrets that were ended since, and that are valid again.
+    /// Keys with secrets that were ended since the backup, and that are valid again.
     pub secrets_valid_again: Vec<String>,
-    /// Keys that have other rights than in the store before.
+    /// Keys whose rights differ from those in the replaced store.
     pub rights_differ: Vec<String>,
-    /// Claim sets that are others than in the store before, or are not there in one of the two.
+    /// Claim sets that differ between the two stores, or exist in only one of them.
     pub claim_sets_differ: Vec<String>,
-    /// Keys that were made since, and that are gone.
+    /// Keys that were created since the backup, and that are lost.
     pub lost_keys: Vec<String>,
-    /// Every key that may call.
+    /// All keys that may call.
     pub active_keys: Vec<String>,
 }
 
-/// Clients with their secrets, claim sets, and what tells a store from others.
+/// Clients with their secrets, claim sets, and what identifies a store.
 struct Registered {
     clients: BTreeMap<String, ClientRecord>,
     secrets: BTreeMap<String, Vec<SecretRecord>>,
@@ -75,14 +75,15 @@ impl Registered {
     }
 }
 
-/// Compares who may call in a store that is about to be restored with the store that it replaces,
-/// where there is one that can be read. Unless keys shall be `as_in_backup`, those that were revoked,
-/// removed or suspended since stay so, and secrets are those of the store before; the statements that
-/// make it so are given, too. Rights are those of the backup.
+/// Compares the clients of a store that is about to be restored with those of the store that it
+/// replaces, where that can be read. Returns the comparison, and the SQL that applies it.
+///
+/// Unless `as_in_backup` is set, keys that were revoked, removed or suspended since the backup stay
+/// so, and secrets are those of the replaced store. Rights are always those of the backup.
 ///
 /// # Errors
 ///
-/// The snapshots' own.
+/// Errors of reading the snapshots.
 pub fn revive(
     restored: &Snapshot,
     replaced: Option<&Snapshot>,
@@ -93,7 +94,7 @@ pub fn revive(
     let mut revival = Revival::default();
     let mut statements = vec![];
     let old = replaced.map(Registered::read).transpose()?;
-    // Another store's keys say nothing of this one's; nor does an earlier state of this one.
+    // Keys of another store, or of an earlier state of this one, say nothing about this one's.
     let old = old
         .filter(|old| !old.server_keys.is_disjoint(&new.server_keys) && old.version >= new.version);
     if let Some(old) = &old {
@@ -118,7 +119,7 @@ pub fn revive(
     Ok((revival, statements))
 }
 
-/// Compares one client of the backup with what became of it.
+/// Compares one client of the backup with its state in the replaced store.
 fn compare(
     client: &ClientRecord,
     new: &Registered,
@@ -155,7 +156,8 @@ fn compare(
         match (&before.link, as_in_backup) {
             (Some(link), false) => {
                 revival.stay_suspended.push(key.clone());
-                // The row of the backup's own application, if it has one: only that it may not call.
+                // Keeps the link of the backup's own application, if there is one, and only
+                // withdraws the approval.
                 let link = client.link.as_ref().unwrap_or(link).clone();
                 let link = crate::records::ClientLink { is_approved: false, ..link };
                 statements.push(Sql::new(sql::PUT_LINK, link.arguments(key)));
@@ -183,7 +185,7 @@ fn compare(
     }
 }
 
-/// Puts a secret as it was stored.
+/// Returns the SQL that stores a secret with its original values.
 fn put_secret(key: &str, secret: &SecretRecord) -> Vec<Sql> {
     let hash = secret.hash.to_hex().to_string();
     let arguments =
@@ -196,7 +198,7 @@ fn put_secret(key: &str, secret: &SecretRecord) -> Vec<Sql> {
     statements
 }
 
-/// What a client may do, without who it is and whether it may at all.
+/// Returns a client's rights, without its identity and status.
 fn rights(client: &ClientRecord) -> ClientRecord {
     ClientRecord {
         application: String::new(),

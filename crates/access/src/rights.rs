@@ -1,4 +1,4 @@
-//! A claim set, compiled over a model: what may be done to each resource, by two indices.
+//! A claim set compiled over a model: two array lookups give the permission on each resource.
 
 use homeroom_model::{Resource, ResourceId};
 
@@ -12,11 +12,11 @@ use crate::strategy::Strategy;
 pub enum Permission {
     /// Neither the resource nor a claim above it is granted.
     NotGrantedOnResource,
-    /// The resource is granted, the action is not.
+    /// The resource is granted, but the action is not.
     NotGrantedForAction,
-    /// Granted, within what these strategies leave, in their order.
+    /// Granted, within the limits of these strategies, in their order.
     Granted(Vec<Strategy>),
-    /// Granted, but nothing says by which strategy.
+    /// Granted, but no strategy is configured.
     NoStrategyConfigured,
 }
 
@@ -46,7 +46,7 @@ impl Rights {
         Self { cells, permissions: compiler.permissions, services }
     }
 
-    /// Rights of a client without a claim set: none.
+    /// Returns the rights of a client without a claim set: none.
     pub fn none() -> Self {
         Self {
             cells: vec![],
@@ -55,13 +55,13 @@ impl Rights {
         }
     }
 
-    /// What may be done to a resource.
+    /// Returns the permission for an action on a resource.
     pub fn permission(&self, resource: ResourceId, action: Action) -> &Permission {
         let index = self.cells.get(usize::from(resource.0)).map_or(0, |cell| *cell.get(action));
         &self.permissions[usize::from(index)]
     }
 
-    /// The actions that are granted on a resource, by whatever strategy.
+    /// Returns the actions that are granted on a resource, by any strategy.
     pub fn granted(&self, resource: &Resource) -> Vec<Action> {
         Action::ALL
             .into_iter()
@@ -71,7 +71,7 @@ impl Rights {
             .collect()
     }
 
-    /// Services with the actions that are granted on them, those without any left out.
+    /// Returns the services that have granted actions, with those actions.
     pub fn services(&self) -> impl Iterator<Item = (&str, Vec<Action>)> {
         self.services.iter().filter_map(|(name, cell)| {
             let granted: Vec<Action> = cell
@@ -107,15 +107,15 @@ pub(crate) struct Decided<'a> {
     pub(crate) permission: Permission,
     /// The nearest claim of the lineage that grants the action.
     pub(crate) granted_by: Option<&'a Claim>,
-    /// The claim whose strategies hold, and whether the set itself names them there.
+    /// The claim that supplies the strategies, and whether the set itself names them there.
     pub(crate) strategies_from: Option<(&'a Claim, bool)>,
 }
 
 /// Decides what a set says about an action on a claim.
 ///
-/// The grants of the whole lineage count: an action may be granted above the leaf that is also
-/// named. Strategies that the set names, nearest to the leaf, go before defaults, nearest to the
-/// leaf.
+/// Grants count from the whole lineage: an action may be granted above a leaf that is itself named.
+/// Strategies that the set names come before defaults; within each, the one nearest to the leaf
+/// wins.
 ///
 /// Source: Ed-Fi ODS/API 7.3, claim check and selection of authorization strategies.
 pub(crate) fn decide<'a>(

@@ -1,4 +1,4 @@
-//! The addresses of this part.
+//! The routes of this part.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ const NOT_ITS_ORGANIZATION: &str =
 const NOT_THE_ADMIN_SCOPE: &str =
     "The scope, where one is sent, is edfi_admin_api/full_access; there is no other here.";
 
-/// The routes of this part.
+/// Returns the routes of this part.
 pub fn routes(access: &Arc<Access>) -> Vec<Route<ApiClient>> {
     let route = |method: Method, template: &'static str, entry: Entry, handler| Route {
         method,
@@ -57,8 +57,8 @@ async fn post_token(access: Arc<Access>, mut call: Call) -> Result<Response, Pro
     answer(issued, scope, NOT_ITS_ORGANIZATION)
 }
 
-/// A token for the Admin API: the same as any other, but only for keys that are for management, and
-/// with scopes in the Admin API's words.
+/// Issues a token for the Admin API. It works as any other token, but only for management keys, and
+/// its scopes are spelled as in the Admin API.
 async fn post_admin_token(access: Arc<Access>, mut call: Call) -> Result<Response, Problem> {
     let request = match token_request(&mut call).await? {
         Ok(request) => request,
@@ -85,11 +85,11 @@ async fn post_admin_token(access: Arc<Access>, mut call: Call) -> Result<Respons
     answer(issued, request.scope.as_deref(), NOT_THE_ADMIN_SCOPE)
 }
 
-/// Reads a token request, whose own errors are answers already.
+/// Reads a token request. The inner error is an OAuth answer.
 async fn token_request(call: &mut Call) -> Result<Result<TokenRequest, OAuthError>, Problem> {
     let body = call.read_body().await?;
     let content_type = call.header(header::CONTENT_TYPE.as_str());
-    // A header that is no text is one in a bad form, not one that is absent.
+    // A header that is not text counts as malformed, not as absent.
     let authorization =
         call.headers.get(header::AUTHORIZATION).map(|value| value.to_str().unwrap_or("Basic ?"));
     Ok(TokenRequest::read(authorization, content_type, &body))
@@ -134,7 +134,7 @@ async fn post_token_info(access: Arc<Access>, mut call: Call) -> Result<Response
         .verify(bearer, call.now)
         .map_err(|error| Problem::of(Kind::AuthenticationFailed).error(error.to_string()))?
         .exp;
-    // The body may have been long on its way.
+    // Reading the body may have taken a while.
     let client = &caller.again(&access)?.client;
     let known = match access.education_organizations() {
         Some(known) => known.find(&client.education_organizations).await?,

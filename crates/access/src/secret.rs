@@ -1,14 +1,14 @@
-//! Keys and secrets: how they are made, kept and compared.
+//! Keys and secrets: how they are generated, stored and compared.
 
 use std::fmt;
 
-/// Bytes of a key: 80 bits, enough that no two ever meet.
+/// Bytes of a key: 80 bits, enough to rule out collisions.
 const KEY_BYTES: usize = 10;
 
-/// Bytes of a secret: 256 bits, so that nothing slower than a keyed hash is needed to keep it.
+/// Bytes of a secret: 256 bits, so that a fast keyed hash is enough to store it.
 const SECRET_BYTES: usize = 32;
 
-/// Text that logs and debug output do not show.
+/// Text that logs and debug output hide.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -18,7 +18,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself; only for the client that the secret belongs to, and for comparing it.
+    /// Returns the text itself, only for the client that owns the secret and for comparing it.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -30,29 +30,29 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Why there is no randomness.
+/// The system has no random bytes.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the system gives no random bytes: {0}")]
 pub struct RandomError(String);
 
-/// Random bytes from the system.
+/// Returns random bytes from the system.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], RandomError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| RandomError(error.to_string()))?;
     Ok(bytes)
 }
 
-/// A new key, 16 letters and digits.
+/// Generates a key of 16 letters and digits.
 pub(crate) fn new_key() -> Result<String, RandomError> {
     Ok(base32(&random::<KEY_BYTES>()?))
 }
 
-/// A new secret of 256 bits, 52 letters and digits.
+/// Generates a secret of 256 bits, 52 letters and digits.
 pub(crate) fn new_secret() -> Result<Secret, RandomError> {
     Ok(Secret(base32(&random::<SECRET_BYTES>()?)))
 }
 
-/// A new id of a secret.
+/// Generates the id of a secret.
 pub(crate) fn new_secret_id() -> Result<String, RandomError> {
     Ok(base32(&random::<KEY_BYTES>()?))
 }
@@ -61,7 +61,7 @@ pub(crate) fn new_secret_id() -> Result<String, RandomError> {
 #[derive(Clone)]
 pub(crate) struct SecretHasher {
     server_key: [u8; 32],
-    /// How many hashes were made, for tests that count work.
+    /// How many hashes were made; tests count work with it.
     #[cfg(test)]
     hashed: std::sync::Arc<std::sync::atomic::AtomicUsize>,
 }
@@ -80,7 +80,7 @@ impl SecretHasher {
         self.hashed.load(std::sync::atomic::Ordering::Relaxed)
     }
 
-    /// The hash under which a key's secret is kept. Hashes compare in constant time.
+    /// Returns the hash under which a key's secret is stored. Hashes compare in constant time.
     pub(crate) fn hash(&self, key: &str, secret: &Secret) -> blake3::Hash {
         #[cfg(test)]
         self.hashed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -92,8 +92,8 @@ impl SecretHasher {
     }
 }
 
-/// Letters and digits of RFC 4648 §6 in small letters, without padding: safe in a shell, a URL and
-/// a header, and no sign of an option in front.
+/// Encodes in base32 (RFC 4648 §6), lower case and without padding: safe in a shell, a URL and a
+/// header, and it never begins like an option.
 fn base32(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
     let mut text = String::with_capacity(bytes.len().div_ceil(5) * 8);

@@ -1,4 +1,4 @@
-//! Keys that the server keeps to itself, in its store.
+//! The server's own keys, which are in its store.
 
 use homeroom_http::Timestamp;
 use homeroom_store::{Answer, Decision, Plan, Refused, Sql, Store, StoreError, Write};
@@ -9,8 +9,8 @@ use crate::sql;
 
 pub(crate) type Seed = [u8; 32];
 
-/// The key that secrets are hashed with and those that tokens are signed with, the newest first;
-/// made where the store has none. What another process made first stays.
+/// Returns the key that hashes secrets, and those that sign tokens, newest first. Creates them
+/// where the store has none; keys that another process created first stay.
 pub(crate) async fn server_keys(
     store: &Store,
     now: Timestamp,

@@ -1,4 +1,4 @@
-//! The statements of this crate, in the part of SQL that both databases understand.
+//! The SQL of this crate, in the dialect that both databases understand.
 
 pub(crate) const SERVER_KEYS: &str =
     "SELECT name, bytes FROM server_key ORDER BY created DESC, name";

@@ -1,4 +1,4 @@
-//! How a granted action is narrowed to the client's own data.
+//! Strategies: how a granted action is limited to the client's own data.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ macro_rules! strategies {
             /// Every published strategy.
             pub const PUBLISHED: &'static [Self] = &[$(Self::$strategy,)*];
 
-            /// The name in claim sets.
+            /// Returns the name used in claim sets.
             pub fn name(&self) -> &str {
                 match self {
                     $(Self::$strategy => stringify!($strategy),)*
@@ -51,16 +51,16 @@ strategies! {
 /// Most characters of a custom view's name.
 pub(crate) const NAME_MAX: usize = 200;
 
-/// How a strategy by relationships chooses and relates subjects.
+/// How a relationship strategy selects subjects and relates them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Relationship {
-    /// How education organizations must be related; [`None`]: they do not count.
+    /// How education organizations must be related; [`None`] where they do not count.
     pub(crate) organizations: Option<By>,
-    /// Which people count; people are always sought below the client's organizations.
+    /// Which people count; people are always looked up below the client's organizations.
     pub(crate) people: People,
-    /// The name of the way to them, where it is not the usual one.
+    /// The name of the path to them, where it is not the usual one.
     pub(crate) way: Option<&'static str>,
-    /// Whether associations that were deleted count.
+    /// Whether deleted associations count.
     pub(crate) past: bool,
 }
 
@@ -69,17 +69,17 @@ pub(crate) struct Relationship {
 pub(crate) enum People {
     None,
     All,
-    /// Those whose kind the strategy's name says: `RelationshipsWithStudents…`.
+    /// Those whose kind appears in the strategy's name: `RelationshipsWithStudents…`.
     Named,
 }
 
-/// The way of the strategies `…ThroughResponsibility`, as the model names it.
+/// The path that the strategies `…ThroughResponsibility` use, as the model names it.
 const RESPONSIBILITY: Option<&str> = Some("Responsibility");
-/// How the names of strategies by relationships begin.
+/// Prefix of the names of relationship strategies.
 const RELATIONSHIPS: &str = "RelationshipsWith";
 
 impl Strategy {
-    /// How it relates, if it is one by relationships.
+    /// Returns how it relates subjects, if it is a relationship strategy.
     ///
     /// Source: Ed-Fi ODS/API 7.3, relationship-based authorization strategies.
     pub(crate) fn relationship(&self) -> Option<Relationship> {
@@ -109,14 +109,14 @@ impl Strategy {
         Some(Relationship { organizations, people, way, past })
     }
 
-    /// Whether the name says that people of a kind count, in the plural: `Students`.
+    /// Returns whether its name contains a kind of people in the plural: `Students`.
     pub(crate) fn names(&self, kind: &str) -> bool {
         let rest = self.name().strip_prefix(RELATIONSHIPS);
         rest.and_then(|rest| rest.strip_prefix(kind)).is_some_and(|rest| rest.starts_with('s'))
     }
 
-    /// Reads a name: a published one in any case, or `{Basis}With{Text}` where `is_basis` knows the
-    /// basis as a resource.
+    /// Reads a name: a published one in any case, or `{Basis}With{Text}` where `is_basis` accepts
+    /// the basis.
     pub fn read(name: &str, is_basis: impl Fn(&str) -> bool) -> Option<Self> {
         let published = Self::PUBLISHED.iter().find(|s| s.name().eq_ignore_ascii_case(name));
         if let Some(published) = published {

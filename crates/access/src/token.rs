@@ -1,7 +1,7 @@
 //! Tokens: compact JSON Web Signatures with EdDSA over Ed25519.
 //!
 //! The server reads only what it signed itself, so a token's header is one constant text per
-//! signing key: nothing in it is interpreted, and no other algorithm can be talked into it.
+//! signing key. Nothing in it is interpreted, so no sender can choose another algorithm.
 //!
 //! Source: RFC 7515 (compact serialization), RFC 7519 (claims), RFC 8037 (EdDSA, OKP keys).
 
@@ -12,27 +12,27 @@ use homeroom_http::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// How long a token is good for, by the wall clock: one that is set forward ends tokens early, one
-/// that is set back lets them live longer by as much. A new token can be had at any time.
+/// How long a token is valid, by the wall clock. Setting the clock forward ends tokens early,
+/// setting it back extends them by as much. A client can get a new token at any time.
 pub const TOKEN_SECONDS: i64 = 1_800;
 
-/// Longest token that is looked at.
+/// Longest token that is read, in bytes.
 const TOKEN_BYTES_MAX: usize = 2_048;
 
-/// What a token says.
+/// The claims in a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TokenClaims {
     /// The client's key.
     pub(crate) sub: String,
-    /// Id of the secret that it was got with; it ends with that secret.
+    /// Id of the secret that it was issued for; the token ends with that secret.
     pub(crate) sid: String,
     /// When it was issued, in seconds since 1970.
     pub(crate) iat: i64,
     /// When it ends, in seconds since 1970.
     pub(crate) exp: i64,
-    /// Makes each token another one.
+    /// Makes each token unique.
     pub(crate) jti: String,
-    /// The education organization that it is confined to.
+    /// The education organization that it is restricted to.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) scope: Option<i64>,
 }
@@ -52,21 +52,21 @@ pub(crate) enum TokenError {
     Expired,
 }
 
-/// The signing keys: the newest signs, all verify.
+/// The signing keys: the newest one signs, all of them verify.
 pub(crate) struct TokenKeys {
     keys: Vec<Key>,
 }
 
 struct Key {
     id: String,
-    /// Header of every token that it signs, encoded.
+    /// Encoded header of every token that the key signs.
     header: String,
     signing: SigningKey,
     verifying: VerifyingKey,
 }
 
 impl TokenKeys {
-    /// Takes the seeds of the keys, the newest first.
+    /// Creates the keys from their seeds, newest first.
     pub(crate) fn new(seeds: impl IntoIterator<Item = [u8; 32]>) -> Self {
         let key = |seed: [u8; 32]| {
             let signing = SigningKey::from_bytes(&seed);
@@ -89,7 +89,7 @@ impl TokenKeys {
         token
     }
 
-    /// Checks a token's signature and end.
+    /// Checks a token's signature and expiry.
     pub(crate) fn verify(&self, token: &str, now: Timestamp) -> Result<TokenClaims, TokenError> {
         let claims = self.read(token).ok_or(TokenError::Foreign)?;
         if now < claims.expires() { Ok(claims) } else { Err(TokenError::Expired) }
@@ -107,7 +107,7 @@ impl TokenKeys {
         serde_json::from_slice(&BASE64.decode(payload).ok()?).ok()
     }
 
-    /// The public keys as a JSON Web Key Set.
+    /// Returns the public keys as a JSON Web Key Set.
     pub(crate) fn key_set(&self) -> Value {
         let keys: Vec<Value> = self
             .keys

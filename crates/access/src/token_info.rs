@@ -1,4 +1,4 @@
-//! What a token stands for, as clients ask for it.
+//! Describes a token to the client that holds it.
 //!
 //! Source: Ed-Fi ODS/API 7.3 `/oauth/token_info`; the draft of the Ed-Fi token introspection API.
 
@@ -19,22 +19,22 @@ pub struct EducationOrganization {
     pub id: i64,
     /// Its name.
     pub name_of_institution: String,
-    /// Its kind, `edfi.LocalEducationAgency`.
+    /// Its kind, as in `edfi.LocalEducationAgency`.
     pub kind: String,
-    /// The organizations above it: member name and id, `local_education_agency_id`, 255901.
+    /// The organizations above it, as member name and id: `local_education_agency_id`, 255901.
     pub ancestors: Vec<(String, i64)>,
 }
 
-/// What knows education organizations: the data part does.
+/// Looks up education organizations; the data part implements it.
 pub trait EducationOrganizations: Send + Sync {
-    /// The organizations that have documents, of those asked for.
+    /// Returns those of the given organizations that have documents.
     fn find<'a>(
         &'a self,
         ids: &'a [i64],
     ) -> Pin<Box<dyn Future<Output = Result<Vec<EducationOrganization>, Problem>> + Send + 'a>>;
 }
 
-/// The body of the answer. `known` are the organizations of the client that have documents;
+/// Returns the body of the answer. `known` are the client's organizations that have documents;
 /// `expires` is in seconds since 1970.
 pub(crate) fn token_info(
     model: &Model,

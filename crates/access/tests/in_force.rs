@@ -1,4 +1,4 @@
-//! A change that is stored is in force, whatever fails after it was written.
+//! A stored change is in force, whatever fails after it was written.
 
 mod support;
 
@@ -14,7 +14,7 @@ fn the_same_holds_on_postgresql() {
     trial::again_on_postgres("the_same_holds_on_postgresql");
 }
 
-/// Runs a statement that no part of Homeroom would run, unnoticed.
+/// Runs SQL that Homeroom itself would never run, without Homeroom noticing.
 async fn write(store: &Store, text: &'static str, key: &str) {
     let sql = Sql::new(text, vec![key.into()]);
     let plan = Plan {
@@ -26,13 +26,13 @@ async fn write(store: &Store, text: &'static str, key: &str) {
     store.run(plan).await.unwrap();
 }
 
-/// Makes what is stored of a key such that it cannot be read again.
+/// Damages a key's stored row so that it cannot be read.
 async fn damage(store: &Store, key: &str) {
     write(store, "UPDATE api_client SET education_organizations = 'none' WHERE api_key = ?1", key)
         .await;
 }
 
-/// Suspends keys, all in one change.
+/// Suspends keys in one change.
 async fn suspend(access: &Access, keys: &[String]) -> Result<(), ManageError> {
     let mut change = access.begin_change(NOW).await.unwrap();
     let clients: Vec<ApplicationClient> = change.look_up(|registry| {
@@ -126,7 +126,7 @@ async fn a_node_that_cannot_read_what_another_has_changed_recognizes_nobody() {
     assert_eq!(refused.0, 401);
 }
 
-/// Gives a change up after it was polled some times; whether it had ended before.
+/// Drops a change after some polls. Returns whether it had finished before.
 async fn give_up(access: &Arc<Access>, asked: Manage, polls: usize) -> bool {
     let mut change = Box::pin(access.manage(asked, NOW));
     for _ in 0..polls {
@@ -136,7 +136,7 @@ async fn give_up(access: &Arc<Access>, asked: Manage, polls: usize) -> bool {
         if polled.await {
             return true;
         }
-        // Whatever it waits for has time to come.
+        // Gives the change's pending work time to finish.
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     false
@@ -153,7 +153,7 @@ async fn a_revocation_that_nobody_waits_for_is_in_force_or_was_not_written() {
 
         let has_ended = give_up(&access, revoke, polls).await;
 
-        // What was given to the writer is done before this is.
+        // The writer is a queue: everything submitted earlier is done before this.
         write(&store, "DELETE FROM managed WHERE kind = ?1", "none").await;
         let sql = "SELECT revoked FROM api_client WHERE api_key = ?1";
         let rows = store.query(Sql::new(sql, vec![key.as_str().into()])).await.unwrap();
@@ -171,7 +171,7 @@ async fn a_revocation_that_nobody_waits_for_is_in_force_or_was_not_written() {
     panic!("a revocation never ends");
 }
 
-/// What is seen of a registry.
+/// Returns everything a registry shows, as text.
 async fn shown(access: &Arc<Access>) -> String {
     let mut applications = access.look_up(|registry| {
         let items = registry.items(ItemKind::Application);

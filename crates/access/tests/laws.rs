@@ -8,7 +8,7 @@ use homeroom_access::Access;
 use proptest::prelude::*;
 use support::{NOW, access, create, new_key, recognize, token};
 
-/// A server and a token that it gave.
+/// Returns a server and a token that it issued.
 fn issued() -> &'static (Arc<Access>, String) {
     static ISSUED: OnceLock<(Arc<Access>, String)> = OnceLock::new();
     ISSUED.get_or_init(|| {
@@ -19,7 +19,7 @@ fn issued() -> &'static (Arc<Access>, String) {
             let token = token(&access, &credentials, NOW).await;
             (access, token)
         });
-        // The store's threads outlive the runtime; nothing else is asked of it.
+        // The store's threads outlive the runtime; nothing more is asked of the store.
         runtime.shutdown_background();
         made
     })

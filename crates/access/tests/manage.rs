@@ -229,7 +229,7 @@ async fn a_claim_set_that_cannot_be_used_is_refused_with_every_fault() {
     assert_eq!(sets["claimSets"].as_array().unwrap().len(), 15);
 }
 
-/// A set as the list has it.
+/// Returns a set as the list shows it.
 async fn listed(access: &Access, name: &str) -> Value {
     let sets = access.manage(Manage::ListClaimSets {}, NOW).await.unwrap();
     let sets = sets["claimSets"].as_array().unwrap();
@@ -361,7 +361,7 @@ async fn an_explanation_names_the_claims_that_decide() {
     );
     assert_eq!(decisions[1]["action"], "Update");
     assert_eq!(decisions[1]["strategies"], json!(["RelationshipsWithEdOrgsAndPeople"]));
-    // A key without organizations may ask; its lists are empty.
+    // A key without organizations is authorized; its lists are empty.
     assert_eq!(decisions[1]["problem"], Value::Null);
     assert_eq!(found["educationOrganizations"], json!([]));
 

@@ -302,7 +302,7 @@ fn one_strategy(model: &Model, strategy: &str, organizations: &[i64]) -> ApiClie
     ApiClient { education_organizations: organizations.into(), ..client(rights, &["uri://a"]) }
 }
 
-/// What a strategy looks at, `subject by`, or the ending of the problem's type.
+/// Returns what a strategy checks, as `subject by`, or the ending of the problem's type.
 fn looks_at(resource: &Resource, outcome: Result<Grant, Problem>) -> String {
     let grant = match outcome {
         Ok(grant) => grant,

@@ -1,4 +1,4 @@
-//! The claims files that are shipped, over the models that are shipped.
+//! The shipped claims files over the shipped models.
 
 mod support;
 
@@ -86,8 +86,8 @@ fn full_access_is_everything_without_further_authorization() {
     }
 }
 
-/// For each set: kinds on which Create, Read, Update, Delete and `ReadChanges` are granted, and
-/// kinds on which the first four are granted by strategies that are evaluated already.
+/// For each set: on how many resources Create, Read, Update, Delete and `ReadChanges` are granted,
+/// and on how many the first four are granted by strategies that are evaluated.
 #[test]
 fn each_set_grants_what_the_published_hierarchy_says() {
     let model = support::model();

@@ -1,4 +1,4 @@
-//! Custom views: put, listed, shown and removed, and what they do to those who are authorized.
+//! Custom views: put, listed, shown and removed, and their effect on authorization.
 
 mod support;
 
@@ -29,14 +29,14 @@ async fn put_set(access: &Access, strategies: &[&str]) -> Value {
     access.manage(Manage::PutClaimSet { name: "Ours".into(), definition }, NOW).await.unwrap()
 }
 
-/// What is said of reading a resource with a key.
+/// Explains reading a resource with a key.
 async fn reading(access: &Access, key: &str, resource: &str) -> Value {
     let explain =
         Manage::Explain { key: key.into(), method: "Read".into(), resource: resource.into() };
     access.manage(explain, NOW).await.unwrap()["decisions"][0].clone()
 }
 
-/// The first error of a decision that is a problem.
+/// Returns the first error of a decision that is a problem.
 fn error(decision: &Value) -> String {
     assert_eq!(decision["problem"]["status"], 500, "{decision}");
     assert_eq!(decision["problem"]["type"], "urn:ed-fi:api:system:configuration:security");

@@ -1,4 +1,4 @@
-//! Tokens: how they are got, how long they hold, what ends them.
+//! Tokens: how they are issued, how long they are valid, what ends them.
 
 mod support;
 
@@ -77,7 +77,7 @@ async fn whoever_has_no_good_secret_gets_the_same_answer_byte_by_byte() {
         let mut answers = vec![];
         for Credentials { key, secret } in &all {
             for scope in ["", "&scope=", "&scope=1", "&scope=edfi_admin_api/full_access"] {
-                // What a scope is wrong for is told before anybody is looked up.
+                // A wrong scope is reported before any client is looked up.
                 if path == "/adminapi/connect/token" && scope == "&scope=1" {
                     continue;
                 }

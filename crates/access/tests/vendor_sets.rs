@@ -1,4 +1,4 @@
-//! What each shipped claim set grants on each resource, as a table that people review.
+//! The grants of each shipped claim set on each resource, as a table that people review.
 
 mod support;
 
@@ -14,11 +14,11 @@ use homeroom_model::{Model, Resource};
 /// Widest line of a table.
 const COLUMNS_MAX: usize = 100;
 
-/// Grants of the published sets that no request can use, since the resource has nothing that the
-/// strategy looks at: set, endpoint, action.
+/// Grants of the published sets that no request can use, because the resource lacks what the
+/// strategy checks: set, endpoint, action.
 const NOT_USABLE: [(&str, &str, &str); 0] = [];
 
-/// A client that has all that a strategy may ask a client for.
+/// Returns a client that satisfies whatever a strategy may require of a client.
 fn client(claims: &Claims, set: &ClaimSet) -> ApiClient {
     ApiClient {
         key: "k".into(),
@@ -37,7 +37,7 @@ fn client(claims: &Claims, set: &ClaimSet) -> ApiClient {
     }
 }
 
-/// What a set grants on some resources, those with the same grants together.
+/// Returns a set's grants on some resources, with resources of equal grants grouped.
 fn table(model: &Model, rights: &Rights, shown: impl Fn(&Resource) -> bool) -> String {
     let mut rows: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
     let count = model.resources.iter().filter(|resource| shown(resource)).count();

@@ -1,4 +1,4 @@
-//! API clients: the keys of an application, one by one.
+//! API clients: the individual keys of an application.
 
 use homeroom_access::{ApplicationClient, Call, ItemKind, Registry, Status, TEXT_MAX};
 use homeroom_http::{Kind, Problem, Response, empty_response, json_response};
@@ -25,7 +25,7 @@ const MEMBERS: &[Member] = &[
     optional("odsInstanceIds", Is::Ids(100, ID_MAX)),
 ];
 
-/// GET of all of an application.
+/// Answers GET of all API clients of an application.
 pub(crate) fn list(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
     let query = call.query()?;
     let application: Option<i64> = query.get("applicationid").and_then(|id| id.trim().parse().ok());
@@ -38,14 +38,14 @@ pub(crate) fn list(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
     })
 }
 
-/// GET of one.
+/// Answers GET of one API client.
 pub(crate) fn get(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
     let id = id_of(call, "id", NOUN)?;
     let client = admin.access.look_up(|registry| found(registry, id))?;
     Ok(json_response(StatusCode::OK, shown(&client).to_string()))
 }
 
-/// POST: another key for an application.
+/// Answers POST: creates another key for an application.
 pub(crate) async fn create(admin: &Manager, call: &mut Call) -> Result<Response, Refusal> {
     let body = form::read_object(call).await?;
     let mut change = admin.begin(call).await?;
@@ -72,7 +72,7 @@ pub(crate) async fn create(admin: &Manager, call: &mut Call) -> Result<Response,
     Ok(created(call, "/adminapi/v2/apiclients", made.id, Some(&body)))
 }
 
-/// PUT: another name, another application with its rights, approved or not.
+/// Answers PUT: changes the name, the application with its rights, and the approval.
 pub(crate) async fn replace(admin: &Manager, call: &mut Call) -> Result<Response, Refusal> {
     let id = id_of(call, "id", NOUN)?;
     let body = form::read_object(call).await?;
@@ -105,7 +105,7 @@ pub(crate) async fn delete(admin: &Manager, call: &Call) -> Result<Response, Ref
     Ok(deleted(NOUN))
 }
 
-/// PUT …/reset-credential: a new secret; the old one ends at once.
+/// Answers PUT …/reset-credential: creates a new secret; the old one ends at once.
 pub(crate) async fn reset_credential(admin: &Manager, call: &Call) -> Result<Response, Refusal> {
     let id = id_of(call, "id", NOUN)?;
     let mut change = admin.begin(call).await?;
@@ -122,7 +122,7 @@ pub(crate) async fn reset_credential(admin: &Manager, call: &Call) -> Result<Res
     Ok(json_response(StatusCode::OK, body.to_string()))
 }
 
-/// What a body asks for.
+/// The properties that a body asks for.
 struct Asked {
     name: String,
     is_approved: bool,
@@ -156,7 +156,7 @@ fn found(registry: &Registry, id: i64) -> Result<ApplicationClient, Refusal> {
     registry.client_numbered(id).ok_or_else(|| Refusal::not_found(NOUN, id))
 }
 
-/// One that may be changed over HTTP.
+/// Returns a client that may be changed over HTTP.
 fn editable(registry: &Registry, id: i64) -> Result<ApplicationClient, Refusal> {
     let client = found(registry, id)?;
     reserved::check_client(&client.client)?;

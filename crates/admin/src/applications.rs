@@ -1,4 +1,4 @@
-//! Applications: what calls the data API, with which rights, and its keys.
+//! Applications: the callers of the data API, with their rights and keys.
 
 use homeroom_access::{
     ApplicationClient, Call, Change, ClientRights, EDUCATION_ORGANIZATIONS_MAX, ItemKind,
@@ -16,10 +16,10 @@ use crate::resource::{Candidate, Resource};
 use crate::routes::{Admin, Manager};
 use crate::vendors::{applications_of, prefixes_of};
 
-/// Most applications; as many as there may be keys.
+/// Most applications in a store; as many as there may be keys.
 const APPLICATIONS_MAX: usize = 100_000;
 
-/// Most ids of profiles or instances that are looked at.
+/// Most ids of profiles or instances in a request.
 const FEW_MAX: usize = 100;
 
 /// The resource of applications.
@@ -95,7 +95,7 @@ fn check(registry: &Registry, application: &mut Candidate<'_>) -> Result<(), Ref
     Ok(())
 }
 
-/// There is one instance, which is meant where none is named.
+/// Checks the instances; the only one is used where none is named.
 pub(crate) fn check_instances(candidate: &mut Candidate<'_>) {
     let given = &candidate.definition["odsInstanceIds"];
     if given.is_null() {
@@ -112,7 +112,7 @@ pub(crate) fn check_instances(candidate: &mut Candidate<'_>) {
     }
 }
 
-/// Whether a new application is one that its vendor has already, as when a request is sent twice.
+/// Returns whether its vendor already has the same application, as when a request is sent twice.
 fn is_same_as_another(registry: &Registry, application: &Candidate<'_>) -> bool {
     const SAME: [&str; 3] = ["applicationName", "claimSetName", "educationOrganizationIds"];
     let vendor = application.definition["vendorId"].as_i64();
@@ -121,8 +121,8 @@ fn is_same_as_another(registry: &Registry, application: &Candidate<'_>) -> bool 
         .any(|(_, other)| SAME.iter().all(|name| other[name] == application.definition[name]))
 }
 
-/// The rights of an application's keys. One that a command has made has no vendor: its keys share
-/// the prefixes of the first.
+/// Returns the rights of an application's keys. An application made by a command has no vendor: its
+/// keys share the prefixes of the first key.
 pub(crate) fn rights(registry: &Registry, id: i64, application: &Value) -> ClientRights {
     let vendor = application["vendorId"].as_i64();
     let vendor = vendor.and_then(|id| registry.item(ItemKind::Vendor, id));
@@ -142,7 +142,7 @@ fn is_enabled(application: &Value) -> bool {
     application["enabled"].as_bool().unwrap_or(true)
 }
 
-/// A new application has a key.
+/// Creates the first key of a new application.
 fn created(
     change: &mut Change<'_>,
     id: i64,
@@ -154,7 +154,7 @@ fn created(
     Ok(Some(json!({"id": id, "key": made.key, "secret": made.secret.expose()})))
 }
 
-/// All keys of the application have its new rights at once.
+/// Gives all keys of the application its new rights at once.
 fn changed(change: &mut Change<'_>, id: i64, application: &Value) -> Result<(), Refusal> {
     let rights = change.look_up(|registry| rights(registry, id, application));
     for client in clients_of(change, id) {
@@ -164,7 +164,7 @@ fn changed(change: &mut Change<'_>, id: i64, application: &Value) -> Result<(), 
     Ok(())
 }
 
-/// With an application go its keys.
+/// Deletes the keys of an application with it.
 fn deleted(change: &mut Change<'_>, id: i64) -> Result<(), Refusal> {
     change.look_up(|registry| reserved::check_application(registry, id))?;
     for client in clients_of(change, id) {
@@ -182,8 +182,8 @@ fn derived(registry: &Registry, id: i64, shown: &mut Map<String, Value>) {
     shown.insert("enabled".into(), enabled.into());
 }
 
-/// PUT …/reset-credential: a new secret for the first key of the application that is not revoked; the
-/// old one ends at once.
+/// Answers PUT …/reset-credential: creates a new secret for the application's first key that is not
+/// revoked; the old secret ends at once.
 pub(crate) async fn reset_credential(admin: &Manager, call: &Call) -> Result<Response, Refusal> {
     let id = APPLICATIONS.id(call)?;
     let mut change = admin.begin(call).await?;
@@ -204,7 +204,7 @@ pub(crate) async fn reset_credential(admin: &Manager, call: &Call) -> Result<Res
     Ok(json_response(StatusCode::OK, body.to_string()))
 }
 
-/// GET /vendors/{id}/applications and /odsInstances/{id}/applications.
+/// Answers GET /vendors/{id}/applications and /odsInstances/{id}/applications.
 pub(crate) fn list_of(admin: &Admin, of: &Resource, call: &Call) -> Result<Response, Refusal> {
     let id = of.id(call)?;
     admin.access.look_up(|registry| {

@@ -1,4 +1,4 @@
-//! Claim sets: listed, made, renamed, copied, exported, imported, and changed claim by claim.
+//! Claim sets: listed, created, renamed, copied, exported, imported, and changed claim by claim.
 
 mod import;
 mod shown;
@@ -20,7 +20,7 @@ use crate::routes::{Admin, Manager};
 
 const NOUN: &str = "claim set";
 
-/// The address of all.
+/// The path of the list.
 const ALL: &str = "/adminapi/v2/claimSets";
 
 /// Most characters of a name.
@@ -30,7 +30,7 @@ const NAME: Member = needed("name", Is::Text(NAME_MAX));
 
 const FILTERS: &[Filter] = &[filter("id", By::Number), filter("name", By::Text)];
 
-/// GET of all.
+/// Answers GET of all claim sets.
 pub(crate) fn list(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
     let query = call.query()?;
     admin.access.look_up(|registry| {
@@ -44,7 +44,7 @@ pub(crate) fn list(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
     })
 }
 
-/// GET of one, and its export: the same, with all its claims.
+/// Answers GET of one claim set, and of its export, which also has all its claims.
 pub(crate) fn get(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
     let id = id_of(call, "id", NOUN)?;
     admin.access.look_up(|registry| {
@@ -55,7 +55,7 @@ pub(crate) fn get(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
     })
 }
 
-/// POST: a set that grants nothing yet.
+/// Answers POST: creates a set that grants nothing yet.
 pub(crate) async fn create(admin: &Manager, call: &mut Call) -> Result<Response, Refusal> {
     let body = form::read_object(call).await?;
     let change = admin.begin(call).await?;
@@ -66,7 +66,7 @@ pub(crate) async fn create(admin: &Manager, call: &mut Call) -> Result<Response,
     add(call, change, ClaimSet::new(&name)).await
 }
 
-/// POST …/copy: the same claims under another name.
+/// Answers POST …/copy: copies the claims under another name.
 pub(crate) async fn copy(admin: &Manager, call: &mut Call) -> Result<Response, Refusal> {
     let body = form::read_object(call).await?;
     let change = admin.begin(call).await?;
@@ -84,7 +84,7 @@ pub(crate) async fn copy(admin: &Manager, call: &mut Call) -> Result<Response, R
     add(call, change, set).await
 }
 
-/// POST …/import: what an export of a set has, here or elsewhere.
+/// Answers POST …/import: creates a set from an export of this server or another.
 pub(crate) async fn import(admin: &Manager, call: &mut Call) -> Result<Response, Refusal> {
     let body = form::read_object(call).await?;
     let change = admin.begin(call).await?;
@@ -97,7 +97,7 @@ pub(crate) async fn import(admin: &Manager, call: &mut Call) -> Result<Response,
     add(call, change, set).await
 }
 
-/// PUT: another name.
+/// Answers PUT: renames a set.
 pub(crate) async fn rename(admin: &Manager, call: &mut Call) -> Result<Response, Refusal> {
     let id = id_of(call, "id", NOUN)?;
     let body = form::read_object(call).await?;
@@ -113,8 +113,8 @@ pub(crate) async fn rename(admin: &Manager, call: &mut Call) -> Result<Response,
     Ok(empty_response(StatusCode::OK))
 }
 
-/// DELETE, of a set that no application and no key has, or that stands in the place of a shipped one,
-/// which is back then.
+/// Answers DELETE, for a set that no application and no key has, or for an override, which restores
+/// the shipped set.
 pub(crate) async fn delete(admin: &Manager, call: &Call) -> Result<Response, Refusal> {
     let id = id_of(call, "id", NOUN)?;
     let mut change = admin.begin(call).await?;
@@ -140,7 +140,7 @@ pub(crate) async fn delete(admin: &Manager, call: &Call) -> Result<Response, Ref
     Ok(deleted(NOUN))
 }
 
-/// POST …/resourceClaimActions: grants actions on a claim.
+/// Answers POST …/resourceClaimActions: grants actions on a claim.
 pub(crate) async fn add_claim(admin: &Manager, call: &mut Call) -> Result<Response, Refusal> {
     let body = form::read_object(call).await?;
     let mut change = admin.begin(call).await?;
@@ -162,7 +162,7 @@ pub(crate) async fn add_claim(admin: &Manager, call: &mut Call) -> Result<Respon
     Ok(empty_response(StatusCode::CREATED))
 }
 
-/// PUT …/resourceClaimActions/{id}: other actions on a claim of the set.
+/// Answers PUT …/resourceClaimActions/{id}: replaces the actions on a claim of the set.
 pub(crate) async fn replace_claim(admin: &Manager, call: &mut Call) -> Result<Response, Refusal> {
     let body = form::read_object(call).await?;
     change_claim(admin, call, |set, node| {
@@ -175,7 +175,7 @@ pub(crate) async fn replace_claim(admin: &Manager, call: &mut Call) -> Result<Re
     .await
 }
 
-/// DELETE …/resourceClaimActions/{id}: nothing on a claim of the set any more.
+/// Answers DELETE …/resourceClaimActions/{id}: removes a claim from the set.
 pub(crate) async fn remove_claim(admin: &Manager, call: &Call) -> Result<Response, Refusal> {
     change_claim(admin, call, |set, node| {
         set.revoke(&node.claim);
@@ -184,7 +184,8 @@ pub(crate) async fn remove_claim(admin: &Manager, call: &Call) -> Result<Respons
     .await
 }
 
-/// POST …/overrideAuthorizationStrategy: strategies of the set's own for an action on a claim.
+/// Answers POST …/overrideAuthorizationStrategy: sets the set's own strategies for an action on a
+/// claim.
 pub(crate) async fn override_strategies(
     admin: &Manager,
     call: &mut Call,
@@ -218,7 +219,7 @@ pub(crate) async fn override_strategies(
     .await
 }
 
-/// POST …/resetAuthorizationStrategies: the defaults again, for all actions on a claim.
+/// Answers POST …/resetAuthorizationStrategies: restores the defaults for all actions on a claim.
 pub(crate) async fn reset_strategies(admin: &Manager, call: &Call) -> Result<Response, Refusal> {
     change_claim(admin, call, |set, node| {
         let now = granted(set, node);
@@ -237,7 +238,7 @@ async fn add(call: &Call, mut change: Change<'_>, set: ClaimSet) -> Result<Respo
     Ok(created(call, ALL, id, None))
 }
 
-/// Changes what an editable set grants on a claim that it has.
+/// Changes the grants of an editable set on a claim that it has.
 async fn change_claim(
     admin: &Manager,
     call: &Call,
@@ -254,7 +255,7 @@ async fn change_claim(
     Ok(empty_response(StatusCode::OK))
 }
 
-/// Grants actions on a claim; an action that was granted there keeps the set's own strategies.
+/// Grants actions on a claim; an action that was already granted keeps the set's own strategies.
 fn grant(set: &mut ClaimSet, node: &Node, actions: &PerAction<bool>) {
     let now = granted(set, node);
     let granted = PerAction::from_fn(|action| {
@@ -271,7 +272,7 @@ fn found(registry: &Registry, id: i64) -> Result<&KnownSet, Refusal> {
     registry.claim_set(id).ok_or_else(|| Refusal::not_found(NOUN, id))
 }
 
-/// A set of the operator's own.
+/// Returns a set that may be changed: one of the operator's own.
 fn editable(change: &Change<'_>, id: i64) -> Result<ClaimSet, Refusal> {
     change.look_up(|registry| {
         let known = found(registry, id)?;
@@ -287,7 +288,7 @@ fn editable(change: &Change<'_>, id: i64) -> Result<ClaimSet, Refusal> {
     })
 }
 
-/// The name that a body gives, which no other set has.
+/// Returns the name that a body gives; no other set may have it.
 fn new_name(change: &Change<'_>, read: &Value, own: Option<i64>, faults: &mut Faults) -> String {
     let name = read["name"].as_str().unwrap_or_default().to_owned();
     if !name.is_empty() && name.chars().all(|letter| letter == '-' || letter.is_whitespace()) {

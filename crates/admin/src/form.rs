@@ -1,4 +1,4 @@
-//! The body of a request, read by a table of its members.
+//! Reads the body of a request by a table of its members.
 
 use homeroom_access::Call;
 use homeroom_http::{Kind, Problem};
@@ -6,20 +6,20 @@ use serde_json::{Map, Value};
 
 use crate::refusal::{Faults, Refusal};
 
-/// What a member is.
+/// The type of a member.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Is {
-    /// A text of so many characters at most.
+    /// A text with at most this many characters.
     Text(usize),
-    /// A text of several lines, of so many bytes at most.
+    /// A text of several lines, with at most this many bytes.
     Document(usize),
-    /// A number of 32 bits, from 1.
+    /// A 32-bit number, from 1.
     Id,
-    /// True or false.
+    /// A boolean.
     Flag,
-    /// A list of so many whole numbers at most, each once; from 1 to the second one.
+    /// A list of at most this many distinct whole numbers, from 1 to the second value.
     Ids(usize, i64),
-    /// A secret that is looked at and not kept: a text of so many characters at most.
+    /// A secret that is checked but not stored: a text with at most this many characters.
     Dropped(usize),
 }
 
@@ -28,28 +28,28 @@ pub(crate) enum Is {
 pub(crate) struct Member {
     pub(crate) name: &'static str,
     pub(crate) is: Is,
-    /// Whether it must be there, and not empty.
+    /// Whether it is required, and must not be empty.
     pub(crate) needed: bool,
 }
 
-/// A member that must be there.
+/// Creates a required member.
 pub(crate) const fn needed(name: &'static str, is: Is) -> Member {
     Member { name, is, needed: true }
 }
 
-/// A member that may be absent or null.
+/// Creates a member that may be absent or null.
 pub(crate) const fn optional(name: &'static str, is: Is) -> Member {
     Member { name, is, needed: false }
 }
 
-/// The greatest id of 32 bits.
+/// The greatest 32-bit id.
 pub(crate) const ID_MAX: i64 = i32::MAX as i64;
 
 /// Reads the body as a JSON object.
 ///
 /// # Errors
 ///
-/// 415 for another media type, 413 for a long one, 400 for what is no JSON object.
+/// 415 for another media type, 413 for a body that is too long, 400 for anything but a JSON object.
 pub(crate) async fn read_object(call: &mut Call) -> Result<Map<String, Value>, Refusal> {
     let media = call.header("content-type").unwrap_or_default();
     let media = media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -63,7 +63,7 @@ pub(crate) async fn read_object(call: &mut Call) -> Result<Map<String, Value>, R
     match serde_json::from_slice(&body) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(_) => Err(wrong("The body is no JSON object.".into())),
-        // What serde says of a fault can have a part of the body in it.
+        // Serde's message can quote a part of the body.
         Err(error) => Err(wrong(format!(
             "The body is no JSON at line {}, column {}.",
             error.line(),
@@ -72,7 +72,7 @@ pub(crate) async fn read_object(call: &mut Call) -> Result<Map<String, Value>, R
     }
 }
 
-/// A member by its name in any case; none where it is null.
+/// Returns a member by its name in any case; [`None`] where it is null.
 pub(crate) fn member<'a>(members: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     let found = members.get(name);
     let found = found
@@ -80,8 +80,8 @@ pub(crate) fn member<'a>(members: &'a Map<String, Value>, name: &str) -> Option<
     found.filter(|value| !value.is_null())
 }
 
-/// Reads the members of a table: each under its own name, null where it is absent. Others are passed
-/// over.
+/// Reads the members of a table, each under its own name and null where it is absent. Other members
+/// are ignored.
 pub(crate) fn read(members: &Map<String, Value>, table: &[Member], faults: &mut Faults) -> Value {
     let mut read = Map::new();
     for wanted in table {
@@ -158,7 +158,7 @@ fn read_value(given: &Value, is: Is) -> Result<Value, String> {
     }
 }
 
-/// The numbers of a list that [`read`] has read.
+/// Returns the numbers of a list that [`read`] has read.
 pub(crate) fn ids(value: &Value) -> Vec<i64> {
     value.as_array().into_iter().flatten().filter_map(Value::as_i64).collect()
 }

@@ -1,25 +1,25 @@
-//! Resource claims as the Admin API numbers and names them.
+//! Resource claims with the ids and names of the Admin API.
 
 use std::collections::{HashMap, HashSet};
 
 use homeroom_access::{Action, Claim, ClaimName, Claims, PerAction, Strategy, stable_id};
 
-/// Every resource claim, in the order of their names.
+/// All resource claims, sorted by name.
 pub(crate) struct Hierarchy {
     nodes: Vec<Node>,
     by_id: HashMap<i64, usize>,
-    /// By short name, path and URI, in small letters.
+    /// By short name, path and URI, in lower case.
     by_name: HashMap<String, usize>,
 }
 
 /// A resource claim.
 pub(crate) struct Node {
-    /// Its number, the same in every process and version.
+    /// Its id, the same in every process and version.
     pub(crate) id: i64,
-    /// The last segment of its path, or the path where others end alike.
+    /// The last segment of its path, or the whole path where others end in the same segment.
     pub(crate) name: String,
     pub(crate) claim: ClaimName,
-    /// The claim above it; none for those that stand at the top, and for `*`.
+    /// The claim above it; [`None`] for top-level claims and for `*`.
     pub(crate) parent: Option<usize>,
     pub(crate) children: Vec<usize>,
     /// The default strategies: its own, or those of the nearest claim above.
@@ -30,12 +30,12 @@ pub(crate) struct Node {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Defaults {
     pub(crate) strategies: Vec<Strategy>,
-    /// Whether a claim above has them.
+    /// Whether they are inherited from a claim above.
     pub(crate) inherited: bool,
 }
 
 impl Hierarchy {
-    /// Numbers and names the claims of a model.
+    /// Assigns ids and names to the claims of a model.
     pub(crate) fn of(claims: &Claims) -> Self {
         let mut sorted: Vec<&Claim> = claims.iter().collect();
         sorted.sort_by_key(|claim| (segments(claim), key(claim)));
@@ -49,7 +49,8 @@ impl Hierarchy {
                 id = stable_id(&id.to_string());
             }
             hierarchy.by_id.insert(id, at);
-            // What stands directly below `*` stands at the top, as others have no such claim.
+            // Claims directly below `*` are shown at the top level, since other servers have no
+            // such claim.
             let parent = claim.parent().map(|parent| claims.claim(parent));
             let parent = parent.filter(|parent| parent.parent().is_some());
             let node = Node {
@@ -73,22 +74,22 @@ impl Hierarchy {
         hierarchy
     }
 
-    /// Every claim, by name.
+    /// Returns all claims, sorted by name.
     pub(crate) fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// A claim by its place.
+    /// Returns a claim by its index.
     pub(crate) fn node(&self, at: usize) -> &Node {
         &self.nodes[at]
     }
 
-    /// A claim by its number.
+    /// Returns a claim by its id.
     pub(crate) fn numbered(&self, id: i64) -> Option<&Node> {
         self.by_id.get(&id).map(|at| self.node(*at))
     }
 
-    /// A claim by its short name, its path or its URI, in any case.
+    /// Returns a claim by its short name, its path or its URI, in any case.
     pub(crate) fn named(&self, name: &str) -> Option<&Node> {
         let at = self.by_name.get(&name.trim().to_lowercase()).copied().or_else(|| {
             let read = ClaimName::read(name)?;
@@ -97,7 +98,7 @@ impl Hierarchy {
         at.map(|at| self.node(at))
     }
 
-    /// The claims above one, nearest first.
+    /// Returns the claims above one, nearest first.
     pub(crate) fn above<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = &'a Node> {
         std::iter::successors(node.parent, |at| self.node(*at).parent).map(|at| self.node(at))
     }
@@ -107,7 +108,7 @@ fn key(claim: &Claim) -> String {
     claim.name().path().to_ascii_lowercase()
 }
 
-/// The first segment last, so that domains stand before the resources of a standard.
+/// Ranks a claim by its first segment, so that domains come before the resources of a standard.
 fn segments(claim: &Claim) -> usize {
     match claim.name().path().split('/').next() {
         Some("domains") => 0,
@@ -117,7 +118,8 @@ fn segments(claim: &Claim) -> usize {
     }
 }
 
-/// The last segment of each path; where two end alike, the later one keeps its whole path.
+/// Returns the last segment of each path; where two are equal, the later claim keeps its whole
+/// path.
 fn short_names(sorted: &[&Claim]) -> Vec<String> {
     let mut taken = HashSet::new();
     sorted
@@ -144,12 +146,12 @@ fn defaults(claims: &Claims, claim: &Claim) -> PerAction<Defaults> {
     })
 }
 
-/// The number of an action.
+/// Returns the id of an action.
 pub(crate) fn action_id(action: Action) -> i64 {
     action as i64 + 1
 }
 
-/// The number of a strategy, the same in every process and version.
+/// Returns the id of a strategy, the same in every process and version.
 pub(crate) fn strategy_id(strategy: &Strategy) -> i64 {
     stable_id(strategy.name())
 }

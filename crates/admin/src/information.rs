@@ -1,4 +1,4 @@
-//! What answers here, and the one tenant; registration, which is not offered.
+//! The version of the Admin API, the single tenant, and registration, which is not offered.
 
 use homeroom_access::Call;
 use homeroom_http::{Kind, Problem, Response, json_response};
@@ -11,21 +11,21 @@ use crate::routes::Admin;
 /// The version of the Admin API whose paths and members are served.
 const API_VERSION: &str = "2.3";
 
-/// The name of the one tenant, as the Ed-Fi Admin API calls it without tenants.
+/// The name of the single tenant; the Ed-Fi Admin API uses it when it runs without tenants.
 const TENANT: &str = "default";
 
-/// GET of the part itself.
+/// Answers GET of the version of this part.
 pub(crate) fn get(_: &Admin, _: &Call) -> Result<Response, Refusal> {
     let body = json!({"version": API_VERSION, "build": env!("CARGO_PKG_VERSION")});
     Ok(json_response(StatusCode::OK, body.to_string()))
 }
 
-/// GET of all tenants.
+/// Answers GET of all tenants.
 pub(crate) fn list_tenants(_: &Admin, _: &Call) -> Result<Response, Refusal> {
     Ok(json_response(StatusCode::OK, json!([{"tenantName": TENANT}]).to_string()))
 }
 
-/// GET of one tenant.
+/// Answers GET of one tenant.
 pub(crate) fn get_tenant(_: &Admin, call: &Call) -> Result<Response, Refusal> {
     if !call.params.get("tenantName").eq_ignore_ascii_case(TENANT) {
         let detail = format!("This server has one tenant, '{TENANT}'.");
@@ -34,7 +34,7 @@ pub(crate) fn get_tenant(_: &Admin, call: &Call) -> Result<Response, Refusal> {
     Ok(json_response(StatusCode::OK, json!({"tenantName": TENANT}).to_string()))
 }
 
-/// POST of a client of a stranger's own: refused, since a client that may do this may do everything.
+/// Refuses POST of a self-registered client, since a client that may register may do everything.
 pub(crate) fn register(_: &Admin, _: &Call) -> Result<Response, Refusal> {
     Err(Problem::of(Kind::AccessDenied)
         .detail("Keys for management are made on the server alone.")

@@ -1,5 +1,5 @@
-//! The ODS instance: there is one, the store itself. Contexts and derivatives are kept for clients
-//! that manage them; nothing depends on them.
+//! The ODS instance: there is only one, the store itself. Contexts and derivatives are stored for
+//! clients that manage them; nothing depends on them.
 
 use homeroom_access::{Change, ItemKind, ODS_INSTANCE, Registry, TEXT_MAX};
 use serde_json::{Map, Value};
@@ -11,13 +11,14 @@ use crate::resource::{
     Candidate, Resource, nothing_changed, nothing_created, nothing_deleted, nothing_derived,
 };
 
-/// Most contexts, and most derivatives.
+/// Most contexts, and most derivatives, in a store.
 const FEW_MAX: usize = 100;
 
-/// Most characters of a connection string. None is kept: it is a secret that nothing here uses.
+/// Most characters of a connection string. It is never stored: it is a secret that nothing here
+/// uses.
 const CONNECTION_MAX: usize = 4_096;
 
-/// Kinds of a derivative.
+/// Allowed kinds of a derivative.
 const DERIVATIVES: [&str; 2] = ["ReadReplica", "Snapshot"];
 
 /// The instance.

@@ -1,13 +1,13 @@
-//! The Ed-Fi Admin API 2.x under `/adminapi`: who may call, managed over HTTP.
+//! The Ed-Fi Admin API 2.x under `/adminapi`, which manages clients and their rights over HTTP.
 //!
-//! What is managed is the one registry of the `access` crate, so a key made by a command is seen here
-//! and the other way round. A request for a change goes through four steps: `form` reads the body
-//! by a table of members and collects every violation, a resource's own check looks at the registry,
-//! the change is committed whole, and it holds from the next request on.
+//! It manages the registry of the `access` crate, so a key made by a command is visible here and
+//! the other way round. A request for a change goes through four steps: `form` reads the body by a
+//! table of members and collects every violation, the resource's own check looks at the registry,
+//! the change is committed as a whole, and it takes effect with the next request.
 //!
-//! Most resources are a row of the table in `resource`: vendors, applications, profiles, the
-//! instance with its contexts and derivatives. Claim sets and what they are made of have modules of
-//! their own. Tokens come from `/adminapi/connect/token`, a route of `access` like `/oauth/token`.
+//! Most resources are rows of the table in `resource`: vendors, applications, profiles, the
+//! instance with its contexts and derivatives. Claim sets and their parts have modules of their
+//! own. Tokens come from `/adminapi/connect/token`, a route of `access` like `/oauth/token`.
 //!
 //! Source: the Ed-Fi Management API 2.3.0 (OpenAPI); where it is silent, what public clients of the
 //! Ed-Fi Admin API 2.x rely on.

@@ -1,4 +1,4 @@
-//! A page of a list: filtered, sorted, cut by offset and limit.
+//! A page of a list: filtered, sorted, and limited by offset and limit.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -9,29 +9,29 @@ use serde_json::Value;
 use crate::form::ids;
 use crate::refusal::Refusal;
 
-/// Items of a page where nobody says.
+/// Items on a page when no limit is given.
 const LIMIT_USUAL: usize = 25;
 
-/// Most items of a page.
+/// Most items on a page.
 const LIMIT_MAX: usize = 10_000;
 
-/// Most bytes of an answer.
+/// Most bytes in an answer.
 const BYTES_MAX: usize = 16 << 20;
 
-/// How a query parameter picks rows.
+/// How a query parameter selects rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum By {
-    /// The member is this number.
+    /// The member equals this number.
     Number,
-    /// The member is this text, in any case.
+    /// The member equals this text, in any case.
     Text,
-    /// The id is one of these, divided by commas.
+    /// The id is one of these, separated by commas.
     Ids,
-    /// All of these, divided by commas, are in the member's own list of that kind.
+    /// The member's own comma-separated list contains all of these, also separated by commas.
     Parts,
 }
 
-/// A query parameter that picks rows by a member; the list can be sorted by the member, too.
+/// A query parameter that selects rows by a member; the list can also be sorted by the member.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Filter {
     pub(crate) parameter: &'static str,
@@ -39,7 +39,7 @@ pub(crate) struct Filter {
     pub(crate) by: By,
 }
 
-/// A filter whose parameter is named like the member.
+/// Creates a filter whose parameter has the name of the member.
 pub(crate) const fn filter(member: &'static str, by: By) -> Filter {
     Filter { parameter: member, member, by }
 }
@@ -57,11 +57,11 @@ impl Row<'_> {
     }
 }
 
-/// The rows that a query asks for, in its order.
+/// Returns the rows that a query selects, in the order it asks for.
 ///
 /// # Errors
 ///
-/// 400 naming every parameter that has a value which cannot be used.
+/// 400 naming every parameter whose value cannot be used.
 pub(crate) fn page<'a>(
     query: &Query,
     mut rows: Vec<Row<'a>>,
@@ -109,11 +109,11 @@ pub(crate) fn page<'a>(
     Err(problem.into())
 }
 
-/// The answer with a list.
+/// Returns the answer with a list.
 ///
 /// # Errors
 ///
-/// 400 for a page that is too large to be answered.
+/// 400 for a page that is too large to answer.
 pub(crate) fn answer_list(
     items: impl Iterator<Item = Value>,
 ) -> Result<homeroom_http::Response, Refusal> {
@@ -182,7 +182,7 @@ fn matcher<'a>(filter: &'a Filter, asked: &'a str) -> Result<Matches<'a>, String
     })
 }
 
-/// Orders what rows have: nothing, then false and true, numbers, texts in any case, lists by length.
+/// Orders values of rows: null, then false and true, numbers, texts in any case, lists by length.
 #[derive(PartialEq)]
 struct SortKey(Value);
 

@@ -1,4 +1,4 @@
-//! Profiles: stored with their definition, which is XML or JSON and well formed.
+//! Profiles: stored with their definition, which must be well-formed XML or JSON.
 
 use homeroom_access::{Change, ItemKind, Registry, TEXT_MAX};
 use quick_xml::Reader;
@@ -60,7 +60,7 @@ fn check(registry: &Registry, profile: &mut Candidate<'_>) -> Result<(), Refusal
     Ok(())
 }
 
-/// A profile that an application has stays.
+/// Refuses to delete a profile that an application has.
 fn deleted(change: &mut Change<'_>, id: i64) -> Result<(), Refusal> {
     let applications = change.look_up(|registry| {
         let applications = registry.items(ItemKind::Application);
@@ -74,7 +74,7 @@ fn deleted(change: &mut Change<'_>, id: i64) -> Result<(), Refusal> {
     Err(Refusal::Invalid(Faults::of("id", message)))
 }
 
-/// The name in a definition in JSON.
+/// Returns the name in a JSON definition.
 fn name_in_json(definition: &str) -> Result<String, String> {
     let parsed: Value = serde_json::from_str(definition).map_err(|error| {
         format!("The definition is no JSON at line {}, column {}.", error.line(), error.column())
@@ -83,7 +83,7 @@ fn name_in_json(definition: &str) -> Result<String, String> {
     Ok(name.ok_or("The definition has no text `name`.")?.to_owned())
 }
 
-/// The name in a definition in XML: one element `Profile` with resources in it.
+/// Returns the name in an XML definition: one element `Profile` that contains resources.
 fn name_in_xml(definition: &str) -> Result<String, String> {
     let mut reader = Reader::from_str(definition);
     reader.config_mut().check_comments = true;
@@ -127,7 +127,7 @@ fn name_in_xml(definition: &str) -> Result<String, String> {
     }
 }
 
-/// Looks at an element that begins at a depth.
+/// Checks an element that begins at a depth.
 fn open(
     element: &BytesStart<'_>,
     depth: usize,

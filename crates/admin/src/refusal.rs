@@ -1,4 +1,4 @@
-//! Why a request is not done, and how that is told.
+//! Why a request is refused, and how the answer says so.
 
 use std::collections::BTreeMap;
 
@@ -8,31 +8,31 @@ use homeroom_store::StoreError;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 
-/// Most violations of one request that are told.
+/// Most violations that one answer lists.
 const FAULTS_MAX: usize = 200;
 
-/// Why a request is not done.
+/// Why a request is refused.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// The body, or what it would change, breaks rules.
+    /// The body, or the change that it asks for, breaks rules.
     Invalid(Faults),
-    /// Anything else.
+    /// Any other problem.
     Problem(Problem),
 }
 
-/// Violations by the path of the member, `resourceClaims[0].name`.
+/// Violations by the path of the member, `resourceClaims[0].name`, and their number.
 #[derive(Debug, Default)]
 pub(crate) struct Faults(BTreeMap<String, Vec<String>>, usize);
 
 impl Faults {
-    /// A single violation.
+    /// Creates a single violation.
     pub(crate) fn of(path: &str, message: impl Into<String>) -> Self {
         let mut faults = Self::default();
         faults.add(path, message);
         faults
     }
 
-    /// Adds a violation; what goes beyond the limit is left out.
+    /// Adds a violation; those beyond the limit are dropped.
     pub(crate) fn add(&mut self, path: &str, message: impl Into<String>) {
         if self.1 < FAULTS_MAX {
             self.0.entry(path.to_owned()).or_default().push(message.into());
@@ -40,13 +40,13 @@ impl Faults {
         self.1 += 1;
     }
 
-    /// Nothing where there is no violation.
+    /// Returns an error if there is a violation.
     pub(crate) fn or_none(self) -> Result<(), Refusal> {
         if self.0.is_empty() { Ok(()) } else { Err(Refusal::Invalid(self)) }
     }
 
-    /// 400 with the violations in two forms: `errors` by member, as clients of the Ed-Fi Admin API
-    /// read them, and `validationErrors` by JSON path, as everywhere in Homeroom.
+    /// Returns 400 with the violations in two forms: `errors` by member, as clients of the Ed-Fi
+    /// Admin API read them, and `validationErrors` by JSON path, as everywhere in Homeroom.
     fn into_response(self, correlation_id: &str) -> Response {
         let mut by_member: BTreeMap<String, Vec<&String>> = BTreeMap::new();
         for (path, messages) in &self.0 {
@@ -71,7 +71,7 @@ impl Faults {
     }
 }
 
-/// The member that a path begins with, with a capital letter in front.
+/// Returns the member at the start of a path, with its first letter in upper case.
 fn member_of(path: &str) -> String {
     let first = path.split(['.', '[']).next().unwrap_or_default();
     let mut letters = first.chars();
@@ -80,13 +80,13 @@ fn member_of(path: &str) -> String {
 }
 
 impl Refusal {
-    /// 404 for a thing that there is not.
+    /// Returns 404 for an item that does not exist.
     pub(crate) fn not_found(noun: &str, id: impl std::fmt::Display) -> Self {
         let detail = format!("Not found: there is no {noun} with the id {id}; was it deleted?");
         Self::Problem(Problem::of(Kind::NotFound).detail(detail))
     }
 
-    /// The answer, or the problem that the front door answers with.
+    /// Returns the answer, or the problem that the front door answers with.
     pub(crate) fn into_answer(self, correlation_id: &str) -> Result<Response, Problem> {
         match self {
             Self::Invalid(faults) => Ok(faults.into_response(correlation_id)),
@@ -148,7 +148,7 @@ fn problem_of(error: AccessError) -> Problem {
     }
 }
 
-/// A message as a sentence: a capital letter in front, a full stop behind.
+/// Turns a message into a sentence, with a capital letter and a full stop.
 fn sentence(error: &impl std::fmt::Display) -> String {
     let text = error.to_string();
     let mut letters = text.chars();
@@ -156,7 +156,7 @@ fn sentence(error: &impl std::fmt::Display) -> String {
     first.into_iter().chain(letters).chain(['.']).collect()
 }
 
-/// What a handler of this part answers, for the call that it answers.
+/// Turns a handler's outcome into the answer to its call.
 pub(crate) fn answer(call: &Call, outcome: Result<Response, Refusal>) -> Result<Response, Problem> {
     outcome.or_else(|refusal| refusal.into_answer(&call.correlation_id))
 }

@@ -1,4 +1,4 @@
-//! Resources that are a row of a table: how they are listed, read, made, changed, deleted.
+//! Resources that are rows of a table: how they are listed, read, created, changed and deleted.
 
 use std::borrow::Cow;
 
@@ -12,47 +12,47 @@ use crate::list::{Filter, Row, answer_list, page};
 use crate::refusal::{Faults, Refusal};
 use crate::routes::{Admin, Manager};
 
-/// A kind of item, and what sets it apart.
+/// A kind of item, and how it differs from others.
 pub(crate) struct Resource {
     pub(crate) kind: ItemKind,
-    /// What one of them is called.
+    /// Name of one item in messages.
     pub(crate) noun: &'static str,
-    /// The address of all of them, and of one.
+    /// The path of the list, and of one item.
     pub(crate) all: &'static str,
     pub(crate) one: &'static str,
-    /// Most that there may be.
+    /// Most items in a store.
     pub(crate) count_max: usize,
     pub(crate) members: &'static [Member],
     pub(crate) filters: &'static [Filter],
-    /// Members that a list leaves out.
+    /// Members that lists omit.
     pub(crate) only_in_one: &'static [&'static str],
-    /// Looks at a new definition beside what there is.
+    /// Checks a new definition against the registry.
     pub(crate) check: fn(&Registry, &mut Candidate<'_>) -> Result<(), Refusal>,
-    /// What follows from a new item; the body of the answer, if it has one.
+    /// Applies the effects of a new item; returns the body of the answer, if it has one.
     pub(crate) created: fn(&mut Change<'_>, i64, &Value) -> Result<Option<Value>, Refusal>,
-    /// What follows from a changed item.
+    /// Applies the effects of a changed item.
     pub(crate) changed: fn(&mut Change<'_>, i64, &Value) -> Result<(), Refusal>,
-    /// What must go with an item, or why it cannot go.
+    /// Deletes what depends on an item, or refuses.
     pub(crate) deleted: fn(&mut Change<'_>, i64) -> Result<(), Refusal>,
-    /// Members that are no part of the definition.
+    /// Adds members that are not part of the definition.
     pub(crate) derived: fn(&Registry, i64, &mut Map<String, Value>),
 }
 
-/// A definition that would be stored.
+/// A definition that is about to be stored.
 pub(crate) struct Candidate<'a> {
-    /// Its id, where it replaces one.
+    /// The id of the item that it replaces, if any.
     pub(crate) id: Option<i64>,
     pub(crate) definition: &'a mut Value,
     pub(crate) faults: Faults,
 }
 
 impl Candidate<'_> {
-    /// A text of the definition; empty where it is absent.
+    /// Returns a text of the definition; empty where it is absent.
     pub(crate) fn text(&self, member: &str) -> &str {
         self.definition[member].as_str().unwrap_or_default()
     }
 
-    /// Refuses a text that another of the kind has, in any case.
+    /// Adds a violation if another item of the kind has the same text, in any case.
     pub(crate) fn must_be_unique(&mut self, registry: &Registry, kind: ItemKind, member: &str) {
         let own = self.text(member).to_lowercase();
         let taken = registry.items(kind).any(|(id, other)| {
@@ -65,7 +65,7 @@ impl Candidate<'_> {
     }
 }
 
-/// Nothing follows.
+/// Used where creating an item has no effects.
 pub(crate) fn nothing_created(
     _: &mut Change<'_>,
     _: i64,
@@ -74,21 +74,21 @@ pub(crate) fn nothing_created(
     Ok(None)
 }
 
-/// Nothing follows.
+/// Used where changing an item has no effects.
 pub(crate) fn nothing_changed(_: &mut Change<'_>, _: i64, _: &Value) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Nothing else goes.
+/// Used where deleting an item deletes nothing else.
 pub(crate) fn nothing_deleted(_: &mut Change<'_>, _: i64) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Nothing is derived.
+/// Used where no members are derived.
 pub(crate) fn nothing_derived(_: &Registry, _: i64, _: &mut Map<String, Value>) {}
 
 impl Resource {
-    /// GET of all.
+    /// Answers GET of all items.
     pub(crate) fn list(&self, admin: &Admin, call: &Call) -> Result<Response, Refusal> {
         let query = call.query()?;
         admin.access.look_up(|registry| {
@@ -105,7 +105,7 @@ impl Resource {
         })
     }
 
-    /// GET of one.
+    /// Answers GET of one item.
     pub(crate) fn get(&self, admin: &Admin, call: &Call) -> Result<Response, Refusal> {
         let id = self.id(call)?;
         admin.access.look_up(|registry| {
@@ -116,7 +116,7 @@ impl Resource {
         })
     }
 
-    /// Answers POST: makes an item.
+    /// Answers POST: creates an item.
     pub(crate) async fn create(
         &self,
         admin: &Manager,
@@ -172,12 +172,12 @@ impl Resource {
         Ok(deleted(self.noun))
     }
 
-    /// The id of the address.
+    /// Returns the id in the path.
     pub(crate) fn id(&self, call: &Call) -> Result<i64, Refusal> {
         id_of(call, "id", self.noun)
     }
 
-    /// What is shown of an item.
+    /// Returns the members of an item as they are shown.
     pub(crate) fn shown(&self, registry: &Registry, id: i64, item: &Value) -> Map<String, Value> {
         let mut shown = Map::new();
         shown.insert("id".into(), id.into());
@@ -201,13 +201,13 @@ impl Resource {
     }
 }
 
-/// The number in a placeholder of the address; what is none is not found.
+/// Returns the number in a placeholder of the path; anything else is answered 404.
 pub(crate) fn id_of(call: &Call, placeholder: &str, noun: &str) -> Result<i64, Refusal> {
     let text = call.params.get(placeholder);
     text.parse().map_err(|_| Refusal::not_found(noun, text))
 }
 
-/// The answer when something was made, whose address is that of all and its id.
+/// Returns the answer for a created item; its location is the list's path and the id.
 pub(crate) fn created(call: &Call, all: &str, id: i64, body: Option<&Value>) -> Response {
     let mut response = match body {
         Some(body) => json_response(StatusCode::CREATED, body.to_string()),
@@ -219,7 +219,7 @@ pub(crate) fn created(call: &Call, all: &str, id: i64, body: Option<&Value>) -> 
     response
 }
 
-/// The answer when something was deleted.
+/// Returns the answer for a deleted item.
 pub(crate) fn deleted(noun: &str) -> Response {
     let body = json!({"title": format!("The {noun} was deleted successfully.")});
     json_response(StatusCode::OK, body.to_string())

@@ -1,5 +1,5 @@
-//! What claim sets are made of: resource claims, actions, authorization strategies. All of it comes
-//! from the model and cannot be changed here.
+//! The parts of claim sets: resource claims, actions, authorization strategies. They come from the
+//! model and cannot be changed here.
 
 use std::borrow::Cow;
 
@@ -16,13 +16,13 @@ use crate::routes::Admin;
 
 const NOUN: &str = "resource claim";
 
-/// Parameters of a list by id and name.
+/// Parameters of a list that is filtered by id and name.
 const BY_NAME: &[Filter] = &[filter("id", By::Number), filter("name", By::Text)];
 
-/// Parameters of a list by the name of a resource claim.
+/// Parameters of a list that is filtered by the name of a resource claim.
 const BY_RESOURCE: &[Filter] = &[filter("resourceName", By::Text)];
 
-/// GET of all: those at the top with what is below them, or those that are asked for.
+/// Answers GET of all: the top-level claims with their children, or those that the query selects.
 pub(crate) fn list(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
     let hierarchy = &admin.hierarchy;
     let query = call.query()?;
@@ -32,7 +32,7 @@ pub(crate) fn list(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
     listed(call, nodes.map(|node| (node.id, shown(hierarchy, node))), BY_NAME)
 }
 
-/// GET of one.
+/// Answers GET of one resource claim.
 pub(crate) fn get(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
     let id = id_of(call, "id", NOUN)?;
     let node = admin.hierarchy.numbered(id).ok_or_else(|| Refusal::not_found(NOUN, id))?;
@@ -51,7 +51,7 @@ fn shown(hierarchy: &Hierarchy, node: &Node) -> Value {
     })
 }
 
-/// GET of the actions of all resource claims.
+/// Answers GET of the actions of all resource claims.
 pub(crate) fn list_actions_of_claims(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
     let rows = admin.hierarchy.nodes().iter().map(|node| {
         let actions: Vec<Value> =
@@ -61,7 +61,7 @@ pub(crate) fn list_actions_of_claims(admin: &Admin, call: &Call) -> Result<Respo
     listed(call, rows, BY_RESOURCE)
 }
 
-/// GET of the default strategies of all resource claims, action by action.
+/// Answers GET of the default strategies of all resource claims, action by action.
 pub(crate) fn list_strategies_of_claims(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
     let rows = admin.hierarchy.nodes().iter().filter_map(|node| {
         let own = node.defaults.iter().filter(|(_, defaults)| !defaults.strategies.is_empty());
@@ -93,12 +93,12 @@ fn with_claim(node: &Node, member: &str, items: Vec<Value>) -> Value {
     row
 }
 
-/// A strategy as lists of an action name it.
+/// Returns a strategy as the lists of an action show it.
 pub(crate) fn named_strategy(strategy: &Strategy) -> Value {
     json!({"authStrategyId": strategy_id(strategy), "authStrategyName": strategy.name()})
 }
 
-/// GET of all actions.
+/// Answers GET of all actions.
 pub(crate) fn list_actions(_: &Admin, call: &Call) -> Result<Response, Refusal> {
     let rows = Action::ALL.into_iter().map(|action| {
         let id = action_id(action);
@@ -108,7 +108,7 @@ pub(crate) fn list_actions(_: &Admin, call: &Call) -> Result<Response, Refusal> 
     listed(call, rows, BY_NAME)
 }
 
-/// GET of all authorization strategies: the published ones and custom views that are defined.
+/// Answers GET of all authorization strategies: the published ones and the defined custom views.
 pub(crate) fn list_strategies(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
     let views: Vec<Strategy> = admin.access.look_up(|registry| {
         registry.views().iter().map(|view| Strategy::Custom(view.name.clone())).collect()
@@ -138,7 +138,7 @@ fn first_small(name: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// A name with blanks before its capital letters.
+/// Returns a name with spaces before its capital letters.
 fn in_words(name: &str) -> String {
     let mut words = String::new();
     for letter in name.chars() {

@@ -1,4 +1,4 @@
-//! The addresses of this part.
+//! The routes of this part.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -22,20 +22,20 @@ const BODY_LIMIT: usize = 1 << 20;
 /// Most bytes of an imported claim set.
 const IMPORT_LIMIT: usize = 4 << 20;
 
-/// Who may manage.
+/// Who may call the guarded routes.
 const GUARDED: Entry = Entry::Token { scope: "admin" };
 
-/// Resources that are a row of the table.
+/// Resources that are rows of the table.
 static RESOURCES: [&Resource; 6] =
     [&VENDORS, &APPLICATIONS, &PROFILES, &INSTANCES, &CONTEXTS, &DERIVATIVE_INSTANCES];
 
-/// What every handler of this part has.
+/// The state that all handlers of this part share.
 pub(crate) struct Admin {
     pub(crate) access: Arc<Access>,
     pub(crate) hierarchy: Hierarchy,
 }
 
-/// Who manages, for one request.
+/// The manager who sends one request.
 pub(crate) struct Manager {
     admin: Arc<Admin>,
     caller: Caller,
@@ -50,8 +50,8 @@ impl Deref for Manager {
 }
 
 impl Manager {
-    /// Begins a change, if the caller may manage still: it is recognized by the registry as it is
-    /// from now until the change is over.
+    /// Begins a change, if the caller may still manage. The caller is recognized by the registry,
+    /// which nothing else changes until this change is over.
     pub(crate) async fn begin(&self, call: &Call) -> Result<Change<'_>, Refusal> {
         let change = self.access.begin_change(call.now).await?;
         self.caller.again(&self.access)?;
@@ -59,8 +59,8 @@ impl Manager {
     }
 }
 
-/// A handler that reads the registry, with what other processes have changed. A list can be long, so
-/// no worker waits for it.
+/// Makes a handler that reads the registry, including what other processes have changed. Long lists
+/// are built off the worker threads.
 macro_rules! reads {
     ($admin:expr, $answer:expr) => {
         handler($admin, move |admin: Arc<Admin>, call: Call| async move {
@@ -80,7 +80,7 @@ macro_rules! reads {
     };
 }
 
-/// A handler whose answer no change alters.
+/// Makes a handler whose answer never changes.
 macro_rules! tells {
     ($admin:expr, $answer:expr) => {
         handler($admin, move |admin: Arc<Admin>, call: Call| async move {
@@ -89,8 +89,8 @@ macro_rules! tells {
     };
 }
 
-/// A handler that changes the registry. It goes on when the caller goes away: a change that is
-/// written must come into force.
+/// Makes a handler that changes the registry. It runs to completion even if the caller hangs up: a
+/// written change must come into force.
 macro_rules! changes {
     ($admin:expr, $answer:expr) => {
         handler($admin, move |admin: Arc<Admin>, mut call: Call| async move {
@@ -106,7 +106,7 @@ macro_rules! changes {
     };
 }
 
-/// The routes of this part.
+/// Returns the routes of this part.
 pub fn routes(access: &Arc<Access>) -> Vec<Route<ApiClient>> {
     let hierarchy = Hierarchy::of(access.claims());
     let admin = &Arc::new(Admin { access: Arc::clone(access), hierarchy });

@@ -1,4 +1,4 @@
-//! Vendors: who makes applications, and which namespaces are theirs.
+//! Vendors: they own applications and namespace prefixes.
 
 use homeroom_access::{Change, ClientRights, ItemKind, NAMESPACE_PREFIXES_MAX, Registry, TEXT_MAX};
 use serde_json::Value;
@@ -15,7 +15,7 @@ const VENDORS_MAX: usize = 10_000;
 /// Most characters of an e-mail address (RFC 5321 §4.5.3.1).
 const EMAIL_MAX: usize = 320;
 
-/// Most characters of all prefixes of a vendor.
+/// Most characters of all prefixes of a vendor together.
 const PREFIXES_MAX: usize = NAMESPACE_PREFIXES_MAX * (TEXT_MAX + 1);
 
 /// The resource of vendors.
@@ -70,7 +70,7 @@ fn check(_: &Registry, vendor: &mut Candidate<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The beginnings of namespaces that are a vendor's.
+/// Returns a vendor's namespace prefixes.
 pub(crate) fn prefixes_of(vendor: &Value) -> Vec<String> {
     let text = vendor["namespacePrefixes"].as_str().unwrap_or_default();
     let mut prefixes: Vec<String> = vec![];
@@ -82,7 +82,7 @@ pub(crate) fn prefixes_of(vendor: &Value) -> Vec<String> {
     prefixes
 }
 
-/// The keys of all its applications have the new prefixes at once.
+/// Gives the keys of all its applications the new prefixes at once.
 fn changed(change: &mut Change<'_>, id: i64, vendor: &Value) -> Result<(), Refusal> {
     let prefixes = prefixes_of(vendor);
     let clients = change.look_up(|registry| {
@@ -100,7 +100,7 @@ fn changed(change: &mut Change<'_>, id: i64, vendor: &Value) -> Result<(), Refus
     Ok(())
 }
 
-/// A vendor that has applications stays, so that no key is lost with it.
+/// Refuses to delete a vendor that has applications, so that no key is lost with it.
 fn deleted(change: &mut Change<'_>, id: i64) -> Result<(), Refusal> {
     let applications = change.look_up(|registry| applications_of(registry, id).count());
     if applications == 0 {
@@ -111,7 +111,7 @@ fn deleted(change: &mut Change<'_>, id: i64) -> Result<(), Refusal> {
     Err(Refusal::Invalid(Faults::of("id", message)))
 }
 
-/// The applications of a vendor.
+/// Returns the applications of a vendor.
 pub(crate) fn applications_of(
     registry: &Registry,
     vendor: i64,

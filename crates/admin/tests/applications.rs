@@ -1,4 +1,4 @@
-//! Applications and their keys: one registry with the commands, live at once.
+//! Applications and their keys: one registry, shared with the commands and effective at once.
 
 mod support;
 
@@ -13,13 +13,13 @@ use homeroom_store::{Answer, Decision, Plan, Sql, Write};
 use serde_json::{Value, json};
 use support::{Client, TestApp, application, model, vendor};
 
-/// The client that the server sees behind a token.
+/// Returns the client that the server recognizes by a token.
 fn behind(client: &Client) -> Arc<ApiClient> {
     let now = Timestamp::now();
     client.app.access.recognize(Some(&client.authorization), "data", now).unwrap()
 }
 
-/// Writes rows as no part of Homeroom would.
+/// Writes rows that Homeroom itself would never write.
 async fn write(app: &TestApp, statements: &[(&'static str, Vec<homeroom_store::Value>)]) {
     let mut writes: Vec<Write> = statements
         .iter()

@@ -1,4 +1,5 @@
-//! Claim sets: the shipped ones stay, others are made, copied, imported and changed, live at once.
+//! Claim sets: shipped ones cannot be changed; others are created, copied, imported and changed,
+//! with immediate effect.
 
 mod support;
 
@@ -9,12 +10,12 @@ use homeroom_http::Timestamp;
 use serde_json::{Value, json};
 use support::{Client, TestApp, application, model};
 
-/// What a set grants, as it is exported: without what is the set's own.
+/// Returns the grants of an exported set, without the set's own properties.
 fn claims_of(mut exported: Value) -> Value {
     exported["resourceClaims"].take()
 }
 
-/// What the client behind a token may do to a resource.
+/// Returns the permission of the client behind a token on a resource.
 fn permission(caller: &Client, endpoint: &str, action: Action) -> Permission {
     let now = Timestamp::now();
     let access = &caller.app.access;
@@ -25,7 +26,7 @@ fn permission(caller: &Client, endpoint: &str, action: Action) -> Permission {
     client.rights.permission(resource.id, action).clone()
 }
 
-/// The id of a resource claim.
+/// Returns the id of a resource claim.
 async fn claim(admin: &Client, name: &str) -> i64 {
     let found = admin.read(&format!("/resourceClaims?name={name}")).await;
     found[0]["id"].as_i64().unwrap_or_else(|| panic!("{name}: {found}"))

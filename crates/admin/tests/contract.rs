@@ -1,4 +1,4 @@
-//! The routes and members held against the published OpenAPI document, in the folder that
+//! Compares the routes and members with the published OpenAPI document, in the folder that
 //! `HOMEROOM_REFERENCE` names.
 
 mod support;
@@ -17,7 +17,7 @@ fn openapi() -> Option<Value> {
     Some(serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap())
 }
 
-/// A method and a path, its placeholders without names.
+/// Returns a method and a path whose placeholders have no names.
 fn operation(method: &str, path: &str) -> String {
     let segments = path.trim_end_matches('/').split('/');
     let plain = segments.map(|segment| if segment.starts_with('{') { "{}" } else { segment });
@@ -49,7 +49,7 @@ async fn the_routes_are_those_of_the_published_document() {
     }
 }
 
-/// Holds that a value has the members of a schema, and no others, all the way down.
+/// Asserts that a value has exactly the members of a schema, at every level.
 fn assert_fits(document: &Value, schema: &Value, value: &Value, place: &str) {
     if let Some(name) = schema["$ref"].as_str() {
         let name = name.rsplit('/').next().unwrap();

@@ -1,4 +1,4 @@
-//! A key for management that ends while its request is on its way.
+//! A management key that ends while its request is on its way.
 
 mod support;
 
@@ -8,7 +8,7 @@ use homeroom_store::Sql;
 use http::Method;
 use support::{Client, TestApp};
 
-/// Addresses whose answers no change alters.
+/// Paths whose answers never change.
 const FIXED: [&str; 8] = [
     "/adminapi/v2/tenants",
     "/adminapi/v2/tenants/{tenantName}",

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use support::{BASE, Client, TestApp, vendor};
 
-/// Members and values that the routes look at, so that what is sent comes far.
+/// Members and values that the routes know, so that requests get past the first checks.
 const WORDS: [&str; 34] = [
     "company",
     "namespacePrefixes",
@@ -47,7 +47,7 @@ const WORDS: [&str; 34] = [
     "Read",
 ];
 
-/// A server with something of everything in it, and who may manage it.
+/// Returns a server with one of every item, and a client that manages it.
 fn served() -> &'static (tokio::runtime::Runtime, Client) {
     static SERVED: OnceLock<(tokio::runtime::Runtime, Client)> = OnceLock::new();
     SERVED.get_or_init(|| {

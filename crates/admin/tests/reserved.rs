@@ -1,4 +1,4 @@
-//! Keys that were made on the server alone, and what management over HTTP may do to them: nothing.
+//! Keys that were made only on the server: management over HTTP may do nothing to them.
 
 mod support;
 
@@ -9,7 +9,7 @@ use http::Method;
 use serde_json::{Value, json};
 use support::{Answer, BASE, Client, TestApp, application, vendor};
 
-/// A key of both scopes, made by a command, and where the Admin API has it.
+/// A key made by a command with two scopes, and its ids in the Admin API.
 struct Reserved {
     key: String,
     secret: String,
@@ -19,7 +19,7 @@ struct Reserved {
     vendor: i64,
 }
 
-/// The client of a key, as the registry has it.
+/// Returns the client of a key from the registry.
 fn registered(app: &TestApp, key: &str) -> Option<ApplicationClient> {
     app.access.look_up(|registry| {
         let applications = registry.items(ItemKind::Application).map(|(id, _)| id);
@@ -27,7 +27,7 @@ fn registered(app: &TestApp, key: &str) -> Option<ApplicationClient> {
     })
 }
 
-/// All that is seen of a key, for comparison.
+/// Returns everything a key shows, for comparison.
 fn shown(app: &TestApp, key: &str) -> String {
     let found = registered(app, key).unwrap_or_else(|| panic!("{app}: {key} is gone"));
     let client = &found.client;
@@ -49,7 +49,7 @@ fn shown(app: &TestApp, key: &str) -> String {
 
 const ACTIONS: &str = "/adminapi/v2/claimSets/{id}/resourceClaimActions";
 
-/// A key of the scopes, with a claim set of the operator's own.
+/// Creates a key with the scopes and with a claim set of the operator's own.
 async fn reserved(app: &TestApp, admin: &Client, scopes: &[&str]) -> Reserved {
     let claim = "http://ed-fi.org/identity/claims/ed-fi/student";
     let strategies = ["NoFurtherAuthorizationRequired"];
@@ -73,8 +73,7 @@ async fn reserved(app: &TestApp, admin: &Client, scopes: &[&str]) -> Reserved {
     }
 }
 
-/// The requests by which a route may reach a key, with what stands in the address and the body; none
-/// where it cannot.
+/// Returns the requests by which a route may reach a key, as path and body; empty where it cannot.
 async fn reaching(
     admin: &Client,
     key: &Reserved,
@@ -113,7 +112,7 @@ async fn reaching(
                 (with_id(key.client), client(key.application, true)),
                 (with_id(key.client), client(key.application, false)),
                 (with_id(key.client), client(other, true)),
-                // Another key must not come to share what is this one's.
+                // Another key must not gain a share in what belongs to this one.
                 (with_id(stranger), client(key.application, true)),
             ]
         }
@@ -138,7 +137,7 @@ async fn reaching(
         ("POST", path) if path.ends_with("/resetAuthorizationStrategies") => {
             one(of_claim, json!({}))
         }
-        // What makes something new, or something else, has no key in its way.
+        // No route that creates or changes another kind of item reaches a key.
         ("POST", _) => vec![],
         ("PUT" | "DELETE", path) => {
             let is_other = [
@@ -200,7 +199,7 @@ async fn a_vendor_that_has_such_a_key_keeps_its_namespaces() {
     for app in TestApp::on_each_store().await {
         let admin = app.admin().await;
         let key = reserved(&app, &admin, &["data", "admin"]).await;
-        // As an earlier version let it come about.
+        // Recreates a state that an earlier version allowed.
         let mut change = app.access.begin_change(Timestamp::now()).await.unwrap();
         let mut theirs = change
             .look_up(|registry| registry.item(ItemKind::Application, key.application).cloned())

@@ -1,4 +1,4 @@
-//! Vendors, profiles, the instance: made, read, listed, changed, deleted, and refused.
+//! Vendors, profiles, the instance: created, read, listed, changed, deleted, and refused.
 
 mod support;
 
@@ -14,7 +14,7 @@ fn profile(name: &str) -> Value {
     json!({"name": name, "definition": PROFILE.replace("Small", name)})
 }
 
-/// A resource: its address, one that can be made, what is shown of it, another that it can become.
+/// A resource: its path, a valid item, how the item is shown, and another one to replace it with.
 struct Case {
     path: &'static str,
     first: Value,

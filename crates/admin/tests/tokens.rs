@@ -1,4 +1,4 @@
-//! Who may manage: tokens of one scope are useless for another.
+//! Tokens of one scope are useless for another.
 
 mod support;
 

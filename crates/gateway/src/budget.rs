@@ -1,8 +1,8 @@
-//! What there is a limited amount of, and who holds how much of it.
+//! Budgets: limited amounts that requests share, and who holds how much of each.
 //!
-//! Who holds something already gets more only up to a multiple of what would still be free, so
-//! however much one takes, something is left for the next. Source: Choudhury and Hahne, "Dynamic
-//! queue length thresholds for shared-memory packet switches", 1998.
+//! A holder that already has something gets more only up to a multiple of what would still be free,
+//! so however much one holder takes, something is left for the next. Source: Choudhury and Hahne,
+//! "Dynamic queue length thresholds for shared-memory packet switches", 1998.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -10,25 +10,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use homeroom_http::Problem;
 
-/// Everything that requests share, one row each: name, unit and what it is.
+/// Everything that requests share. Each row is name, unit and description.
 macro_rules! pots {
     ($($pot:ident, $name:literal, $what:literal;)*) => {
-        /// Something that requests share.
+        /// A limited capacity that requests share.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Pot {
             $(#[doc = $what] $pot,)*
         }
 
         impl Pot {
-            /// All of them.
+            /// Every pot.
             pub const ALL: &'static [Self] = &[$(Self::$pot,)*];
 
-            /// The name in metrics and refusals.
+            /// Returns the name used in metrics and refusals.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$pot => $name,)* }
             }
 
-            /// What it is, as a refusal says it.
+            /// Returns what the pot counts, as a refusal words it.
             pub fn what(self) -> &'static str {
                 match self { $(Self::$pot => $what,)* }
             }
@@ -51,18 +51,18 @@ pots! {
 
 const POTS: usize = Pot::ALL.len();
 
-/// What kind of holder something is.
+/// The kind of a holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Connection,
-    /// Many clients can have one address: they share a proxy or a network.
+    /// Many clients can have one address, behind a proxy or in one network.
     Address,
     Key,
 }
 
 impl Kind {
-    /// The most that one holds, as a multiple of what is left free beside it. One alone gets
-    /// `n / (n + 1)` of a budget.
+    /// Returns the most that one holder may have, as a multiple of what is left free. A single
+    /// holder gets `n / (n + 1)` of a budget.
     fn times_free(self) -> u64 {
         match self {
             Self::Connection | Self::Key => 1,
@@ -79,7 +79,7 @@ impl Kind {
     }
 }
 
-/// One who holds, and how much of each budget.
+/// A holder, and how much it holds of each budget.
 #[derive(Debug)]
 pub(crate) struct Holder {
     kind: Kind,
@@ -91,59 +91,59 @@ impl Holder {
         Arc::new(Self { kind, held: std::array::from_fn(|_| AtomicU64::new(0)) })
     }
 
-    /// How much of a budget it holds.
+    /// Returns how much of a budget it holds.
     pub(crate) fn held(&self, pot: Pot) -> u64 {
         self.held[pot as usize].load(Ordering::Relaxed)
     }
 }
 
-/// Who takes: a connection, and the address or key that it takes for. A request that comes over no
-/// connection has neither.
+/// The holders that an amount is charged to: a connection, and the address or key that it acts for.
+/// A request that came over no connection has neither.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Holders {
     pub(crate) connection: Option<Arc<Holder>>,
     pub(crate) owner: Option<Arc<Holder>>,
 }
 
-/// A limited amount of something.
+/// The budget of one pot: a limited amount that requests share.
 #[derive(Debug)]
 pub(crate) struct Budget {
     pot: Pot,
-    /// What all share.
+    /// The amount that all holders share.
     common: u64,
-    /// What each connection has for itself in any case.
+    /// The amount that each connection always has for itself.
     floor: u64,
-    /// How much is taken of what all share.
+    /// How much of the shared amount is taken.
     used: AtomicU64,
     refused: AtomicU64,
 }
 
-/// Why nothing is given.
+/// Why an amount was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Refused {
     pot: Pot,
-    /// Whose share is used up; all of it is for [`None`].
+    /// Whose share is used up; [`None`] when the whole budget is.
     share_of: Option<Kind>,
 }
 
 impl Budget {
-    /// An amount that all share, and beside it a floor for each connection.
+    /// Creates a budget with a shared amount, and a floor for each connection.
     pub(crate) fn new(pot: Pot, common: u64, floor: u64) -> Arc<Self> {
         let (used, refused) = (AtomicU64::new(0), AtomicU64::new(0));
         Arc::new(Self { pot, common, floor, used, refused })
     }
 
-    /// What all share.
+    /// Returns the shared amount.
     pub(crate) fn size(&self) -> u64 {
         self.common
     }
 
-    /// How much of it is taken.
+    /// Returns how much of the shared amount is taken.
     pub(crate) fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// How often nothing was given.
+    /// Returns how often an amount was refused.
     pub(crate) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
@@ -152,7 +152,7 @@ impl Budget {
         held.saturating_sub(self.floor)
     }
 
-    /// Takes an amount; gives how much of it is of what all share.
+    /// Takes an amount and returns how much of it comes out of the shared amount.
     fn add(&self, holders: &Holders, amount: u64) -> Result<u64, Refused> {
         let at = self.pot as usize;
         let before = match &holders.connection {
@@ -169,11 +169,11 @@ impl Budget {
             .map_or(0, |owner| owner.held[at].fetch_add(common, Ordering::Relaxed));
         let own = self.beyond_floor(before);
         let mut share_of = None;
-        // What is refused is never added, so that nobody else is refused for it meanwhile.
+        // A refused amount is never added, so that no other holder is refused because of it.
         let taken = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
             share_of = None;
             let free = self.common.checked_sub(used + common)?;
-            // Who has nothing yet takes what there is.
+            // A holder that has nothing yet may take anything that is free.
             let is_over = |kind: Kind, before: u64| {
                 before > 0 && before + common > kind.times_free().saturating_mul(free)
             };
@@ -197,7 +197,7 @@ impl Budget {
         }
     }
 
-    /// Takes an amount from what the holders hold.
+    /// Subtracts an amount from what the holders hold.
     fn forget(&self, holders: &Holders, amount: u64, common: u64) {
         let at = self.pot as usize;
         if let Some(connection) = &holders.connection {
@@ -211,7 +211,7 @@ impl Budget {
     }
 }
 
-/// What was taken, until the value goes.
+/// An amount that was taken, held until the value is dropped.
 #[derive(Debug)]
 pub(crate) struct Taken<B: Deref<Target = Budget> = Arc<Budget>> {
     budget: B,
@@ -221,22 +221,22 @@ pub(crate) struct Taken<B: Deref<Target = Budget> = Arc<Budget>> {
 }
 
 impl<B: Deref<Target = Budget>> Taken<B> {
-    /// Takes an amount.
+    /// Takes an amount from a budget.
     ///
     /// # Errors
     ///
-    /// [`Refused`] where it is more than is left, or than the holders' share.
+    /// [`Refused`] where it is more than is left, or more than the holders' share.
     pub(crate) fn of(budget: B, holders: Holders, amount: u64) -> Result<Self, Refused> {
         let mut taken = Self { budget, holders, amount: 0, common: 0 };
         taken.grow(amount)?;
         Ok(taken)
     }
 
-    /// Takes more.
+    /// Takes more from the same budget.
     ///
     /// # Errors
     ///
-    /// As [`Taken::of`]; what was taken before is kept.
+    /// The same as [`Taken::of`]; what was taken before is kept.
     pub(crate) fn grow(&mut self, more: u64) -> Result<(), Refused> {
         self.common += self.budget.add(&self.holders, more)?;
         self.amount += more;
@@ -251,14 +251,14 @@ impl<B: Deref<Target = Budget>> Drop for Taken<B> {
 }
 
 impl Refused {
-    /// Whose share is used up; all of it is for [`None`].
+    /// Returns whose share is used up; [`None`] when the whole budget is.
     pub(crate) fn share_of(self) -> Option<Kind> {
         self.share_of
     }
 }
 
 impl From<Refused> for Problem {
-    /// 503 that names the budget, and whose share of it is used up.
+    /// Returns 503 with the budget's name and whose share of it is used up.
     fn from(refused: Refused) -> Self {
         let Refused { pot, share_of } = refused;
         let (what, name) = (pot.what(), pot.name());
@@ -327,7 +327,7 @@ mod tests {
             first.grow(30).unwrap();
             assert!(first.grow(SIZE).is_err());
             assert_eq!(budget.used(), 5 + 50 + 20 + 30 - 20, "round {round}");
-            // In an order other than that of taking.
+            // Released in another order than they were taken.
             drop(first);
             drop(third);
             drop(second);

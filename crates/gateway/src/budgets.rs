@@ -5,11 +5,11 @@ use std::sync::Arc;
 use crate::budget::{Budget, Holders, Pot, Refused, Taken};
 use crate::front_door::Limits;
 
-/// What each connection has in any case of the bytes of strangers' bodies: enough to ask for a token.
+/// Bytes of public request bodies that each connection always has: enough to ask for a token.
 const STRANGER_FLOOR: u64 = 8 << 10;
-/// What each connection has in any case of the bytes of open HTTP/2 requests: enough for one.
+/// Bytes of open HTTP/2 requests that each connection always has: enough for one request.
 const STREAM_FLOOR: u64 = 8 << 10;
-/// How many requests may wait for their bodies, for each that may be worked on.
+/// How many requests may wait for their bodies, as a multiple of those that may be worked on.
 const AWAITED_TIMES: u64 = 4;
 
 /// The budgets, one for each [`Pot`].
@@ -17,7 +17,7 @@ const AWAITED_TIMES: u64 = 4;
 pub(crate) struct Budgets([Arc<Budget>; Pot::ALL.len()]);
 
 impl Budgets {
-    /// Nothing is taken.
+    /// Creates the budgets, with nothing taken.
     pub(crate) fn new(limits: &Limits) -> Arc<Self> {
         let in_flight = u64::from(limits.in_flight);
         let size = |pot| match pot {
@@ -39,17 +39,17 @@ impl Budgets {
         })))
     }
 
-    /// One budget.
+    /// Returns the budget of a pot.
     pub(crate) fn of(&self, pot: Pot) -> &Arc<Budget> {
         &self.0[pot as usize]
     }
 
-    /// Takes of a budget, for as long as the value is kept.
+    /// Takes an amount from a budget and holds it until the returned value is dropped.
     pub(crate) fn take(&self, pot: Pot, of: &Holders, amount: u64) -> Result<Taken, Refused> {
         Taken::of(Arc::clone(self.of(pot)), of.clone(), amount)
     }
 
-    /// As [`Budgets::take`], within a request.
+    /// Does the same as [`Budgets::take`], for use within a request.
     pub(crate) fn borrow(
         &self,
         pot: Pot,

@@ -1,4 +1,5 @@
-//! The connected clients: what each of them does, and which of them goes when there is no more room.
+//! The connected clients: what each one is doing, and which one is closed when there is no more
+//! room.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -12,23 +13,23 @@ use tokio::sync::Notify;
 use crate::budget::{Holder, Holders, Kind, Pot};
 use crate::sending::Sending;
 
-/// Locks that names are spread over.
+/// How many locks the names are spread over.
 const SHARDS: usize = 16;
-/// Names of a shard beyond which those that nobody uses are looked for.
+/// Number of names in a shard from which unused ones are swept out.
 const SWEEP_MIN: usize = 64;
-/// Shortest time between two looks through all who are connected, for room for connections.
+/// Shortest time between two walks over all connections to find room for new ones.
 const IDLE_WALK_PAUSE: Duration = Duration::from_millis(20);
-/// The same for room for answers.
+/// The same for walks to find room for answers.
 const STALLED_WALK_PAUSE: Duration = Duration::from_millis(100);
 
-/// What holders are known by.
+/// The name by which a holder is found.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Name {
     Address(IpAddr),
     Key(String),
 }
 
-/// All who are connected.
+/// All connected callers.
 #[derive(Debug)]
 pub(crate) struct Callers {
     began: Instant,
@@ -36,19 +37,19 @@ pub(crate) struct Callers {
     connected: Mutex<HashMap<u64, Arc<Caller>>>,
     names: [Mutex<Names>; SHARDS],
     spread: RandomState,
-    /// Longest time for large answers.
+    /// Time that a large answer has, whatever its size.
     grace: Duration,
-    /// When idle connections were looked for last, and connections that take too little.
+    /// When idle connections, and connections that read too slowly, were last looked for.
     idle_walk: Walk,
     stalled_walk: Walk,
 }
 
-/// When all who are connected were looked through last.
+/// When all connections were last walked.
 #[derive(Debug, Default)]
 struct Walk(Mutex<Option<Instant>>);
 
 impl Walk {
-    /// Whether the last time is so long ago; then this is the last time.
+    /// Returns whether the last walk is at least `pause` ago, and if so records one now.
     fn is_due(&self, pause: Duration) -> bool {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_due = last.is_none_or(|last| last.elapsed() >= pause);
@@ -65,38 +66,39 @@ struct Names {
     sweep_at: usize,
 }
 
-/// Who is at the other end of a connection.
+/// The caller at the other end of a connection.
 #[derive(Debug)]
 pub(crate) struct Caller {
     holder: Option<Arc<Holder>>,
     address: Option<Arc<Holder>>,
-    /// The key or address that the connection's last request was for: mostly it is the next one's.
+    /// The key or address of the connection's last request; the next one usually has the same.
     last: Mutex<Option<(Name, Arc<Holder>)>>,
-    /// Requests that are not answered yet.
+    /// Number of requests that are not answered yet.
     open: AtomicU32,
-    /// When a request came, got on or was answered last: milliseconds since the callers began.
+    /// When a request last arrived, made progress or was answered: milliseconds since the callers
+    /// began.
     useful_ms: AtomicU64,
     began: Instant,
-    /// Its large answers.
+    /// Its large answers on their way.
     pub(crate) sending: Sending,
-    /// Whether a request of it has been looked at.
+    /// Whether the connection has sent a request.
     has_asked: AtomicBool,
     /// A [`Leave`], or 0 while it may stay.
     leave: AtomicU8,
     told: Notify,
 }
 
-/// How a connection is closed for others.
+/// How a connection is closed to make room for others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Leave {
-    /// The caller is told first, and what it has just asked is answered.
+    /// The caller is told first, and a request that it has just sent is answered.
     Politely = 1,
     /// The connection is cut, whatever is under way on it.
     AtOnce = 2,
 }
 
 impl Caller {
-    /// Somebody who comes over no connection.
+    /// Creates a caller that comes over no connection.
     pub(crate) fn inside() -> Self {
         Self::new(None, None, Instant::now(), Sending::new(Duration::ZERO))
     }
@@ -121,12 +123,12 @@ impl Caller {
         }
     }
 
-    /// Its connection and the address that it came from.
+    /// Returns its connection and the address that it came from.
     pub(crate) fn holders(&self) -> Holders {
         Holders { connection: self.holder.clone(), owner: self.address.clone() }
     }
 
-    /// Counts a request until the value that it gives goes.
+    /// Counts a request as open until the returned value is dropped.
     pub(crate) fn one(self: &Arc<Self>) -> Open {
         self.open.fetch_add(1, Ordering::Relaxed);
         self.has_asked.store(true, Ordering::Relaxed);
@@ -134,20 +136,20 @@ impl Caller {
         Open(Arc::clone(self))
     }
 
-    /// Whether requests of it are not answered yet.
+    /// Returns whether it has requests that are not answered yet.
     pub(crate) fn has_requests(&self) -> bool {
         self.open.load(Ordering::Relaxed) > 0
     }
 
-    /// Notes that a request got on.
+    /// Records that a request made progress.
     pub(crate) fn is_useful(&self) {
         self.useful_ms.store(elapsed_ms(self.began), Ordering::Relaxed);
     }
 
-    /// Done when the connection is to be closed for others, in this way or a harder one.
+    /// Completes when the connection is to be closed in this way or a harder one.
     pub(crate) async fn told_to(&self, leave: Leave) {
         loop {
-            // Made before the look, so that it hears of all that comes after it.
+            // Created before the check, so that no later notification is missed.
             let told = self.told.notified();
             if self.shall(leave) {
                 return;
@@ -156,12 +158,12 @@ impl Caller {
         }
     }
 
-    /// Whether the connection is to be closed for others, in this way or a harder one.
+    /// Returns whether the connection is to be closed in this way or a harder one.
     pub(crate) fn shall(&self, leave: Leave) -> bool {
         self.leave.load(Ordering::Acquire) >= leave as u8
     }
 
-    /// Whether the connection is to be closed for others.
+    /// Returns whether the connection is to be closed to make room.
     pub(crate) fn is_leaving(&self) -> bool {
         self.shall(Leave::Politely)
     }
@@ -171,7 +173,7 @@ impl Caller {
         self.told.notify_waiters();
     }
 
-    /// Whether the server works on a request of it.
+    /// Returns whether the server is working on one of its requests.
     pub(crate) fn is_at_work(&self) -> bool {
         self.held(Pot::InFlight) > 0
     }
@@ -180,19 +182,19 @@ impl Caller {
         self.holder.as_ref().map_or(0, |holder| holder.held(pot))
     }
 
-    /// How many connections its address has.
+    /// Returns how many connections its address has.
     pub(crate) fn connections_of_address(&self) -> u64 {
         self.address.as_ref().map_or(0, |address| address.held(Pot::Connections))
     }
 
-    /// Whether its last request was for a holder, or it came from there.
+    /// Returns whether its last request was for a holder, or the connection came from it.
     fn is_of(&self, owner: &Arc<Holder>) -> bool {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let of_last = last.as_ref().is_some_and(|(_, holder)| Arc::ptr_eq(holder, owner));
         of_last || self.address.as_ref().is_some_and(|address| Arc::ptr_eq(address, owner))
     }
 
-    /// How far from being at work it is; [`None`] for who is at work.
+    /// Returns how idle it is; [`None`] for a connection that is at work.
     fn idleness(&self, now: Instant) -> Option<Idleness> {
         if self.is_leaving() || self.is_at_work() {
             return None;
@@ -205,12 +207,12 @@ impl Caller {
     }
 }
 
-/// How a connection is that is not at work; those that go first stand first.
+/// State of a connection that is not at work. The first variant is closed first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Idleness {
     /// It has no request.
     Idle,
-    /// It has one that waits for the caller.
+    /// It has a request that waits for the caller.
     Waits,
 }
 
@@ -225,7 +227,7 @@ impl Drop for Open {
     }
 }
 
-/// Keeps a caller among the connected ones until the value goes.
+/// Keeps a caller in the list of connected ones until the value is dropped.
 #[derive(Debug)]
 pub(crate) struct Registered {
     callers: Arc<Callers>,
@@ -239,7 +241,7 @@ impl Drop for Registered {
 }
 
 impl Callers {
-    /// Nobody is connected; large answers have so much time in any case.
+    /// Creates the list with nobody connected. `grace` is the time that every large answer has.
     pub(crate) fn new(grace: Duration) -> Arc<Self> {
         Arc::new(Self {
             began: Instant::now(),
@@ -253,7 +255,7 @@ impl Callers {
         })
     }
 
-    /// Somebody new, who is not among the connected yet.
+    /// Creates a new caller, which is not in the list yet.
     pub(crate) fn arrived(&self, from: IpAddr) -> Arc<Caller> {
         let address = self.holder(Name::Address(network(from)));
         let holder = Holder::new(Kind::Connection);
@@ -261,20 +263,20 @@ impl Callers {
         Arc::new(Caller::new(Some(holder), Some(address), self.began, sending))
     }
 
-    /// Takes a caller among the connected.
+    /// Adds a caller to the list.
     pub(crate) fn register(self: &Arc<Self>, caller: &Arc<Caller>) -> Registered {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         self.connected().insert(number, Arc::clone(caller));
         Registered { callers: Arc::clone(self), number }
     }
 
-    /// The holders of a request for a key.
+    /// Returns the holders of a request for a key.
     pub(crate) fn of_key(&self, caller: &Caller, key: &str) -> Holders {
         let is_it = |name: &Name| matches!(name, Name::Key(known) if known == key);
         self.of(caller, is_it, || Name::Key(key.to_owned()))
     }
 
-    /// The holders of a request that a trusted proxy has passed on for an address.
+    /// Returns the holders of a request that a trusted proxy has passed on for an address.
     pub(crate) fn of_address(&self, caller: &Caller, from: IpAddr) -> Holders {
         let wanted = Name::Address(network(from));
         self.of(caller, |name| *name == wanted, || wanted.clone())
@@ -298,7 +300,7 @@ impl Callers {
         Holders { connection: caller.holder.clone(), owner: Some(owner) }
     }
 
-    /// The holder of a name: the same for all who use it at the same time.
+    /// Returns the holder of a name, which all concurrent users of the name share.
     fn holder(&self, name: Name) -> Arc<Holder> {
         let shard = self.spread.hash_one(&name) % SHARDS as u64;
         let shard = &self.names[usize::try_from(shard).unwrap_or(0)];
@@ -318,10 +320,12 @@ impl Callers {
         holder
     }
 
-    /// Closes connections that are not at work, at most so many: first those without a request, of
-    /// the address that has most, the one that has been of use longest ago first. An address that
-    /// has fewer than `of_at_least` keeps what it has. A connection without a request that has had
-    /// one before is closed politely. Gives how many; none where it was done just now.
+    /// Closes at most `count` connections that are not at work and returns how many; 0 when this
+    /// was done only a moment ago.
+    ///
+    /// Connections without a request go first, then those of the address with the most connections,
+    /// then those that were useful longest ago. Addresses with fewer than `of_at_least` connections
+    /// keep theirs. A connection that has no request now but had one before is closed politely.
     pub(crate) fn close_idle(&self, count: usize, of_at_least: u64) -> usize {
         if !self.idle_walk.is_due(IDLE_WALK_PAUSE) {
             return 0;
@@ -343,15 +347,15 @@ impl Callers {
         idle.sort_unstable_by_key(|(order, _)| *order);
         idle.truncate(count);
         for ((idleness, ..), caller) in &idle {
-            // Who has never asked anything keeps no connection for its next request.
+            // A connection that has never sent a request is not being kept for its next one.
             let is_kept = *idleness == Idleness::Idle && caller.has_asked.load(Ordering::Relaxed);
             caller.tell_to(if is_kept { Leave::Politely } else { Leave::AtOnce });
         }
         idle.len()
     }
 
-    /// Closes connections that hold a budget and take too little of what they hold: all of them, or
-    /// those of one holder. Gives whether there may be room soon.
+    /// Closes connections that hold part of a budget and read too slowly: all of them, or those of
+    /// one holder. Returns whether there may be room soon.
     pub(crate) fn close_stalled(&self, pot: Pot, of: Option<&Arc<Holder>>) -> bool {
         if !self.stalled_walk.is_due(STALLED_WALK_PAUSE) {
             return true;
@@ -379,7 +383,8 @@ fn elapsed_ms(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What one customer of a network has: an IPv4 address, or 64 bits of an IPv6 address.
+/// Returns the part of an address that one customer of a network has: all of an IPv4 address, or 64
+/// bits of an IPv6 address.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),

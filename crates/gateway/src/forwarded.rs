@@ -1,17 +1,17 @@
-//! What a trusted reverse proxy says of a request: the server's address as the caller sees it, and
-//! the caller's.
+//! What a trusted reverse proxy reports about a request: the server's address as the caller sees
+//! it, and the caller's address.
 //!
-//! A proxy appends what it has seen to what came from the caller, who can have sent anything. So of
-//! several values, on one line or more, the last one counts: that of the hop which is trusted. A proxy
-//! that replaces the header sends one. `Forwarded` (RFC 7239) is not read.
+//! A proxy appends what it has seen to what the caller sent, which can be anything. So of several
+//! values, on one line or more, the last one counts: it comes from the trusted hop. A proxy that
+//! replaces the header sends only one. `Forwarded` (RFC 7239) is not read.
 
 use std::net::{IpAddr, SocketAddr};
 
 use http::HeaderMap;
 use http::uri::Uri;
 
-/// Scheme, host and port of a request, `https://api.example.org`. With `trusted`, what a reverse
-/// proxy says in `X-Forwarded-…` comes first.
+/// Returns scheme, host and port of a request, `https://api.example.org`. With `trusted`, the
+/// `X-Forwarded-…` headers of a reverse proxy come first.
 pub(crate) fn base_url(headers: &HeaderMap, uri: &Uri, trusted: bool) -> String {
     let forwarded = |name: &str| if trusted { last(headers, name) } else { None };
     let scheme = forwarded("x-forwarded-proto").filter(|s| matches!(*s, "http" | "https"));
@@ -28,21 +28,21 @@ pub(crate) fn base_url(headers: &HeaderMap, uri: &Uri, trusted: bool) -> String 
     }
 }
 
-/// The address of the caller, as a trusted proxy says it in `X-Forwarded-For`.
+/// Returns the caller's address as a trusted proxy gives it in `X-Forwarded-For`.
 pub(crate) fn client_address(headers: &HeaderMap) -> Option<IpAddr> {
     let sent = last(headers, "x-forwarded-for")?;
     let bare = sent.trim_start_matches('[').trim_end_matches(']');
     bare.parse().ok().or_else(|| sent.parse::<SocketAddr>().ok().map(|with_port| with_port.ip()))
 }
 
-/// The last value of a header over all its lines; [`None`] where it is empty or no text.
+/// Returns the last value of a header over all its lines; [`None`] where it is empty or not text.
 fn last<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let line = headers.get_all(name).iter().next_back()?.to_str().ok()?;
     line.rsplit(',').next().map(str::trim).filter(|value| !value.is_empty())
 }
 
-/// Host and port that a request itself names, by its target or by `Host`; empty where there is
-/// none, or where they do not agree.
+/// Returns host and port that the request itself names, in its target or in `Host`. The result is
+/// empty where there is none, or where they do not agree.
 ///
 /// Source: RFC 9112 §3.2, RFC 9113 §8.3.1 (`:authority`).
 pub(crate) fn host(headers: &HeaderMap, uri: &Uri) -> String {
@@ -52,7 +52,7 @@ pub(crate) fn host(headers: &HeaderMap, uri: &Uri) -> String {
     if named.all(|other| other == first) { first.to_owned() } else { String::new() }
 }
 
-/// Whether a text can be a host and port: nothing that could break out of a URL.
+/// Returns whether a text can be a host and port, with nothing that could break out of a URL.
 fn is_host(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 255

@@ -1,4 +1,4 @@
-//! One request's way: id and moment, route, client, target, answer.
+//! A request's path through the server: id and time, route, client, target, answer.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,55 +25,56 @@ use crate::metrics::Metrics;
 use crate::router::{RouteError, Router};
 use crate::visit::Visit;
 
-/// Header by which clients correlate; it comes back in body and header.
+/// Header by which clients correlate; it is returned in the body and as a header.
 const CORRELATION_ID: HeaderName = HeaderName::from_static("correlationid");
-/// The same header as others write it.
+/// An alternative spelling of the same header.
 const CORRELATION_ID_TOO: HeaderName = HeaderName::from_static("correlation-id");
-/// The same as a query parameter, in any case.
+/// The same as a query parameter, matched in any case.
 const CORRELATION_PARAMETER: &str = "correlationId";
-/// Own id of a request.
+/// Header that carries the server's own id of a request.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Longest wait for a stranger's body.
+/// Longest wait for a body on a public route.
 const STRANGERS_BODY_TIME_MAX: Duration = Duration::from_secs(5);
-/// What an open HTTP/2 request takes beside its header.
+/// Bytes counted for an open HTTP/2 request in addition to its header.
 const STREAM_BYTES: u64 = 4 << 10;
 /// Answers up to this size are not counted: a connection's own buffers are larger.
 pub(crate) const SMALL_ANSWER: u64 = 16 << 10;
-/// Answers of HTTP/2 up to this size are in what the open request takes; each waits by itself, and many
-/// wait on one connection.
+/// HTTP/2 answers up to this size are covered by what the open request takes. The limit is lower
+/// because many answers can wait on one connection.
 const SMALL_STREAM_ANSWER: u64 = 1 << 10;
-/// Most KiB of answers that wait for such room, of keys and of public routes.
+/// Most KiB of answers that wait for room, for keys and for public routes.
 const WAITING_KIB_MAX: usize = 64 << 10;
 const PUBLIC_WAITING_KIB_MAX: usize = 16 << 10;
-/// How often, and after which pause, an answer asks anew for room that stalled callers give back.
+/// How often, and with what pause, an answer retries for room that stalled callers give back.
 const ROOM_ROUNDS: u32 = 20;
 const ROOM_PAUSE: Duration = Duration::from_millis(25);
 
-/// What the front door lets in. What all requests share is a budget each ([`Pot`]).
+/// Limits of the front door. Each limit that all requests share is a budget ([`Pot`]).
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Most connections.
     pub connections: usize,
-    /// Most requests that are worked on at the same time; more are told 503 at once. Four times as
-    /// many may wait for their bodies.
+    /// Most requests that are worked on at the same time; the rest are answered 503 at once. Four
+    /// times as many may wait for their bodies.
     pub in_flight: u32,
-    /// Most of them that read many documents.
+    /// Most requests in flight that read lists of documents.
     pub lists: usize,
-    /// Most of them that write.
+    /// Most requests in flight that write.
     pub writes: usize,
-    /// Most bytes of open HTTP/2 requests, without their bodies.
+    /// Most bytes of open HTTP/2 requests, not counting their bodies.
     pub stream_bytes: usize,
     /// Most bytes of bodies on public routes.
     pub stranger_bytes: usize,
-    /// Most bytes of all other bodies that do not come at once.
+    /// Most bytes of all other bodies that do not arrive at once.
     pub body_bytes: usize,
-    /// Most bytes of all large answers (of more than 16 KiB) that their callers have not taken yet.
+    /// Most bytes of large answers (more than 16 KiB) that their callers have not read yet.
     pub answer_bytes: usize,
-    /// The same for the answers of public routes, so that strangers take no client's room.
+    /// The same for answers on public routes, so that callers without a token take no client's
+    /// room.
     pub public_answer_bytes: usize,
-    /// Whether `X-Forwarded-…` of a reverse proxy is believed.
+    /// Whether the `X-Forwarded-…` headers of a reverse proxy are trusted.
     pub trust_forwarded: bool,
-    /// Longest time that a large answer may take, whatever its size; more is by its bytes.
+    /// Longest time that any large answer may take; its size adds to that.
     pub quiet: Duration,
 }
 
@@ -95,7 +96,7 @@ impl Default for Limits {
     }
 }
 
-/// The front door of a server.
+/// The server's front door.
 pub struct FrontDoor {
     router: Router<ApiClient>,
     access: Arc<AccessPart>,
@@ -103,7 +104,7 @@ pub struct FrontDoor {
     limits: Limits,
     budgets: Arc<Budgets>,
     callers: Arc<Callers>,
-    /// Room for answers that wait for their room, of keys and of public routes.
+    /// Room for answers that wait for their budget, for keys and for public routes.
     waiting: Semaphore,
     public_waiting: Semaphore,
 }
@@ -135,7 +136,7 @@ impl FrontDoor {
         })
     }
 
-    /// All routes; a test walks them.
+    /// Returns all routes; a test walks them.
     pub fn routes(&self) -> &[Route<ApiClient>] {
         self.router.routes()
     }
@@ -204,7 +205,7 @@ impl FrontDoor {
         finish(response, &request_id, &correlation_id)
     }
 
-    /// Refuses a request that is not understood well enough to be matched to a route, and lets the
+    /// Refuses a request that was not understood well enough to match it to a route, and lets the
     /// connection close.
     pub fn refuse(head: &request::Parts, problem: Problem) -> Response {
         let request_id = request_id(&head.headers);
@@ -213,14 +214,14 @@ impl FrontDoor {
         finish(problem.into_response(&correlation_id), &request_id, &correlation_id)
     }
 
-    /// The place of an open HTTP/2 request, from its header to the last byte of its answer.
+    /// Takes the place of an open HTTP/2 request, from its header to the last byte of its answer.
     pub(crate) fn stream(&self, caller: &Caller, head: &request::Parts) -> Result<Taken, Refused> {
         let header: usize = head.headers.iter().map(|(n, v)| n.as_str().len() + v.len()).sum();
         let bytes = STREAM_BYTES + (header + head.uri.path().len()) as u64;
         self.budgets.take(Pot::Streams, &caller.holders(), bytes)
     }
 
-    /// Who holds what a request on a public route takes.
+    /// Returns the holders of what a request on a public route takes.
     fn strangers(&self, caller: &Caller, headers: &HeaderMap) -> Holders {
         let forwarded: Option<IpAddr> =
             if self.limits.trust_forwarded { client_address(headers) } else { None };
@@ -230,7 +231,7 @@ impl FrontDoor {
         }
     }
 
-    /// Recognizes the client that calls.
+    /// Recognizes the client that sent the request.
     fn recognize(
         &self,
         headers: &HeaderMap,
@@ -239,13 +240,13 @@ impl FrontDoor {
     ) -> Result<Arc<ApiClient>, Problem> {
         let mut sent = headers.get_all(http::header::AUTHORIZATION).iter();
         let authorization = sent.next().map(|value| value.to_str().unwrap_or(""));
-        // Of two, nobody knows which is meant: neither is looked at.
+        // With two `Authorization` headers it is unclear which one is meant, so neither is used.
         let authorization = if sent.next().is_some() { Some("") } else { authorization };
         self.access.recognize(authorization, scope, now)
     }
 
-    /// What is said of a request that no route takes: strangers learn nothing of the methods of a
-    /// guarded address.
+    /// Returns the problem for a request that matches no route. Callers without a valid token do
+    /// not learn which methods a guarded address has.
     fn refused(&self, problem: Problem, head: &request::Parts) -> Problem {
         if problem.kind != Kind::MethodNotAllowed {
             return problem;
@@ -270,7 +271,7 @@ impl FrontDoor {
         key: &mut Option<String>,
     ) -> Result<Response, Problem> {
         let mut now = Timestamp::now();
-        // Read before the client is looked up: a change that comes later has a greater number.
+        // Read before the client is looked up, so that a later change has a greater number.
         let recognized_at = self.access.generation();
         let client = match route.access {
             Access::Public => None,
@@ -284,13 +285,13 @@ impl FrontDoor {
             None => (self.strangers(caller, &head.headers), Pot::PublicAnswers),
         };
         refuse_long_body(&head.headers, route.body_limit)?;
-        // A request that waits for its body takes no place among those that are worked on.
+        // A request that waits for its body takes no place among the requests in flight.
         let is_awaited = route.body_limit > 0
             && !matches!(route.method, Method::GET | Method::DELETE)
             && !body.is_empty();
         let work = work_of(route);
         let mut place = None;
-        // What goes with the work into the store's queues, also when the caller hangs up.
+        // Travels with the work into the store's queues, even when the caller hangs up.
         let mut kept: Option<Kept> = None;
         let body = if !is_awaited {
             match work {
@@ -335,22 +336,22 @@ impl FrontDoor {
             Some(kept) => keeping(Arc::clone(kept), (route.handler)(call)).await?,
             None => (route.handler)(call).await?,
         };
-        // Who waits for room for an answer is not worked on any more.
+        // A request that waits for room for its answer is no longer worked on.
         drop((place, kept));
         self.hold(unread, &holders, small, answer).await
     }
 
-    /// The places of a request that is worked on, in the store's queues.
+    /// Takes the places of a request that goes into the store's queues.
     fn begin(&self, work: Pot, holders: &Holders) -> Result<(Taken, Taken), Refused> {
         let in_flight = self.budgets.take(Pot::InFlight, holders, 1)?;
         Ok((in_flight, self.budgets.take(work, holders, 1)?))
     }
 
-    /// Gives an answer that is not small its room, until its last byte is with the system.
+    /// Takes room for a large answer, until its last byte has been handed to the system.
     ///
     /// # Errors
     ///
-    /// 503 when others hold all there is.
+    /// 503 when there is no room.
     async fn hold(
         &self,
         pot: Pot,
@@ -374,9 +375,10 @@ impl FrontDoor {
 }
 
 impl FrontDoor {
-    /// Has those left who take nothing of their answers, and waits a little for the room that they
-    /// give back. Where only the asking holder's share is used up, only its own are left. What waits
-    /// is in memory already, so it waits within a limit of its own.
+    /// Closes connections that read their answers too slowly, and waits briefly for the room that
+    /// this frees. When only the asking holder's share is used up, only that holder's connections
+    /// are closed. The waiting answer is in memory already, so waiting answers have a limit of
+    /// their own.
     async fn wait_for_room(
         &self,
         pot: Pot,
@@ -395,7 +397,7 @@ impl FrontDoor {
         for _ in 0..ROOM_ROUNDS {
             let of = match refused.share_of() {
                 None => None,
-                // A connection's own share is for its caller to read.
+                // A connection's own share is freed only when its caller reads.
                 Some(HolderKind::Connection) => return Err(refused),
                 Some(HolderKind::Address | HolderKind::Key) => holders.owner.as_ref(),
             };
@@ -412,7 +414,8 @@ impl FrontDoor {
     }
 }
 
-/// An answer's bytes and its place; both go when the last byte is with the system.
+/// An answer's bytes and their place; both are released when the last byte has been handed to the
+/// system.
 struct Held {
     bytes: Bytes,
     _place: Taken,
@@ -424,8 +427,8 @@ impl AsRef<[u8]> for Held {
     }
 }
 
-/// What a request takes part in beside all that are worked on: the store reads lists, and writes, in
-/// queues of their own.
+/// Returns the budget that a request takes from besides requests in flight: the store has separate
+/// queues for lists and for writes.
 fn work_of(route: &Route<ApiClient>) -> Option<Pot> {
     match (route.access, &route.method) {
         (Access::Public, _) => None,
@@ -435,12 +438,12 @@ fn work_of(route: &Route<ApiClient>) -> Option<Pot> {
     }
 }
 
-/// What a request says of its body's length.
+/// Returns the body length that the request declares.
 fn content_length(headers: &HeaderMap) -> Option<usize> {
     headers.get(http::header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// Refuses a body that says of itself that it is too long, before any of it is read.
+/// Refuses a body whose declared length is too long, before any of it is read.
 fn refuse_long_body(headers: &HeaderMap, limit: usize) -> Result<(), Problem> {
     if limit > 0 && content_length(headers).is_some_and(|length| length > limit) {
         return Err(Problem::of(Kind::PayloadTooLarge)
@@ -449,7 +452,7 @@ fn refuse_long_body(headers: &HeaderMap, limit: usize) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The trace id of a `traceparent`, or a new id.
+/// Returns the trace id of a `traceparent`, or a new id.
 fn request_id(headers: &HeaderMap) -> String {
     headers
         .get("traceparent")
@@ -459,8 +462,8 @@ fn request_id(headers: &HeaderMap) -> String {
         .map_or_else(new_request_id, str::to_owned)
 }
 
-/// A new id: random for this process, then counted, so that no request waits for the system's
-/// randomness.
+/// Returns a new id: a random part for this process, then a counter, so that no request waits for
+/// the system's randomness.
 fn new_request_id() -> String {
     static PROCESS: OnceLock<u64> = OnceLock::new();
     static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -468,8 +471,8 @@ fn new_request_id() -> String {
     format!("{process:016x}{:016x}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The caller's correlation id, of the headers or of the query string: at most 128 printable
-/// characters.
+/// Returns the caller's correlation id from the headers or the query string, if it has at most 128
+/// printable characters.
 fn correlation_id(head: &request::Parts) -> Option<String> {
     let fits = |id: &&str| {
         !id.is_empty() && id.len() <= 128 && id.bytes().all(|byte| byte.is_ascii_graphic())
@@ -481,7 +484,7 @@ fn correlation_id(head: &request::Parts) -> Option<String> {
     }
     let query = head.uri.query().filter(|query| query.len() >= CORRELATION_PARAMETER.len())?;
     let name = CORRELATION_PARAMETER.as_bytes();
-    // Most requests have none, and their query strings are not decoded for it.
+    // Most requests have none, so their query strings are not decoded.
     query.as_bytes().windows(name.len()).find(|part| part.eq_ignore_ascii_case(name))?;
     Query::read(query).ok()?.get(CORRELATION_PARAMETER).filter(fits).map(str::to_owned)
 }
@@ -499,7 +502,7 @@ fn known_method(method: &Method) -> &'static str {
     }
 }
 
-/// Takes the body away and says how long it is; that of a status without one has no length.
+/// Removes the body and states its length; the body of a status without content has no length.
 ///
 /// Source: RFC 9110 §8.6.
 fn drop_body(response: &mut Response) {

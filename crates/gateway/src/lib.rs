@@ -1,4 +1,4 @@
-//! The front door: every request passes here, whatever answers it.
+//! The front door: every request passes through it, whichever part answers.
 //!
 //! listen → request id, `traceparent`, `now` → route → client → target. Every part is a target in
 //! this process, offered as a table of [`homeroom_http::Route`]s; nothing else listens.

@@ -1,4 +1,4 @@
-//! Listening: connections with limits in time and size, and a drain at the end.
+//! Listening: connections with limits on time and size, and a drain at the end.
 
 mod connection;
 mod farewell;
@@ -28,18 +28,18 @@ use connection::{Connection, Place};
 
 /// Most bytes of an HTTP/1 request's header, and of what a connection reads ahead.
 const HEADER_BYTES_MAX: usize = 16 << 10;
-/// Most bytes of an HTTP/2 request's header, unpacked: with 32 for each field (RFC 9113 §6.5.2).
+/// Most bytes of an HTTP/2 request's header, uncompressed, with 32 per field (RFC 9113 §6.5.2).
 const HEADER_LIST_BYTES_MAX: u32 = 16 << 10;
-/// Most requests at a time on an HTTP/2 connection; 100 are advised at least (RFC 9113 §6.5.2).
+/// Most concurrent requests on an HTTP/2 connection; at least 100 are advised (RFC 9113 §6.5.2).
 const STREAMS_MAX: u32 = 128;
-/// Most bytes of one HTTP/2 request's body, and of all on a connection, that are sent before they are
-/// read.
+/// Most bytes of one HTTP/2 request's body, and of all bodies on a connection, that are sent before
+/// they are read.
 const STREAM_WINDOW: u32 = 128 << 10;
 const CONNECTION_WINDOW: u32 = 512 << 10;
-/// Most bytes of an HTTP/2 answer that stand in the connection's own buffer.
+/// Most bytes of an HTTP/2 answer that the connection buffers.
 const STREAM_SEND_BYTES_MAX: usize = 64 << 10;
-/// Most HTTP/2 requests that a caller takes back before they were looked at, and most that were
-/// refused for faults, before the connection is closed.
+/// Most HTTP/2 requests that a caller resets before they were looked at, and most that are refused
+/// for errors, before the connection is closed.
 const RESETS_PENDING_MAX: usize = 20;
 const RESETS_FOR_FAULTS_MAX: usize = 256;
 /// Most new connections that the system keeps until they are accepted; it may have a lower limit. When
@@ -49,29 +49,30 @@ const BACKLOG: u32 = 4_096;
 const PLACE_PAUSE: Duration = Duration::from_millis(5);
 /// Longest wait for a place.
 const PLACE_TIME_MAX: Duration = Duration::from_secs(1);
-/// Most connections that wait for a place since their address has its share; of more, the first is sent
-/// away.
+/// Most connections that wait for a place because their address has used up its share; beyond that
+/// the oldest is closed.
 const OVER_SHARE_MAX: usize = 16;
-/// Which part of all connections, or of one address's, is closed at once to make room.
+/// The fraction of all connections, or of one address's, that is closed at once to make room: 1 in
+/// this many.
 const CLOSED_FOR_ROOM: u64 = 128;
 
 /// An address that cannot be listened on.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// Somebody else listens there.
+    /// Another process listens there.
     #[error("{0} is in use; stop what listens there or choose another address")]
     InUse(SocketAddr),
-    /// It cannot be listened on for another reason.
+    /// The address cannot be used for another reason.
     #[error("cannot listen on {0}: {1}")]
     Unusable(SocketAddr, std::io::Error),
 }
 
-/// Limits in time of a listener.
+/// Time limits of a listener.
 #[derive(Debug, Clone, Copy)]
 pub struct Times {
     /// Longest time for a request's header to arrive, from its first byte.
     pub header: Duration,
-    /// Longest wait for open requests at the end.
+    /// Longest wait for open requests when the server stops.
     pub drain: Duration,
 }
 
@@ -97,12 +98,12 @@ impl Listener {
         Ok(Self { socket, address })
     }
 
-    /// The address, with the port that was chosen for port 0.
+    /// Returns the address, with the port that was chosen for port 0.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves until `stop` is done, then drains.
+    /// Serves until `stop` completes, then drains.
     pub async fn serve(self, door: Arc<FrontDoor>, stop: impl Future<Output = ()>, times: Times) {
         let builder = Arc::new(builder());
         let mut over_share: VecDeque<oneshot::Sender<()>> = VecDeque::new();
@@ -118,7 +119,7 @@ impl Listener {
                 Ok(accepted) => accepted,
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
-                    // Where there are no more files, those that nobody needs make room.
+                    // When no file descriptors are left, idle connections are closed to free some.
                     close_idle(&door, 0);
                     tokio::time::sleep(Duration::from_millis(20)).await;
                     continue;
@@ -126,12 +127,12 @@ impl Listener {
             };
             let caller = door.callers().arrived(from.ip());
             let place = match take_place(&door, &caller) {
-                // All have to wait, so nobody new is looked at meanwhile.
+                // Every connection has to wait, so no new one is accepted meanwhile.
                 Err(refused) if refused.share_of().is_none() => tokio::select! {
                     place = place_of(&door, &caller) => place.map(Ok),
                     () = &mut stop => break,
                 },
-                // Only this address has to wait; others come in.
+                // Only this address has to wait; others are let in.
                 Err(_) => {
                     over_share.retain(|waits| !waits.is_closed());
                     if over_share.len() >= OVER_SHARE_MAX {
@@ -211,14 +212,15 @@ fn builder() -> auto::Builder<TokioExecutor> {
     builder
 }
 
-/// The place of a new connection.
+/// Takes the place of a new connection.
 fn take_place(door: &FrontDoor, caller: &Arc<Caller>) -> Result<Place, Refused> {
     let taken = door.budgets().take(Pot::Connections, &caller.holders(), 1)?;
     Ok(Place { _taken: taken, _registered: door.callers().register(caller) })
 }
 
-/// The place of a new connection, for which those make room that are not at work: where only its
-/// address has its share, those of addresses that have as many. Nothing where nobody makes room.
+/// Waits for the place of a new connection and closes idle ones to make room. When only the new
+/// connection's address has used up its share, only addresses with as many connections lose some.
+/// Returns [`None`] after [`PLACE_TIME_MAX`].
 async fn place_of(door: &FrontDoor, caller: &Arc<Caller>) -> Option<Place> {
     let begun = Instant::now();
     loop {
@@ -234,7 +236,7 @@ async fn place_of(door: &FrontDoor, caller: &Arc<Caller>) -> Option<Place> {
     }
 }
 
-/// Closes some connections that are not at work, of addresses with so many at least.
+/// Closes some connections that are not at work, of addresses that have at least `of_at_least`.
 fn close_idle(door: &FrontDoor, of_at_least: u64) {
     let size = door.budgets().of(Pot::Connections).size();
     let all = if of_at_least == 0 { size } else { of_at_least };
@@ -246,8 +248,8 @@ fn close_idle(door: &FrontDoor, of_at_least: u64) {
 ///
 /// # Errors
 ///
-/// `REFUSED_STREAM` to an HTTP/2 request for which there is no room: it can be sent again (RFC 9113
-/// §8.7), and no answer has to be kept for a caller who may not read it.
+/// `REFUSED_STREAM` for an HTTP/2 request for which there is no room: it can be sent again (RFC
+/// 9113 §8.7), and no answer has to be kept for a caller that may not read it.
 async fn answer(
     door: Arc<FrontDoor>,
     caller: Arc<Caller>,
@@ -255,7 +257,7 @@ async fn answer(
 ) -> Result<Response, h2::Error> {
     let one = caller.one();
     let (head, body) = request.into_parts();
-    // The answers of HTTP/2 wait for the caller's leave, each by itself.
+    // Each HTTP/2 answer waits for the caller's flow control on its own.
     let (small, place) = match head.version {
         Version::HTTP_2 => {
             let place = door.stream(&caller, &head).map_err(|_| Reason::REFUSED_STREAM)?;
@@ -271,7 +273,7 @@ async fn answer(
     Ok(caller.sending.follow(answer, small, place, Instant::now()))
 }
 
-/// What is wrong with a head that hyper lets pass.
+/// Returns what is wrong with a head that hyper accepts.
 ///
 /// Source: RFC 9112 §3.2 (a target is a path, or a whole URL for proxies; one `Host`).
 fn malformed(head: &request::Parts) -> Option<Problem> {

@@ -1,4 +1,4 @@
-//! What Prometheus is told: requests by route template and status, never by path or id.
+//! Metrics for Prometheus: requests by route template and status, never by path or id.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -16,7 +16,7 @@ use prometheus_client::registry::Registry;
 use crate::budget::{Budget, Pot};
 use crate::budgets::Budgets;
 
-/// Bounds advised by OpenTelemetry for HTTP durations, in seconds.
+/// Bucket bounds that OpenTelemetry advises for HTTP durations, in seconds.
 const BUCKETS: [f64; 14] =
     [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
 
@@ -52,7 +52,7 @@ impl std::fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    /// Metrics of a server of this version.
+    /// Creates the metrics of a server of this version.
     pub fn new(version: &str) -> Self {
         let mut registry = Registry::default();
         let durations =
@@ -110,19 +110,19 @@ impl Metrics {
         }
     }
 
-    /// A further metric, whose owner sets it before [`Metrics::text`] is asked for.
+    /// Registers another metric, which its owner sets before [`Metrics::text`] is called.
     pub fn gauge(&mut self, name: &str, help: &str) -> Gauge {
         let gauge = Gauge::default();
         self.registry.register(name, help, gauge.clone());
         gauge
     }
 
-    /// Tells of these budgets from now on.
+    /// Reports these budgets from now on.
     pub(crate) fn watch(&self, budgets: &Arc<Budgets>) {
         _ = self.budgets.set(Arc::clone(budgets));
     }
 
-    /// Notes an answer.
+    /// Records an answer.
     pub(crate) fn answered(
         &self,
         method: &'static str,
@@ -154,7 +154,7 @@ impl Metrics {
         self.refused.inner().store(sum(Budget::refused), Ordering::Relaxed);
     }
 
-    /// The text that Prometheus scrapes.
+    /// Returns the text that Prometheus scrapes.
     pub fn text(&self) -> String {
         self.read_budgets();
         let mut out = String::new();

@@ -1,4 +1,4 @@
-//! From a path and a method to a route.
+//! Matches a method and a path to a route.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub enum RouteError {
     Conflict {
         /// The later template.
         template: String,
-        /// What the matcher says of it.
+        /// The matcher's message.
         reason: String,
     },
     /// A template has the same method twice.
@@ -90,9 +90,10 @@ impl<C> Router<C> {
         &self.routes
     }
 
-    /// The route for a method and a path, and the values of its placeholders. HEAD is answered by
-    /// the GET route. Fixed segments match in any case, and one slash at the end is passed over, as
-    /// clients of the Ed-Fi ODS/API are used to.
+    /// Returns the route for a method and a path, and the values of its placeholders.
+    ///
+    /// The GET route also answers HEAD. Fixed segments match in any case and a trailing slash is
+    /// ignored, as clients of the Ed-Fi ODS/API expect.
     ///
     /// # Errors
     ///
@@ -122,7 +123,7 @@ impl<C> Router<C> {
         Ok((&self.routes[at], Params(params)))
     }
 
-    /// Who may come in at a path, by whatever method.
+    /// Returns who may call a path, where all its methods agree.
     pub fn access(&self, path: &str) -> Option<Access> {
         let lower = path.strip_suffix('/').unwrap_or(path).to_ascii_lowercase();
         let routes = self.templates.at(&lower).ok()?.value;
@@ -154,7 +155,7 @@ fn lower_case(template: &str) -> String {
     template.split('/').map(fold).collect::<Vec<_>>().join("/")
 }
 
-/// A placeholder's value in the case in which it was sent: it is one segment of the path.
+/// Returns a placeholder's value in the case in which it was sent. The value is one path segment.
 fn as_sent<'p>(path: &'p str, value: &'p str) -> &'p str {
     path.split('/').find(|segment| segment.eq_ignore_ascii_case(value)).unwrap_or(value)
 }

@@ -1,4 +1,4 @@
-//! A connection's answers on their way: how long each may take, and whether they are taken at all.
+//! A connection's answers on their way: how long each may take, and whether the caller reads them.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,28 +11,28 @@ use hyper::body::Body as _;
 
 use crate::budget::Taken;
 
-/// How many bytes a second a caller takes at least, on the whole.
+/// Bytes per second that a caller must read on average.
 const RATE_MIN: u64 = 64 << 10;
-/// How long a caller may take less, while others need the room.
+/// How long a caller may read more slowly while others need the room.
 const STALL_MS_MAX: u64 = 5_000;
 
-/// What is on its way to one caller. A caller who takes a little now and then is not quiet, and yet
-/// keeps an answer in memory for as long as it likes; so each answer has an end in time, which no
-/// byte and no later answer moves on.
+/// The answers on their way to one caller. A caller that reads a little now and then is never
+/// silent, yet it could keep an answer in memory as long as it likes. So each answer has a
+/// deadline, which neither further bytes nor later answers move.
 #[derive(Debug, Clone)]
 pub(crate) struct Sending(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     began: Instant,
-    /// What a caller has in any case.
+    /// The time that every answer has, whatever its size.
     grace: Duration,
     answers: Mutex<Answers>,
     under_way: AtomicUsize,
-    /// When the window began in which bytes are counted, in milliseconds since `began`.
+    /// Start of the window in which bytes are counted, in milliseconds since `began`.
     window_ms: AtomicU64,
     window_bytes: AtomicU64,
-    /// Bytes a second in the window before.
+    /// Bytes per second in the previous window.
     rate_before: AtomicU64,
 }
 
@@ -40,7 +40,7 @@ struct Inner {
 struct Answers {
     next: u64,
     all: Vec<Followed>,
-    /// When the last of them went, in milliseconds since the sending began.
+    /// When the last answer ended, in milliseconds since the sending began.
     paused_ms: u64,
 }
 
@@ -51,7 +51,7 @@ struct Followed {
     end: Instant,
 }
 
-/// An answer's bytes, until the last of them is with the system.
+/// An answer's bytes, kept until the last of them has been handed to the system.
 struct Sent {
     bytes: Bytes,
     number: u64,
@@ -83,8 +83,9 @@ impl Inner {
         self.under_way.store(answers.all.len(), Ordering::Relaxed);
     }
 
-    /// Goes on counting after a pause in which nothing was on its way. The pause does not count, and
-    /// who took enough before it begins anew; who has given answers up does not.
+    /// Resumes counting after a pause in which no answer was on its way. The pause itself does not
+    /// count. A caller that read fast enough before it starts afresh; one that has given answers up
+    /// does not.
     fn resume(&self, paused_ms: u64, now: Instant) {
         let elapsed = paused_ms.saturating_sub(self.window_ms.load(Ordering::Relaxed));
         let taken = self.window_bytes.load(Ordering::Relaxed);
@@ -105,7 +106,7 @@ impl Inner {
 }
 
 impl Sending {
-    /// Nothing is on its way.
+    /// Creates the state with no answer on its way.
     pub(crate) fn new(grace: Duration) -> Self {
         Self(Arc::new(Inner {
             began: Instant::now(),
@@ -118,7 +119,7 @@ impl Sending {
         }))
     }
 
-    /// Looks after an answer of more than `small` bytes that begins at `now`; it keeps its place
+    /// Tracks an answer of more than `small` bytes that begins at `now`. The answer keeps its place
     /// until its last byte is taken.
     pub(crate) fn follow(
         &self,
@@ -149,7 +150,7 @@ impl Sending {
         })
     }
 
-    /// Notes bytes that the caller has taken.
+    /// Records bytes that the caller has taken.
     pub(crate) fn took(&self, bytes: usize, now: Instant) {
         let inner = &self.0;
         let all = inner.window_bytes.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
@@ -165,12 +166,12 @@ impl Sending {
         }
     }
 
-    /// Whether something is on its way.
+    /// Returns whether an answer is on its way.
     pub(crate) fn is_under_way(&self) -> bool {
         self.0.under_way.load(Ordering::Relaxed) > 0
     }
 
-    /// When the first of what is on its way should have been taken.
+    /// Returns the earliest deadline of the answers on their way.
     pub(crate) fn end(&self) -> Option<Instant> {
         if !self.is_under_way() {
             return None;
@@ -178,12 +179,12 @@ impl Sending {
         self.0.answers().all.iter().map(|answer| answer.end).min()
     }
 
-    /// Whether something is still on its way that should have been taken by `now`.
+    /// Returns whether an answer is still on its way whose deadline has passed at `now`.
     pub(crate) fn is_late(&self, now: Instant) -> bool {
         self.end().is_some_and(|end| end <= now)
     }
 
-    /// Whether something is on its way of which too little is taken, for some seconds already.
+    /// Returns whether an answer is on its way and the caller has read too slowly for some seconds.
     pub(crate) fn is_stalled(&self, now: Instant) -> bool {
         let inner = &self.0;
         let elapsed = inner.ms(now).saturating_sub(inner.window_ms.load(Ordering::Relaxed));
@@ -266,7 +267,7 @@ mod tests {
                 std::mem::forget(follow(&sending, 64, begun));
                 sending.took(bytes, begun + SECOND);
                 stalled |= sending.is_stalled(begun + 2 * SECOND);
-                // It is reset; then a second passes in which nothing is on its way.
+                // The stream is reset; then a second passes in which no answer is on its way.
                 sending.0.ended(number.into(), begun + 2 * SECOND);
             }
 

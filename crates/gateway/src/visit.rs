@@ -1,4 +1,4 @@
-//! A request that sends a body: what it holds while the body is awaited, and from then on.
+//! A request that sends a body: what it holds while the body is awaited, and afterwards.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,17 +8,17 @@ use crate::budget::{Holders, Pot, Refused, Taken};
 use crate::budgets::Budgets;
 use crate::caller::Caller;
 
-/// What a request on a public route holds beside its body's bytes.
+/// Bytes that a request on a public route holds besides those of its body.
 const STRANGER_BYTES: u64 = 1 << 10;
 
-/// A request whose body is awaited. It holds little: a place among those that wait, and as many
-/// bytes as have come. When its body is there, it takes the places of a request that is worked on.
+/// A request whose body is awaited. It holds little: a place among the waiting requests, and the
+/// bytes that have arrived. When its body is complete, it takes the places of a request in flight.
 #[derive(Debug)]
 pub(crate) struct Visit {
     budgets: Arc<Budgets>,
     caller: Arc<Caller>,
     holders: Holders,
-    /// What it takes part in beside all that are worked on.
+    /// The budget that it takes from besides requests in flight.
     work: Option<Pot>,
     held: Mutex<Held>,
 }
@@ -31,11 +31,11 @@ struct Held {
 }
 
 impl Visit {
-    /// A request of a stranger.
+    /// Creates the visit of a request on a public route.
     ///
     /// # Errors
     ///
-    /// [`Refused`] where no more bodies of strangers are read.
+    /// [`Refused`] where there is no room for another body on a public route.
     pub(crate) fn of_stranger(
         budgets: &Arc<Budgets>,
         caller: &Arc<Caller>,
@@ -45,11 +45,11 @@ impl Visit {
         Ok(Self::new(budgets, caller, holders, None, Held { awaited: None, bytes, places: None }))
     }
 
-    /// A request of a key.
+    /// Creates the visit of a request with a key.
     ///
     /// # Errors
     ///
-    /// [`Refused`] where no more requests wait for their bodies.
+    /// [`Refused`] where no more requests may wait for their bodies.
     pub(crate) fn of_key(
         budgets: &Arc<Budgets>,
         caller: &Arc<Caller>,

@@ -1,4 +1,4 @@
-//! The body of a request, read once and within limits in size and time.
+//! The body of a request, read once and within limits on size and time.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -13,43 +13,43 @@ use crate::problem::{Kind, Problem};
 
 /// Longest wait for a whole body.
 const BODY_TIME_MAX: Duration = Duration::from_mins(1);
-/// How long a body may be slower than [`BODY_RATE_MIN`].
+/// How long a body may arrive more slowly than [`BODY_RATE_MIN`].
 const BODY_GRACE: Duration = Duration::from_secs(10);
-/// How many bytes a second of a body come at least, on the whole, after [`BODY_GRACE`].
+/// Bytes per second at which a body must arrive on average after [`BODY_GRACE`].
 const BODY_RATE_MIN: u64 = 16 << 10;
-/// What a body begins with that does not come at once.
+/// Initial buffer size of a body that does not arrive at once.
 const BUFFER_BYTES_MIN: usize = 4 << 10;
 
-/// What a body is read against: the room for its bytes, and what follows when it is there.
+/// Admits a body: grants room for its bytes, and what the request needs once it is complete.
 pub trait Admission: Debug + Send + Sync {
     /// Takes room for more bytes, before they are kept.
     ///
     /// # Errors
     ///
-    /// 503 where there is none.
+    /// 503 where there is no room.
     fn grow(&self, bytes: usize) -> Result<(), Problem>;
 
-    /// Takes what a request needs that has its body.
+    /// Takes what a request needs once its body is complete.
     ///
     /// # Errors
     ///
-    /// 503 where there is none.
+    /// 503 where there is no room.
     fn whole(&self) -> Result<(), Problem>;
 }
 
 /// A request's body, not yet read.
 #[derive(Debug)]
 pub enum RequestBody {
-    /// Comes from a connection.
+    /// Arrives over a connection.
     Incoming(Incoming),
-    /// Comes from a connection, and needs room.
+    /// Arrives over a connection and takes room as it does.
     Admitted(Incoming, Arc<dyn Admission>),
-    /// Stands in memory.
+    /// Is in memory.
     Bytes(Bytes),
 }
 
 impl RequestBody {
-    /// Whether it is known that nothing comes.
+    /// Returns whether the body is known to be empty.
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Incoming(incoming) | Self::Admitted(incoming, _) => incoming.is_end_stream(),
@@ -57,7 +57,7 @@ impl RequestBody {
         }
     }
 
-    /// The same, with room to be taken as it comes.
+    /// Returns the same body, which takes room as it arrives.
     #[must_use]
     pub fn admitted(self, by: Arc<dyn Admission>) -> Self {
         match self {
@@ -66,21 +66,21 @@ impl RequestBody {
         }
     }
 
-    /// Reads the whole body, at most `limit` bytes and a minute.
+    /// Reads the whole body, at most `limit` bytes and within a minute.
     ///
     /// # Errors
     ///
-    /// 413 beyond the limit, 408 after a minute or when it comes too slowly, 400 where the
+    /// 413 beyond the limit, 408 after a minute or when the body arrives too slowly, 400 where the
     /// connection breaks off, 503 where there is no room.
     pub async fn read(self, limit: usize) -> Result<Bytes, Problem> {
         self.read_within(limit, BODY_TIME_MAX).await
     }
 
-    /// As [`RequestBody::read`], within another time.
+    /// Does the same as [`RequestBody::read`], within another time.
     ///
     /// # Errors
     ///
-    /// As [`RequestBody::read`].
+    /// The same as [`RequestBody::read`].
     pub async fn read_within(self, limit: usize, time_max: Duration) -> Result<Bytes, Problem> {
         let (incoming, admission) = match self {
             Self::Bytes(bytes) if bytes.len() <= limit => return Ok(bytes),
@@ -121,7 +121,7 @@ async fn read(
         if whole.is_empty() && incoming.is_end_stream() {
             return Ok(data);
         }
-        // A piece is copied, since it keeps the buffer in memory that it came in.
+        // A piece is copied, because it keeps the buffer that it came in alive.
         let more = growth(&whole, data.len(), incoming.size_hint().upper(), limit);
         if more > 0 {
             if let Some(admission) = admission {
@@ -133,13 +133,13 @@ async fn read(
     }
 }
 
-/// How long a body may take of which so many bytes have come.
+/// Returns how long a body may take of which this many bytes have arrived.
 fn time_for(bytes: usize, time_max: Duration) -> Duration {
     time_max.min(BODY_GRACE + Duration::from_millis(bytes as u64 * 1_000 / BODY_RATE_MIN))
 }
 
-/// By how many bytes a buffer grows that is to take `more`: to the double, and not beyond what may
-/// still come.
+/// Returns by how many bytes a buffer grows to take `more`: it doubles, but not beyond what may
+/// still arrive.
 fn growth(buffer: &Vec<u8>, more: usize, to_come: Option<u64>, limit: usize) -> usize {
     let needed = buffer.len() + more;
     if needed <= buffer.capacity() {

@@ -1,4 +1,4 @@
-//! One request on its way to a part.
+//! A request on its way to the part that answers it.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 pub struct Params(pub Vec<(String, String)>);
 
 impl Params {
-    /// The value of a placeholder.
+    /// Returns the value of a placeholder.
     ///
     /// # Panics
     ///
@@ -42,21 +42,21 @@ pub struct Call<C> {
     pub headers: HeaderMap,
     /// The values of the placeholders in the route's template.
     pub params: Params,
-    /// The client that calls; always there on a route that is not public.
+    /// The client that sent the request; always present on a route that is not public.
     pub client: Option<Arc<C>>,
-    /// Which state of the client registry the client was recognized in, or an earlier one: a number
-    /// that every change of the registry counts up.
+    /// The state of the client registry in which the client was recognized, or an earlier one.
+    /// Every change of the registry increments the number.
     pub recognized_at: u64,
-    /// Own id of this request, 32 hex digits; the trace id where the caller sent one.
+    /// Id of this request, 32 hex digits; the trace id where the caller sent one.
     pub request_id: String,
-    /// What the answer is correlated by: the caller's `correlationid`, or the request id.
+    /// The id to correlate the answer by: the caller's `correlationid`, or the request id.
     pub correlation_id: String,
     /// Scheme, host and port as the caller sees them, `http://127.0.0.1:8080`.
     pub base_url: String,
-    /// Host and port that the request itself names, whatever a proxy says; empty where it names
+    /// Host and port that the request itself names, regardless of proxies; empty where it names
     /// none, or more than one.
     pub host: String,
-    /// The moment it arrived.
+    /// When the request arrived.
     pub now: Timestamp,
     /// The body, not yet read.
     pub body: RequestBody,
@@ -65,7 +65,7 @@ pub struct Call<C> {
 }
 
 impl<C> Call<C> {
-    /// The client of a route that is not public.
+    /// Returns the client of a route that is not public.
     ///
     /// # Panics
     ///
@@ -74,7 +74,7 @@ impl<C> Call<C> {
         self.client.as_ref().expect("the front door lets nobody unknown pass a guarded route")
     }
 
-    /// The decoded query string.
+    /// Returns the decoded query string.
     ///
     /// # Errors
     ///
@@ -84,16 +84,16 @@ impl<C> Call<C> {
             .map_err(|error| Problem::of(Kind::ParameterValidationFailed).error(error.to_string()))
     }
 
-    /// A header as text, if it is there and is text.
+    /// Returns a header's value, if it is present and is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// Takes and reads the body within the route's limit.
+    /// Takes the body and reads it within the route's limit.
     ///
     /// # Errors
     ///
-    /// As [`RequestBody::read`].
+    /// The same as [`RequestBody::read`].
     pub async fn read_body(&mut self) -> Result<Bytes, Problem> {
         let body = std::mem::replace(&mut self.body, RequestBody::Bytes(Bytes::new()));
         body.read(self.body_limit).await

@@ -18,21 +18,22 @@ pub enum EntityTags {
 /// The tag of a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntityTag {
-    /// Whether it stands for all versions that mean the same (`W/`).
+    /// Whether the tag is weak (`W/`): it stands for all equivalent versions.
     pub is_weak: bool,
-    /// What stands between the quotes.
+    /// The text between the quotes.
     pub text: Vec<u8>,
 }
 
 impl EntityTags {
-    /// Reads a conditional header, whose lines are one list. [`None`] where it is not sent.
+    /// Reads a conditional header, whose lines form one list. Returns [`None`] where it is not
+    /// sent.
     ///
-    /// Clients send tags without quotes, too; such a tag is taken as if it had them.
+    /// Some clients send tags without quotes; such a tag is read as if it had them.
     ///
     /// # Errors
     ///
     /// 400 `bad-request` where the header is empty or not understood: a condition that the caller
-    /// set must not be passed over.
+    /// set must not be ignored.
     pub fn read(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Self>, Problem> {
         let lines: Vec<&[u8]> =
             headers.get_all(name).iter().map(http::HeaderValue::as_bytes).collect();
@@ -49,7 +50,7 @@ impl EntityTags {
         })
     }
 
-    /// Whether the tags demand this version word for word: a weak tag never does.
+    /// Returns whether the tags name this version by strong comparison; a weak tag never does.
     pub fn match_strongly(&self, text: &str) -> bool {
         match self {
             Self::Any => true,
@@ -57,7 +58,7 @@ impl EntityTags {
         }
     }
 
-    /// Whether the tags name this version, weakly or not.
+    /// Returns whether the tags name this version, weakly or not.
     pub fn match_weakly(&self, text: &str) -> bool {
         match self {
             Self::Any => true,
@@ -66,7 +67,7 @@ impl EntityTags {
     }
 }
 
-/// Reads a list of tags; [`None`] when it is none, or has none.
+/// Reads a list of tags; [`None`] when it is malformed or empty.
 fn read(list: &[u8]) -> Option<EntityTags> {
     let list = list.trim_ascii();
     if list == b"*" {
@@ -77,7 +78,7 @@ fn read(list: &[u8]) -> Option<EntityTags> {
         rest = rest.trim_ascii_start();
         match rest.first() {
             None => break,
-            // Empty elements of a list count for nothing.
+            // Empty list elements are ignored.
             Some(b',') => {
                 rest = &rest[1..];
                 continue;
@@ -94,7 +95,7 @@ fn read(list: &[u8]) -> Option<EntityTags> {
     (!tags.is_empty()).then_some(EntityTags::Of(tags))
 }
 
-/// Reads the first tag of a list; gives it and what comes after it.
+/// Reads the first tag of a list and returns it with the rest of the list.
 fn read_tag(list: &[u8]) -> Option<(EntityTag, &[u8])> {
     let (is_weak, list) = list.strip_prefix(b"W/").map_or((false, list), |rest| (true, rest));
     let (text, rest) = if let Some(inner) = list.strip_prefix(b"\"") {
@@ -103,7 +104,7 @@ fn read_tag(list: &[u8]) -> Option<(EntityTag, &[u8])> {
     } else {
         let end = list.iter().position(|byte| matches!(byte, b',' | b' ' | b'\t'));
         let (text, rest) = list.split_at(end.unwrap_or(list.len()));
-        // A star is a list of its own, and nothing is no tag.
+        // A star must stand alone, and an empty text is not a tag.
         if text.is_empty() || text == b"*" {
             return None;
         }

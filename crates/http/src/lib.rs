@@ -1,8 +1,8 @@
-//! What every HTTP part of Homeroom shares: a [`Call`], the [`Route`] that leads to it, the
-//! [`Problem`] that answers it when it cannot be done.
+//! What every HTTP part of Homeroom shares: a [`Call`], the [`Route`] that leads to it, and the
+//! [`Problem`] that answers a call that failed.
 //!
-//! This crate knows no client type: [`Call`] is generic in it, and the `access` crate names the one
-//! that all parts use.
+//! This crate knows no client type: [`Call`] is generic over it, and the `access` crate names the
+//! one that all parts use.
 
 mod body;
 mod call;

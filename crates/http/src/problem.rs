@@ -1,4 +1,4 @@
-//! Problem details: what an answer says when the request cannot be done.
+//! Problem details: the answer when a request cannot be fulfilled.
 //!
 //! Source: RFC 9457, with the members and types of the Ed-Fi ODS/API 7.3.
 
@@ -16,7 +16,7 @@ pub type Violations = BTreeMap<String, Vec<String>>;
 
 macro_rules! kinds {
     ($($kind:ident, $status:literal, $urn:literal, $title:literal, $detail:literal;)*) => {
-        /// Every kind of problem: one row says status, type, title and the usual detail.
+        /// A kind of problem. Each row of the table has status, type, title and the usual detail.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Kind {
             $(#[doc = concat!("`urn:ed-fi:api:", $urn, "`, ", stringify!($status), ".")] $kind,)*
@@ -26,23 +26,23 @@ macro_rules! kinds {
             /// Every kind, in the table's order.
             pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
 
-            /// HTTP status.
+            /// Returns the HTTP status.
             pub fn status(self) -> StatusCode {
                 let code: u16 = match self { $(Self::$kind => $status,)* };
                 StatusCode::from_u16(code).expect("the table holds valid statuses")
             }
 
-            /// The `type` member.
+            /// Returns the `type` member.
             pub fn urn(self) -> &'static str {
                 match self { $(Self::$kind => concat!("urn:ed-fi:api:", $urn),)* }
             }
 
-            /// The `title` member.
+            /// Returns the `title` member.
             pub fn title(self) -> &'static str {
                 match self { $(Self::$kind => $title,)* }
             }
 
-            /// The `detail` member where the case says nothing better.
+            /// Returns the `detail` member that is used where a problem sets none.
             pub fn detail(self) -> &'static str {
                 match self { $(Self::$kind => $detail,)* }
             }
@@ -92,26 +92,26 @@ kinds! {
     ServiceUnavailable, 503, "service-unavailable", "Service Unavailable", "The server is busier than it can be; try again as Retry-After says.";
 }
 
-/// A problem on its way to the caller: one pointer wide, so that results stay small.
+/// A problem on its way to the caller. It is one pointer wide, so that results stay small.
 #[derive(Debug, Clone)]
 pub struct Problem(Box<ProblemParts>);
 
-/// What a [`Problem`] says.
+/// The contents of a [`Problem`].
 #[derive(Debug, Clone)]
 pub struct ProblemParts {
-    /// Its kind.
+    /// Kind of problem.
     pub kind: Kind,
-    /// What happened, in a sentence.
+    /// What happened, in one sentence.
     pub detail: Option<String>,
     /// Violations of a document, by JSON path.
     pub violations: Violations,
-    /// Violations that have no place in the document.
+    /// Violations that belong to no path in the document.
     pub errors: Vec<String>,
     /// How to mend it.
     pub hint: Option<String>,
-    /// Header lines that belong to it.
+    /// Header lines of the answer.
     pub headers: Vec<(header::HeaderName, HeaderValue)>,
-    /// What the log says and the caller never sees.
+    /// Detail for the log, which the caller never sees.
     pub internal: Option<String>,
 }
 
@@ -146,7 +146,7 @@ struct Members<'a> {
 }
 
 impl Problem {
-    /// A problem of a kind, with the kind's usual detail.
+    /// Creates a problem of a kind, with the kind's usual detail.
     pub fn of(kind: Kind) -> Self {
         Self(Box::new(ProblemParts {
             kind,
@@ -159,33 +159,33 @@ impl Problem {
         }))
     }
 
-    /// A failure of the server; `source` goes to the log only.
+    /// Creates the problem for a failure of the server; `source` goes to the log only.
     pub fn internal(source: impl std::fmt::Display) -> Self {
         let mut problem = Self::of(Kind::Internal);
         problem.internal = Some(source.to_string());
         problem
     }
 
-    /// 503 with `Retry-After` in seconds.
+    /// Creates a 503 with `Retry-After` in seconds.
     pub fn busy(retry_after_seconds: u32) -> Self {
         Self::of(Kind::ServiceUnavailable).header(header::RETRY_AFTER, retry_after_seconds.into())
     }
 
-    /// Says what happened.
+    /// Sets the sentence that says what happened.
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
         self
     }
 
-    /// Says how to mend it.
+    /// Sets the hint that says how to mend it.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Adds a violation without a place.
+    /// Adds a violation that belongs to no path.
     #[must_use]
     pub fn error(mut self, error: impl Into<String>) -> Self {
         self.errors.push(error.into());
@@ -206,7 +206,7 @@ impl Problem {
         self
     }
 
-    /// The body, as the caller reads it.
+    /// Returns the body as the caller reads it.
     ///
     /// # Panics
     ///
@@ -225,7 +225,7 @@ impl Problem {
         .expect("text and numbers can be written as JSON")
     }
 
-    /// The whole answer.
+    /// Returns the whole answer.
     pub fn into_response(self, correlation_id: &str) -> Response {
         let mut response = http::Response::new(Full::new(Bytes::from(self.body(correlation_id))));
         *response.status_mut() = self.kind.status();

@@ -8,7 +8,7 @@ const PARAMETERS_MAX: usize = 200;
 /// A query string that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
-    /// Percent-encoding that is not UTF-8.
+    /// Percent-encoding that does not decode to UTF-8.
     #[error("the query parameter at position {0} is not UTF-8 when decoded")]
     NotUtf8(usize),
     /// More parameters than a request may carry.
@@ -16,16 +16,16 @@ pub enum QueryError {
     TooMany,
 }
 
-/// A decoded query string, in its order.
+/// A decoded query string, its parameters in the order sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Reads `a=1&b=x%20y`; `+` is a blank, a name without `=` has an empty value.
+    /// Reads `a=1&b=x%20y`. `+` is a space, and a name without `=` has an empty value.
     ///
     /// # Errors
     ///
-    /// [`QueryError`] names the parameter's position, from 1.
+    /// [`QueryError`]; positions count from 1.
     pub fn read(text: &str) -> Result<Self, QueryError> {
         let mut pairs = vec![];
         for (at, pair) in text.split('&').filter(|pair| !pair.is_empty()).enumerate() {
@@ -55,7 +55,7 @@ impl Query {
         self.0.iter().rev().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
     }
 
-    /// All parameters in order.
+    /// Returns all parameters in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }

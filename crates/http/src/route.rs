@@ -1,4 +1,4 @@
-//! What a part offers the front door: a table of routes.
+//! The table of routes that a part offers to the front door.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,10 +10,10 @@ use crate::Response;
 use crate::call::Call;
 use crate::problem::Problem;
 
-/// Most bytes of a body on a route that anybody may call.
+/// Most bytes of a body on a route that anyone may call.
 pub const PUBLIC_BODY_BYTES_MAX: usize = 16 << 10;
 
-/// Who may come in.
+/// Who may call a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Every client, known or not.
@@ -25,8 +25,8 @@ pub enum Access {
     },
 }
 
-/// Stands in a route for every method that its template has no other route for; where there is none
-/// such, the front door refuses those methods itself.
+/// Returns the method of a catch-all route: it matches every method for which the template has no
+/// other route. Without such a route, the front door refuses those methods itself.
 ///
 /// # Panics
 ///
@@ -35,24 +35,24 @@ pub fn other_methods() -> Method {
     Method::from_bytes(b"*").expect("an asterisk is a token")
 }
 
-/// What answers a call.
+/// The function that answers a call.
 pub type Handler<C> = Arc<
     dyn Fn(Call<C>) -> Pin<Box<dyn Future<Output = Result<Response, Problem>> + Send>>
         + Send
         + Sync,
 >;
 
-/// One route: what is matched, who may come in, what answers.
+/// A route: what it matches, who may call it, and what answers.
 pub struct Route<C> {
     /// The method that is matched.
     pub method: Method,
     /// The path that is matched, with placeholders: `/data/v3/{schema}/{endpoint}`.
     pub template: &'static str,
-    /// Who may come in.
+    /// Who may call it.
     pub access: Access,
-    /// Most bytes of a body; of a public route at most [`PUBLIC_BODY_BYTES_MAX`].
+    /// Most bytes of a body; at most [`PUBLIC_BODY_BYTES_MAX`] on a public route.
     pub body_limit: usize,
-    /// What answers.
+    /// The function that answers.
     pub handler: Handler<C>,
 }
 
@@ -74,7 +74,7 @@ impl<C> std::fmt::Debug for Route<C> {
     }
 }
 
-/// Makes a handler of a part's state and an async function.
+/// Makes a handler from a part's state and an async function.
 pub fn handler<S, C, F, R>(state: &S, answer: F) -> Handler<C>
 where
     S: Clone + Send + Sync + 'static,

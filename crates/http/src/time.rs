@@ -1,38 +1,39 @@
-//! The moment of a request.
+//! The time of a request.
 
 use std::fmt;
 
-/// A moment, in microseconds since 1970-01-01T00:00:00Z.
+/// A point in time, in microseconds since 1970-01-01T00:00:00Z.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// The moment now; only listeners ask for it, everything behind them is told.
+    /// Returns the current time. The front door calls it once per request; the parts behind it are
+    /// given the time.
     pub fn now() -> Self {
         let since =
             std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         Self(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
     }
 
-    /// Whole seconds since 1970.
+    /// Returns whole seconds since 1970.
     pub fn seconds(self) -> i64 {
         self.0.div_euclid(1_000_000)
     }
 
-    /// The moment `seconds` later.
+    /// Returns the time `seconds` later.
     #[must_use]
     pub fn plus_seconds(self, seconds: i64) -> Self {
         Self(self.0.saturating_add(seconds.saturating_mul(1_000_000)))
     }
 }
 
-/// ISO 8601 in UTC with milliseconds, `2026-11-21T08:30:00.125Z`.
+/// Formats as ISO 8601 in UTC with milliseconds, `2026-11-21T08:30:00.125Z`.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let days = self.seconds().div_euclid(86_400);
         let second = self.seconds().rem_euclid(86_400);
         let milli = self.0.rem_euclid(1_000_000) / 1_000;
-        // Howard Hinnant's civil-from-days: exact for the proleptic Gregorian calendar.
+        // Howard Hinnant's civil-from-days algorithm, exact for the proleptic Gregorian calendar.
         let z = days + 719_468;
         let era = z.div_euclid(146_097);
         let doe = z.rem_euclid(146_097);

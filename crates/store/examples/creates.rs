@@ -30,7 +30,7 @@ fn document(name: u64) -> NewDocument {
     }
 }
 
-/// A look for the document, one for its targets, a create.
+/// Looks the document and its targets up, then creates it.
 async fn create(store: &Store, name: u64, targets: Vec<u64>) {
     let mut round = 0;
     let plan = Plan {

@@ -1,62 +1,63 @@
-//! A store that is a copy of another one goes on above all that the other may have given out.
+//! A store that is a copy of another one continues above everything that the other may have issued.
 //!
-//! Versions are `ETags` and borders of change windows, numbers of documents stand in page tokens, ids
-//! of vendors and applications in the scripts of administrators. If a store is put back to an earlier
-//! state, what it gives out from then on must not be what somebody has seen before with another
-//! meaning. How far the store before had come is often not known; but nobody can have counted
-//! faster than [`CHANGES_PER_SECOND_MAX`]. So a copy goes on at a number that is made from the clock
-//! alone: what a later copy begins at is above what an earlier one can have come to.
+//! Versions serve as `ETags` and as bounds of change windows, document numbers appear in page
+//! tokens, and ids of vendors and applications in administrators' scripts. After a store has been
+//! put back to an earlier state, it must not issue a number that a client has already seen with
+//! another meaning. How far the replaced store had counted is often unknown, but it cannot have
+//! counted faster than [`CHANGES_PER_SECOND_MAX`]. So a copy continues at a number that is derived
+//! from the clock alone: a later copy starts above anything that an earlier one can have reached.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::error::StoreError;
 
-/// Most changes that a store makes in a second, on the average since [`BEGINNING`].
+/// Most changes per second that a store makes, on average since [`BEGINNING`].
 pub(crate) const CHANGES_PER_SECOND_MAX: i64 = 100_000;
-/// Most ids of one kind that are given out in a day to what is managed, on the average.
+/// Most ids of one kind that are issued to managed items per day, on average.
 const IDS_PER_DAY_MAX: i64 = 10_000;
 /// The greatest version: JSON clients read numbers as doubles, which are exact up to here.
 pub(crate) const VERSION_MAX: i64 = (1 << 53) - 1;
-/// The greatest id of what is managed: the Admin API has 32 bits for it.
+/// The greatest id of a managed item: the Admin API has 32 bits for it.
 const ID_MAX: i64 = i32::MAX as i64;
 /// 2020-01-01T00:00:00Z in seconds since 1970: no store is older.
 const BEGINNING: i64 = 1_577_836_800;
 /// Microseconds in a second.
 const MICROS: i64 = 1_000_000;
-/// Seconds by which a copy goes on above its own state at least, whatever the clock says.
+/// Seconds' worth of changes by which a copy continues above its own state at least, whatever the
+/// clock says.
 const CLOCK_SLACK: i64 = 86_400;
 
-/// Name of the row of `managed_last` that bounds all kinds from below.
+/// Name of the row of `managed_last` that is a lower bound for all kinds.
 pub(crate) const ALL_KINDS: &str = "";
-/// Name of the row of `place` that a backup has.
+/// Name of the row of `place` that marks a backup.
 pub(crate) const COPIED: &str = "copied";
 
-/// How far a store has counted.
+/// How far a store's counters have come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
-    /// The greatest number of a document.
+    /// The greatest document number.
     pub(crate) number: i64,
     /// The greatest change version.
     pub(crate) change_version: i64,
-    /// The version of who may call.
+    /// The version of clients and their rights.
     pub(crate) access: i64,
-    /// The greatest version of ties; 0 where they have none.
+    /// The greatest version of ties; 0 where the database keeps none.
     pub(crate) ties: i64,
-    /// The greatest id of what is managed.
+    /// The greatest id of a managed item.
     pub(crate) managed: i64,
 }
 
-/// Where a copy goes on.
+/// Where a copy continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Raised {
     /// Numbers and versions are greater than this.
     pub(crate) version: i64,
-    /// Ids of what is managed are greater than this.
+    /// Ids of managed items are greater than this.
     pub(crate) managed: i64,
 }
 
 impl Counted {
-    /// The greater of each.
+    /// Returns the greater of each.
     pub(crate) fn max(self, other: Self) -> Self {
         Self {
             number: self.number.max(other.number),
@@ -67,14 +68,14 @@ impl Counted {
         }
     }
 
-    /// Where a store that has counted so far goes on if it is a copy; `moment` is the latest one
-    /// that is known of, in microseconds since 1970.
+    /// Returns where a store with these counters continues if it is a copy. `moment` is the latest
+    /// known time, in microseconds since 1970.
     pub(crate) fn raised(self, moment: i64) -> Result<Raised, StoreError> {
         let since = moment.saturating_sub(BEGINNING * MICROS).max(0);
         let slack = CLOCK_SLACK * CHANGES_PER_SECOND_MAX;
         let by_clock = since / (MICROS / CHANGES_PER_SECOND_MAX) + slack;
         let own = self.number.max(self.change_version).max(self.access).max(self.ties);
-        // Where the clock has gone back, what others have come to is not known any more.
+        // If the clock went back, what other copies have reached is unknown.
         let version = if by_clock > own { by_clock } else { own.saturating_add(slack) };
         if version > VERSION_MAX / 2 {
             return Err(StoreError::Unusable(format!(
@@ -85,13 +86,13 @@ impl Counted {
         }
         let by_clock = (since / (86_400 * MICROS) + 1).saturating_mul(IDS_PER_DAY_MAX);
         let managed = by_clock.max(self.managed + IDS_PER_DAY_MAX);
-        // The last ids are worth more than the distance.
+        // Keeping the last ids usable is worth more than the distance.
         let managed = if managed > ID_MAX / 2 { self.managed } else { managed };
         Ok(Raised { version, managed })
     }
 }
 
-/// The moment, in microseconds since 1970.
+/// Returns the current time in microseconds since 1970.
 pub(crate) fn now_us() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
@@ -135,7 +136,7 @@ mod tests {
     }
 
     proptest! {
-        /// However often a store is put back to whichever earlier state.
+        /// Holds however often a store is put back, and to whichever earlier state.
         #[test]
         fn no_copy_meets_what_an_earlier_one_can_have_given_out(
             steps in proptest::collection::vec((1_i64..30_000_000, 0_i64..=100, any::<bool>()), 1..20)

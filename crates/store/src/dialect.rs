@@ -1,27 +1,27 @@
-//! What the two databases say differently, each answer with its reason.
+//! Where the two databases' SQL differs, each difference with its reason.
 
 use crate::sql::Value;
 
-/// Which database's SQL is wanted. Both take arguments as `?1`, `?2` …
+/// The database whose SQL is wanted. Both take arguments as `?1`, `?2` …
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Sqlite,
     Postgres,
 }
 
-/// Gives the name of an argument.
+/// Registers an argument and returns its name.
 pub(crate) type Bind<'a> = dyn FnMut(Value) -> String + 'a;
 
-/// What a decimal looks like that PostgreSQL can make a number of without an error.
+/// Pattern of a decimal that PostgreSQL can convert to a number without an error.
 const DECIMAL: &str = "'^-?[0-9]{1,60}([.][0-9]{1,60})?([eE][+-]?[0-9]{1,2})?$'";
 
-/// All white space of Unicode, which is what [`str::trim`] takes away.
+/// All white space of Unicode, which is what [`str::trim`] removes.
 const BLANKS: &str = "\t\n\u{b}\u{c}\r \u{85}\u{a0}\u{1680}\u{2000}\u{2001}\u{2002}\u{2003}\u{2004}\u{2005}\
                       \u{2006}\u{2007}\u{2008}\u{2009}\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}";
 
 impl Dialect {
-    /// What makes a table be read by an index. SQLite has no figures of the tables and is told;
-    /// PostgreSQL has them and takes no such word.
+    /// Returns the clause that makes a table be read by an index. SQLite has no statistics of the
+    /// tables and needs it; PostgreSQL has statistics and no such clause.
     pub(crate) fn by_index(self, index: &str) -> String {
         match self {
             Self::Sqlite => format!(" INDEXED BY {index}"),
@@ -29,7 +29,8 @@ impl Dialect {
         }
     }
 
-    /// A join `ON` a condition, the left side driving: SQLite keeps the order of a cross join.
+    /// Returns a join that takes `ON`, driven by its left side: SQLite keeps the order of a cross
+    /// join.
     pub(crate) fn join(self) -> &'static str {
         match self {
             Self::Sqlite => "CROSS JOIN",
@@ -37,9 +38,9 @@ impl Dialect {
         }
     }
 
-    /// Joins a table's rows `on` a condition to each row that stands before it. SQLite keeps the
-    /// order of a cross join; PostgreSQL plans what has an `OFFSET` by itself, and so by the index
-    /// that the condition fits, whatever it thinks of the tables' sizes.
+    /// Joins a table's rows `on` a condition to each preceding row. SQLite keeps the order of a
+    /// cross join. PostgreSQL plans a subquery with an `OFFSET` separately, and so by the index
+    /// that fits the condition, whatever it estimates about the tables' sizes.
     pub(crate) fn each(self, table: &str, alias: &str, on: &str) -> String {
         match self {
             Self::Sqlite => format!("CROSS JOIN {table} {alias} ON {on}"),
@@ -47,7 +48,7 @@ impl Dialect {
         }
     }
 
-    /// As [`Dialect::each`]; a row without any gets one of nulls.
+    /// Does the same as [`Dialect::each`], with a row of nulls where nothing matches.
     pub(crate) fn each_or_null(self, table: &str, alias: &str, on: &str) -> String {
         match self {
             Self::Sqlite => format!("LEFT JOIN {table} {alias} ON {on}"),
@@ -55,8 +56,8 @@ impl Dialect {
         }
     }
 
-    /// Joins the rows of a query with one column `id` to each row that stands before it, as a table
-    /// `e` with a column `id`. SQLite knows no lateral query, but functions that give tables.
+    /// Joins the rows of a query that has one column `id` to each preceding row, as a table `e`
+    /// with a column `id`. SQLite has no lateral queries, but it has table-valued functions.
     pub(crate) fn each_of(self, query: &str) -> String {
         match self {
             Self::Sqlite => {
@@ -66,7 +67,7 @@ impl Dialect {
         }
     }
 
-    /// The column `id` of [`Dialect::each_of`].
+    /// Returns the column `id` of [`Dialect::each_of`].
     pub(crate) fn each_id(self) -> &'static str {
         match self {
             Self::Sqlite => "e.value",
@@ -74,7 +75,8 @@ impl Dialect {
         }
     }
 
-    /// A table with a column `x`: the whole numbers of an argument that is a [`Dialect::list`].
+    /// Returns a table with a column `x`: the whole numbers of an argument made by
+    /// [`Dialect::list`].
     pub(crate) fn numbers(self, argument: &str) -> String {
         match self {
             Self::Sqlite => format!("(SELECT value AS x FROM json_each({argument}))"),
@@ -84,7 +86,7 @@ impl Dialect {
         }
     }
 
-    /// Numbers as one argument.
+    /// Packs numbers into one argument.
     pub(crate) fn list(self, numbers: impl IntoIterator<Item = i64>) -> Value {
         let (open, close) = match self {
             Self::Sqlite => ('[', ']'),
@@ -101,7 +103,7 @@ impl Dialect {
         text.into()
     }
 
-    /// A table of `n` and `id`: pairs of numbers, a JSON array of them being the first argument.
+    /// Returns a table of `n` and `id`: pairs of numbers, from a JSON array in the first argument.
     pub(crate) fn by_numbers(self) -> String {
         let pairs = self.pairs();
         match self {
@@ -110,8 +112,8 @@ impl Dialect {
         }
     }
 
-    /// A table of `n` and `id`: the documents that carry identities, as their own or their base's;
-    /// pairs of number and identity, in hex, being in a JSON array that is the first argument.
+    /// Returns a table of `n` and `id`: the documents that have identities, as their own or their
+    /// base's. Pairs of number and identity, in hex, come from a JSON array in the first argument.
     pub(crate) fn by_keys(self) -> String {
         let (pairs, join) = (self.pairs(), self.join());
         let key = match self {
@@ -124,7 +126,7 @@ impl Dialect {
         )
     }
 
-    /// A table of `n` and `x`: pairs in a JSON array that is the first argument.
+    /// Returns a table of `n` and `x`: pairs from a JSON array in the first argument.
     fn pairs(self) -> &'static str {
         match self {
             Self::Sqlite => {
@@ -138,7 +140,7 @@ impl Dialect {
         }
     }
 
-    /// A table with a column `body`: the items of the list at a path of a document's text.
+    /// Returns a table with a column `body`: the items of the list at a path of a document's text.
     pub(crate) fn items(self, path: &str, bind: &mut Bind<'_>) -> String {
         match self {
             Self::Sqlite => {
@@ -156,7 +158,7 @@ impl Dialect {
         }
     }
 
-    /// An argument as the whole number that a function of texts and bytes takes.
+    /// Returns an argument as the integer type that text and byte functions take.
     pub(crate) fn whole(self, argument: &str) -> String {
         match self {
             Self::Sqlite => argument.to_owned(),
@@ -164,8 +166,8 @@ impl Dialect {
         }
     }
 
-    /// The value at a path, `$.a.b`, of a document's text. PostgreSQL's `jsonb` would refuse what
-    /// `json` passes over, and takes longer to make.
+    /// Returns the value at a path, `$.a.b`, of a document's text. PostgreSQL's `json` is used
+    /// because `jsonb` rejects some input that `json` accepts, and takes longer to build.
     pub(crate) fn field(self, path: &str, bind: &mut Bind<'_>) -> String {
         match self {
             Self::Sqlite => format!("json_extract(d.body, {})", bind(path.into())),
@@ -177,27 +179,27 @@ impl Dialect {
         }
     }
 
-    /// Whether the text at a path is `value`.
+    /// Tests whether the text at a path is `value`.
     pub(crate) fn is_text(self, path: &str, value: &str, bind: &mut Bind<'_>) -> String {
         format!("{} = {}", self.field(path, bind), bind(value.into()))
     }
 
-    /// Whether the text at a path is `value`, ASCII case aside.
+    /// Tests whether the text at a path is `value`, ignoring ASCII case.
     pub(crate) fn is_text_folded(self, path: &str, value: &str, bind: &mut Bind<'_>) -> String {
         let (field, value) = (self.field(path, bind), bind(value.into()));
         format!("{} = {}", self.folded(&field), self.folded(&value))
     }
 
-    /// Whether the text at a path, blanks around it aside, is `value`, ASCII case aside. Both know
-    /// as blanks what they are told.
+    /// Tests whether the text at a path is `value`, ignoring surrounding white space and ASCII
+    /// case. Both databases are told which characters are white space.
     pub(crate) fn is_text_trimmed(self, path: &str, value: &str, bind: &mut Bind<'_>) -> String {
         let (field, blanks) = (self.field(path, bind), bind(BLANKS.into()));
         let (trimmed, value) = (format!("trim({field}, {blanks})"), bind(value.trim().into()));
         format!("{} = {}", self.folded(&trimmed), self.folded(&value))
     }
 
-    /// A text with its ASCII letters small. PostgreSQL folds as the collation says, and that of "C"
-    /// is ASCII's.
+    /// Returns a text with its ASCII letters in lower case. PostgreSQL folds by the collation, and
+    /// "C" folds only ASCII.
     pub(crate) fn folded(self, text: &str) -> String {
         match self {
             Self::Sqlite => format!("lower({text})"),
@@ -205,15 +207,15 @@ impl Dialect {
         }
     }
 
-    /// Whether the text at a path begins with `prefix`.
+    /// Tests whether the text at a path begins with `prefix`.
     pub(crate) fn begins_with(self, path: &str, prefix: &str, bind: &mut Bind<'_>) -> String {
         let length = i64::try_from(prefix.chars().count()).unwrap_or(i64::MAX);
         let field = self.field(path, bind);
         format!("substr({field}, 1, {}) = {}", bind(length.into()), bind(prefix.into()))
     }
 
-    /// Whether the number at a path is `value`. PostgreSQL has the value as text and fails where
-    /// that is no number, so it looks first.
+    /// Tests whether the number at a path is `value`. PostgreSQL has the value as text and would
+    /// fail where that is not a number, so the form is tested first.
     pub(crate) fn is_number(self, path: &str, value: f64, bind: &mut Bind<'_>) -> String {
         let field = self.field(path, bind);
         let value = bind(value.to_string().into());
@@ -226,7 +228,7 @@ impl Dialect {
         }
     }
 
-    /// Whether the number at a path is the whole number `value`.
+    /// Tests whether the number at a path is the whole number `value`.
     pub(crate) fn is_integer(self, path: &str, value: i64, bind: &mut Bind<'_>) -> String {
         let field = self.field(path, bind);
         let value = bind(value.into());
@@ -239,7 +241,7 @@ impl Dialect {
         }
     }
 
-    /// Whether true or false stands at a path. SQLite has them as numbers, PostgreSQL as text.
+    /// Tests for a boolean at a path. SQLite has booleans as numbers, PostgreSQL as text.
     pub(crate) fn is_boolean(self, path: &str, value: bool, bind: &mut Bind<'_>) -> String {
         let field = self.field(path, bind);
         match self {
@@ -249,12 +251,12 @@ impl Dialect {
     }
 }
 
-/// Rows of a table that are found by themselves.
+/// Returns a subquery whose rows are planned separately.
 fn alone(table: &str, alias: &str, on: &str) -> String {
     format!("(SELECT * FROM {table} {alias} WHERE {on} OFFSET 0) {alias}")
 }
 
-/// A text with `$1`, `$2` … in the place of `?1`, `?2` …; what stands in quotes stays.
+/// Replaces `?1`, `?2` … in a text by `$1`, `$2` …; quoted parts stay as they are.
 pub(crate) fn with_dollars(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut quoted = false;

@@ -1,6 +1,6 @@
-//! What must hold between the tables, whichever database keeps them.
+//! Consistency rules between the tables, the same for both databases.
 
-/// What is wrong, and a statement that gives an example of it.
+/// Each kind of damage, with a statement that returns an example of it.
 pub(crate) const CHECKS: &[(&str, &str)] = &[
     (
         "an edge begins at a document that does not exist",
@@ -76,6 +76,6 @@ pub(crate) const CHECKS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What is said of a store whose tables are older than what is checked.
+/// Message for a store whose tables are older than the checks.
 pub(crate) const TOO_OLD_TO_CHECK: &str = "the tables: they are of an older Homeroom; start this one \
      on the store once, which brings them up to date";

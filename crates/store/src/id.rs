@@ -1,21 +1,21 @@
-//! The names of a document inside the store.
+//! Identifiers of a document inside the store.
 
 use std::cell::RefCell;
 use std::fmt;
 
-/// Dense number of a document, in order of creation.
+/// Dense number of a document, assigned in order of creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DocumentId(pub i64);
 
 impl DocumentId {
-    /// Stands for the document itself in its own references, before it has a number.
+    /// Stands for the document itself in its own references, before its number is assigned.
     pub const ITSELF: Self = Self(0);
 }
 
 /// Number of a kind of document (a resource or an abstract base) in this store.
 ///
-/// The store hands them out by name ([`crate::Store::kinds`]) and keeps them for ever, so a model
-/// that gains resources changes no stored row.
+/// The store assigns them by name ([`crate::Store::kinds`]) and never changes them, so a model that
+/// gains resources changes no stored row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KindId(pub u16);
 
@@ -24,7 +24,7 @@ pub struct KindId(pub u16);
 pub struct Uuid(pub [u8; 16]);
 
 impl Uuid {
-    /// A new id (version 7), in order of time to the millisecond.
+    /// Creates an id (version 7), ordered by time to the millisecond.
     pub fn new() -> Self {
         let (seconds, nanos) = uuid::Timestamp::now(uuid::NoContext).to_unix();
         let millis = seconds * 1_000 + u64::from(nanos / 1_000_000);
@@ -38,7 +38,7 @@ impl Uuid {
         matches!(text.len(), 32 | 36).then(|| Self(*parsed.as_bytes()))
     }
 
-    /// 32 lower-case hex digits, as the API writes ids.
+    /// Returns 32 lower-case hex digits, as the API writes ids.
     pub fn hex(self) -> [u8; 32] {
         let mut out = [0; 32];
         for (at, byte) in self.0.iter().enumerate() {
@@ -54,7 +54,8 @@ thread_local! {
         const { RefCell::new(RandomBytes { bytes: [0; 500], left: 0 }) };
 }
 
-/// The system's random bytes, asked for many at a time: one call an id is a good part of a write.
+/// A buffer of the system's random bytes: one system call per id would be a good part of a write's
+/// cost.
 struct RandomBytes {
     bytes: [u8; 500],
     left: usize,
@@ -101,7 +102,7 @@ pub struct NaturalKey(pub [u8; 16]);
 impl NaturalKey {
     /// Hashes an identity; `kind` is a name such as `ed-fi/Section`.
     ///
-    /// BLAKE3 is cryptographic, so no client can make two identities meet.
+    /// BLAKE3 is cryptographic, so no client can construct two identities with the same hash.
     pub fn of<'a>(kind: &str, parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut hasher = blake3::Hasher::new();
         let mut add = |part: &[u8]| {

@@ -1,8 +1,9 @@
 //! Homeroom's document store.
 //!
 //! A document is canonical JSON text; its identity, its references and its change version are
-//! narrow rows beside it. A request is a [`Plan`]: what to ask, a pure decision, what to write
-//! (ask, decide, write). [`Store::run`] runs all of it or none, and answers only when it is on disk.
+//! narrow rows beside it. A request is a [`Plan`]: questions, a pure decision, and writes (ask,
+//! decide, write). [`Store::run`] runs all of it or none, and answers only when the writes are on
+//! disk.
 //!
 //! The store knows no resource, no HTTP and no rights.
 

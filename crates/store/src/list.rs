@@ -1,4 +1,4 @@
-//! Lists: what is asked, what comes back.
+//! Lists: queries and their pages.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use crate::tie::Way;
 
 /// Most bytes of documents on one page.
 pub(crate) const PAGE_BYTES_MAX: usize = 64 << 20;
-/// Documents that a short list passes over at most, where counts do not help.
+/// Most documents that a short list skips where kept counts do not help.
 const SKIP_SHORT: u64 = 10_000;
-/// Change versions that the window of a short list spans at most.
+/// Widest window of a short list, in change versions.
 const WINDOW_SHORT: i64 = 20_000;
 
 /// A page of documents of one kind, in order of creation.
@@ -21,7 +21,7 @@ pub struct ListQuery {
     pub kind: KindId,
     /// Only documents after this one.
     pub after: DocumentId,
-    /// Only documents up to and with this one.
+    /// Only documents up to this one, inclusive.
     pub upto: DocumentId,
     /// Only documents changed within these versions, inclusive.
     pub changed: Option<(i64, i64)>,
@@ -31,18 +31,18 @@ pub struct ListQuery {
     pub among: Option<Among>,
     /// Only documents that meet all of these.
     pub conditions: Vec<Condition>,
-    /// Only documents whose marks are within these bounds.
+    /// Only documents whose marks satisfy these bounds.
     pub bounds: Bounds,
-    /// Only documents that lead to what passes all of these.
+    /// Only documents that lead to a document that passes, for each of these.
     pub through: Vec<Through>,
-    /// How many to pass over first.
+    /// How many documents to skip first.
     pub skip: u64,
-    /// How many to give at most.
+    /// Most documents to return.
     pub limit: u32,
 }
 
 impl ListQuery {
-    /// All documents of a kind.
+    /// Returns a query for all documents of a kind.
     pub fn all(kind: KindId) -> Self {
         Self {
             kind,
@@ -59,7 +59,7 @@ impl ListQuery {
         }
     }
 
-    /// Whether nothing but kind and range restricts it, so that counts are kept for it.
+    /// Returns whether only kind and range restrict it, so that kept counts apply.
     pub fn is_plain(&self) -> bool {
         self.changed.is_none()
             && self.targets.is_empty()
@@ -68,27 +68,27 @@ impl ListQuery {
             && !self.is_bounded()
     }
 
-    /// Whether documents must be looked at before they are known to belong to it.
+    /// Returns whether documents must be examined to know whether they belong to it.
     pub(crate) fn is_bounded(&self) -> bool {
         !self.bounds.is_none() || !self.through.is_empty()
     }
 
-    /// Whether its count is kept.
+    /// Returns whether its count is kept.
     pub(crate) fn is_kept_count(&self) -> bool {
         self.is_plain() && self.after.0 == 0 && self.upto.0 == i64::MAX
     }
 
-    /// Whether it names one document at most.
+    /// Returns whether it selects at most one document.
     pub(crate) fn is_pointed(&self) -> bool {
         self.conditions.iter().any(|c| matches!(c, Condition::Key(_) | Condition::Uuid(_)))
     }
 
-    /// Whether no document can meet it.
+    /// Returns whether no document can match it.
     pub(crate) fn finds_nothing(&self) -> bool {
         self.conditions.contains(&Condition::Never)
     }
 
-    /// Whether a page of it may have to look at very many documents, where `newest` is the newest
+    /// Returns whether a page of it may have to examine very many documents; `newest` is the newest
     /// change version.
     pub(crate) fn is_long_list(&self, newest: i64) -> bool {
         if self.is_pointed() || self.finds_nothing() {
@@ -102,7 +102,7 @@ impl ListQuery {
         is_by_text || (is_deep && !is_kept) || is_wide
     }
 
-    /// Whether counting it may have to look at very many documents.
+    /// Returns whether counting it may have to examine very many documents.
     pub(crate) fn is_long_count(&self) -> bool {
         !(self.is_kept_count() || self.is_pointed() || self.finds_nothing())
     }
@@ -129,7 +129,7 @@ pub enum Condition {
         /// Whether case is ignored.
         fold: bool,
     },
-    /// The text at a path, blanks around it and ASCII case aside, is this one.
+    /// The text at a path, ignoring surrounding white space and ASCII case, is this one.
     Trimmed {
         /// JSON paths.
         paths: Vec<String>,
@@ -150,7 +150,7 @@ pub enum Condition {
         /// The number.
         value: i64,
     },
-    /// The value at a path is true or false.
+    /// The value at a path is this boolean.
     Boolean {
         /// JSON paths.
         paths: Vec<String>,
@@ -161,66 +161,66 @@ pub enum Condition {
     StartsWith {
         /// JSON path.
         path: String,
-        /// The beginnings, one of which the text has.
+        /// The prefixes; the text must have one of them.
         prefixes: Vec<String>,
     },
     /// The document's public id.
     Uuid(crate::id::Uuid),
     /// The document's identity.
     Key(crate::id::NaturalKey),
-    /// Nothing meets it.
+    /// No document satisfies it.
     Never,
 }
 
-/// Bounds of a list by its documents' marks: within every group one alternative must hold, with
-/// all of its tests. Without groups there are no bounds.
+/// Bounds of a list by its documents' marks. In every group one alternative must hold, with all of
+/// its tests. Without groups there are no bounds.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Bounds(pub Vec<Vec<Vec<MarkTest>>>);
 
 impl Bounds {
-    /// Whether every document is within them.
+    /// Returns whether every document satisfies them.
     pub fn is_none(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// A test of one of a document's marks; a mark that is not there does not pass.
+/// A test of one of a document's marks. An absent mark fails.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MarkTest {
     /// The mark is one of these numbers.
     OneOf {
-        /// Place of the mark.
+        /// Position of the mark.
         mark: usize,
         /// The numbers.
         numbers: Arc<[i64]>,
     },
-    /// From the mark one of these numbers is reached. Where the way has no steps, the mark may also
+    /// One of these numbers is reached from the mark. Where the way has no steps, the mark may also
     /// be one of them.
     Reaches {
-        /// Place of the mark.
+        /// Position of the mark.
         mark: usize,
-        /// The way.
+        /// The way to follow.
         way: Way,
         /// The numbers.
         numbers: Arc<[i64]>,
-        /// What the mark stands for.
+        /// The document to look at for the mark.
         leads: Leads,
     },
-    /// From one of these numbers the mark is reached over a label, or it is one of them.
+    /// The mark is reached from one of these numbers over a label, or is one of them.
     ReachedFrom {
-        /// Place of the mark.
+        /// Position of the mark.
         mark: usize,
         /// The label.
         label: KindId,
         /// The numbers.
         numbers: Arc<[i64]>,
-        /// What the mark stands for.
+        /// The document to look at for the mark.
         leads: Leads,
     },
 }
 
 impl MarkTest {
-    /// Place of the mark.
+    /// Returns the position of the mark.
     pub(crate) fn mark(&self) -> usize {
         match self {
             Self::OneOf { mark, .. }
@@ -230,8 +230,8 @@ impl MarkTest {
     }
 }
 
-/// What a mark stands for: for a number that has steps to go, the document of that number; for one
-/// that has none, the document that ties the number to itself.
+/// Which document a mark leads to: the one with that number where the test's way has steps,
+/// otherwise the one that ties the number to itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leads {
     /// The document that has the mark.
@@ -240,12 +240,12 @@ pub enum Leads {
     Reference,
 }
 
-/// What a list gives.
+/// One page of a list.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Page {
     /// Documents in order of creation.
     pub rows: Vec<Row>,
-    /// Whether there are fewer than there would be if they were smaller: more come after the last.
+    /// Whether the page was cut for its size: more documents follow the last one.
     pub is_cut: bool,
 }
 

@@ -1,8 +1,8 @@
-//! The store's schema, step by step. A step that has landed stays as it is.
+//! The store's schema, step by step. A merged step is never changed.
 
 use crate::error::StoreError;
 
-/// One step: its number, its name, its text for each database.
+/// One step: its number, its name, and its SQL for each database.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Migration {
     pub(crate) version: i64,
@@ -63,19 +63,19 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     },
 ];
 
-/// The first version whose documents can be read: before it, references were packed without marks.
+/// The first version whose documents can be read; before it, references were packed without marks.
 /// No release has written such a store.
 const FIRST_READABLE: i64 = 5;
 
-/// Whether a store has documents, in the SQL of both databases.
+/// Tests whether a store has documents, in the SQL of both databases.
 pub(crate) const HAS_DOCUMENTS: &str = "SELECT count(*) FROM (SELECT 1 FROM doc LIMIT 1) d";
 
-/// Whether the documents of a store of this version, if it has any, cannot be read.
+/// Returns whether this version's documents, if there are any, cannot be read.
 pub(crate) fn is_too_old(version: i64) -> bool {
     (1..FIRST_READABLE).contains(&version)
 }
 
-/// What is said of a store that is too old.
+/// Returns the error for a store that is too old.
 pub(crate) fn too_old(shown: impl std::fmt::Display) -> StoreError {
     StoreError::Unusable(format!(
         "{shown} holds documents of a Homeroom from before the first release, which this one \
@@ -83,7 +83,7 @@ pub(crate) fn too_old(shown: impl std::fmt::Display) -> StoreError {
     ))
 }
 
-/// Version that this Homeroom writes.
+/// Returns the version that this Homeroom writes.
 pub(crate) fn newest() -> i64 {
     MIGRATIONS.last().map_or(0, |migration| migration.version)
 }

@@ -1,4 +1,4 @@
-//! Ask, decide, write: what one request does to the store, as a value.
+//! Ask, decide, write: a request to the store, as a value.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use crate::sql::{Sql, Value};
 use crate::through::{DocumentTest, Passed};
 use crate::tie::{Reached, Start, Tie, Way};
 
-/// What one request asks of the store. The store runs all of it or none.
+/// A request to the store, which runs all of it or none.
 #[derive(Debug, Clone)]
 pub struct Plan<D: Decide> {
-    /// What must be known first.
+    /// Questions to answer first.
     pub ask: Vec<Ask>,
-    /// Pure: from what was found to the writes, to further questions, or to a refusal.
+    /// A pure function from the answers to writes, further questions, or a refusal.
     pub decide: D,
 }
 
@@ -25,17 +25,18 @@ pub enum Ask {
     Document(NaturalKey),
     /// The document with this public id. Answer: [`Answer::Document`].
     DocumentByUuid(Uuid),
-    /// What carries this identity, as its own or as an abstract base's. Answer: [`Answer::Target`].
+    /// The document that has this identity, as its own or as an abstract base's. Answer:
+    /// [`Answer::Target`].
     Target(NaturalKey),
-    /// Up to 20 kinds of document that refer to this one, itself left out.
-    /// Answer: [`Answer::Referrers`].
+    /// Up to 20 kinds of document that refer to this one, not counting itself. Answer:
+    /// [`Answer::Referrers`].
     Referrers(DocumentId),
     /// What can be reached over ties. Answer: [`Answer::Reached`].
     Reach(Start, Way),
-    /// How a document stands to a test. Answer: [`Answer::Passed`].
+    /// Whether a document passes a test. Answer: [`Answer::Passed`].
     Test(Start, Arc<DocumentTest>),
-    /// The version of who may call and what, which every change of that counts up: what a caller was
-    /// granted is of one version. Answer: [`Answer::AccessVersion`].
+    /// The version of clients and their rights, which every change of them increments. A caller's
+    /// grant belongs to one version. Answer: [`Answer::AccessVersion`].
     AccessVersion,
     /// Anything else. Answer: [`Answer::Rows`].
     Sql(Sql),
@@ -44,7 +45,7 @@ pub enum Ask {
 /// The statement of [`Ask::AccessVersion`].
 pub(crate) const ACCESS_VERSION: &str = "SELECT version FROM access_version WHERE id = 1";
 
-/// What was found, in the order of the questions.
+/// The answer to an [`Ask`]. Answers come in the order of the questions.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// The document, if there is one.
@@ -55,9 +56,9 @@ pub enum Answer {
     Referrers(Vec<KindId>),
     /// What was reached over ties.
     Reached(Reached),
-    /// How a document stands to a test.
+    /// Whether a document passed a test.
     Passed(Passed),
-    /// The version of who may call and what.
+    /// The version of clients and their rights.
     AccessVersion(i64),
     /// Rows of a statement.
     Rows(Vec<Vec<Value>>),
@@ -65,15 +66,15 @@ pub enum Answer {
 
 /// The pure middle of a plan.
 ///
-/// It can be cloned, so that an engine may take a plan up again from its beginning: after a
-/// neighbour's fault, a lost connection, or where it asks what a plan before it has written.
+/// It can be cloned, so that an engine may restart a plan from its beginning: after another plan's
+/// error, after a lost connection, or when it reads what an earlier plan has written.
 pub trait Decide: Clone + Send + 'static {
-    /// What the caller gets when it is done.
+    /// The caller's result when the plan is done.
     type Done: Send + 'static;
-    /// Why it is refused; the store knows no domain.
+    /// The caller's reason for refusing; the store knows no domain.
     type Refusal: Send + 'static;
 
-    /// Decides on what was found: one answer a question, in order.
+    /// Decides on the answers, one per question and in order.
     fn decide(&mut self, found: Vec<Answer>) -> Decision<Self::Done, Self::Refusal>;
 }
 
@@ -91,21 +92,21 @@ where
     }
 }
 
-/// What a decision is.
+/// The outcome of a decision.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision<T, E> {
     /// Write this, all of it or none. An empty list writes nothing.
     Write(Vec<Write>, T),
-    /// More must be known; rounds are bounded.
+    /// Ask these questions; the number of rounds is bounded.
     Ask(Vec<Ask>),
-    /// It cannot be done; nothing is written.
+    /// Refuse; nothing is written.
     Refuse(E),
 }
 
 /// Most rounds of questions that one plan may take.
 pub const ROUNDS_MAX: usize = 8;
 
-/// A document to be stored.
+/// A document to be created, or to replace another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewDocument {
     /// Public id.
@@ -118,20 +119,20 @@ pub struct NewDocument {
     pub alias: Option<NaturalKey>,
     /// Canonical JSON text.
     pub body: String,
-    /// What it refers to, and its marks.
+    /// Its references and its marks.
     pub references: References,
-    /// The ties that it makes, each once.
+    /// The ties that it makes, without duplicates.
     pub ties: Vec<Tie>,
-    /// Moment of the change, microseconds since 1970.
+    /// Time of the change, in microseconds since 1970.
     pub modified: i64,
 }
 
-/// What is remembered of a deleted document.
+/// The record of a deleted document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tombstone {
     /// Key values as JSON.
     pub key_values: String,
-    /// Moment of the deletion, microseconds since 1970.
+    /// Time of the deletion, in microseconds since 1970.
     pub modified: i64,
 }
 
@@ -146,39 +147,39 @@ pub enum Write {
         old: DocumentId,
         /// Its packed references as they were found.
         old_references: Vec<u8>,
-        /// The ties that it has made so far.
+        /// The ties that it makes now.
         old_ties: Vec<Tie>,
-        /// The document as it shall be; its `uuid`, `kind`, `key` and `alias` stay as stored.
+        /// The new document; `uuid`, `kind`, `key` and `alias` stay as stored.
         new: NewDocument,
     },
     /// Removes a document, with its identity under its abstract base, if it has one.
     Delete {
         /// The document as it was found.
         row: Box<Row>,
-        /// The ties that it has made.
+        /// The ties that it makes.
         ties: Vec<Tie>,
-        /// What is remembered of it.
+        /// The record to keep of it.
         tombstone: Tombstone,
     },
     /// Anything else.
     Sql(Sql),
 }
 
-/// A plan that was done and is durable.
+/// A plan that was executed and is durable.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ran<T> {
-    /// What the decision gave.
+    /// Result of the decision.
     pub value: T,
-    /// Change version of the documents that were written; 0 where none was.
+    /// Change version of the written documents; 0 where none was written.
     pub change_version: i64,
 }
 
-/// A plan that was not done; nothing was written.
+/// A plan that was not executed; nothing was written.
 #[derive(Debug, Clone)]
 pub enum Refused<E> {
-    /// The decision said no.
+    /// The decision refused.
     Decision(E),
-    /// The store could not.
+    /// The store failed.
     Store(StoreError),
 }
 

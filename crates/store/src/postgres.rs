@@ -1,9 +1,9 @@
-//! The store in a PostgreSQL database: one writer at a time over all nodes, readers beside it.
+//! The store in a PostgreSQL database: one writer at a time over all nodes, and concurrent readers.
 //!
-//! Nodes share nothing but the database. Who writes holds the one row of `counter` until its
-//! commit, so ids and change versions are dense and in order of commit on whichever node, and what
-//! a plan has asked stays true until it has written. No statement needs more than the part of SQL
-//! that related databases share.
+//! Nodes share nothing but the database. A writing transaction holds the one row of `counter` until
+//! its commit, so ids and change versions are dense and in commit order across nodes, and what a
+//! plan has read stays true until it has written. All statements keep to the SQL that related
+//! databases share.
 
 mod connection;
 mod driver;
@@ -48,7 +48,7 @@ use crate::store::{Asked, Health, Job, Options, PostgresUrl, Questions};
 use crate::through::{DocumentTest, Passed};
 use crate::tie::{Reached, Start, TieState, Way};
 
-/// Longest time that the server counts for a statement: its milliseconds have 31 bits.
+/// Longest time-out of a statement on the server: its milliseconds have 31 bits.
 const TIME_MAX: Duration = Duration::from_millis(i32::MAX as u64);
 
 /// An open store in a PostgreSQL database; clones share it.
@@ -63,8 +63,8 @@ struct Inner {
     is_closed: Arc<AtomicBool>,
 }
 
-/// Opens the store in a database, migrating it as needed; with `schema`, in a new one of that
-/// name, which goes when the store is closed.
+/// Opens the store in a database, migrating it as needed. With `schema`, opens it in a new schema
+/// of that name, which is dropped when the store is closed.
 pub(crate) fn open(
     url: &PostgresUrl,
     options: &Options,
@@ -90,14 +90,14 @@ pub(crate) fn open(
     Ok(Postgres(Arc::new(Inner { queue, reads, memory, driver, is_closed })))
 }
 
-/// Looks for damage: the tables against each other, as far as there is time.
+/// Looks for damage by comparing the tables, as far as time permits.
 pub(crate) fn check(url: &PostgresUrl, time_max: Duration) -> Result<Health, StoreError> {
     let connector = Connector::new(url, None, time_max.min(TIME_MAX), false)?;
     Driver::new()?.wait(async move { migrate::check(&connector, time_max).await })
 }
 
-/// Has a database go on above all that may have been given out, whether or not nodes have it open;
-/// gives the newest change version before and where it goes on.
+/// Makes a database continue above everything that may have been issued, whether or not nodes have
+/// it open. Returns the newest change version before, and where it continues.
 pub(crate) fn raise(url: &PostgresUrl) -> Result<(i64, i64), StoreError> {
     let connector = Connector::new(url, None, TIME_MAX, false)?;
     Driver::new()?.wait(async move {
@@ -127,7 +127,7 @@ impl Inner {
     }
 }
 
-/// What a caller is told of a row that cannot be read.
+/// Returns the error for a row that cannot be read.
 fn told(fault: Fault) -> StoreError {
     fault.told(|| StoreError::Failed("it took too long".into()))
 }
@@ -142,32 +142,32 @@ const TARGET: &str = "SELECT id, uuid, kind FROM doc WHERE key = ?1 \
 const NEWEST: &str = "SELECT cv FROM counter WHERE name = 'writer'";
 
 impl Postgres {
-    /// Hands a job over without waiting for a place in the queue.
+    /// Submits a job without waiting for room in the queue.
     pub(crate) fn offer(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
         self.0.queue.offer(job)
     }
 
-    /// Hands a job over and waits for a place in the queue.
+    /// Submits a job and waits for room in the queue.
     pub(crate) fn push(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
         self.0.queue.push(job)
     }
 
-    /// Jobs that are not answered yet.
+    /// Returns the number of jobs that are not answered yet.
     pub(crate) fn waiting(&self) -> usize {
         self.0.queue.waiting()
     }
 
-    /// Does what was taken on and answers nothing any more.
+    /// Finishes the accepted jobs, then answers nothing more.
     pub(crate) fn close(&self) {
         self.0.close();
     }
 
-    /// Why the database could not be reached when it was tried last, or is not written to.
+    /// Returns why the last attempt to reach the database failed, or why it is not written to.
     pub(crate) fn trouble(&self) -> Option<StoreError> {
         self.0.reads.trouble().or_else(|| self.0.memory.outgrown())
     }
 
-    /// Waits for one of the reads, on whatever thread this is.
+    /// Waits for one of the reads, on any thread.
     pub(crate) fn wait<T, F>(&self, read: impl FnOnce(Self) -> F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -186,7 +186,7 @@ impl Postgres {
         self.probe(BY_KEY, key.0, document).await
     }
 
-    /// Finds what carries an identity, as its own or as an abstract base's.
+    /// Finds the document that has an identity, as its own or as an abstract base's.
     pub(crate) async fn target(
         &self,
         key: NaturalKey,
@@ -207,7 +207,7 @@ impl Postgres {
         rows.first().map(read).transpose().map_err(told)
     }
 
-    /// Finds a document by its public id, and the version of the ties when it was read.
+    /// Finds a document by its public id, and the version of the ties at that moment.
     pub(crate) async fn document_and_ties(
         &self,
         uuid: Uuid,
@@ -221,8 +221,8 @@ impl Postgres {
         Ok(found)
     }
 
-    /// Follows ways; gives what each has reached. What is known of this state of the ties is taken
-    /// as it is.
+    /// Follows ways and returns what each has reached. Results known for this state of the ties are
+    /// reused.
     pub(crate) async fn reach(
         &self,
         state: TieState,
@@ -234,7 +234,7 @@ impl Postgres {
         }
     }
 
-    /// How documents stand to a test; in order.
+    /// Tests documents; the results are in the order of `starts`.
     pub(crate) async fn pass(
         &self,
         starts: &[Start],
@@ -247,14 +247,14 @@ impl Postgres {
         self.0.reads.list(false, read).await
     }
 
-    /// The newest change version that is durable, whichever node wrote it.
+    /// Returns the newest durable change version, whichever node wrote it.
     pub(crate) async fn newest_change_version(&self) -> Result<i64, StoreError> {
         let rows = self.0.reads.probe(NEWEST, &[]).await?;
         let row = rows.first().ok_or_else(|| told(migrate::damaged("counter")))?;
         row.try_get(0).map_err(|error| told(error.into()))
     }
 
-    /// Gives a page of documents in order of creation.
+    /// Returns a page of documents in order of creation.
     pub(crate) async fn list(&self, is_long: bool, query: ListQuery) -> Result<Page, StoreError> {
         let read = |connection| async {
             let lists = Lists(connection);
@@ -297,7 +297,7 @@ impl Postgres {
         self.0.reads.list(is_long, read).await
     }
 
-    /// Cuts what a list would give into runs; gives the last id of each run but the last.
+    /// Divides a list into runs. Returns the last id of each run except the last.
     pub(crate) async fn cuts(
         &self,
         is_long: bool,
@@ -313,7 +313,7 @@ impl Postgres {
         self.0.reads.list(is_long, read).await
     }
 
-    /// Runs a reading statement that takes no longer than to find an index entry.
+    /// Runs a reading statement that is as fast as an index look-up.
     pub(crate) async fn look_up(&self, sql: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
         let arguments: Vec<_> =
             sql.arguments.iter().map(|value| value as &(dyn ToSql + Sync)).collect();

@@ -1,4 +1,4 @@
-//! The way to an engine's writer: a bounded queue of jobs and the one thread that takes them.
+//! The queue of an engine's writer: a bounded queue of jobs, and the one thread that takes them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -8,24 +8,25 @@ use std::thread::JoinHandle;
 use crate::error::StoreError;
 use crate::store::Job;
 
-/// Most jobs in one transaction: bounds both the wait of the first and the size of a transaction.
+/// Most jobs in one transaction. It bounds both the wait of the first job and the transaction's
+/// size.
 pub(crate) const GROUP_MAX: usize = 256;
 
-/// What the writer's thread takes from.
+/// The receiving end, for the writer's thread.
 pub(crate) type Arrivals = Receiver<Box<dyn Job>>;
 
 type Jobs = SyncSender<Box<dyn Job>>;
 
-/// Jobs for a thread of its own.
+/// A queue of jobs for a thread of its own.
 pub(crate) struct Queue {
-    /// Jobs that are not answered yet; the writer counts down.
+    /// Number of jobs that are not answered yet; the writer decrements it.
     waiting: Arc<AtomicUsize>,
     jobs: RwLock<Option<Jobs>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Queue {
-    /// Starts the writer; `length` bounds the jobs that wait.
+    /// Starts the writer; `length` is the most jobs that may wait.
     pub(crate) fn start(
         length: usize,
         waiting: Arc<AtomicUsize>,
@@ -39,7 +40,7 @@ impl Queue {
         Ok(Self { waiting, jobs: RwLock::new(Some(jobs)), thread: Mutex::new(Some(thread)) })
     }
 
-    /// Hands a job over without waiting for a place in the queue.
+    /// Submits a job without waiting for room in the queue.
     pub(crate) fn offer(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
         self.hand(|jobs| {
             jobs.try_send(job).map_err(|error| match error {
@@ -49,25 +50,25 @@ impl Queue {
         })
     }
 
-    /// Hands a job over and waits for a place in the queue.
+    /// Submits a job and waits for room in the queue.
     pub(crate) fn push(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
         self.hand(|jobs| jobs.send(job).map_err(|_| StoreError::Closed))
     }
 
-    /// Jobs that are not answered yet.
+    /// Returns the number of jobs that are not answered yet.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
     }
 
     fn hand(&self, send: impl FnOnce(&Jobs) -> Result<(), StoreError>) -> Result<(), StoreError> {
-        // A clone, so that one who waits for a place keeps nobody out.
+        // A clone, so that a caller that waits for room does not hold the lock.
         let jobs = self.jobs.read().unwrap_or_else(PoisonError::into_inner).clone();
         let jobs = jobs.ok_or(StoreError::Closed)?;
         self.waiting.fetch_add(1, Ordering::Relaxed);
         send(&jobs).inspect_err(|_| _ = self.waiting.fetch_sub(1, Ordering::Relaxed))
     }
 
-    /// Takes no more jobs and waits until those that were taken are done and the writer has ended.
+    /// Accepts no more jobs, and waits until the accepted ones are done and the writer has ended.
     pub(crate) fn close(&self) {
         drop(self.jobs.write().unwrap_or_else(PoisonError::into_inner).take());
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +84,7 @@ impl Drop for Queue {
     }
 }
 
-/// Waits for a thread, unless it is this one: the last to hold a store may be a job of its own.
+/// Joins a thread, unless it is the current one: a job may be the last to hold a store.
 pub(crate) fn join(thread: JoinHandle<()>) {
     if thread.thread().id() != std::thread::current().id() && thread.join().is_err() {
         tracing::error!("a thread of the store panicked");

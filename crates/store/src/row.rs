@@ -1,14 +1,14 @@
-//! A document as it is stored, and its references.
+//! A stored document and its references.
 
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 
-/// The columns of a [`Row`], in its order.
+/// The columns of a [`Row`], in the order of its fields.
 pub(crate) const COLUMNS: &str = "id, uuid, kind, key, cv, modified, refs, body";
 
-/// Blocks of 4,096 ids are counted together.
+/// Number of id bits within a block: documents are counted by blocks of 4,096 ids.
 pub(crate) const BLOCK_BITS: u32 = 12;
 
-/// A count that is kept beside what it counts, in the same transaction.
+/// A count that is kept in the same transaction as what it counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Count {
     /// Documents of a kind in a block of ids.
@@ -20,12 +20,12 @@ pub(crate) enum Count {
 }
 
 impl Count {
-    /// That of the documents of a kind around an id.
+    /// Returns the count for documents of a kind around an id.
     pub(crate) fn of_document(kind: KindId, id: i64) -> Self {
         Self::Documents(kind.0, id >> BLOCK_BITS)
     }
 
-    /// Part and kind of a row of `gone`; none for documents.
+    /// Returns part and kind of a row of `gone`; [`None`] for documents.
     pub(crate) fn gone(self) -> Option<(i64, u16)> {
         match self {
             Self::Documents(..) => None,
@@ -46,9 +46,9 @@ pub struct Row {
     pub kind: KindId,
     /// Hash of its identity.
     pub key: NaturalKey,
-    /// Version of its last change; the document's ETag.
+    /// Version of its last change, which is the document's ETag.
     pub change_version: i64,
-    /// Moment of its last change, microseconds since 1970.
+    /// Time of its last change, in microseconds since 1970.
     pub modified: i64,
     /// Packed [`References`].
     pub references: Vec<u8>,
@@ -63,61 +63,62 @@ pub struct Link {
     pub offset: u32,
     /// The document referred to.
     pub target: DocumentId,
-    /// Its kind.
+    /// The target's kind.
     pub kind: KindId,
-    /// Its public id.
+    /// The target's public id.
     pub uuid: Uuid,
 }
 
-/// A place in a document's text where an answer has members that are not stored.
+/// A place in a document's text where answers insert members that are not stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
     /// Byte offset in the body of the `}` that closes the object.
     pub offset: u32,
-    /// Number of the first member, in the shape that the gaps were noted for.
+    /// Number of the first member, in the shape for which the gaps were recorded.
     pub first: u16,
-    /// How many members, one after the other.
+    /// How many consecutive members are inserted.
     pub count: u16,
 }
 
 /// The gaps of a document's text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gaps {
-    /// What the members' numbers count on: a hash of all members of the kind. Of another shape the
-    /// gaps say nothing.
+    /// A hash of all members of the kind, on which the members' numbers depend. For another shape
+    /// the gaps are meaningless.
     pub shape: u32,
-    /// In the order of the text; at most 65,535.
+    /// The gaps, in the order of the text; at most 65,535.
     pub places: Vec<Gap>,
 }
 
-/// All that a document refers to.
+/// Everything that a document refers to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct References {
     /// References, in the order of the text.
     pub links: Vec<Link>,
-    /// Further documents that must stay as long as this one does, such as descriptors.
+    /// Other documents that must stay as long as this one does, such as descriptors.
     pub others: Vec<DocumentId>,
-    /// Numbers by which reads and lists tell documents apart without their text, each in a place
-    /// that its kind gives it; [`DocumentId::ITSELF`] becomes the document's own number.
+    /// Numbers by which reads and lists tell documents apart without their text. Each has a
+    /// position that the kind defines; [`DocumentId::ITSELF`] is replaced by the document's own
+    /// number.
     pub marks: Vec<Option<i64>>,
-    /// Where answers have members that the text has not, if that was noted.
+    /// Where answers insert members that the text lacks, if that was recorded.
     pub gaps: Option<Gaps>,
 }
 
-/// Counts of links and of marks.
+/// Bytes of the counts of links and of marks.
 const HEAD_BYTES: usize = 4;
-/// Set in the count of links where gaps follow the links.
+/// Flag in the count of links: gaps follow the links.
 const HAS_GAPS: u16 = 1 << 15;
-/// The shape and the count of gaps.
+/// Bytes of the shape and the count of gaps.
 const GAPS_HEAD_BYTES: usize = 4 + 2;
 const GAP_BYTES: usize = 4 + 2 + 2;
 const MARK_BYTES: usize = 8;
-/// A mark that is not there.
+/// Stands for an absent mark.
 const NO_MARK: i64 = i64::MIN;
 const LINK_BYTES: usize = 4 + 8 + 2 + 16;
 
 impl References {
-    /// Gives the document's references to itself the number that it has got.
+    /// Replaces references to the document itself by the number that it was given.
     pub(crate) fn name_itself(&mut self, id: DocumentId) {
         let links = self.links.iter_mut().map(|link| &mut link.target);
         for target in links.chain(&mut self.others) {
@@ -132,13 +133,13 @@ impl References {
         }
     }
 
-    /// Packs them: counts of links and marks, the marks, the links, the gaps if they were noted, the
-    /// others.
+    /// Packs them: counts of links and marks, then the marks, the links, the gaps if they were
+    /// recorded, and the other documents.
     ///
     /// # Panics
     ///
-    /// With more than 32,767 links or 65,535 marks or gaps, which no document within the limits can
-    /// hold.
+    /// With more than 32,767 links, or more than 65,535 marks or gaps, which no document within the
+    /// limits can have.
     pub fn pack(&self) -> Vec<u8> {
         let gaps = self.gaps.as_ref();
         let gap_bytes = gaps.map_or(0, |gaps| GAPS_HEAD_BYTES + gaps.places.len() * GAP_BYTES);
@@ -174,7 +175,7 @@ impl References {
         out
     }
 
-    /// The marks of packed references, or of their beginning.
+    /// Returns the marks of packed references, or of their first bytes.
     pub fn marks(packed: &[u8]) -> impl ExactSizeIterator<Item = Option<i64>> + '_ {
         parts(packed).marks.chunks_exact(MARK_BYTES).map(|chunk| {
             let mark = i64::from_le_bytes(array(chunk));
@@ -182,17 +183,17 @@ impl References {
         })
     }
 
-    /// Bytes at the beginning of packed references that hold the counts and `marks` marks.
+    /// Returns how many bytes at the start of packed references hold the counts and `marks` marks.
     pub(crate) fn head_bytes(marks: usize) -> usize {
         HEAD_BYTES + marks * MARK_BYTES
     }
 
-    /// Packed references that keep the marks and nothing else.
+    /// Returns packed references that keep only the marks.
     pub(crate) fn marks_only(packed: &[u8]) -> Vec<u8> {
         Self { marks: Self::marks(packed).collect(), ..Self::default() }.pack()
     }
 
-    /// The links of packed references, in the order of the text.
+    /// Returns the links of packed references, in the order of the text.
     pub fn links(packed: &[u8]) -> impl Iterator<Item = Link> + '_ {
         parts(packed).links.chunks_exact(LINK_BYTES).map(|chunk| Link {
             offset: u32::from_le_bytes(array(&chunk[0..4])),
@@ -202,14 +203,14 @@ impl References {
         })
     }
 
-    /// The further documents of packed references, as they stand there.
+    /// Returns the other documents of packed references, as stored.
     pub fn others(packed: &[u8]) -> impl Iterator<Item = DocumentId> + '_ {
         let others = parts(packed).others;
         others.chunks_exact(8).map(|chunk| DocumentId(i64::from_le_bytes(array(chunk))))
     }
 
-    /// The gaps of packed references and their shape, in the order of the text; [`None`] where none
-    /// were noted.
+    /// Returns the shape and the gaps of packed references, in the order of the text; [`None`]
+    /// where none were recorded.
     pub fn gaps(packed: &[u8]) -> Option<(u32, impl Iterator<Item = Gap> + '_)> {
         let (shape, gaps) = parts(packed).gaps?;
         let gaps = gaps.chunks_exact(GAP_BYTES).map(|chunk| Gap {
@@ -220,7 +221,7 @@ impl References {
         Some((shape, gaps))
     }
 
-    /// Every other document referred to, each once, in order.
+    /// Returns every other document referred to, sorted, without duplicates.
     pub fn targets(packed: &[u8]) -> Vec<DocumentId> {
         let others = parts(packed).others;
         let mut targets: Vec<DocumentId> = Self::links(packed)
@@ -233,7 +234,7 @@ impl References {
     }
 }
 
-/// The parts of packed references.
+/// The sections of packed references.
 #[derive(Default)]
 struct Parts<'p> {
     marks: &'p [u8],

@@ -1,5 +1,5 @@
-//! Lists and counts: which index finds them, how far a page may go. The same on both databases,
-//! which only give the rows.
+//! Lists and counts: which index finds the documents, and how far a page may go. The logic is
+//! shared by both databases, which only supply the rows.
 
 mod bounds;
 mod condition;
@@ -20,36 +20,36 @@ use crate::store::Asked;
 
 pub(crate) use statement::{Driver, Statement};
 
-/// Change windows up to this many documents are sorted at once.
+/// Windows of up to this many changes are sorted at once.
 const WINDOW_SMALL: i64 = 20_000;
 
-/// Where rows come from: one state of the store, for as long as a list looks at it.
+/// A source of rows: one state of the store, for as long as a list reads it.
 pub(crate) trait Source {
-    /// Why it could not read.
+    /// Its error.
     type Error: From<StoreError>;
 
-    /// Whose SQL it takes.
+    /// Its SQL dialect.
     const DIALECT: Dialect;
 
-    /// Documents by [`crate::row::COLUMNS`], as many as `bytes` lets in.
+    /// Returns documents by [`crate::row::COLUMNS`], as many as `bytes` admits.
     async fn documents(&self, sql: &Statement, bytes: &mut Bytes) -> Result<Vec<Row>, Self::Error>;
 
-    /// Documents' numbers with the marks at the beginning of their packed references.
+    /// Returns document numbers with the marks at the start of their packed references.
     async fn heads(&self, sql: &Statement) -> Result<Vec<Head>, Self::Error>;
 
-    /// Rows of whole numbers.
+    /// Returns rows of whole numbers.
     async fn numbers(&self, sql: &Statement) -> Result<Vec<Vec<i64>>, Self::Error>;
 }
 
 /// A document's number and its first marks.
 pub(crate) type Head = (i64, Vec<Option<i64>>);
 
-/// The bytes of a page so far, and of how many documents they are.
+/// The bytes of a page so far, and the number of its documents.
 #[derive(Debug, Default)]
 pub(crate) struct Bytes(usize, u32);
 
 impl Bytes {
-    /// Takes a document in, or refuses it.
+    /// Admits a document, or refuses it.
     pub(crate) fn add(&mut self, row: &Row) -> Result<(), StoreError> {
         self.0 += row.body.len() + row.references.len();
         if self.0 > PAGE_BYTES_MAX {
@@ -60,7 +60,7 @@ impl Bytes {
     }
 }
 
-/// The value of a future that never waits, as one is that reads a file.
+/// Returns the value of a future that never waits, such as one that reads a file.
 pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -68,7 +68,7 @@ pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Whether a list is one statement, or several that must see one state of the store.
+/// Returns whether a list is one statement, not several that must see the same state.
 pub(crate) fn is_one_statement(query: &ListQuery) -> bool {
     !query.is_bounded()
         && (query.is_pointed()
@@ -103,7 +103,7 @@ pub(crate) async fn list<S: Source>(source: &S, query: &ListQuery) -> Result<Pag
 async fn page<S: Source>(source: &S, query: &ListQuery, driver: Driver) -> Result<Page, S::Error> {
     let statement = Statement::page(S::DIALECT, query, driver);
     let mut rows = source.documents(&statement, &mut Bytes::default()).await?;
-    // They come so; a list's order must not hang on the way a join is run.
+    // The order is already right, but it must not depend on how a join is executed.
     rows.sort_unstable_by_key(|row| row.id);
     Ok(Page { rows, is_cut: false })
 }
@@ -153,7 +153,7 @@ pub(crate) async fn count<S: Source>(source: &S, query: &ListQuery) -> Result<u6
         return bounds::count(source, query).await;
     }
     if query.is_kept_count() {
-        // The sum of whole numbers is a fraction's type in PostgreSQL.
+        // In PostgreSQL the sum of whole numbers is of a type for fractions.
         let text = "SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM tally WHERE kind = ?1";
         return one(source, text, vec![kind(query.kind)]).await;
     }
@@ -164,9 +164,9 @@ pub(crate) async fn count<S: Source>(source: &S, query: &ListQuery) -> Result<u6
     Ok(first(source.numbers(&Statement::count(S::DIALECT, query, driver)).await?)?)
 }
 
-/// Cuts what a list query would give without `skip` and `limit` into at most `parts` runs of about
-/// equal size, none much smaller than `smallest`; gives the last id of each run but the last, [`None`]
-/// where there is nothing.
+/// Divides a list query, without `skip` and `limit`, into at most `parts` runs of about equal size,
+/// none much smaller than `smallest`. Returns the last id of each run except the last, or [`None`]
+/// where the list is empty.
 pub(crate) async fn cuts<S: Source>(
     source: &S,
     query: &ListQuery,
@@ -193,8 +193,8 @@ pub(crate) async fn cuts<S: Source>(
     Ok(Some(cuts))
 }
 
-/// The id of the last of the first `skip` documents after `after`: whole blocks are passed over by
-/// their counts, only the last is walked. [`None`] where fewer are left.
+/// Returns the id of the last of the first `skip` documents after `after`. Whole blocks are skipped
+/// by their counts, and only the last block is walked. [`None`] where fewer are left.
 async fn id_after_skipping<S: Source>(
     source: &S,
     of: KindId,
@@ -224,7 +224,7 @@ async fn id_after_skipping<S: Source>(
     Ok(found.first().and_then(|row| row.first()).copied().map(DocumentId))
 }
 
-/// Which index finds the documents of a page with the least work.
+/// Chooses the index that finds the documents of a page with the least work.
 async fn driver<S: Source>(source: &S, query: &ListQuery) -> Result<Driver, S::Error> {
     if query.among.is_some() {
         return Ok(Driver::Among);
@@ -248,7 +248,7 @@ async fn driver<S: Source>(source: &S, query: &ListQuery) -> Result<Driver, S::E
     })
 }
 
-/// The target with the fewest referrers of the kind, looked at up to 1,000 of each.
+/// Returns the target with the fewest referrers of the kind, counting up to 1,000 of each.
 async fn narrowest<S: Source>(
     source: &S,
     query: &ListQuery,
@@ -294,7 +294,7 @@ async fn one<S: Source>(source: &S, text: &str, of: Vec<Value>) -> Result<u64, S
     Ok(first(source.numbers(&sql(text, of)).await?)?)
 }
 
-/// The one number of a count.
+/// Returns the single number of a count.
 fn first(rows: Vec<Vec<i64>>) -> Result<u64, StoreError> {
     let n = rows.first().and_then(|row| row.first());
     n.map(|n| n.unsigned_abs()).ok_or_else(|| StoreError::Failed("a count gave nothing".into()))

@@ -1,4 +1,4 @@
-//! One moment of a store, for exports and counts, which read all of it.
+//! A consistent state of a store, for exports and counts that read all of it.
 
 use std::time::{Duration, Instant};
 
@@ -15,16 +15,15 @@ use crate::tie::Tie;
 const ROWS_MAX: u32 = 2_000;
 /// Most ties on one page.
 const TIES_MAX: u32 = 20_000;
-/// Bytes of documents after which a page ends; one document may go beyond.
+/// Bytes of documents after which a page ends; its last document may exceed it.
 const BYTES_MAX: usize = 8 << 20;
 
 /// How a snapshot is taken.
 #[derive(Debug, Clone)]
 pub struct SnapshotOptions {
-    /// Longest time that it may be read; then every question is answered
-    /// [`StoreError::Deadline`].
+    /// Longest lifetime of the snapshot; after it, every read fails with [`StoreError::Deadline`].
     pub time_max: Duration,
-    /// Page cache of its connection to a file, in KiB.
+    /// Page cache of its connection to an SQLite file, in KiB.
     pub cache_kib: u32,
 }
 
@@ -37,9 +36,9 @@ impl Default for SnapshotOptions {
 /// Which documents are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Span {
-    /// All, in order of creation.
+    /// All documents, in order of creation.
     Whole,
-    /// Those changed after this change version, in order of their change.
+    /// Documents changed after this change version, in order of their change.
     Since(i64),
 }
 
@@ -50,17 +49,17 @@ pub struct Deleted {
     pub change_version: i64,
     /// The kind of the deleted document.
     pub kind: KindId,
-    /// Public id that it had.
+    /// Public id of the deleted document.
     pub uuid: Uuid,
     /// Hash of its identity.
     pub key: NaturalKey,
     /// Key values as JSON.
     pub key_values: String,
-    /// Moment of the deletion, microseconds since 1970.
+    /// Time of the deletion, in microseconds since 1970.
     pub modified: i64,
 }
 
-/// What a document is known by.
+/// The identifiers of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     /// The document's number in the store.
@@ -80,18 +79,18 @@ pub struct Identity {
 pub struct Edge {
     /// The document referred to.
     pub target: DocumentId,
-    /// Kind of the one that refers to it.
+    /// Kind of the referring document.
     pub kind: KindId,
-    /// The one that refers to it.
+    /// The referring document.
     pub source: DocumentId,
 }
 
-/// One moment of a store: whatever is read from it and however long that takes, later writes are
-/// not seen. It neither waits for the writer nor makes it wait.
+/// A consistent state of a store: reads never see later writes, however long they take. A snapshot
+/// neither waits for the writer nor makes it wait.
 ///
-/// While a snapshot of an SQLite store is open, the write-ahead log cannot begin anew and grows by
-/// all that is written meanwhile; PostgreSQL cannot clear away rows that were replaced. Hence
-/// [`SnapshotOptions::time_max`], at which it ends, whether or not anybody reads from it.
+/// While a snapshot of an SQLite store is open, the write-ahead log cannot restart and grows with
+/// every write; PostgreSQL cannot remove replaced rows. So the snapshot ends after
+/// [`SnapshotOptions::time_max`], whether or not anybody reads from it.
 pub struct Snapshot {
     engine: Engine,
     newest: i64,
@@ -115,7 +114,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unusable`] when it is no store or one that has to be migrated first,
+    /// [`StoreError::Unusable`] when it is not a store or has to be migrated first,
     /// [`StoreError::FromTheFuture`], [`StoreError::Away`] when the database cannot be reached.
     pub fn open(url: &StoreUrl, options: &SnapshotOptions) -> Result<Self, StoreError> {
         let end = Instant::now() + options.time_max;
@@ -134,16 +133,16 @@ impl Snapshot {
         Ok(Self { engine, newest, end, time_max: options.time_max })
     }
 
-    /// The newest change version that it shows.
+    /// Returns the newest change version in it.
     pub fn newest_change_version(&self) -> i64 {
         self.newest
     }
 
-    /// Every kind that the store has given a number, by name.
+    /// Returns every kind to which the store has given a number, by name.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Deadline`], the store's own.
+    /// [`StoreError::Deadline`], or the store's own.
     pub fn kinds(&self) -> Result<Vec<(String, KindId)>, StoreError> {
         self.timed(|| match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.kinds(),
@@ -151,12 +150,12 @@ impl Snapshot {
         })
     }
 
-    /// How many documents each kind has; kinds without any are left out. Exact, and read from kept
-    /// counts.
+    /// Returns how many documents each kind has; kinds without any are left out. The numbers are
+    /// exact, and come from kept counts.
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::kinds`].
+    /// The same as [`Snapshot::kinds`].
     pub fn counts(&self) -> Result<Vec<(KindId, u64)>, StoreError> {
         self.timed(|| match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.counts(),
@@ -164,12 +163,12 @@ impl Snapshot {
         })
     }
 
-    /// How many documents of each kind were made or changed after a change version and are still
-    /// there; kinds without any are left out.
+    /// Returns how many documents of each kind were created or changed after a change version and
+    /// still exist; kinds without any are left out.
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::kinds`].
+    /// The same as [`Snapshot::kinds`].
     pub fn changed_counts(&self, since: i64) -> Result<Vec<(KindId, u64)>, StoreError> {
         self.timed(|| match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.changed_counts(since),
@@ -177,12 +176,12 @@ impl Snapshot {
         })
     }
 
-    /// How many documents of each kind were deleted after a change version; kinds without any are
-    /// left out.
+    /// Returns how many documents of each kind were deleted after a change version; kinds without
+    /// any are left out.
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::kinds`].
+    /// The same as [`Snapshot::kinds`].
     pub fn deleted_counts(&self, since: i64) -> Result<Vec<(KindId, u64)>, StoreError> {
         self.timed(|| match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.deleted_counts(since),
@@ -190,12 +189,12 @@ impl Snapshot {
         })
     }
 
-    /// A page of a kind's documents after the one given: up to 2,000, or fewer where they are
-    /// large. An empty page is the end.
+    /// Returns a page of a kind's documents after the given one: up to 2,000, or fewer where they
+    /// are large. An empty page is the end.
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::kinds`].
+    /// The same as [`Snapshot::kinds`].
     pub fn documents(
         &self,
         kind: KindId,
@@ -212,12 +211,12 @@ impl Snapshot {
         })
     }
 
-    /// A page of what was deleted after a change version, of all kinds, in order; for the next page
-    /// the last one's is given.
+    /// Returns a page of deletions of all kinds after a change version, in order. For the next
+    /// page, pass the version of the last one.
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::kinds`].
+    /// The same as [`Snapshot::kinds`].
     pub fn deletes(&self, after: i64) -> Result<Vec<Deleted>, StoreError> {
         self.timed(|| match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.deletes(after, ROWS_MAX),
@@ -225,12 +224,12 @@ impl Snapshot {
         })
     }
 
-    /// A page of ties, each with the number of the document that makes it, in order; for the next
-    /// page the last one is given. An empty page is the end.
+    /// Returns a page of ties, each with the number of the document that makes it, in order. For
+    /// the next page, pass the last one. An empty page is the end.
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::kinds`].
+    /// The same as [`Snapshot::kinds`].
     pub fn ties(&self, after: Option<(Tie, i64)>) -> Result<Vec<(Tie, i64)>, StoreError> {
         let after =
             after.map_or([-1; 4], |(tie, via)| [i64::from(tie.label.0), tie.item, tie.holder, via]);
@@ -240,12 +239,12 @@ impl Snapshot {
         })
     }
 
-    /// What documents of these numbers are known by, in any order; those that are not there are left
-    /// out.
+    /// Returns the identifiers of documents with these numbers, in any order; numbers without a
+    /// document are left out.
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::kinds`].
+    /// The same as [`Snapshot::kinds`].
     pub fn identities(&self, ids: &[DocumentId]) -> Result<Vec<Identity>, StoreError> {
         self.timed(|| match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.identities(ids),
@@ -253,12 +252,12 @@ impl Snapshot {
         })
     }
 
-    /// The numbers of the documents that carry these identities, as their own or an abstract base's, in any
-    /// order.
+    /// Returns the numbers of the documents that have these identities, as their own or an abstract
+    /// base's, in any order.
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::kinds`].
+    /// The same as [`Snapshot::kinds`].
     pub fn carriers(&self, keys: &[NaturalKey]) -> Result<Vec<(NaturalKey, i64)>, StoreError> {
         self.timed(|| match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.carriers(keys),
@@ -266,11 +265,12 @@ impl Snapshot {
         })
     }
 
-    /// A page of edges, in order; for the next page the last one is given. An empty page is the end.
+    /// Returns a page of edges, in order. For the next page, pass the last one. An empty page is
+    /// the end.
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::kinds`].
+    /// The same as [`Snapshot::kinds`].
     pub fn edges(&self, after: Option<Edge>) -> Result<Vec<Edge>, StoreError> {
         let after =
             after.map_or([-1; 3], |edge| [edge.target.0, edge.kind.0.into(), edge.source.0]);
@@ -280,12 +280,12 @@ impl Snapshot {
         })
     }
 
-    /// A page of identities under abstract bases, each with the number of its document, in order;
-    /// for the next page the last number is given. An empty page is the end.
+    /// Returns a page of identities under abstract bases, each with the number of its document, in
+    /// order. For the next page, pass the last number. An empty page is the end.
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::kinds`].
+    /// The same as [`Snapshot::kinds`].
     pub fn aliases(&self, after: i64) -> Result<Vec<(i64, NaturalKey)>, StoreError> {
         self.timed(|| match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.aliases(after, TIES_MAX),
@@ -293,11 +293,11 @@ impl Snapshot {
         })
     }
 
-    /// The rows of a statement that reads, for a part that keeps tables of its own in the store.
+    /// Returns the rows of a reading statement, for a part that keeps its own tables in the store.
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::kinds`].
+    /// The same as [`Snapshot::kinds`].
     pub fn rows(&self, sql: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
         self.timed(|| match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.rows(&sql),
@@ -305,19 +305,20 @@ impl Snapshot {
         })
     }
 
-    /// Whether a change version is one that the store has passed over: another store, of which this
-    /// one is a copy, has given it out, or may have.
+    /// Returns whether the store has skipped a change version, because another store, of which this
+    /// one is a copy, has issued it or may have.
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::kinds`].
+    /// The same as [`Snapshot::kinds`].
     pub fn is_passed_over(&self, change_version: i64) -> Result<bool, StoreError> {
         let text = "SELECT count(*) FROM passed_over WHERE first <= ?1 AND last > ?1";
         let rows = self.rows(Sql::new(text, vec![change_version.into()]))?;
         Ok(rows.first().and_then(|row| row[0].as_integer()) != Some(0))
     }
 
-    /// Reads while there is time; a read that the end interrupts is late, whatever the engine says.
+    /// Reads if there is time left. A read that the end interrupts is late, whatever error the
+    /// engine gives.
     fn timed<T>(&self, read: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
         let late = || StoreError::Deadline(self.time_max);
         if Instant::now() >= self.end {

@@ -1,6 +1,6 @@
 //! SQL text and its arguments, kept apart.
 
-/// An argument or a result.
+/// An argument or a result of a statement.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// No value: SQL's NULL.
@@ -14,17 +14,17 @@ pub enum Value {
 }
 
 impl Value {
-    /// The number, if it is one.
+    /// Returns the number, if it is one.
     pub fn as_integer(&self) -> Option<i64> {
         if let Self::Integer(number) = self { Some(*number) } else { None }
     }
 
-    /// The text, if it is one.
+    /// Returns the text, if it is one.
     pub fn as_text(&self) -> Option<&str> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// The bytes, if they are.
+    /// Returns the bytes, if they are bytes.
     pub fn as_blob(&self) -> Option<&[u8]> {
         if let Self::Blob(bytes) = self { Some(bytes) } else { None }
     }
@@ -65,14 +65,14 @@ impl<T: Into<Value>> From<Option<T>> for Value {
 /// The text is `'static`, so no argument can become part of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sql {
-    /// The statement.
+    /// The SQL text.
     pub text: &'static str,
     /// Its arguments.
     pub arguments: Vec<Value>,
 }
 
 impl Sql {
-    /// A statement and its arguments.
+    /// Creates a statement with its arguments.
     pub fn new(text: &'static str, arguments: Vec<Value>) -> Self {
         Self { text, arguments }
     }

@@ -1,7 +1,8 @@
-//! The embedded store: one SQLite file, one writer thread with group commit, readers beside it.
+//! The embedded store: one SQLite file, one writer thread with group commit, and concurrent
+//! readers.
 //!
-//! Every process that opens the file holds a lock on it, whatever name leads there, so that a second
-//! one is refused instead of writing beside the first one's counters (`lock.rs`).
+//! A process that opens the file holds a lock on it, whatever path leads there. So a second process
+//! is refused and cannot interfere with the first one's counters (`lock.rs`).
 
 mod checkpoint;
 mod copy;
@@ -43,7 +44,7 @@ pub(crate) use value::rows;
 pub(crate) use views::{replace_views, views_version};
 
 /// The writer's page cache as a multiple of a reading connection's: it looks up every identity and
-/// every target, wherever they stand.
+/// every target, wherever they are in the file.
 const WRITER_CACHE: u32 = 4;
 
 /// An open SQLite store.
@@ -53,7 +54,7 @@ pub(crate) struct Sqlite {
     pub(crate) lister: Lister,
 }
 
-/// Opens the store in a file, making and migrating it as needed.
+/// Opens the store in a file, creating and migrating it as needed.
 pub(crate) fn open(path: &Path, options: &Options) -> Result<Sqlite, StoreError> {
     let cache_kib = options.cache_kib.saturating_mul(WRITER_CACHE);
     let (lock, connection) = open::open_file(path, options.page_bytes, cache_kib)?;
@@ -69,7 +70,7 @@ pub(crate) fn open(path: &Path, options: &Options) -> Result<Sqlite, StoreError>
 }
 
 impl Sqlite {
-    /// Reads one index entry at once, on this thread's own connection.
+    /// Reads one index entry immediately, on this thread's own connection.
     pub(crate) fn probe<T>(
         &self,
         probe: impl FnOnce(&Connection) -> Result<T, StoreError>,
@@ -86,7 +87,7 @@ impl Sqlite {
         })
     }
 
-    /// Ends readers, then the writer, which empties the log and closes the file.
+    /// Stops the readers, then the writer, which empties the log and closes the file.
     pub(crate) fn close(&self) {
         self.shared.is_closed.store(true, Ordering::Release);
         self.lister.close();
@@ -101,24 +102,24 @@ impl Drop for Sqlite {
     }
 }
 
-/// What writer, readers and the checkpointer share.
+/// State that writer, readers and the checkpointer share.
 pub(crate) struct Shared {
-    /// The file's path without links.
+    /// The file's path with links resolved.
     pub(crate) path: PathBuf,
-    /// Nothing once the store is closed.
+    /// [`None`] once the store is closed.
     lock: RwLock<Option<Lock>>,
-    /// Tells thread-local connections of different stores apart.
+    /// Distinguishes thread-local connections of different stores.
     pub(crate) number: u64,
     pub(crate) newest_change_version: AtomicI64,
     pub(crate) cache_kib: u32,
     pub(crate) probes: probe::Probes,
-    /// Where ties lead, as readers remember it.
+    /// Climbs over ties that readers remember.
     pub(crate) climbs: reach::SharedClimbs,
-    /// Whether nothing is answered any more.
+    /// Whether the store has stopped answering.
     pub(crate) is_closed: AtomicBool,
-    /// Jobs that the writer has not answered yet.
+    /// Number of jobs that the writer has not answered yet.
     pub(crate) waiting: Arc<AtomicUsize>,
-    /// Why nothing can be written at this moment.
+    /// Why nothing can be written at the moment.
     pub(crate) trouble: Mutex<Option<StoreError>>,
 }
 
@@ -139,7 +140,7 @@ impl Shared {
         }
     }
 
-    /// Makes sure that the store's files still stand under their names.
+    /// Checks that the store's files are still under their names.
     ///
     /// # Errors
     ///
@@ -149,39 +150,40 @@ impl Shared {
         lock.as_ref().ok_or(StoreError::Closed)?.check()
     }
 
-    /// Which of an open store's files does not stand under its name any more, if so.
+    /// Returns the error for an open store's file that is no longer under its name, if there is
+    /// one.
     pub(crate) fn displaced(&self) -> Option<StoreError> {
         self.check_place().err().filter(|error| matches!(error, StoreError::Displaced(_)))
     }
 
-    /// The file that is held, as long as the store is open.
+    /// Returns the file that is held, as long as the store is open.
     pub(crate) fn file_id(&self) -> Option<FileId> {
         self.lock.read().unwrap_or_else(PoisonError::into_inner).as_ref()?.id()
     }
 
-    /// Gives the lock back, after the last connection was closed.
+    /// Releases the lock, after the last connection was closed.
     fn unlock(&self) {
         drop(self.lock.write().unwrap_or_else(PoisonError::into_inner).take());
     }
 
-    /// Opens a further, read-only connection to the file that is held, and to no other that stands
-    /// under its name by now.
+    /// Opens another, read-only connection to the held file, and to no other file that may now have
+    /// its name.
     pub(crate) fn open_reader(&self) -> Result<Connection, StoreError> {
         self.check_place()?;
         let connection = open::open_reader(&self.path, self.cache_kib)?;
-        // With the first read the log is opened, too.
+        // The first read opens the log too.
         connection.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
         self.check_place()?;
         Ok(connection)
     }
 
-    /// The write-ahead log's file.
+    /// Returns the path of the write-ahead log.
     pub(crate) fn log_file(&self) -> PathBuf {
         with_ending(&self.path, "-wal")
     }
 }
 
-/// The name of a file beside another.
+/// Returns the name of a file next to another.
 fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);

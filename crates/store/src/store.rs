@@ -1,4 +1,4 @@
-//! The store as everybody sees it.
+//! The store's public interface.
 
 mod job;
 mod mask;
@@ -34,14 +34,14 @@ pub use options::{Health, Options, Restored, StoreLoad};
 pub use standard::StandardName;
 pub use url::{PostgresUrl, StoreUrl};
 
-/// An open store; clones share it. It is closed by [`Store::close`], or when the last one is
+/// An open store; clones share it. It is closed by [`Store::close`], or when the last clone is
 /// dropped.
 #[derive(Clone)]
 pub struct Store {
     engine: Arc<Engine>,
     url: StoreUrl,
     list_deadline: Duration,
-    // After `engine`, so that the folder goes when the files are closed.
+    // Declared after `engine`, so that the folder is removed after the files are closed.
     folder: Option<Arc<TemporaryFolder>>,
 }
 
@@ -57,12 +57,12 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens a store, making and migrating it as needed.
+    /// Opens a store, creating and migrating it as needed.
     ///
     /// # Errors
     ///
     /// [`StoreError::InUse`] when another process has the file open, [`StoreError::FromTheFuture`],
-    /// [`StoreError::Unusable`] with what is wrong with the place.
+    /// [`StoreError::Unusable`] with what is wrong with the location.
     pub fn open(options: &Options) -> Result<Self, StoreError> {
         let engine = match &options.url {
             StoreUrl::Sqlite(path) => Engine::Sqlite(sqlite::open(path, options)?),
@@ -80,12 +80,12 @@ impl Store {
         }
     }
 
-    /// A new SQLite store in a folder of its own, which goes with the last clone; for tests and
-    /// trials.
+    /// Creates an SQLite store in a folder of its own, which is removed with the last clone. For
+    /// tests and trials.
     ///
     /// # Errors
     ///
-    /// As [`Store::open`].
+    /// The same as [`Store::open`].
     pub fn temporary(kinds: &[String]) -> Result<Self, StoreError> {
         let folder = TemporaryFolder::new()?;
         let mut store = Self::open(&Options::for_file(folder.0.join("homeroom.db")))?;
@@ -94,12 +94,12 @@ impl Store {
         Ok(store)
     }
 
-    /// A new store in a PostgreSQL schema of its own, which goes with the last clone; for tests
-    /// and trials. Where the options name a file, it is that of [`Store::open`].
+    /// Creates a store in a PostgreSQL schema of its own, which is dropped with the last clone. For
+    /// tests and trials. If the options name a file, it does the same as [`Store::open`].
     ///
     /// # Errors
     ///
-    /// As [`Store::open`].
+    /// The same as [`Store::open`].
     pub fn temporary_on(options: &Options, kinds: &[String]) -> Result<Self, StoreError> {
         let StoreUrl::Postgres(url) = &options.url else { return Self::open(options) };
         let schema = format!("homeroom_{}", Uuid::new());
@@ -110,12 +110,12 @@ impl Store {
         Ok(store)
     }
 
-    /// Where it is.
+    /// Returns where the store is.
     pub fn url(&self) -> &StoreUrl {
         &self.url
     }
 
-    /// Numbers of kinds by name, in the order given; a new name gets a new number.
+    /// Returns the numbers of kinds by name, in the given order; a new name gets a new number.
     ///
     /// # Errors
     ///
@@ -163,11 +163,12 @@ impl Store {
         }
     }
 
-    /// Runs a plan: all of it, durably, or none. One that is given up before its turn is not run.
+    /// Runs a plan: all of it, durably, or none. A plan that is abandoned before its turn is not
+    /// run.
     ///
     /// # Errors
     ///
-    /// [`Refused`]: the plan's own refusal, or why the store could not.
+    /// [`Refused`]: the plan's own refusal, or the store's error.
     pub async fn run<D: Decide>(&self, plan: Plan<D>) -> Result<Ran<D::Done>, Refused<D::Refusal>> {
         let (reply, answer) = oneshot::channel();
         let (errand, _waiting) = Errand::awaited();
@@ -182,11 +183,11 @@ impl Store {
         outcomes.pop().unwrap_or(Err(Refused::Store(StoreError::Closed)))
     }
 
-    /// As [`Store::run`], for threads that may wait.
+    /// Does the same as [`Store::run`], for threads that may block.
     ///
     /// # Errors
     ///
-    /// As [`Store::run`].
+    /// The same as [`Store::run`].
     pub fn run_blocking<D: Decide>(
         &self,
         plan: Plan<D>,
@@ -195,8 +196,8 @@ impl Store {
         outcomes.pop().unwrap_or(Err(Refused::Store(StoreError::Closed)))
     }
 
-    /// Runs many plans one after the other, each by itself: one that is refused takes no other with
-    /// it. Outcomes come in the order of the plans.
+    /// Runs many plans one after the other, independently: a refused plan does not affect the
+    /// others. Outcomes are in the order of the plans.
     pub fn run_all_blocking<D: Decide>(&self, plans: Vec<Plan<D>>) -> Vec<Outcome<D>> {
         let count = plans.len();
         let (reply, answer) = std::sync::mpsc::sync_channel(1);
@@ -212,9 +213,11 @@ impl Store {
         )
     }
 
-    /// Why nothing can be written at this moment, if so. SQLite: the disk is full or fails, or the file
-    /// was moved or replaced; reads go on, and the store finds out by itself when it may write again. PostgreSQL: it could
-    /// not be reached when it was tried last; a read that comes through ends that.
+    /// Returns why nothing can be written at the moment, if so.
+    ///
+    /// SQLite: the disk is full or fails, or the file was moved or replaced. Reads continue, and
+    /// the store notices by itself when it can write again. PostgreSQL: the last attempt to reach
+    /// it failed. A successful read ends that.
     pub fn trouble(&self) -> Option<StoreError> {
         match &*self.engine {
             Engine::Sqlite(sqlite) => {
@@ -225,8 +228,8 @@ impl Store {
         }
     }
 
-    /// The file that is held open, and its path without links; nothing where the store is no file, or
-    /// closed.
+    /// Returns the path of the open file, with links resolved, and the file's identity; [`None`]
+    /// where the store is not a file, or is closed.
     pub fn file(&self) -> Option<(PathBuf, FileId)> {
         match &*self.engine {
             Engine::Sqlite(sqlite) => Some((sqlite.shared.path.clone(), sqlite.shared.file_id()?)),
@@ -234,7 +237,7 @@ impl Store {
         }
     }
 
-    /// How busy the store is at this moment.
+    /// Returns how busy the store is at the moment.
     pub fn load(&self) -> StoreLoad {
         match &*self.engine {
             Engine::Sqlite(sqlite) => StoreLoad {
@@ -245,10 +248,10 @@ impl Store {
         }
     }
 
-    /// Closes the store for all its clones: what was taken on is done; of a file, the write-ahead
-    /// log is taken into it and the lock is given back. From then on everything is answered
-    /// [`StoreError::Closed`]. Waits, for reads no longer than their deadline; closing twice is
-    /// closing once.
+    /// Closes the store for all its clones. Accepted work is finished; in a file, the write-ahead
+    /// log is merged and the lock is released. From then on everything is answered
+    /// [`StoreError::Closed`]. Waits for reads, but no longer than their deadline. Closing twice
+    /// has no further effect.
     pub fn close(&self) {
         match &*self.engine {
             Engine::Sqlite(sqlite) => sqlite.close(),
@@ -260,12 +263,12 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::open`].
+    /// The same as [`Snapshot::open`].
     pub fn snapshot_blocking(&self, options: &SnapshotOptions) -> Result<Snapshot, StoreError> {
         Snapshot::open(&self.url, options)
     }
 
-    /// What the threads of the embedded engine share.
+    /// Returns the state that the threads of the embedded engine share.
     #[cfg(test)]
     pub(crate) fn shared(&self) -> &Arc<sqlite::Shared> {
         match &*self.engine {
@@ -274,23 +277,24 @@ impl Store {
         }
     }
 
-    /// Copies the store to a new file while it is in use. The copy is checked, and marked as one:
-    /// the process that opens it first goes on above all that this store may have given out.
+    /// Copies the store to a new file while it is in use. The copy is checked and marked: the
+    /// process that opens it first makes it continue above everything that this store may have
+    /// issued.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unusable`] when the file exists or the store is no file, the store's own
-    /// otherwise.
+    /// [`StoreError::Unusable`] when the file exists or the store is not a file; otherwise the
+    /// store's own.
     pub fn backup(&self, to: &Path) -> Result<(), StoreError> {
         self.backup_after(to, &mut |copy| Self::check(copy).map(|health| health.problems))
     }
 
-    /// As [`Store::backup`], where the caller looks at the copy, too, before it gets its name;
-    /// problems that `look` gives are as good as an error.
+    /// Does the same as [`Store::backup`], and lets the caller check the copy before it gets its
+    /// name. Problems that `look` returns count as an error.
     ///
     /// # Errors
     ///
-    /// As [`Store::backup`]; those of `look`.
+    /// The same as [`Store::backup`], and those of `look`.
     pub fn backup_after(&self, to: &Path, look: &mut Look<'_>) -> Result<(), StoreError> {
         match &*self.engine {
             Engine::Sqlite(sqlite) => sqlite::backup(&sqlite.shared, to, look),
@@ -298,15 +302,15 @@ impl Store {
         }
     }
 
-    /// Puts a backup in the place of the store at `to`, which nobody may have open; gives the name
-    /// under which the store before is kept, if there was one. Whatever happens meanwhile, the
-    /// store at `to` is the one before or the backup. The restored store goes on above all that the
-    /// one before may have given out.
+    /// Puts a backup in the place of the store at `to`, which no process may have open. Returns the
+    /// name under which the replaced store is kept, if there was one. Whatever happens meanwhile,
+    /// the store at `to` is either the old one or the backup. The restored store continues above
+    /// everything that the replaced one may have issued.
     ///
     /// # Errors
     ///
-    /// [`StoreError::InUse`] when a process has the store open, [`StoreError::Unusable`] when
-    /// `from` is no good backup, the files cannot be written, or `to` is no file.
+    /// [`StoreError::InUse`] when a process has the store open; [`StoreError::Unusable`] when
+    /// `from` is not a good backup, the files cannot be written, or `to` is not a file.
     pub fn restore(from: &Path, to: &StoreUrl) -> Result<Option<PathBuf>, StoreError> {
         struct Plainly;
         impl Restoring for Plainly {
@@ -325,11 +329,11 @@ impl Store {
         Self::restore_with(from, to, &mut Plainly).map(|restored| restored.kept)
     }
 
-    /// As [`Store::restore`], with a say for the caller.
+    /// Does the same as [`Store::restore`], and lets the caller check and adjust.
     ///
     /// # Errors
     ///
-    /// As [`Store::restore`]; those of `restoring`.
+    /// The same as [`Store::restore`], and those of `restoring`.
     pub fn restore_with(
         from: &Path,
         to: &StoreUrl,
@@ -341,13 +345,14 @@ impl Store {
         }
     }
 
-    /// Has a store that was put back to an earlier state by other means go on above all that may
-    /// have been given out. One in a file must not be open; nodes of one in PostgreSQL may go on.
+    /// Makes a store that was put back to an earlier state by other means continue above everything
+    /// that may have been issued. A file must not be open; nodes on a PostgreSQL store may keep
+    /// running.
     ///
     /// # Errors
     ///
-    /// [`StoreError::InUse`] when a process has the file open, [`StoreError::Unusable`] when it is
-    /// no store or has counted too far.
+    /// [`StoreError::InUse`] when a process has the file open; [`StoreError::Unusable`] when it is
+    /// not a store or has counted too far.
     pub fn raise(url: &StoreUrl) -> Result<Restored, StoreError> {
         let (backup_version, goes_on_after) = match url {
             StoreUrl::Sqlite(path) => sqlite::raise(path)?,
@@ -356,21 +361,21 @@ impl Store {
         Ok(Restored { kept: None, backup_version, replaced_version: None, goes_on_after })
     }
 
-    /// Looks for damage in a store, whether or not it is open: the tables against each other. What
-    /// the documents' texts say, only who has the model can look at.
+    /// Looks for damage in a store, whether or not it is open, by comparing the tables. The
+    /// documents' texts can be checked only against the model.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unusable`] when it is no store.
+    /// [`StoreError::Unusable`] when it is not a store.
     pub fn check(url: &StoreUrl) -> Result<Health, StoreError> {
         Self::check_within(url, CHECK_TIME_MAX)
     }
 
-    /// As [`Store::check`], as far as there is time.
+    /// Does the same as [`Store::check`], as far as time permits.
     ///
     /// # Errors
     ///
-    /// As [`Store::check`].
+    /// The same as [`Store::check`].
     pub fn check_within(url: &StoreUrl, time_max: Duration) -> Result<Health, StoreError> {
         match url {
             StoreUrl::Sqlite(path) => sqlite::check(path, time_max),
@@ -379,27 +384,27 @@ impl Store {
     }
 }
 
-/// Longest look for damage where nobody says another.
+/// Default time limit of a check for damage.
 const CHECK_TIME_MAX: Duration = Duration::from_hours(1);
 
-/// Looks at a copy before it gets its name; gives what is wrong with it.
+/// Checks a copy before it gets its name. Returns what is wrong with it.
 pub type Look<'a> = dyn FnMut(&StoreUrl) -> Result<Vec<String>, StoreError> + 'a;
 
-/// What the part that restores a store has to answer meanwhile.
+/// Decisions that a caller makes during a restore.
 pub trait Restoring {
-    /// Looks at what is about to become the store; problems keep it from being so.
+    /// Checks the file that is about to become the store; problems prevent that.
     ///
     /// # Errors
     ///
-    /// Why it cannot be looked at; it does not become the store either.
+    /// The reason why it cannot be checked; that also prevents it from becoming the store.
     fn look(&mut self, copy: &StoreUrl) -> Result<Vec<String>, StoreError>;
 
-    /// Compares what is about to become the store with the one that it replaces, if there is one
-    /// that can be read; gives statements that are run on it before.
+    /// Compares the file that is about to become the store with the store that it replaces, if that
+    /// can be read. Returns statements to run on the file first.
     ///
     /// # Errors
     ///
-    /// Why it shall not become the store.
+    /// The reason why it must not become the store.
     fn settle(
         &mut self,
         restored: &Snapshot,

@@ -1,5 +1,5 @@
-//! Tests of a document by its text and by the documents that refer to it, and of what leads to such
-//! a document.
+//! Tests of a document by its text and by the documents that refer to it, and tests of what a
+//! document leads to.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,20 +11,20 @@ use crate::row::Row;
 /// A test of a stored document.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DocumentTest {
-    /// All of these hold.
+    /// All of these pass.
     All(Vec<Self>),
-    /// One of these holds.
+    /// One of these passes.
     Any(Vec<Self>),
-    /// The text meets a condition.
+    /// The text satisfies a condition.
     Says(Condition),
-    /// Whether there is a value at a path, `$.a.b`.
+    /// A value at a path, `$.a.b`, is present or absent.
     Has {
         /// JSON path.
         path: String,
-        /// Whether there must be one; else there must be none.
+        /// Whether the value must be present; otherwise it must be absent.
         is_there: bool,
     },
-    /// An item of a list passes; to the test, the item is the document.
+    /// An item of a list passes; the test treats the item as the document.
     Item {
         /// JSON path of the list.
         path: String,
@@ -35,7 +35,7 @@ pub enum DocumentTest {
     Referrer {
         /// The kind.
         kind: KindId,
-        /// Values that must be the same in both texts, for kinds that may refer to a document from
+        /// Values that must be equal in both texts, for kinds that may refer to a document from
         /// several places.
         same: Vec<SameValue>,
         /// The test of the referrer.
@@ -48,15 +48,15 @@ pub enum DocumentTest {
 pub struct SameValue {
     /// JSON path in the text of the referrer.
     pub theirs: String,
-    /// JSON path in the text of the document that is referred to, by its kind; where there is
-    /// more than one, documents of other kinds share nothing.
+    /// JSON path in the text of the referenced document, by its kind. Where there is more than one,
+    /// documents of other kinds share nothing.
     pub own: Vec<(KindId, String)>,
     /// Whether ASCII case is ignored.
     pub fold: bool,
 }
 
 impl DocumentTest {
-    /// Whether it looks at the documents that refer to the tested one.
+    /// Returns whether it examines the documents that refer to the tested one.
     pub(crate) fn has_referrers(&self) -> bool {
         match self {
             Self::All(tests) | Self::Any(tests) => tests.iter().any(Self::has_referrers),
@@ -66,45 +66,45 @@ impl DocumentTest {
     }
 }
 
-/// How a document stands to a test.
+/// The result of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Passed {
-    /// Whether it is there and passes.
+    /// Whether the document exists and passes.
     pub is_passed: bool,
-    /// Its number, if it is there.
+    /// The document's number, if it exists.
     pub(crate) document: Option<i64>,
-    /// Whether the documents that refer to it were looked at.
+    /// Whether the documents that refer to it were examined.
     pub(crate) by_referrers: bool,
 }
 
-/// A restriction of a list: what a document leads to must pass a test.
+/// A restriction of a list: the document that each one leads to must pass a test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Through {
-    /// What it leads to; a document that leads to nothing does not pass.
+    /// Which document it leads to; one that leads to none does not pass.
     pub to: LeadsTo,
     /// The test.
     pub test: Arc<DocumentTest>,
 }
 
-/// What a document leads to.
+/// How a document leads to another.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LeadsTo {
-    /// The document itself.
+    /// To the document itself.
     Itself,
-    /// The document whose number is the mark at this place.
+    /// To the document whose number is the mark at this position.
     Mark(usize),
-    /// The document of an identity that its text gives.
+    /// To the document of an identity that its text contains.
     Key(KeyOf),
 }
 
-/// How a document's text gives the identity of another.
+/// Computes the identity of another document from a document's text.
 #[derive(Clone)]
 pub struct KeyOf(Arc<Names>);
 
 type Names = dyn Fn(&Row) -> Option<NaturalKey> + Send + Sync;
 
 impl KeyOf {
-    /// By a pure function of the document.
+    /// Wraps a pure function of the document.
     pub fn new(key: impl Fn(&Row) -> Option<NaturalKey> + Send + Sync + 'static) -> Self {
         Self(Arc::new(key))
     }

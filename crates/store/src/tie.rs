@@ -1,64 +1,65 @@
-//! Ties: what is held by what, as documents say, and what can be reached over them.
+//! Ties: documents state that one item is held by another, and ties can be followed.
 
 use std::sync::Arc;
 
 use crate::id::{KindId, NaturalKey};
 
-/// `item` is held by `holder`. A document makes it, and it goes with the document.
+/// States that `item` is held by `holder`. A document makes a tie, and deleting it removes the tie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tie {
-    /// In which sense: a number that [`crate::Store::kinds`] gave a name.
+    /// The sense of the tie: a number that [`crate::Store::kinds`] gave a name.
     pub label: KindId,
-    /// A number that the label's owner understands, such as a document's.
+    /// A number whose meaning the label's owner defines, such as a document's.
     pub item: i64,
-    /// As `item`.
+    /// The same for the holder.
     pub holder: i64,
 }
 
-/// Where a way begins.
+/// The starting point of a way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Start {
-    /// At a number.
+    /// A number.
     Number(i64),
-    /// At the number of the document that carries this identity, as its own or its base's.
+    /// The number of the document that has this identity, as its own or its base's.
     Document(NaturalKey),
 }
 
-/// How numbers are reached: from an item to its holders by one label after another, then on by the
-/// last one as far as it leads.
+/// How numbers are reached: from an item to its holders by one label after another, then by the
+/// last label as far as it leads.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Way {
     /// Labels that are followed once each, in order.
     pub steps: Arc<[KindId]>,
-    /// The label that is followed to its end. Items without holders lead nowhere: who wants a
-    /// number to be reached from itself ties it to itself.
+    /// The label that is followed to its end. An item without holders leads nowhere; tie a number
+    /// to itself if it is to be reached from itself.
     pub up: KindId,
-    /// Whether the steps, not the last label, also follow ties of documents that were deleted.
+    /// Whether the steps, but not the last label, also follow ties of deleted documents.
     pub past: bool,
 }
 
 impl Way {
-    /// The label that is followed from a number that was reached with `step` steps.
+    /// Returns the label to follow from a number that was reached after `step` steps.
     pub(crate) fn label(&self, step: usize) -> KindId {
         self.steps.get(step).copied().unwrap_or(self.up)
     }
 }
 
-/// The state of all ties that a document was read in, where the store can tell.
+/// The state of all ties in which a document was read, where the store can tell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TieState(pub(crate) Option<i64>);
 
-/// What was reached.
+/// The result of following a way.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reached {
-    /// Numbers that the last label has led to, each once, in order.
+    /// Numbers that the last label has led to, sorted, without duplicates.
     pub numbers: Vec<i64>,
-    /// Items whose holders were looked at, with the label. Only where plans run side by side.
+    /// Items whose holders were examined, with the label; recorded only where plans run
+    /// concurrently.
     pub(crate) seen: Vec<(KindId, i64)>,
 }
 
 impl Reached {
-    /// Whether one of these numbers was reached.
+    /// Returns whether one of these numbers was reached.
     pub fn any_of(&self, numbers: &[i64]) -> bool {
         self.numbers.iter().any(|number| numbers.contains(number))
     }

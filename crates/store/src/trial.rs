@@ -1,20 +1,21 @@
-//! Stores for tests: what touches data is run on each database that there is.
+//! Stores for tests: tests that touch data run on each available database.
 //!
-//! `HOMEROOM_TEST_POSTGRES` names databases of PostgreSQL, divided by blanks; `HOMEROOM_STORE_STRICT`
-//! is a number: one transaction in so many fails once ([`Options::strict`]). `HOMEROOM_TEST_ON` is
-//! between a test program and the one that it starts.
+//! `HOMEROOM_TEST_POSTGRES` names PostgreSQL databases, separated by spaces.
+//! `HOMEROOM_STORE_STRICT` is a number: one transaction in this many fails once
+//! ([`Options::strict`]). `HOMEROOM_TEST_ON` is passed from a test program to the one that it
+//! starts.
 
 use crate::error::StoreError;
 use crate::store::{Options, Store, StoreUrl};
 
-/// What is printed where there is no PostgreSQL to test on.
+/// Printed where there is no PostgreSQL to test on.
 pub const SKIPPED: &str = "skipped: HOMEROOM_TEST_POSTGRES names no PostgreSQL";
 
-/// How the databases that the environment names are opened.
+/// Returns the options to open the databases that the environment names.
 ///
 /// # Errors
 ///
-/// [`StoreError::Unusable`] when a variable does not say what it should.
+/// [`StoreError::Unusable`] when a variable has an invalid value.
 pub fn postgres() -> Result<Vec<Options>, StoreError> {
     let urls = std::env::var("HOMEROOM_TEST_POSTGRES").unwrap_or_default();
     let strict = std::env::var("HOMEROOM_STORE_STRICT").ok().map(|n| n.parse()).transpose();
@@ -25,11 +26,11 @@ pub fn postgres() -> Result<Vec<Options>, StoreError> {
     urls.split_whitespace().map(options).collect()
 }
 
-/// A new store on one database: that which [`again_on_postgres`] names, or the embedded one.
+/// Creates a store on one database: the one that [`again_on_postgres`] names, or the embedded one.
 ///
 /// # Errors
 ///
-/// As [`Store::temporary`] and [`Store::temporary_on`].
+/// Those of [`Store::temporary`] and [`Store::temporary_on`].
 pub fn on_one(kinds: &[String]) -> Result<Store, StoreError> {
     match postgres()?.into_iter().find(|options| named().is_some_and(|n| n == options.url)) {
         Some(options) => Store::temporary_on(&options, kinds),
@@ -41,8 +42,8 @@ fn named() -> Option<StoreUrl> {
     std::env::var("HOMEROOM_TEST_ON").ok()?.parse().ok()
 }
 
-/// Runs all other tests of this test's program again, once for each PostgreSQL, with [`on_one`]
-/// giving stores in it. `own_name` is the name of the calling test.
+/// Runs all other tests of this test program again, once for each PostgreSQL; [`on_one`] then
+/// creates its stores there. `own_name` is the name of the calling test.
 ///
 /// # Panics
 ///
@@ -65,11 +66,11 @@ pub fn again_on_postgres(own_name: &str) {
     }
 }
 
-/// A new store on each database, with its name: the embedded one first.
+/// Creates a store on each database and returns them with their names, the embedded one first.
 ///
 /// # Errors
 ///
-/// As [`Store::temporary`] and [`Store::temporary_on`].
+/// Those of [`Store::temporary`] and [`Store::temporary_on`].
 pub fn on_each(kinds: &[String]) -> Result<Vec<(String, Store)>, StoreError> {
     let mut stores = vec![("SQLite".to_owned(), Store::temporary(kinds)?)];
     for options in postgres()? {

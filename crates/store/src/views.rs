@@ -1,7 +1,8 @@
-//! Views for people who report on a store: named statements that read it.
+//! Views for reporting on a store: named statements that read it.
 //!
-//! They are no part of the schema: none is needed to serve, each can be made again. In a file, the
-//! process that has it open makes them, if there is one; in PostgreSQL, any user with the right to.
+//! They are not part of the schema: serving needs none of them, and each can be created again. In a
+//! file, the process that has it open creates them, if there is one; in PostgreSQL, any user with
+//! the right to.
 
 use crate::error::StoreError;
 use crate::store::StoreUrl;
@@ -10,8 +11,8 @@ use crate::{postgres, sqlite};
 /// A view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
-    /// `edfi`; where an engine has no schemas it stands before the name, with `_`. In PostgreSQL,
-    /// a store in another schema than `public` puts that before it: `homeroom_edfi`.
+    /// `edfi`. In an engine without schemas it is a prefix of the name, with `_`. In PostgreSQL, a
+    /// store in another schema than `public` adds that as a prefix: `homeroom_edfi`.
     pub schema: String,
     /// Its name.
     pub name: String,
@@ -19,12 +20,12 @@ pub struct View {
     pub select: String,
 }
 
-/// Replaces all views that were put there before by these, in one transaction, and keeps a word by
-/// which they can be told from others. With no views, all go.
+/// Replaces all views that were put there before by these, in one transaction, and stores their
+/// version. With no views, all are removed.
 ///
 /// # Errors
 ///
-/// [`StoreError::Unusable`] when it is no store, or a name is taken by something else;
+/// [`StoreError::Unusable`] when it is not a store, or a name is taken by something else;
 /// [`StoreError::InUse`] when another process has the file open.
 pub fn replace_views(url: &StoreUrl, views: &[View], version: &str) -> Result<(), StoreError> {
     match url {
@@ -33,11 +34,11 @@ pub fn replace_views(url: &StoreUrl, views: &[View], version: &str) -> Result<()
     }
 }
 
-/// The word that was kept with the views; nothing where there are none.
+/// Returns the version that was stored with the views; [`None`] where there are none.
 ///
 /// # Errors
 ///
-/// As [`replace_views`].
+/// The same as [`replace_views`].
 pub fn views_version(url: &StoreUrl) -> Result<Option<String>, StoreError> {
     match url {
         StoreUrl::Sqlite(path) => sqlite::views_version(path),

@@ -1,4 +1,5 @@
-//! A store that nobody uses does nothing. Alone in its process, so that all threads are its own.
+//! An unused store does nothing. This test is alone in its process, so that all threads are the
+//! store's.
 
 #![cfg(target_os = "linux")]
 
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use homeroom_store::{Decision, Plan, Sql, Store, Value, Write};
 
-/// How often each of the store's threads has gone to sleep, by thread.
+/// Returns how often each of the store's threads has gone to sleep, by thread.
 fn sleeps() -> BTreeMap<String, u64> {
     let threads = std::fs::read_dir("/proc/self/task").unwrap();
     threads
@@ -37,7 +38,7 @@ fn no_thread_of_an_idle_store_wakes_up() {
     };
     store.run_blocking(plan).unwrap();
 
-    // The large log is emptied after a while, then there is nothing left to do.
+    // The large log is emptied after a while; then there is nothing left to do.
     let is_quiet = (0..60).any(|_| {
         let before = sleeps();
         std::thread::sleep(Duration::from_secs(1));

@@ -1,4 +1,4 @@
-//! What a change does to clients: each as statements, and as what the client will be.
+//! Changes of clients: each as SQL, and as the client's new state.
 
 use homeroom_http::Timestamp;
 use homeroom_store::Sql;
@@ -13,11 +13,11 @@ use crate::secret::{Secret, new_key, new_secret, new_secret_id};
 use crate::sql;
 
 impl Change<'_> {
-    /// Makes a client of an application, with a key and a secret.
+    /// Creates a client of an application, with a key and a secret.
     ///
     /// # Errors
     ///
-    /// [`ManageError`] when there are as many clients as there may be, or no random bytes.
+    /// [`ManageError`] when the limit of clients is reached, or the system has no random bytes.
     pub fn add_client(
         &mut self,
         application: i64,
@@ -44,7 +44,7 @@ impl Change<'_> {
         Ok(NewClient { id, key: record.key, secret })
     }
 
-    /// Adds a client that belongs to no application yet; gives its secret.
+    /// Adds a client that belongs to no application yet. Returns its secret.
     pub(crate) fn add_record(&mut self, record: &ClientRecord) -> Result<Secret, ManageError> {
         if self.look_up(|registry| registry.clients.len()) >= CLIENTS_MAX {
             return Err(ManageError::Refused(format!("there are {CLIENTS_MAX} keys already")));
@@ -55,7 +55,7 @@ impl Change<'_> {
         self.add_secret(&record.key, self.now)
     }
 
-    /// Puts a client that has no application yet into one; gives its number there.
+    /// Assigns a client without an application to one. Returns its number there.
     pub(crate) fn link_client(
         &mut self,
         key: &str,
@@ -68,12 +68,12 @@ impl Change<'_> {
         Ok(id)
     }
 
-    /// Changes the name of a client, its application, and whether it may call. In another application
-    /// it owns what that one's other clients own.
+    /// Changes a client's name, its application, and whether it may call. A client that moves to
+    /// another application gets the ownership tokens of that application's clients.
     ///
     /// # Errors
     ///
-    /// [`ManageError::UnknownKey`] where no application has such a client.
+    /// [`ManageError::UnknownKey`] where no application has this client.
     pub fn change_client(
         &mut self,
         key: &str,
@@ -110,7 +110,7 @@ impl Change<'_> {
         });
     }
 
-    /// Gives a client other rights.
+    /// Replaces a client's rights.
     pub fn grant(&mut self, key: &str, rights: &ClientRights) {
         let json = |list: Value| homeroom_store::Value::Text(list.to_string());
         let arguments = vec![
@@ -130,11 +130,11 @@ impl Change<'_> {
         });
     }
 
-    /// Ends all secrets of a client, and with them all its tokens, and makes a new one.
+    /// Ends all secrets of a client, and with them its tokens, and creates a new secret.
     ///
     /// # Errors
     ///
-    /// [`ManageError::Refused`] for a key that was revoked, which stays so.
+    /// [`ManageError::Refused`] for a revoked key, which stays revoked.
     pub fn reset_secret(&mut self, key: &str) -> Result<Secret, ManageError> {
         let status = self.look_up(|registry| Some(registry.clients.get(key)?.client.status));
         match status {
@@ -150,7 +150,7 @@ impl Change<'_> {
         self.add_secret(key, self.now)
     }
 
-    /// Adds a secret, the newest from now on; gives it.
+    /// Adds a secret, which becomes the newest, and returns it.
     pub(crate) fn add_secret(
         &mut self,
         key: &str,
@@ -164,7 +164,7 @@ impl Change<'_> {
         Ok(secret)
     }
 
-    /// Gives a secret an end.
+    /// Sets the end of a secret's validity.
     pub(crate) fn end_secret(&mut self, key: &str, id: &str, until: Timestamp) {
         self.writes.push(Sql::new(sql::END_SECRET, vec![id.into(), until.0.into()]));
         self.with_client(key, |client| {
@@ -185,7 +185,7 @@ impl Change<'_> {
         self.with_client(key, |client| client.secrets.clear());
     }
 
-    /// Ends a client for ever.
+    /// Revokes a client for good.
     pub(crate) fn revoke_client(&mut self, key: &str) {
         let now = self.now;
         self.writes.push(Sql::new(sql::REVOKE_CLIENT, vec![key.into(), now.0.into()]));
@@ -202,7 +202,7 @@ impl Change<'_> {
         self.effects.push(Effect::RemoveClient(key.to_owned()));
     }
 
-    /// Changes a client as it will be, if there is one.
+    /// Changes the new state of a client, if it exists.
     fn with_client(&mut self, key: &str, change: impl FnOnce(&mut Pending)) {
         if !self.clients.contains_key(key) {
             let stored = self.look_up(|registry| {

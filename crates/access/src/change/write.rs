@@ -1,4 +1,4 @@
-//! How a change is written, and what is thought of it until that is known.
+//! Writes a change, and keeps the registry in doubt until the outcome is known.
 
 use homeroom_store::{Answer, Ask, Decision, Plan, Refused, Sql, StoreError, Write};
 
@@ -6,11 +6,11 @@ use crate::access::Access;
 use crate::manage::ManageError;
 use crate::sql;
 
-/// A write under way: where its end is not heard of, the registry is in doubt.
+/// A write under way. Dropping it before its outcome is known puts the registry in doubt.
 struct UnderWay<'a>(Option<&'a Access>);
 
 impl UnderWay<'_> {
-    /// What has become of it is known.
+    /// Records that the outcome is known.
     fn end(mut self) {
         self.0 = None;
     }
@@ -25,7 +25,7 @@ impl Drop for UnderWay<'_> {
 }
 
 impl Access {
-    /// Writes all of it or none, and gives the version that it has.
+    /// Writes all statements or none, and returns the new version.
     pub(super) async fn write(&self, writes: Vec<Sql>) -> Result<i64, ManageError> {
         let shown = self.version();
         let mut writes = Some(writes);
@@ -52,13 +52,13 @@ impl Access {
             }
             Err(Refused::Store(StoreError::Unsure)) => {
                 drop(under_way);
-                // Where the store can be read, it says whether it was written.
+                // If the store can be read, it shows whether the change was written.
                 if let Err(error) = self.refresh_managing().await {
                     tracing::error!(%error, "it is not known whether a change of keys was written");
                 }
                 Err(StoreError::Unsure.into())
             }
-            // Nothing was written: what is shown is still what is stored.
+            // Nothing was written: the registry still shows what is stored.
             Err(Refused::Store(error)) => {
                 under_way.end();
                 Err(error.into())

@@ -1,33 +1,33 @@
-//! What of a document leads to a document of a view's basis: itself, or one of its references.
+//! How a document leads to a document of a view's basis: it is one, or it refers to one.
 
 use homeroom_model::{Model, Place, Presence, Property, PropertyKind, Reference, Resource, Target};
 
-/// What of a document leads to a view's basis.
+/// How a document leads to a view's basis.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BasisOf {
-    /// The document is one of the basis.
+    /// The document is itself one of the basis.
     Itself,
-    /// Values of a reference.
+    /// The document has a reference that leads to the basis.
     Places {
-        /// One for each column of the basis's identity.
+        /// One for each identity column of the basis.
         places: Vec<Place>,
         /// Names of the columns in the document.
         columns: Vec<String>,
     },
 }
 
-/// Why a resource's documents lead to no basis.
+/// Why a resource's documents lead to no basis, or to more than one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NoBasis {
-    /// No reference does.
+    /// No reference leads to the basis.
     None,
-    /// Several do, by these properties.
+    /// References of several properties do, with these names.
     Several(Vec<String>),
 }
 
-/// Longest chain of references that is followed.
+/// Most references in a chain that is followed.
 const CHAIN_MAX: usize = 6;
-/// Most chains that are followed side by side.
+/// Most chains that are followed at the same time.
 const CHAINS_MAX: usize = 500;
 
 /// A chain of references from a resource.
@@ -35,18 +35,18 @@ const CHAINS_MAX: usize = 500;
 struct Chain {
     /// The resource's own property.
     first: usize,
-    /// What it leads to.
+    /// The kind of document that it leads to.
     target: Target,
-    /// Where the values of the target's key stand in the resource.
+    /// Which members of the first reference hold the target's key.
     members: Vec<usize>,
 }
 
-/// How far a chain is from what a resource is mainly about: less is nearer.
+/// How far a chain is from the resource's main subject; smaller is nearer.
 type Distance = (bool, u8, bool);
 
-/// What of a resource's documents leads to a basis: by the shortest chain of references; of several
-/// by one to the basis itself, then one that is part of the identity, then one that is required,
-/// then one without a role.
+/// Finds how a resource's documents lead to a basis. The shortest chain of references wins. Among
+/// equally short ones, a reference to the basis itself comes first, then one that is part of the
+/// identity, then a required one, then one without a role.
 pub(super) fn basis_of(
     model: &Model,
     resource: &Resource,
@@ -98,7 +98,7 @@ pub(super) fn basis_of(
     Err(NoBasis::None)
 }
 
-/// Root references with their places.
+/// Returns the references at the root, with their positions.
 fn references(properties: &[Property]) -> impl Iterator<Item = (usize, &Reference)> {
     properties.iter().enumerate().filter_map(|(at, property)| match &property.kind {
         PropertyKind::Reference(reference) => Some((at, reference)),
@@ -122,12 +122,13 @@ fn distance(model: &Model, resource: &Resource, chain: &Chain, basis: Target) ->
     (chain.target != basis, presence, has_role)
 }
 
-/// Whether a property is named after its target alone: `schoolReference`.
+/// Returns whether a property is named after its target alone: `schoolReference`.
 fn is_plain_name(property: &str, target: &str) -> bool {
     property.strip_suffix("Reference").is_some_and(|name| name.eq_ignore_ascii_case(target))
 }
 
-/// The members that are the key of `basis`, where the chain leads to one, or may.
+/// Returns the members that form the key of `basis`, where the chain leads to the basis or may do
+/// so.
 fn as_key_of(model: &Model, chain: &Chain, basis: Target) -> Option<Vec<usize>> {
     match (chain.target, basis) {
         (target, basis) if target == basis => Some(chain.members.clone()),
@@ -145,7 +146,7 @@ fn as_key_of(model: &Model, chain: &Chain, basis: Target) -> Option<Vec<usize>> 
     }
 }
 
-/// The chain, followed over the references that are part of its target's identity.
+/// Extends the chain by the references that are part of its target's identity.
 fn longer<'m>(model: &'m Model, chain: &Chain) -> impl Iterator<Item = Chain> + use<'m> {
     let (properties, key): (&[Property], _) = match chain.target {
         Target::Resource(id) => (&model.resource(id).properties, &model.resource(id).key),
@@ -177,7 +178,7 @@ fn places(resource: &Resource, first: usize, members: &[usize]) -> BasisOf {
     }
 }
 
-/// Whether two chains end at the same document, since their values must agree.
+/// Returns whether two chains always end at the same document, because their values must agree.
 fn is_same(resource: &Resource, one: &BasisOf, other: &BasisOf) -> bool {
     let (BasisOf::Places { places: one, .. }, BasisOf::Places { places: other, .. }) = (one, other)
     else {
@@ -199,7 +200,7 @@ mod tests {
         link(&[format::read(shipped("5.2.0").unwrap()).unwrap()]).unwrap()
     }
 
-    /// The properties that lead to a basis, or why none does.
+    /// Returns the properties that lead to a basis, or why none does.
     fn led(model: &Model, endpoint: &str, basis: &str) -> String {
         let resource = model.by_endpoint("ed-fi", endpoint).unwrap();
         match basis_of(model, resource, model.by_name(basis).unwrap()) {

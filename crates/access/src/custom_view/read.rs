@@ -1,4 +1,4 @@
-//! Definitions of views, read against a model.
+//! Reads view definitions against a model.
 
 mod find;
 
@@ -14,9 +14,9 @@ use find::{find, same};
 const RULES_MAX: usize = 100;
 /// Deepest nesting of rules.
 const DEPTH_MAX: usize = 8;
-/// Most values that a member is compared with.
+/// Most values that a member can be compared with.
 const VALUES_MAX: usize = 200;
-/// Longest text of a value.
+/// Most bytes of a text value.
 const TEXT_MAX: usize = 1_000;
 
 const MEMBERS: [&str; 3] = ["name", "basis", "where"];
@@ -26,7 +26,7 @@ impl CustomView {
     ///
     /// # Errors
     ///
-    /// Every fault that was found, one sentence each, with its place.
+    /// Every error that was found, one sentence each, with its place.
     pub(crate) fn read(name: &str, definition: &Value, model: &Model) -> Result<Self, Vec<String>> {
         let mut reader = Reader { faults: vec![], model, rules: 0 };
         let basis = reader.basis(name, definition);
@@ -62,7 +62,7 @@ impl CustomView {
     }
 }
 
-/// Whose members a rule is about.
+/// The kind of document whose members a rule tests.
 #[derive(Clone, Copy)]
 enum Owner<'m> {
     Resource(&'m Resource),
@@ -90,7 +90,7 @@ impl<'m> Reader<'m> {
         }
     }
 
-    /// What the view is of, by its name and, where that could be several, by `basis`.
+    /// Returns the view's basis, from its name and, where that is ambiguous, from `basis`.
     fn basis(&mut self, name: &str, definition: &Value) -> Option<Target> {
         if name.len() > NAME_MAX || !name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
             let message = format!("expected up to {NAME_MAX} letters and digits");
@@ -144,7 +144,8 @@ impl<'m> Reader<'m> {
         Some(basis)
     }
 
-    /// A rule about documents of `owner`; with `basis` it may ask who refers to them.
+    /// Reads a rule about documents of `owner`. With `basis`, the rule may ask which documents
+    /// refer to them.
     fn rule(
         &mut self,
         place: &str,
@@ -236,7 +237,7 @@ impl<'m> Reader<'m> {
         Some(MemberRule { lists: found.lists, path: found.path, is })
     }
 
-    /// The values that a member is compared with.
+    /// Reads the values that a member is compared with.
     fn values(&mut self, place: &str, values: &Value, scalar: Option<Scalar>) -> Option<MemberIs> {
         let Some(scalar) = scalar else {
             self.fault(place, "the member holds no single value; ask whether it is `present`");

@@ -1,18 +1,18 @@
-//! A view's rule in words.
+//! Describes a view's rule in words.
 
 use homeroom_model::Model;
 
 use super::{MemberIs, MemberRule, ViewRule};
 
-/// Most values that are named.
+/// Most values that a description lists.
 const NAMED_MAX: usize = 5;
 
-/// What a view asks for: `a Student with …`.
+/// Returns what a view requires: `a Student with …`.
 pub(super) fn asks(model: &Model, basis: &str, rule: &ViewRule) -> String {
     format!("a '{basis}' with {}", rule_words(model, rule, true))
 }
 
-/// What may be missing, as a sentence.
+/// Returns what may be missing, as a sentence.
 pub(super) fn hint(model: &Model, basis: &str, rule: &ViewRule) -> String {
     let mut names = vec![];
     referrers(model, rule, &mut names);

@@ -1,4 +1,4 @@
-//! The claims of an extension, from a hierarchy that has them beside those of the standard.
+//! Extracts the claims of an extension from a hierarchy that also has those of the standard.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +14,10 @@ const HEADING: &str = "\
 
 ";
 
-/// What the claims file of an extension is made from.
+/// The inputs for the claims file of an extension.
 #[derive(Debug, Clone, Copy)]
 pub struct ExtensionClaims<'a> {
-    /// A published hierarchy, or what is published to be added to one.
+    /// A published hierarchy, or a published addition to one.
     pub reference: &'a str,
     /// A model with the extension.
     pub model: &'a Model,
@@ -29,8 +29,8 @@ pub struct ExtensionClaims<'a> {
     pub whole_sets: &'a [String],
 }
 
-/// Builds the claims file of an extension: its claims at their places, and what the sets of the
-/// standard's file are granted on them.
+/// Builds the claims file of an extension: its claims in their places, and the grants on them for
+/// the sets of the standard's file.
 ///
 /// # Errors
 ///
@@ -64,10 +64,10 @@ pub fn import_extension(asked: &ExtensionClaims<'_>) -> Result<Imported, ImportE
 }
 
 struct Importer<'a> {
-    /// Beginning of its claims.
+    /// Prefix of its claims.
     schema: String,
     resources: BTreeSet<String>,
-    /// Claims of the standard: by key the path.
+    /// Paths of the standard's claims, by key.
     claims: BTreeMap<String, String>,
     whole: BTreeSet<String>,
     standard: &'a ClaimsFile,
@@ -76,8 +76,8 @@ struct Importer<'a> {
 }
 
 impl Importer<'_> {
-    /// Takes what is the extension's of a claim and all below it; the path of a claim that is its
-    /// own.
+    /// Takes what belongs to the extension from a claim and all below it. Returns the path of the
+    /// claim if it is the extension's own.
     fn claim(
         &mut self,
         claim: &ReferenceClaim,

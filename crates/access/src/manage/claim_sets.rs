@@ -1,4 +1,4 @@
-//! Claim sets: put, listed, shown, removed.
+//! Puts, lists, shows and removes claim sets.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ impl Access {
         if folded.is_empty() {
             return Err(ManageError::Invalid("the name of a claim set needs a letter".into()));
         }
-        // It goes by the name that keys and applications have for the set.
+        // The override takes the name that keys and applications use for the set.
         let shipped = self.claims.shipped_named(&folded);
         if let Some(shipped) = shipped {
             set.name.clone_from(&shipped.name);
@@ -72,7 +72,7 @@ impl Access {
         json!({ "claimSets": sets })
     }
 
-    /// The definition of a set, as `put` takes it, and where it comes from.
+    /// Returns the definition of a set in the form that `put` takes, with the set's origin.
     pub(super) fn show_claim_set(&self, name: &str) -> Result<Value, ManageError> {
         self.look_up(|registry| {
             let known = found(registry, name)?;
@@ -99,7 +99,7 @@ fn found<'r>(registry: &'r Registry, name: &str) -> Result<&'r KnownSet, ManageE
     })
 }
 
-/// Strategies that a set names and nobody has defined.
+/// Returns strategies that a set names but that are not defined.
 fn undefined(registry: &Registry, set: &ClaimSet) -> BTreeSet<String> {
     let strategies = set.grants().flat_map(|(_, actions)| actions.iter());
     let names = strategies.flat_map(|(_, strategies)| strategies.iter().flatten());

@@ -1,4 +1,4 @@
-//! Keys: made, listed, rotated, revoked.
+//! Creates, lists, rotates and revokes keys.
 
 use homeroom_http::Timestamp;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ const OWNERSHIP_TOKENS_MAX: usize = 1_000;
 /// Most characters of a name or a namespace prefix.
 pub const TEXT_MAX: usize = 255;
 
-/// What a new key shall be, as it was asked.
+/// The properties of a new key, as requested.
 pub(super) struct NewKey {
     pub(super) claim_set: Option<String>,
     pub(super) name: Option<String>,
@@ -118,7 +118,7 @@ impl Access {
                 change.end_secret(key, &old.id, old.valid_until.map_or(until, |e| e.min(until)));
             }
         }
-        // The newest secret is told by its moment, so that one must be later than the other's.
+        // The newest secret is the one created last, so the new one must be later than all others.
         let newest = live.iter().map(|old| old.created.0 + 1).max();
         let created = newest.map_or(now, |newest| now.max(Timestamp(newest)));
         let secret = change.add_secret(key, created)?;
@@ -239,7 +239,8 @@ fn checked_organizations(mut ids: Vec<i64>) -> Result<Vec<i64>, ManageError> {
     Ok(ids)
 }
 
-/// The tokens in order, the creator's among them: who creates a document may touch it.
+/// Returns the tokens in order, including the creator's: a key that creates a document may access
+/// it.
 fn checked_tokens(mut tokens: Vec<i64>, creator: Option<i64>) -> Result<Vec<i64>, ManageError> {
     tokens.extend(creator);
     tokens.sort_unstable();

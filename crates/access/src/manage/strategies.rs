@@ -1,4 +1,4 @@
-//! Strategies: the published ones, and custom views that are put, shown and removed.
+//! Strategies: lists the published ones; puts, shows and removes custom views.
 
 use std::sync::Arc;
 
@@ -108,7 +108,7 @@ fn unknown(registry: &Registry, name: &str) -> ManageError {
     ManageError::Invalid(format!("there is no strategy `{name}` of your own{near}"))
 }
 
-/// The id under which a strategy is stored, whether or not it fits the model.
+/// Returns the id under which a strategy is stored, whether or not it fits the model.
 fn item_of(registry: &Registry, name: &str) -> Option<i64> {
     let has_name =
         |item: &Value| item["name"].as_str().is_some_and(|own| own.eq_ignore_ascii_case(name));
@@ -116,7 +116,7 @@ fn item_of(registry: &Registry, name: &str) -> Option<i64> {
     items.find(|(_, item)| has_name(item)).map(|(id, _)| id)
 }
 
-/// Names of the claim sets that name a strategy.
+/// Returns the names of the claim sets that name a strategy.
 fn sets_with(registry: &Registry, name: &str) -> Vec<String> {
     let is_it = |strategy: &Strategy| strategy.name().eq_ignore_ascii_case(name);
     let sets = registry.claim_sets().filter(|known| {

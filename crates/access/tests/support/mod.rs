@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! Helpers that the tests of this crate share.
 #![allow(dead_code, reason = "each test file uses its part of it")]
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub fn model() -> Arc<Model> {
     Arc::new(link(&[source]).unwrap())
 }
 
-/// The shipped models: the older standard, and the usual one with all extensions.
+/// Returns the shipped models: the older standard, and the current one with all extensions.
 pub fn models() -> [Arc<Model>; 2] {
     let older = [format::read(shipped("4.0.0").unwrap()).unwrap()];
     let core = [shipped("5.2.0").unwrap()].into_iter();
@@ -74,7 +74,7 @@ pub fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("{value} is no text")).to_owned()
 }
 
-/// An answer, read.
+/// An answer with its body read.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -148,7 +148,7 @@ pub async fn call(
 
 pub const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 
-/// A token, got as clients get it.
+/// Gets a token the way clients do.
 pub async fn token(access: &Arc<Access>, credentials: &Credentials, now: Timestamp) -> String {
     let answer = ask_token(access, credentials, "", now).await;
     assert_eq!(answer.status, 200, "{answer:?}");
@@ -168,7 +168,7 @@ pub async fn ask_token(
     call(access, Method::POST, "/oauth/token", &[FORM], &body, now).await
 }
 
-/// The client of a token, or the status and type of the refusal.
+/// Returns the client of a token, or the status and type of the refusal.
 pub fn recognize(
     access: &Access,
     token: &str,

@@ -1,4 +1,4 @@
-//! From what an export has to a claim set.
+//! Reads an export into a claim set.
 
 use homeroom_access::{Access, Action, ClaimSet, PerAction, Strategy, nearest};
 use serde_json::{Map, Value};
@@ -19,8 +19,8 @@ const ACTIONS_MAX: usize = 20;
 
 /// Reads the `resourceClaims` of an import.
 ///
-/// Claims are found by short name, path or URI. Ids and default strategies are passed over: they are
-/// this server's own.
+/// Claims are found by short name, path or URI. Ids and default strategies are ignored: this server
+/// has its own.
 pub(super) fn read(
     name: &str,
     claims: Option<&Value>,
@@ -126,7 +126,7 @@ impl Reader<'_> {
     }
 }
 
-/// Reads a list of actions, `{"name", "enabled"}`, of which at least one is enabled.
+/// Reads a list of actions, `{"name", "enabled"}`; at least one must be enabled.
 pub(super) fn actions(
     members: &Map<String, Value>,
     name: &str,
@@ -167,7 +167,7 @@ pub(super) fn actions(
     enabled
 }
 
-/// Reads a list of strategies by name, as texts or as objects with the name in them.
+/// Reads a list of strategies by name, as texts or as objects that contain the name.
 pub(super) fn strategies(
     list: Option<&Value>,
     place: &str,
@@ -200,7 +200,7 @@ pub(super) fn strategies(
     strategies
 }
 
-/// `; did you mean A, B?`, or a full stop.
+/// Returns `; did you mean A, B?`, or a full stop.
 fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     match nearest(name, known)[..] {
         [] => ".".into(),

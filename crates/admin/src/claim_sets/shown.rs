@@ -1,4 +1,4 @@
-//! A claim set as the Admin API shows it: claims below claims, as in the hierarchy.
+//! A claim set as the Admin API shows it: nested claims, as in the hierarchy.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::hierarchy::{Hierarchy, Node, action_id, strategy_id};
 
-/// Names of the applications of each claim set, by the set's id.
+/// Returns the names of the applications of each claim set, by the set's id.
 pub(super) fn applications(registry: &Registry) -> HashMap<i64, Vec<&str>> {
     let mut by_set: HashMap<i64, Vec<&str>> = HashMap::new();
     for (_, application) in registry.items(ItemKind::Application) {
@@ -20,8 +20,8 @@ pub(super) fn applications(registry: &Registry) -> HashMap<i64, Vec<&str>> {
     by_set
 }
 
-/// A set without its claims. The member that the published schema does not have stands there only
-/// where it says something: in a set that takes a shipped one's place.
+/// Returns a set without its claims. The member that the published schema lacks is added only to a
+/// set that overrides a shipped one.
 pub(super) fn summary(known: &KnownSet, applications: &HashMap<i64, Vec<&str>>) -> Value {
     let applications = applications.get(&known.id()).into_iter().flatten();
     let mut summary = json!({
@@ -37,7 +37,8 @@ pub(super) fn summary(known: &KnownSet, applications: &HashMap<i64, Vec<&str>>) 
     summary
 }
 
-/// What a set grants: each claim below the nearest one above it that the set grants, too.
+/// Returns a set's grants: each claim is nested in the nearest one above it that the set also
+/// grants.
 pub(super) fn claims(set: &ClaimSet, hierarchy: &Hierarchy) -> Vec<Value> {
     let mut below: HashMap<Option<i64>, Vec<&Node>> = HashMap::new();
     for node in hierarchy.nodes().iter().filter(|node| set.granted(&node.claim).is_some()) {

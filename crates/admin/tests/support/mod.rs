@@ -13,10 +13,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
-/// Where what is managed stands.
+/// Base path of everything that is managed.
 pub const BASE: &str = "/adminapi/v2";
 
-/// A Homeroom that has the Admin API, tokens, and one guarded address for data.
+/// A Homeroom with the Admin API, tokens, and one guarded path for data.
 #[derive(Clone)]
 pub struct TestApp {
     name: Arc<str>,
@@ -31,7 +31,7 @@ impl fmt::Display for TestApp {
     }
 }
 
-/// An answer, read.
+/// An answer with its body read.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -44,13 +44,13 @@ impl Answer {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The id at the end of the location.
+    /// Returns the id at the end of the `Location` header.
     pub fn id(&self) -> i64 {
         let location = self.headers.get("location").unwrap_or_else(|| panic!("{self:?}"));
         location.to_str().unwrap().rsplit('/').next().unwrap().parse().unwrap()
     }
 
-    /// The members that have a violation, each with its first message.
+    /// Returns the members that have a violation, each with its first message.
     pub fn violations(&self) -> Vec<(String, String)> {
         assert_eq!(self.status, 400, "{self:?}");
         let body = self.json();
@@ -59,7 +59,7 @@ impl Answer {
         errors.iter().map(|(member, messages)| (member.clone(), first(messages))).collect()
     }
 
-    /// Holds that the members named have a violation, and no others.
+    /// Asserts that the named members have violations, and no others.
     pub fn assert_invalid(&self, members: &[&str]) {
         let violations = self.violations();
         let mut found: Vec<&str> = violations.iter().map(|(member, _)| member.as_str()).collect();
@@ -80,7 +80,7 @@ pub fn model() -> Arc<Model> {
 }
 
 impl TestApp {
-    /// One on each kind of store that there is here.
+    /// Creates one app on each kind of store that is available here.
     pub async fn on_each_store() -> Vec<Self> {
         let mut apps = vec![];
         for (name, store) in trial::on_each(&[]).unwrap() {
@@ -89,7 +89,7 @@ impl TestApp {
         apps
     }
 
-    /// One on a store.
+    /// Creates an app on a store.
     pub async fn on(name: &str, store: Store) -> Self {
         let config = AccessConfig::default();
         let access = Access::open(store.clone(), model(), config, Timestamp::now()).await.unwrap();
@@ -109,11 +109,11 @@ impl TestApp {
         Self { name: name.into(), store, access, door: Arc::new(door) }
     }
 
-    /// Another node on the same store, which knows of keys and claim sets what there is now, and what
-    /// changes from now on only when it looks.
+    /// Creates another node on the same store. It knows the current keys and claim sets, and sees
+    /// later changes only when it refreshes.
     pub async fn another_node(&self) -> Self {
         let store = match self.store.url() {
-            // A file has one process: its nodes share the store.
+            // An SQLite file belongs to one process: its nodes share the store.
             StoreUrl::Sqlite(_) => self.store.clone(),
             url @ StoreUrl::Postgres(_) => Store::open(&Options::new(url.clone())).unwrap(),
         };
@@ -124,7 +124,7 @@ impl TestApp {
         self.door.routes()
     }
 
-    /// Sends a request as it stands.
+    /// Sends a request unchanged.
     pub async fn send(
         &self,
         method: Method,
@@ -149,7 +149,7 @@ impl TestApp {
         }
     }
 
-    /// A key and its secret, made by a command.
+    /// Creates a key by a command and returns it with its secret.
     pub async fn key(&self, claim_set: Option<&str>, scopes: &[&str]) -> (String, String) {
         let asked = Manage::CreateKey {
             claim_set: claim_set.map(String::from),
@@ -165,7 +165,7 @@ impl TestApp {
         (text("key"), text("secret"))
     }
 
-    /// Asks for a token at an address.
+    /// Requests a token at a path.
     pub async fn ask_token(&self, path: &str, key: &str, secret: &str, more: &str) -> Answer {
         let form = [("content-type", "application/x-www-form-urlencoded")];
         let body =
@@ -173,7 +173,7 @@ impl TestApp {
         self.send(Method::POST, path, &form, &body).await
     }
 
-    /// A client with a token of a key.
+    /// Returns a client with a token of a key.
     pub async fn client_of(&self, key: &str, secret: &str) -> Client {
         let answer = self.ask_token("/oauth/token", key, secret, "").await;
         assert_eq!(answer.status, 200, "{answer:?}");
@@ -181,7 +181,7 @@ impl TestApp {
         Client { app: self.clone(), authorization: format!("Bearer {token}") }
     }
 
-    /// A client that may manage.
+    /// Returns a client that may manage.
     pub async fn admin(&self) -> Client {
         let (key, secret) = self.key(None, &["admin"]).await;
         let more = "&scope=edfi_admin_api/full_access";
@@ -200,7 +200,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A method on an address below [`BASE`], or on any other.
+    /// Sends a method to a path below [`BASE`], or to any other path.
     pub async fn send(&self, method: Method, path: &str, body: &str) -> Answer {
         let whole = if path.starts_with("/data") || path.starts_with("/adminapi") {
             path.to_owned()
@@ -218,7 +218,7 @@ impl Client {
         self.send(Method::GET, path, "").await
     }
 
-    /// What is at an address, which must be there.
+    /// Returns the body at a path, which must exist.
     pub async fn read(&self, path: &str) -> Value {
         let answer = self.get(path).await;
         assert_eq!(answer.status, 200, "{path}: {answer:?}");
@@ -237,14 +237,14 @@ impl Client {
         self.send(Method::DELETE, path, "").await
     }
 
-    /// Makes something; gives its id.
+    /// Creates an item and returns its id.
     pub async fn create(&self, path: &str, body: &Value) -> i64 {
         let answer = self.post(path, body).await;
         assert_eq!(answer.status, 201, "{path} {body}: {answer:?}");
         answer.id()
     }
 
-    /// An application with its own vendor; gives its id, key and secret.
+    /// Creates an application with its own vendor and returns its id, key and secret.
     pub async fn application(&self, claim_set: &str) -> (i64, String, String) {
         let vendor = self.create("/vendors", &vendor()).await;
         let asked = application(vendor, claim_set);
@@ -256,7 +256,7 @@ impl Client {
     }
 }
 
-/// A vendor that can be made.
+/// Returns a valid vendor.
 pub fn vendor() -> Value {
     json!({
         "company": "Acme",
@@ -266,7 +266,7 @@ pub fn vendor() -> Value {
     })
 }
 
-/// An application that can be made.
+/// Returns a valid application.
 pub fn application(vendor: i64, claim_set: &str) -> Value {
     json!({
         "applicationName": "Gradebook",

@@ -1,4 +1,4 @@
-//! One connection as hyper reads it: with limits in time, followed requests and a patient end.
+//! One connection as hyper reads it: it enforces time limits, counts requests and lingers on close.
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
@@ -14,52 +14,52 @@ use super::framing::Framing;
 use crate::budget::Taken;
 use crate::caller::{Caller, Leave, Registered};
 
-/// How long a closed connection is still listened to.
+/// How long the server goes on reading from a connection that it has closed.
 const LINGER_TIME_MAX: Duration = Duration::from_secs(5);
-/// How many bytes are passed over while a closed connection is listened to.
+/// How many bytes it reads and discards in that time.
 const LINGER_BYTES_MAX: u64 = 64 << 20;
 
 /// An accepted connection.
 pub(super) struct Connection {
-    /// There until the value goes.
+    /// Always present until the value is dropped.
     stream: Option<TcpStream>,
-    /// Given back when the connection is really over.
+    /// Given back when the connection has really ended.
     place: Option<Place>,
     framing: Framing,
     caller: Arc<Caller>,
     times: Times,
     timer: Pin<Box<Sleep>>,
     running: Option<Limit>,
-    /// When something came or went last.
+    /// When a byte was last read or written.
     stirred: Instant,
-    /// Runs while the caller takes nothing of what is written.
+    /// Runs while the caller reads none of what is written.
     blocked: Option<Pin<Box<Sleep>>>,
-    /// The caller has closed, or the connection is broken.
+    /// Whether the caller has closed the connection, or it is broken.
     is_over: bool,
 }
 
-/// A connection among all, until the value goes.
+/// A connection's place in the budget and in the list of callers, held until it is dropped.
 pub(super) struct Place {
     pub _taken: Taken,
     pub _registered: Registered,
 }
 
-/// Limits in time of a connection.
+/// Time limits of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Times {
     /// Longest time for a request's head to arrive, from its first byte.
     pub header: Duration,
-    /// Longest quiet while nothing is being answered, and longest time in which nothing is taken of
-    /// an answer.
+    /// Longest silence while no request is open, and longest time in which the caller reads nothing
+    /// of an answer.
     pub quiet: Duration,
 }
 
 /// What the timer runs for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Limit {
-    /// A request's head, from its first byte.
+    /// A request's head, measured from its first byte.
     Head(u64),
-    /// Quiet, from the last byte in either direction.
+    /// Silence, measured from the last byte in either direction.
     Quiet,
 }
 
@@ -83,7 +83,7 @@ impl Connection {
         Pin::new(self.stream.as_mut().expect("the stream is taken only when the value goes"))
     }
 
-    /// Whether the time is up while nothing comes.
+    /// Returns whether a time limit has passed while nothing arrived.
     fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
         let limit = self.framing.open_head().map_or(Limit::Quiet, Limit::Head);
         if self.running != Some(limit) {
@@ -95,7 +95,7 @@ impl Connection {
             self.running = Some(limit);
         }
         while self.timer.as_mut().poll(cx).is_ready() {
-            // The timer is not set anew by all that comes and goes, only looked after at its end.
+            // The timer is not reset at every read and write; it is checked only when it fires.
             let now = Instant::now();
             let quiet_since = if self.caller.has_requests() { now } else { self.stirred };
             let quiet_until = quiet_since + self.times.quiet;
@@ -111,13 +111,13 @@ impl Connection {
         false
     }
 
-    /// That moment, or the end of the first answer under way, whichever comes first.
+    /// Returns `moment`, or the deadline of the first answer under way if that comes first.
     fn earlier(&self, moment: Instant) -> Instant {
         self.caller.sending.end().map_or(moment, |end| moment.min(end.into()))
     }
 
-    /// Looks after what a write has done. hyper may read no more while it cannot write, so a caller
-    /// who takes nothing is noticed here.
+    /// Records the result of a write. A caller who reads nothing is noticed here, because hyper may
+    /// stop reading while it cannot write.
     fn written(&mut self, cx: &mut Context<'_>, done: Poll<Result<usize>>) -> Poll<Result<usize>> {
         match &done {
             Poll::Ready(Ok(bytes)) => {
@@ -197,8 +197,8 @@ impl AsyncWrite for Connection {
 }
 
 impl Drop for Connection {
-    /// Closing with bytes unread makes the system break the connection, and the caller may lose
-    /// the answer that says why. So what still comes is passed over for a while.
+    /// Keeps reading for a while before the connection closes. Closing with unread bytes makes the
+    /// system reset the connection, and the caller may lose the answer that says why.
     ///
     /// Source: RFC 9112 §9.6.
     fn drop(&mut self) {
@@ -239,11 +239,11 @@ mod tests {
     use crate::budget::{Budget, Pot};
     use crate::caller::Callers;
 
-    /// Long enough for a loaded machine, never waited for in full.
+    /// Long enough for a loaded machine; no test waits this long.
     const PATIENCE: Duration = Duration::from_mins(1);
 
-    /// Serves one connection with answers that no buffer on the way takes, to a caller who sends
-    /// `requests` and does not read; whether the connection ends.
+    /// Serves one connection whose answers fit in no buffer, to a caller who sends `requests` and
+    /// does not read. Returns whether the connection ends.
     async fn is_ended(requests: &str) -> bool {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut deaf = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();

@@ -1,4 +1,4 @@
-//! How a connection is served to its end, which the server may want before the caller does.
+//! Serves a connection until it ends, which the server may want sooner than the caller.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -15,16 +15,17 @@ use tokio::time::{Instant, sleep_until};
 use super::connection::Connection;
 use crate::caller::{Caller, Leave};
 
-/// How long a caller who keeps a connection for its next request has to leave it. Somebody waits for
-/// its place meanwhile.
+/// How long a caller that keeps an idle connection open has to leave it. Another connection is
+/// waiting for its place.
 const FAREWELL_TIME_MAX: Duration = Duration::from_millis(100);
 
 /// Serves a connection until it ends.
 ///
-/// When `draining` changes, and when the caller is told to leave politely, the connection takes no
-/// further request: on HTTP/1.1 it is closed between two requests, on HTTP/2 the caller gets a
-/// GOAWAY first (RFC 9113 §6.8). Who was told to leave has [`FAREWELL_TIME_MAX`] for it; what the
-/// server has begun to work on is answered nevertheless. Who is told to leave at once is cut off.
+/// When `draining` changes, or when the caller is told to leave politely, the connection takes no
+/// further requests: HTTP/1.1 closes it between two requests, HTTP/2 sends the caller a GOAWAY
+/// first (RFC 9113 §6.8). A caller told to leave politely has [`FAREWELL_TIME_MAX`] to do so; a
+/// request that the server is already working on is still answered. A caller told to leave at once
+/// is cut off.
 pub(super) async fn serve<S>(
     served: auto::Connection<'_, TokioIo<Connection>, S, TokioExecutor>,
     caller: &Caller,
@@ -35,7 +36,7 @@ pub(super) async fn serve<S>(
 {
     let mut served = pin!(served);
     let mut is_draining = false;
-    // When a caller who was told to leave is cut off.
+    // When a caller that was told to leave is cut off.
     let mut end: Option<Instant> = None;
     loop {
         let next = if end.is_none() { Leave::Politely } else { Leave::AtOnce };
@@ -86,7 +87,7 @@ mod tests {
     use crate::budget::{Budget, Pot, Taken};
     use crate::caller::Callers;
 
-    /// Long enough for a loaded machine, never waited for in full.
+    /// Long enough for a loaded machine; no test waits this long.
     const PATIENCE: Duration = Duration::from_mins(1);
     const HTTP_1: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
     /// The preface, empty settings, and a GET of `/` whose header is one frame.
@@ -94,7 +95,7 @@ mod tests {
         \0\0\x06\x01\x05\0\0\0\x01\x82\x86\x84\x41\x01a";
     const GOAWAY: u8 = 7;
 
-    /// A connection that is served: who is at its two ends, and what lets answers out.
+    /// A connection being served: both of its ends, and the switch that releases answers.
     struct Served {
         client: TcpStream,
         caller: Arc<Caller>,
@@ -136,7 +137,7 @@ mod tests {
     }
 
     impl Served {
-        /// Waits for the one answer, which has a body that is known.
+        /// Waits for the one answer, whose body is known.
         async fn answered(&mut self) -> Vec<u8> {
             let mut said = vec![];
             while !said.windows(6).any(|part| part == b"\"well\"") {
@@ -148,7 +149,7 @@ mod tests {
             said
         }
 
-        /// What still comes until the connection ends.
+        /// Reads everything that arrives until the connection ends.
         async fn rest(&mut self) -> Vec<u8> {
             let mut rest = vec![];
             let ended = timeout(PATIENCE, self.client.read_to_end(&mut rest)).await;
@@ -157,7 +158,7 @@ mod tests {
         }
     }
 
-    /// The types of frames, in order.
+    /// Returns the types of the frames, in order.
     fn frames(mut bytes: &[u8]) -> Vec<u8> {
         let mut types = vec![];
         while let [a, b, c, kind, ..] = bytes {
@@ -176,7 +177,7 @@ mod tests {
 
         assert_eq!(served.callers.close_idle(1, 0), 1);
 
-        // It answers nothing, not even the ping that goes with it.
+        // The client answers nothing, not even the ping that follows the GOAWAY.
         said.extend(served.rest().await);
         assert!(frames(&said).contains(&GOAWAY), "{:?}", frames(&said));
     }
@@ -190,7 +191,7 @@ mod tests {
         let budget = Budget::new(Pot::InFlight, 1, 0);
         let work = Taken::of(budget, served.caller.holders(), 1).unwrap();
 
-        // It was idle a moment ago.
+        // The connection was idle a moment ago.
         served.caller.tell_to(Leave::Politely);
         let cut = timeout(FAREWELL_TIME_MAX * 3, served.client.readable()).await;
 
@@ -222,7 +223,7 @@ mod tests {
                 tokio::task::yield_now().await;
             }
 
-            // No answer comes, and nobody works on it.
+            // No answer comes, and nothing works on the request.
             served.caller.tell_to(Leave::Politely);
 
             let ended = timeout(PATIENCE, served.client.read_to_end(&mut vec![])).await;

@@ -1,52 +1,52 @@
 //! Where requests begin and end in the bytes of an HTTP/1 connection.
 //!
-//! hyper reads a request with `Content-Length` and `Transfer-Encoding` by the latter and says
-//! nothing; a proxy before this server may have gone by the former. So the bytes are
-//! followed on their way to hyper, and a head with both is spoilt: hyper refuses it with 400.
-//! Whatever else is malformed is hyper's to refuse, so a well-formed stream is all that has to be
-//! followed rightly.
+//! When a request has both `Content-Length` and `Transfer-Encoding`, hyper silently uses the
+//! latter; a proxy in front of this server may have used the former. So the bytes are tracked on
+//! their way to hyper, and a head with both headers is corrupted so that hyper refuses it with 400.
+//! hyper refuses everything else that is malformed, so only well-formed streams have to be tracked
+//! correctly.
 //!
 //! Source: RFC 9112 §2.1 (messages), §6.3 (which length holds), §7.1 (chunks), §11.2 (smuggling).
 
-/// What HTTP/2 with prior knowledge begins with (RFC 9113 §3.4).
+/// The first bytes of HTTP/2 with prior knowledge (RFC 9113 §3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 const LENGTH: &[u8] = b"content-length";
 const ENCODING: &[u8] = b"transfer-encoding";
 
-/// A place in the stream.
+/// A position in the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
-    /// Before a request, where empty lines are passed over.
+    /// Before a request, where empty lines are skipped.
     Start,
     /// In a request line, or in a header line whose rest does not matter.
     Line,
-    /// In a header's name, of which so many bytes have been seen.
+    /// In a header's name, with the number of bytes seen so far.
     Name(usize),
     /// In the value of `Content-Length`.
     Length,
-    /// In a body with so many bytes to come.
+    /// In a body, with the number of bytes still to come.
     Body(u64),
-    /// In the size of a chunk; false behind its digits.
+    /// In the size of a chunk; false after its digits.
     Size(u64, bool),
-    /// In a chunk, its end of line included.
+    /// In a chunk, including the line end that follows it.
     Chunk(u64),
     /// In a line of the trailer, which ends with an empty one.
     Trailer { is_empty: bool },
-    /// HTTP/2 is followed no further.
+    /// In HTTP/2, which is not tracked any further.
     Http2,
 }
 
-/// Follows a stream.
+/// Tracks one stream.
 #[derive(Debug)]
 pub(super) struct Framing {
     at: At,
-    /// Which of the two names the header's name may still be.
+    /// Whether the header name read so far may still be `Content-Length` or `Transfer-Encoding`.
     may_be_length: bool,
     may_be_encoding: bool,
     length: Option<u64>,
     is_chunked: bool,
-    /// How much of [`PREFACE`] has been seen; [`None`] when the stream began otherwise.
+    /// How many bytes of [`PREFACE`] have been seen; [`None`] once the stream differs from it.
     preface: Option<usize>,
     heads: u64,
 }
@@ -64,12 +64,12 @@ impl Framing {
         }
     }
 
-    /// The number of the request whose head has begun and not ended.
+    /// Returns the number of the request whose head has begun but not ended.
     pub(super) fn open_head(&self) -> Option<u64> {
         matches!(self.at, At::Line | At::Name(_) | At::Length).then_some(self.heads)
     }
 
-    /// Follows the next bytes; spoils a head that has both lengths.
+    /// Processes the next bytes and corrupts a head that has both lengths.
     pub(super) fn follow(&mut self, bytes: &mut [u8]) {
         let mut at = 0;
         while at < bytes.len() && self.at != At::Http2 {
@@ -87,7 +87,7 @@ impl Framing {
         }
     }
 
-    /// Takes a piece that lies within one place.
+    /// Processes a piece that lies within one position.
     fn take(&mut self, piece: &mut [u8]) {
         let last = piece[piece.len() - 1];
         self.at = match self.at {
@@ -151,7 +151,8 @@ impl Framing {
             let is_length = self.may_be_length && seen == LENGTH.len();
             let is_encoding = self.may_be_encoding && seen == ENCODING.len();
             if (is_length && self.is_chunked) || (is_encoding && self.length.is_some()) {
-                // A name is followed by a colon, so this is no header any more.
+                // A header name must be followed by a colon, so this line is no longer a valid
+                // header.
                 *byte = b' ';
             }
             if is_length {
@@ -186,7 +187,7 @@ impl Framing {
     }
 }
 
-/// How many bytes there are to the end of the line, or of what has come.
+/// Returns how many bytes there are up to the end of the line, or of the input.
 fn pass_line(bytes: &[u8]) -> usize {
     bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| at + 1)
 }
@@ -195,7 +196,7 @@ fn pass_line(bytes: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    /// Follows a stream in pieces of one size; gives what was spoilt and where it ended.
+    /// Feeds a stream in pieces of one size. Returns the bytes passed on and the final state.
     fn follow(stream: &str, size: usize) -> (String, Framing) {
         let mut framing = Framing::new();
         let mut bytes = stream.as_bytes().to_vec();

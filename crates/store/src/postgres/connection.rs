@@ -1,4 +1,4 @@
-//! One connection: how it is made, what it has prepared, how it ends.
+//! One connection: how it is opened, what it has prepared, how it ends.
 
 mod settings;
 
@@ -25,28 +25,28 @@ use crate::postgres::error::Fault;
 use crate::postgres::strict;
 use crate::store::PostgresUrl;
 
-/// Longest wait for a new connection.
+/// Longest wait for the network connection.
 const CONNECT: Duration = Duration::from_secs(5);
-/// Longest time for a connection to be made, let in and set up.
+/// Longest time to connect, authenticate and set a session up.
 pub(super) const GREETING: Duration = Duration::from_secs(10);
-/// Longest silence of the network that is taken for alive.
+/// Longest silence of the network before a connection counts as lost.
 const SILENCE: Duration = Duration::from_secs(15);
 /// Longest silence of the server; longer than a wait for another node.
 pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(30);
 /// Longest wait for another node's transaction.
 pub(super) const LOCK: Duration = Duration::from_secs(15);
-/// Longest wait until the server has stopped what nobody waits for any more.
+/// Longest wait until the server has stopped abandoned work.
 const STOP: Duration = Duration::from_secs(5);
-/// The pause after which it is told so once more, and twice as long each time.
+/// The pause before the cancellation is sent again; it doubles each time.
 const STOP_PAUSE: Duration = Duration::from_millis(250);
-/// Most statements that a connection keeps prepared.
+/// Most prepared statements that a connection keeps.
 const PREPARED_MAX: usize = 256;
 
-/// Makes connections.
+/// Opens connections.
 #[derive(Clone)]
 pub(super) struct Connector {
     config: Config,
-    /// Without its password.
+    /// The address without its password.
     shown: String,
     schema: Option<String>,
     deadline: Duration,
@@ -55,7 +55,7 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// `deadline` is that of a read.
+    /// Creates a connector; `deadline` applies to reads.
     pub(super) fn new(
         url: &PostgresUrl,
         schema: Option<&str>,
@@ -68,7 +68,7 @@ impl Connector {
                  socket, a private network or a tunnel, without sslmode"
             ))
         };
-        // The driver does not know these two.
+        // The driver does not support these two modes.
         if url.exposed().contains("sslmode=verify-") {
             return Err(no_tls());
         }
@@ -95,18 +95,18 @@ impl Connector {
         Ok(Self { config, shown, schema, deadline, silence_max, is_strict })
     }
 
-    /// With another longest silence before a connection is taken for lost.
+    /// Sets another longest silence before a connection counts as lost.
     pub(super) fn with_silence_max(self, silence_max: Duration) -> Self {
         Self { silence_max, ..self }
     }
 
-    /// The address, without its password.
+    /// Returns the address without its password.
     pub(super) fn shown(&self) -> &str {
         &self.shown
     }
 
-    /// Makes a connection, driven by the runtime that this is called on. A server that takes it on
-    /// and then says nothing is as good as none.
+    /// Opens a connection, driven by the current runtime. A server that accepts it but then stays
+    /// silent counts as unreachable.
     pub(super) async fn connect(&self, role: Role) -> Result<Connection, Fault> {
         let made = timeout(GREETING.min(self.silence_max), self.greet(role)).await;
         made.unwrap_or_else(|_| Err(Fault::silent()))
@@ -115,7 +115,7 @@ impl Connector {
     async fn greet(&self, role: Role) -> Result<Connection, Fault> {
         let (client, driver) = self.config.connect(NoTls).await?;
         let task = tokio::spawn(async move {
-            // An error of the connection is told to each statement that waits on it.
+            // Every statement that waits on the connection gets the connection's error.
             _ = driver.await;
         });
         let connection = Connection {
@@ -131,7 +131,7 @@ impl Connector {
                 .await
         {
             match told {
-                // Not every related database has every setting.
+                // Some related databases lack some of the settings.
                 Err(error) if error.code().is_some_and(|code| code.code() == "42704") => {}
                 told => told?,
             }
@@ -140,46 +140,46 @@ impl Connector {
     }
 }
 
-/// A connection that is driven by a task of its own; many may use it at the same time.
+/// A connection that a task of its own drives; many callers may use it at the same time.
 pub(super) struct Connection {
     client: Client,
     statements: Mutex<HashMap<String, Statement>>,
     task: JoinHandle<()>,
-    /// Whether nobody shall use it any more.
+    /// Whether the connection must not be used any more.
     is_left: AtomicBool,
     silence_max: Duration,
     is_strict: bool,
 }
 
 impl Connection {
-    /// Whether it is known to be gone, or shall not be used any more.
+    /// Returns whether it is known to be closed, or must not be used any more.
     pub(super) fn is_closed(&self) -> bool {
         self.client.is_closed() || self.is_left.load(Ordering::Acquire)
     }
 
-    /// Says that nobody shall use it any more.
+    /// Marks it as not to be used any more.
     pub(super) fn leave(&self) {
         self.is_left.store(true, Ordering::Release);
     }
 
-    /// Ends it at once, whatever is still under way on it.
+    /// Ends it at once, whatever is under way on it.
     pub(super) fn abandon(&self) {
         self.task.abort();
     }
 
-    /// As [`Connection::abandon`]; comes back when its socket is closed, also where nothing drives
-    /// this runtime afterwards.
+    /// Does the same as [`Connection::abandon`] and waits until its socket is closed, which works
+    /// even if nothing drives this runtime afterwards.
     pub(super) async fn end(self) {
         self.task.abort();
         _ = self.task.await;
     }
 
-    /// Has the server stop what it does on it, waits a moment until it has, and ends it.
+    /// Cancels the server's work on it, waits briefly until that has stopped, and ends it.
     pub(super) async fn stop(&self) {
         self.leave();
         let stopping = async {
-            // Comes after what is stopped. A cancellation may come too early: what it shall stop is
-            // still on its way.
+            // The server runs this after the statement to be stopped. A cancellation can arrive too
+            // early, while that statement is still on its way.
             let mut free = pin!(self.client.batch_execute("ROLLBACK"));
             let mut pause = STOP_PAUSE;
             loop {
@@ -198,7 +198,7 @@ impl Connection {
         self.abandon();
     }
 
-    /// Waits for an answer as long as a server may be silent.
+    /// Waits for an answer, but no longer than a server may be silent.
     pub(super) async fn answered<T>(
         &self,
         asking: impl Future<Output = Result<T, Fault>>,
@@ -206,13 +206,13 @@ impl Connection {
         timeout(self.silence_max, asking).await.unwrap_or_else(|_| Err(Fault::silent()))
     }
 
-    /// Runs statements without arguments, divided by semicolons.
+    /// Runs statements without arguments, separated by semicolons.
     pub(super) async fn simple(&self, text: &str) -> Result<(), Fault> {
         self.look_at(text)?;
         Ok(self.client.batch_execute(text).await?)
     }
 
-    /// A statement with `?1`, `?2` …, prepared once.
+    /// Returns a statement with `?1`, `?2` …, preparing it once.
     pub(super) async fn prepared(&self, text: &str) -> Result<Statement, Fault> {
         if let Some(known) = self.statements().get(text) {
             return Ok(known.clone());
@@ -227,7 +227,7 @@ impl Connection {
         Ok(statement)
     }
 
-    /// Runs a prepared statement and gives all its rows.
+    /// Runs a prepared statement and returns all its rows.
     pub(super) async fn all(
         &self,
         statement: &Statement,
@@ -236,7 +236,7 @@ impl Connection {
         Ok(self.client.query(statement, arguments).await?)
     }
 
-    /// Runs a prepared statement that gives no rows.
+    /// Runs a prepared statement that returns no rows.
     pub(super) async fn execute(
         &self,
         statement: &Statement,
@@ -246,7 +246,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Prepares, runs, and gives all rows.
+    /// Prepares and runs a statement, and returns all its rows.
     pub(super) async fn query(
         &self,
         text: &str,
@@ -256,7 +256,7 @@ impl Connection {
         self.all(&statement, arguments).await
     }
 
-    /// Prepares, runs, and gives the rows as they come.
+    /// Prepares and runs a statement, and returns its rows as they arrive.
     pub(super) async fn stream<'a>(
         &self,
         text: &str,
@@ -278,8 +278,8 @@ impl Connection {
 /// A connection that several probes share.
 pub(super) type Shared = Arc<Connection>;
 
-/// Waits for all, each begun in turn before any is waited for: on a connection, statements in one
-/// flight. Gives what came of them in their order.
+/// Waits for all futures, polling each once in order before waiting for any. On one connection,
+/// their statements travel in one flight. Returns the results in order.
 pub(super) async fn in_order<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
     let mut all: Vec<_> = futures.into_iter().map(|future| (Box::pin(future), None)).collect();
     poll_fn(|context| {

@@ -1,5 +1,5 @@
-//! What drives connections: a runtime of the store's own, so that it needs none of its callers' and
-//! outlives them.
+//! The store's own runtime, which drives its connections. The store needs none of its callers'
+//! runtimes, and outlives them.
 
 use std::future::Future;
 use std::sync::mpsc::sync_channel;
@@ -11,7 +11,7 @@ use crate::error::StoreError;
 /// Threads that drive the readers' connections.
 const THREADS: usize = 2;
 
-/// A runtime that may go on whatever thread; what runs on it is not waited for.
+/// A runtime that can be dropped on any thread; tasks on it are not waited for.
 pub(super) struct Driver(Option<Runtime>);
 
 impl Driver {
@@ -29,7 +29,7 @@ impl Driver {
         self.0.as_ref().expect("it goes last").handle().clone()
     }
 
-    /// Runs a future and waits for it, on whatever thread this is.
+    /// Runs a future and waits for it, on any thread.
     pub(super) fn wait<T: Send + 'static>(
         &self,
         future: impl Future<Output = Result<T, StoreError>> + Send + 'static,

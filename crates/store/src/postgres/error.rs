@@ -1,4 +1,4 @@
-//! From the driver's errors to what can be done about them, and to the store's own.
+//! Translates the driver's errors into what can be done about them, and into the store's errors.
 
 use std::io;
 
@@ -7,31 +7,31 @@ use tokio_postgres::error::SqlState;
 
 use crate::error::StoreError;
 
-/// Why something was not done, by what can be done about it.
+/// Why something failed, by what can be done about it.
 #[derive(Debug, Clone)]
 pub(super) enum Fault {
-    /// The statement's own: it fails wherever it is run.
+    /// The statement's own fault: it fails wherever it is run.
     Own(StoreError),
-    /// A value does not go into the driver's form, or comes out of it: the server was told nothing
-    /// of it, or has done what it was told.
+    /// A value could not be converted to or from the driver's form: the server did not get the
+    /// statement, or has executed it.
     Form(String),
-    /// Two transactions were in each other's way; this one can be run again.
+    /// Two transactions conflicted; this one can be run again.
     Again(String),
-    /// The connection is of no use any more; another one may be.
+    /// The connection is unusable; another one may work.
     Lost(String),
     /// The statement took too long.
     Late,
-    /// Nothing can be done at the moment, with whatever statement.
+    /// Nothing can be done at the moment, with any statement.
     Everybody(StoreError),
 }
 
 impl Fault {
-    /// A server that has been silent for too long.
+    /// Returns the fault of a server that has been silent for too long.
     pub(super) fn silent() -> Self {
         Self::Lost("the server does not answer".into())
     }
 
-    /// Whether the server has answered with this error.
+    /// Returns whether the server has answered with this error code.
     pub(super) fn has_code(&self, code: &SqlState) -> bool {
         match self {
             Self::Own(StoreError::Failed(why)) | Self::Everybody(StoreError::Failed(why)) => {
@@ -41,7 +41,7 @@ impl Fault {
         }
     }
 
-    /// What a caller is told; `late` is how it is told of a deadline.
+    /// Returns the caller's error; `late` supplies the one for a deadline.
     pub(super) fn told(self, late: impl FnOnce() -> StoreError) -> StoreError {
         match self {
             Self::Own(error) | Self::Everybody(error) => error,
@@ -62,7 +62,7 @@ impl From<Error> for Fault {
     fn from(error: Error) -> Self {
         let Some(db) = error.as_db_error() else { return without_answer(&error) };
         let code = db.code();
-        // A message about a value may quote it.
+        // A message about a value may quote the value.
         let text = if code.code().starts_with("22") {
             format!("a value was refused (SQLSTATE {})", code.code())
         } else {
@@ -74,9 +74,9 @@ impl From<Error> for Fault {
             | &SqlState::LOCK_NOT_AVAILABLE => Self::Again(text),
             &SqlState::QUERY_CANCELED => Self::Late,
             &SqlState::DISK_FULL => Self::Everybody(StoreError::DiskFull),
-            // A server that shuts down, starts, is full, or has become a standby; a commit of which
-            // it knows no more; a prepared statement that is gone, somebody else's, or fits the
-            // tables no more.
+            // A server that shuts down, starts, is full, or has become a standby; a commit whose
+            // outcome it no longer knows; a prepared statement that is gone, belongs to another
+            // session, or no longer fits the tables.
             &SqlState::ADMIN_SHUTDOWN
             | &SqlState::CRASH_SHUTDOWN
             | &SqlState::CANNOT_CONNECT_NOW
@@ -97,16 +97,16 @@ impl From<Error> for Fault {
     }
 }
 
-/// Classes of errors that are a statement's own, so that others go through without it: its values,
-/// the rules of the rows, its text, too much of something.
+/// Classes of errors that are a statement's own fault, so that other plans succeed without it:
+/// data, constraints, syntax, limits.
 const OWN: [&str; 4] = ["22", "23", "42", "54"];
 
-/// An error that is not the server's.
+/// Returns the fault for an error that did not come from the server.
 fn without_answer(error: &Error) -> Fault {
     let source = std::error::Error::source(error);
     let text = source.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
     let io = source.and_then(|source| source.downcast_ref::<io::Error>());
-    // The driver says so of a message that is too long or has U+0000 in a name.
+    // The driver reports this for a message that is too long, or a name with U+0000.
     let is_form = io.is_some_and(|io| io.kind() == io::ErrorKind::InvalidInput);
     let is_garbled = source.is_none() && error.to_string().starts_with("unexpected message");
     if error.is_closed() || is_garbled || (io.is_some() && !is_form) {

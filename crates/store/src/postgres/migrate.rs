@@ -1,4 +1,4 @@
-//! Making, migrating and checking the tables.
+//! Creates, migrates and checks the tables.
 
 use std::time::{Duration, Instant};
 
@@ -13,14 +13,14 @@ use crate::postgres::error::Fault;
 use crate::postgres::place;
 use crate::store::Health;
 
-/// How often a step is tried that another node's keeps from being done.
+/// How often a migration step is tried while another node's is in the way.
 const TRIES: u32 = 40;
 /// Longest pause between two tries.
 const PAUSE_MAX: Duration = Duration::from_millis(500);
-/// How long the last transaction of a node that is gone is kept, in microseconds: a week.
+/// How long the last transaction of a node that is gone is remembered, in microseconds: a week.
 const NODE_KEPT_US: i64 = 7 * 24 * 3_600 * 1_000_000;
 
-/// The one row holds the version; who migrates holds the row.
+/// A table with one row, which holds the version; a migration locks the row.
 const MAKE_VERSION: &str = "CREATE TABLE IF NOT EXISTS homeroom_store (name text NOT NULL PRIMARY KEY, \
      version bigint NOT NULL)";
 const FIRST_VERSION: &str = "INSERT INTO homeroom_store (name, version) VALUES ('schema', 0) \
@@ -52,7 +52,7 @@ pub(super) async fn migrate(connector: &Connector, schema: Option<&str>) -> Resu
     loop {
         match steps(&connection, connector.shown()).await {
             Ok(()) => break,
-            // Two that make the same table at the same time: one of them is told that it is there.
+            // When two nodes create the same table at once, one of them is told that it exists.
             Err(Fault::Again(_)) if tries < TRIES => {}
             Err(fault) => return Err(cannot(fault)),
         }
@@ -75,7 +75,7 @@ pub(super) async fn migrate(connector: &Connector, schema: Option<&str>) -> Resu
 
 async fn steps(connection: &Connection, shown: &str) -> Result<(), Fault> {
     let found = match find_version(connection, VERSION).await {
-        // Only who makes the tables needs the right to.
+        // Only a user that has to create the tables needs the right to do so.
         Err(fault) if fault.has_code(&SqlState::UNDEFINED_TABLE) => {
             connection.simple(MAKE_VERSION).await.map_err(taken)?;
             None
@@ -84,7 +84,7 @@ async fn steps(connection: &Connection, shown: &str) -> Result<(), Fault> {
     };
     let found = match found {
         Some(found) => found,
-        // The table was made a moment ago, here or by another node, which has not come further.
+        // The table was created a moment ago, here or by another node that has not got further.
         None => {
             connection.simple(FIRST_VERSION).await?;
             version(connection, VERSION).await?
@@ -104,13 +104,13 @@ async fn step(connection: &Connection, migration: &Migration) -> Result<(), Faul
     connection.simple("BEGIN").await?;
     let found = version(connection, HOLD_VERSION).await?;
     if found < migration.version {
-        // A node that writes holds this row, too, and then looks at the version. So an older node's
+        // A writing node also locks this row and then checks the version. So an older node's
         // transaction ends before this one begins, or finds the new version and writes nothing.
         if found > 0 {
             version(connection, HOLD_COUNTER).await?;
         }
         tracing::info!(version = migration.version, name = migration.name, "migrates the store");
-        // Texts compare by their bytes, as in the embedded store, whatever the database's language.
+        // Texts compare by their bytes, as in SQLite, whatever the database's locale.
         let text = migration.postgres.replace(" TEXT", " TEXT COLLATE \"C\"");
         connection.simple(&text).await?;
         connection.query(SET_VERSION, &[&migration.version]).await?;
@@ -127,8 +127,8 @@ async fn find_version(connection: &Connection, text: &str) -> Result<Option<i64>
     Ok(rows.first().map(|row| row.try_get(0)).transpose()?)
 }
 
-/// The version of the tables, none of them newer than this program knows; refuses a database that
-/// has none.
+/// Returns the version of the tables. Refuses a database without tables, or with tables that are
+/// newer than this program knows.
 async fn made(connection: &Connection, shown: &str) -> Result<i64, Fault> {
     let found = version(connection, VERSION).await.map_err(|fault| match fault {
         Fault::Own(StoreError::Failed(why)) | Fault::Everybody(StoreError::Failed(why)) => {
@@ -140,12 +140,12 @@ async fn made(connection: &Connection, shown: &str) -> Result<i64, Fault> {
     Ok(found)
 }
 
-/// The version of the tables, whatever it is.
+/// Returns the version of the tables without checking it.
 pub(super) async fn schema(connection: &Connection) -> Result<i64, Fault> {
     version(connection, VERSION).await
 }
 
-/// Refuses a database whose tables are not those that this program knows.
+/// Refuses a database whose tables are not of the newest version that this program knows.
 pub(super) async fn expect_newest(connection: &Connection, shown: &str) -> Result<(), Fault> {
     if made(connection, shown).await? < newest() {
         return Err(StoreError::Unusable(format!(
@@ -156,14 +156,14 @@ pub(super) async fn expect_newest(connection: &Connection, shown: &str) -> Resul
     Ok(())
 }
 
-/// Holds the tables' version till the end of the transaction, as a migration does; refuses one that
-/// is newer than this program knows.
+/// Locks the tables' version until the end of the transaction, as a migration does. Refuses one
+/// that is newer than this program knows.
 pub(super) async fn hold(connection: &Connection) -> Result<(), Fault> {
     not_newer(version(connection, HOLD_VERSION).await?)
 }
 
-/// Refuses tables that are newer than this program knows. It is asked where the counter is held: no
-/// migration comes between then.
+/// Refuses tables that are newer than this program knows. The caller holds the counter, so no
+/// migration can come in between.
 pub(super) async fn refuse_newer(connection: &Connection) -> Result<(), Fault> {
     not_newer(schema(connection).await?)
 }
@@ -175,7 +175,7 @@ fn not_newer(found: i64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A table that was made at the same moment is no error.
+/// Treats a table that was created at the same moment as no error.
 fn taken(fault: Fault) -> Fault {
     let codes = [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_TABLE, SqlState::DUPLICATE_OBJECT];
     if codes.iter().any(|code| fault.has_code(code)) {
@@ -184,12 +184,12 @@ fn taken(fault: Fault) -> Fault {
     fault
 }
 
-/// What is said of a table that lacks its row.
+/// Returns the fault for a table that lacks its row.
 pub(super) fn damaged(table: &str) -> Fault {
     Fault::Own(StoreError::Failed(format!("the table {table} has lost its row")))
 }
 
-/// Looks for damage, as far as there is time.
+/// Looks for damage, as far as time permits.
 pub(super) async fn check(connector: &Connector, time_max: Duration) -> Result<Health, StoreError> {
     let end = Instant::now() + time_max;
     let told = |fault: Fault| fault.told(|| StoreError::Failed("the look took too long".into()));
@@ -216,7 +216,7 @@ pub(super) async fn check(connector: &Connector, time_max: Duration) -> Result<H
                     health.problems.push(format!("{what} (for example {hit})"));
                 }
             }
-            // The transaction is over with it; so is the time.
+            // The time-out has ended the transaction, and the time is over.
             Err(Fault::Late) => health.left_out.push(format!("whether {what}")),
             Err(_) if is_late() => health.left_out.push(format!("whether {what}")),
             Err(fault) => return Err(told(fault)),
@@ -236,7 +236,7 @@ pub(super) async fn check(connector: &Connector, time_max: Duration) -> Result<H
     Ok(health)
 }
 
-/// What only this database can look at.
+/// Checks that only this database can make.
 const OWN_CHECKS: &[(&str, &str)] = &[
     (
         "a document has a number that will be given again",
@@ -268,5 +268,5 @@ const OWN_CHECKS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Fails at a document that is no JSON.
+/// Fails on a document that is not JSON.
 const PARSE: &str = "SELECT count(*) FROM doc WHERE CAST(body AS json) IS NULL";

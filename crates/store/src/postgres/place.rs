@@ -1,9 +1,10 @@
-//! Whether the database is a copy, has gone back or has a new server, and where it goes on then.
+//! Detects that the database is a copy, has gone back or has a new server, and makes it continue
+//! above everything that was issued.
 //!
-//! A dump that was brought back has tables of other numbers, a database that was made after another
-//! a number of its own, a cluster that was made anew another identifier; one that was recovered to a
-//! point in time and a standby that took over are on another timeline. Not every related database
-//! tells all of this; what is not told is not held against what was known.
+//! A restored dump has tables with other numbers, a database cloned from another has its own
+//! number, a rebuilt cluster has another identifier; after point-in-time recovery or a failover to
+//! a standby the timeline differs. Some related databases do not report all of this; what is
+//! missing is not compared.
 
 use std::collections::HashMap;
 
@@ -12,7 +13,7 @@ use crate::postgres::connection::Connection;
 use crate::postgres::error::Fault;
 use crate::postgres::migrate::{damaged, refuse_newer};
 
-/// What is known of where the store is: a name, and the statement that tells it.
+/// The facts that identify where the store is: a name, and the statement that returns the value.
 const FACTS: [(&str, &str); 4] = [
     ("system", "SELECT CAST(system_identifier AS text) FROM pg_control_system()"),
     ("timeline", "SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)"),
@@ -20,7 +21,7 @@ const FACTS: [(&str, &str); 4] = [
     ("table", "SELECT CAST(CAST(CAST('counter' AS regclass) AS oid) AS text)"),
 ];
 
-/// How a message ends of something that the server does not have.
+/// How the message ends for something that the server does not support.
 const NOT_SUPPORTED: &str = "(SQLSTATE 0A000)";
 
 const KNOWN: &str = "SELECT name, value FROM place";
@@ -34,17 +35,17 @@ const PASS_OVER: &str = "INSERT INTO passed_over (first, last) VALUES (?1, ?2) \
      ON CONFLICT (first) DO UPDATE SET last = excluded.last";
 const COUNTER: &str = "UPDATE counter SET id = ?1, cv = ?1 WHERE name = 'writer'";
 const ACCESS: &str = "UPDATE access_version SET version = ?1 WHERE id = 1";
-/// All at once: nothing that a node remembers of any label holds any more.
+/// Updates all labels at once: nothing that a node remembers of any label is valid any more.
 const TIES: &str = "UPDATE tie_version SET version = ?1";
 const MANAGED: &str = "INSERT INTO managed_last (kind, id) VALUES (?1, ?2) \
      ON CONFLICT (kind) DO UPDATE SET id = excluded.id";
 const UNMARK: &str = "DELETE FROM place WHERE name = ?1";
 
-/// What is known of a place, by name.
+/// The facts known about a place, by name.
 type Place = HashMap<String, String>;
 
-/// Has a database that is a copy go on above all that may have been given out, before anybody
-/// writes to it; gives where it goes on, if it is one.
+/// Makes a database that is a copy continue above everything that may have been issued, before
+/// anything is written to it. Returns where it continues, if it is a copy.
 pub(super) async fn settle(connection: &Connection) -> Result<Option<Raised>, Fault> {
     let now = facts(connection).await?;
     let known = known(connection).await?;
@@ -54,7 +55,7 @@ pub(super) async fn settle(connection: &Connection) -> Result<Option<Raised>, Fa
     }
     connection.simple("BEGIN").await?;
     let held = hold(connection).await?;
-    // Another node may have done it meanwhile.
+    // Another node may have done it in the meantime.
     let known = self::known(connection).await?;
     let raised = if is_copy(&known, &now) {
         Some(write(connection, held, held.raised(moment(&known))?).await?)
@@ -75,9 +76,9 @@ pub(super) async fn settle(connection: &Connection) -> Result<Option<Raised>, Fa
     Ok(raised)
 }
 
-/// Has a database go on above all that may have been given out, whether or not it looks like a
-/// copy; the node that asks has seen it further than it is, or somebody says so. Gives how far it
-/// had counted, and where it goes on.
+/// Makes a database continue above everything that may have been issued, even if it does not look
+/// like a copy, because the calling node has seen it further ahead or an operator asked for it.
+/// Returns how far it had counted, and where it continues.
 pub(super) async fn raise(
     connection: &Connection,
     others: Counted,
@@ -95,7 +96,7 @@ pub(super) async fn raise(
     Ok((held, raised))
 }
 
-/// Whether the store was in another place when it was last written to.
+/// Returns whether the store was in another place when it was last written to.
 fn is_copy(known: &Place, now: &Place) -> bool {
     known.contains_key(COPIED)
         || now.iter().any(|(name, value)| known.get(name).is_some_and(|known| known != value))
@@ -106,7 +107,7 @@ fn moment(known: &Place) -> i64 {
     now_us().max(copied)
 }
 
-/// What the server tells of where the store is.
+/// Returns the facts that the server reports about the place.
 async fn facts(connection: &Connection) -> Result<Place, Fault> {
     let mut facts = Place::new();
     for (name, text) in FACTS {
@@ -115,7 +116,7 @@ async fn facts(connection: &Connection) -> Result<Place, Fault> {
                 let value = rows.first().map(|row| row.try_get::<_, Option<String>>(0));
                 facts.extend(value.transpose()?.flatten().map(|value| (name.to_owned(), value)));
             }
-            // What a related database does not have is no lost connection.
+            // A feature that a related database lacks is not a lost connection.
             Err(Fault::Lost(why)) if why.ends_with(NOT_SUPPORTED) => {}
             Err(fault @ (Fault::Lost(_) | Fault::Again(_))) => return Err(fault),
             Err(fault) => tracing::debug!(?fault, name, "the server does not tell this"),
@@ -129,7 +130,7 @@ async fn known(connection: &Connection) -> Result<Place, Fault> {
     rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
 }
 
-/// Holds the counter till the end of the transaction; gives how far the store has counted.
+/// Locks the counter until the end of the transaction. Returns how far the store has counted.
 async fn hold(connection: &Connection) -> Result<Counted, Fault> {
     let rows = connection.answered(connection.query(HOLD, &[])).await?;
     let row = rows.first().ok_or_else(|| damaged("counter"))?;

@@ -1,4 +1,4 @@
-//! What can be reached over ties: the steps of ways are looked up, climbs to the top remembered.
+//! Reachability over ties: steps of ways are looked up, climbs to the top are remembered.
 
 mod look;
 mod memory;
@@ -19,10 +19,10 @@ use crate::postgres::strict::ROWS_MAX;
 use crate::postgres::value::{Column, bytes};
 use crate::tie::{Reached, Start, Way};
 
-/// Where a label leads from an item, to its end.
+/// The numbers that a label leads to from an item, followed to its end.
 pub(super) type Climb = Arc<[i64]>;
 
-/// Beginnings with their ways, and what of them is known so far.
+/// Starting points with their ways, and the results so far.
 #[derive(Default)]
 pub(super) struct Reaching {
     asked: BTreeMap<Way, (BTreeSet<i64>, BTreeSet<[u8; 16]>)>,
@@ -30,11 +30,11 @@ pub(super) struct Reaching {
     climbed: HashMap<(KindId, i64), Climb>,
 }
 
-/// Where the steps of a way have led.
+/// The items that the steps of a way have led to.
 #[derive(Default)]
 struct Stepped {
     items: BTreeSet<i64>,
-    /// Items whose holders were looked at, with the label.
+    /// Items whose holders were examined, with the label.
     seen: BTreeSet<(KindId, i64)>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Question {
     pub(super) of: Of,
 }
 
-/// Which statement it is.
+/// What a statement follows.
 #[derive(Debug, Clone)]
 pub(super) enum Of {
     /// The steps of a way.
@@ -63,7 +63,8 @@ impl Reaching {
         }
     }
 
-    /// The statements for the steps; a number that has none to go is there already.
+    /// Returns the statements for the steps; a number without steps to follow is at its goal
+    /// already.
     pub(super) fn steps(&mut self) -> Vec<Question> {
         let mut questions = vec![];
         for (way, (numbers, keys)) in &self.asked {
@@ -90,7 +91,7 @@ impl Reaching {
         questions
     }
 
-    /// The statements for climbs that memory does not have in this state of the ties.
+    /// Returns the statements for climbs that are not remembered for this state of the ties.
     pub(super) fn climbs(&mut self, memory: &Memory, state: Option<&Versions>) -> Vec<Question> {
         let mut missing: BTreeMap<KindId, BTreeSet<i64>> = BTreeMap::new();
         for (way, stepped) in &self.stepped {
@@ -108,7 +109,7 @@ impl Reaching {
         for (label, items) in missing {
             let items: Vec<_> = items.into_iter().collect();
             for some in items.chunks(ROWS_MAX) {
-                // One that leads nowhere has no row.
+                // A climb that leads nowhere has no row.
                 let nowhere = some.iter().map(|item| ((label, *item), Climb::from([])));
                 self.climbed.extend(nowhere);
                 let columns =
@@ -120,7 +121,7 @@ impl Reaching {
         questions
     }
 
-    /// Takes the rows of a statement.
+    /// Reads the rows of a statement.
     pub(super) fn read(&mut self, of: &Of, rows: &[SqlRow]) -> Result<(), Fault> {
         match of {
             Of::Steps(way) => self.read_steps(way, rows),
@@ -128,7 +129,7 @@ impl Reaching {
         }
     }
 
-    /// Rows of identity, number, and the holder after each step.
+    /// Reads rows of identity, number, and the holder after each step.
     fn read_steps(&mut self, way: &Way, rows: &[SqlRow]) -> Result<(), Fault> {
         let all = self.stepped.entry(way.clone()).or_default();
         for row in rows {
@@ -149,7 +150,7 @@ impl Reaching {
         Ok(())
     }
 
-    /// Rows of beginning and number, each once.
+    /// Reads rows of starting item and number, without duplicates.
     fn read_climbs(&mut self, label: KindId, rows: &[SqlRow]) -> Result<(), Fault> {
         let mut found: HashMap<i64, Vec<i64>> = HashMap::new();
         for row in rows {
@@ -162,7 +163,7 @@ impl Reaching {
         Ok(())
     }
 
-    /// What was reached, and what was looked at for it.
+    /// Returns what was reached, and what was examined for it.
     pub(super) fn answer(&self, start: Start, way: &Way) -> Reached {
         let Some(stepped) = self.stepped.get(way).and_then(|all| all.get(&start)) else {
             return Reached::default();
@@ -179,7 +180,7 @@ impl Reaching {
         Reached { numbers, seen }
     }
 
-    /// Has memory keep the climbs of this state of the ties.
+    /// Stores the climbs of this state of the ties in memory.
     pub(super) fn keep_climbs(&self, memory: &Memory, state: &Versions) {
         memory.keep(state, self.climbed.iter().map(|(of, climb)| (*of, Arc::clone(climb))));
     }

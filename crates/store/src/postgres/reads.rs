@@ -1,4 +1,4 @@
-//! Reads beside the writer: probes share a few connections, lists have one each while they run.
+//! Reads beside the writer: probes share a few connections, running lists have one each.
 
 mod lane;
 mod outage;
@@ -64,7 +64,7 @@ impl Reads {
         }
     }
 
-    /// Answers nothing any more; what runs ends by its deadline.
+    /// Stops answering; running reads end by their deadline.
     pub(super) fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
         self.short.close();
@@ -72,12 +72,12 @@ impl Reads {
         self.probes.iter().for_each(|probe| probe.clear());
     }
 
-    /// Why the database could not be reached when it was tried last, if so.
+    /// Returns why the last attempt to reach the database failed, if it did.
     pub(super) fn trouble(&self) -> Option<StoreError> {
         self.outage.why().map(StoreError::Away)
     }
 
-    /// Reads index entries; where a connection is lost, once more on another.
+    /// Reads index entries; if the connection is lost, tries once more on another.
     pub(super) async fn probe(
         &self,
         text: &str,
@@ -86,7 +86,7 @@ impl Reads {
         self.probing(|connection| async move { connection.query(text, arguments).await }).await
     }
 
-    /// Reads index entries by statements that are run in this order, in one flight.
+    /// Reads index entries by several statements, run in this order in one flight.
     pub(super) async fn probe_all(
         &self,
         all: &[Asked<'_>],
@@ -125,7 +125,7 @@ impl Reads {
     ) -> Result<T, Fault> {
         let place = slot.place().await?;
         let connection = slot.connection(&self.connector, &self.outage, &self.runtime).await?;
-        // So that there is time for another connection.
+        // Half of the time is kept for another connection.
         let time = self.deadline / 2;
         let probe = Probe::on(&connection, place, &self.runtime, time);
         let reading = read(Arc::clone(&connection));
@@ -142,7 +142,7 @@ impl Reads {
         found
     }
 
-    /// Runs a list on a connection of its own; where that is lost, once more on another.
+    /// Runs a list on a connection of its own; if that is lost, tries once more on another.
     pub(super) async fn list<T, F: Future<Output = Result<T, Fault>>>(
         &self,
         is_long: bool,
@@ -172,7 +172,7 @@ impl Reads {
         let connection = used.begin();
         let left = end.saturating_duration_since(Instant::now()).as_millis().max(1);
         let limit = format!("SET statement_timeout = {left}");
-        // In one flight. Not every related database has the setting.
+        // Both travel in one flight. Some related databases lack the setting.
         let (_, found) =
             tokio::join!(biased; connection.simple(&limit), read(Arc::clone(&connection)));
         if found.is_ok() {
@@ -195,14 +195,14 @@ impl Reads {
         }
     }
 
-    /// Waits by the store's own clock: who asks may have no runtime with one.
+    /// Limits the time by the store's own clock: the caller's runtime may have no timer.
     fn timed<F: Future>(&self, longest: Duration, reading: F) -> tokio::time::Timeout<F> {
         let _entered = self.runtime.enter();
         tokio::time::timeout(longest, reading)
     }
 }
 
-/// What lists read from.
+/// The connection that lists read from.
 pub(super) struct Lists(pub(super) Shared);
 
 impl Lists {

@@ -20,20 +20,20 @@ use crate::sql::{Sql, Value};
 use crate::store::PostgresUrl;
 use crate::tie::Tie;
 
-/// Longest time that the server counts for a statement: its milliseconds have 31 bits.
+/// Longest time-out of a statement on the server: its milliseconds have 31 bits.
 const TIME_MAX: Duration = Duration::from_millis(i32::MAX as u64);
 
 const NEWEST: &str = "SELECT cv FROM counter WHERE name = 'writer'";
 const KINDS: &str = "SELECT name, id FROM kind ORDER BY id";
 const COUNTS: &str = "SELECT kind, CAST(sum(n) AS bigint) FROM tally \
      GROUP BY kind HAVING sum(n) > 0 ORDER BY kind";
-/// Kind by kind, as the index goes; a count over all would read every document.
+/// Counts kind by kind, along the index; a count over all would read every document.
 const CHANGED_COUNTS: &str = "SELECT k.id, c.n FROM kind k CROSS JOIN LATERAL \
      (SELECT count(*) AS n FROM doc d WHERE d.kind = k.id AND d.cv > ?1) c \
      WHERE c.n > 0 ORDER BY k.id";
 const DELETED_COUNTS: &str =
     "SELECT kind, count(*) FROM tomb WHERE cv > ?1 GROUP BY kind ORDER BY kind";
-/// The server ends a page, as it knows the sizes before it sends anything.
+/// The server limits a page, because it knows the sizes before it sends anything.
 const BY_ID: &str = "SELECT id, uuid, kind, key, cv, modified, refs, body FROM ( \
      SELECT d.*, sum(octet_length(d.body) + octet_length(d.refs)) OVER (ORDER BY d.id) \
      - octet_length(d.body) - octet_length(d.refs) AS bytes_before \
@@ -77,7 +77,7 @@ impl Drop for PostgresSnapshot {
 }
 
 impl PostgresSnapshot {
-    /// Begins to read; at `end`, after `time_max`, it is interrupted.
+    /// Begins to read; at `end`, `time_max` after the start, the read is interrupted.
     pub(crate) fn take(
         url: &PostgresUrl,
         end: Instant,
@@ -210,7 +210,7 @@ impl PostgresSnapshot {
         self.ask(sql.text, sql.arguments, values)
     }
 
-    /// Runs a statement in the time that is left, here and on the server.
+    /// Runs a statement within the remaining time, which is enforced here and on the server.
     fn ask<T: Send + 'static>(
         &self,
         text: &'static str,
@@ -237,12 +237,12 @@ impl PostgresSnapshot {
     }
 }
 
-/// Connects, looks whether there is a store, and begins the transaction.
+/// Connects, checks that there is a store, and begins the transaction.
 async fn begin(connector: &Connector) -> Result<Connection, Fault> {
     let connection = connector.connect(Role::Snapshot).await?;
     migrate::expect_newest(&connection, connector.shown()).await?;
     connection.simple("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
-    // The transaction sees what there is at its first read.
+    // The transaction's state is fixed by its first read.
     connection.simple("SELECT 1 FROM kind LIMIT 1").await?;
     Ok(connection)
 }

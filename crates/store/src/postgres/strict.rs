@@ -1,8 +1,8 @@
-//! The part of PostgreSQL's SQL that related databases share, held to while tests run.
+//! The part of PostgreSQL's SQL that related databases share, enforced while tests run.
 
 use crate::error::StoreError;
 
-/// What not all of them have, as words in order; `*` stands for any ending.
+/// Constructs that some of them lack, as consecutive words; `*` stands for any ending.
 const REFUSED: &[&[&str]] = &[
     &["references"],
     &["foreign", "key"],
@@ -22,10 +22,10 @@ const REFUSED: &[&[&str]] = &[
     &["deferrable"],
 ];
 
-/// Most rows of a statement that writes.
+/// Most rows in one writing statement.
 pub(super) const ROWS_MAX: usize = 1_000;
 
-/// Refuses a text that is not in the shared part.
+/// Refuses SQL outside the shared part.
 pub(super) fn check(text: &str) -> Result<(), StoreError> {
     let words = words(text);
     let is_word = |word: &str, wanted: &str| match wanted.strip_suffix('*') {
@@ -42,7 +42,8 @@ pub(super) fn check(text: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The words of a statement, in lower case, without comments, texts and quoted names.
+/// Returns the words of a statement in lower case, without comments, string literals and quoted
+/// names.
 fn words(text: &str) -> Vec<String> {
     let mut words = vec![];
     for line in text.lines() {

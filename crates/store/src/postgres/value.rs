@@ -1,4 +1,4 @@
-//! Values between the driver and the store.
+//! Converts values between the driver and the store.
 
 use std::error::Error;
 use std::fmt;
@@ -25,7 +25,7 @@ impl ToSql for Value {
                 Type::BOOL => (*number != 0).to_sql(ty, out),
                 _ => Err(format!("a number cannot be sent as {ty}").into()),
             },
-            // No text that is stored has U+0000, so none is equal to one that has.
+            // No stored text contains U+0000, so a text that does equals none of them.
             Self::Text(text) if text.contains('\0') => {
                 text.replace('\0', "\u{fffd}").to_sql(ty, out)
             }
@@ -44,7 +44,7 @@ impl ToSql for Value {
     to_sql_checked!();
 }
 
-/// A value that is stored, and so is not changed on its way.
+/// A value to be stored, which must not be altered on its way.
 pub(super) struct Written(pub(super) Value);
 
 impl fmt::Debug for Written {
@@ -91,8 +91,8 @@ impl<'a> FromSql<'a> for Value {
     }
 }
 
-/// The whole part of a `numeric` in its binary form: count of digits to the base of 10,000, weight
-/// of the first, sign, scale, digits.
+/// Reads the whole part of a `numeric` in its binary form: number of base-10,000 digits, weight of
+/// the first, sign, scale, digits.
 ///
 /// Source: PostgreSQL's `numeric_send`.
 fn whole(raw: &[u8]) -> Result<i64, Refused> {
@@ -109,7 +109,7 @@ fn whole(raw: &[u8]) -> Result<i64, Refused> {
     Ok(if sign == 0x4000 { -number } else { number })
 }
 
-/// All values of a row.
+/// Returns all values of a row.
 pub(super) fn values(row: &SqlRow) -> Result<Vec<Value>, Fault> {
     (0..row.len()).map(|at| Ok(row.try_get(at)?)).collect()
 }
@@ -128,12 +128,12 @@ pub(super) fn document(row: &SqlRow) -> Result<Row, Fault> {
     })
 }
 
-/// The bytes of a `uuid`.
+/// Returns the bytes of a `uuid` column.
 pub(super) fn bytes(row: &SqlRow, at: usize) -> Result<[u8; 16], Fault> {
     Ok(row.try_get::<_, uuid::Uuid>(at)?.into_bytes())
 }
 
-/// The number of a kind.
+/// Returns the number of a kind.
 pub(super) fn kind(row: &SqlRow, at: usize) -> Result<KindId, Fault> {
     Ok(KindId(u16::try_from(row.try_get::<_, i32>(at)?).unwrap_or(u16::MAX)))
 }
@@ -148,7 +148,7 @@ pub(super) enum Column {
     Texts(Vec<String>),
 }
 
-/// Columns as the arguments of a statement.
+/// Returns columns as the arguments of a statement.
 pub(super) fn arguments(columns: &[Column]) -> Vec<&(dyn ToSql + Sync)> {
     columns.iter().map(|column| column as &(dyn ToSql + Sync)).collect()
 }

@@ -13,11 +13,12 @@ use crate::postgres::migrate;
 use crate::store::PostgresUrl;
 use crate::views::View;
 
-/// Where a store is that says no schema; the views of one elsewhere carry its schema's name, so
-/// that several stores in a database do not meet.
+/// The schema of a store whose URL names none. Views of a store elsewhere carry its schema's name,
+/// so that several stores in a database do not collide.
 const USUAL: &str = "public";
 
-/// Which views are ours, and the word that is kept with them; others are left alone.
+/// The list of Homeroom's views, with the version that was stored with them; other views are
+/// untouched.
 const MAKE_LIST: &str = "CREATE TABLE IF NOT EXISTS homeroom_views (schema_name text NOT NULL, \
      name text NOT NULL, version text NOT NULL, PRIMARY KEY (schema_name, name))";
 const LIST: &str = "SELECT schema_name, name FROM homeroom_views ORDER BY schema_name, name";
@@ -44,13 +45,13 @@ pub(crate) fn replace_views(
     let (views, version) = (views.to_vec(), version.to_owned());
     with(url, |connection| async move {
         connection.simple("BEGIN").await?;
-        // One at a time, also where nodes start together.
+        // One replacement at a time, even when nodes start together.
         migrate::hold(&connection).await?;
         let before = replace(&connection, &views, &version).await?;
         connection.simple("COMMIT").await?;
         if views.is_empty() {
             for schema in before {
-                // It stays where there is something else in it, or where it is somebody else's.
+                // A schema that still contains something, or belongs to another user, stays.
                 let dropped = connection.simple(&format!("DROP SCHEMA {}", quoted(&schema))).await;
                 if let Err(fault) = dropped {
                     tracing::debug!(?fault, schema, "a schema stays");
@@ -61,7 +62,7 @@ pub(crate) fn replace_views(
     })
 }
 
-/// Drops the views that are ours and makes these; gives the schemas that had some before.
+/// Drops Homeroom's views and creates these. Returns the schemas that had some before.
 async fn replace(
     connection: &Connection,
     views: &[View],
@@ -105,7 +106,7 @@ async fn replace(
 }
 
 async fn make_schema(connection: &Connection, schema: &str) -> Result<(), Fault> {
-    // Only who makes a schema needs the right to.
+    // Only a user that has to create a schema needs the right to do so.
     if !connection.query(HAS_SCHEMA, &[&schema]).await?.is_empty() {
         return Ok(());
     }
@@ -122,7 +123,7 @@ async fn make_schema(connection: &Connection, schema: &str) -> Result<(), Fault>
     })
 }
 
-/// Runs something on a connection of its own.
+/// Runs a function on a connection of its own.
 fn with<T, F>(
     url: &PostgresUrl,
     run: impl FnOnce(Connection) -> F + Send + 'static,

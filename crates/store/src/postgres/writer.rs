@@ -1,9 +1,9 @@
-//! The one lane of a node's writes: takes what has arrived, runs it in one transaction, and answers
-//! when the commit is on disk.
+//! The single writer of a node: takes the jobs that have arrived, runs them in one transaction, and
+//! answers when the commit is on disk.
 //!
-//! Where a transaction fails by a fault of one plan, its halves are run by themselves, and so on,
-//! until that plan is alone with its error. Where it fails by another's transaction or a lost
-//! connection, it is run again.
+//! If one plan's fault fails a transaction, its halves are run separately, and so on, until that
+//! plan is alone with its error. If another transaction or a lost connection fails it, it is run
+//! again.
 
 mod ask;
 mod batch;
@@ -30,39 +30,39 @@ use crate::postgres::{migrate, place};
 use crate::queue::{Arrivals, GROUP_MAX};
 use crate::store::Job;
 
-/// How long a transaction is tried again before its plans are answered that the database is away.
+/// How long a transaction is retried before its plans get the error that the database is away.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Longest pause between two tries.
+/// Longest pause between two attempts.
 const PAUSE_MAX: Duration = Duration::from_millis(250);
-/// As [`PATIENCE`], when the store is being closed.
+/// The same as [`PATIENCE`], while the store is being closed.
 const PATIENCE_AT_CLOSE: Duration = Duration::from_secs(2);
-/// Longest time in which a failed transaction is rolled back.
+/// Longest time to roll a failed transaction back.
 const ROLLBACK: Duration = Duration::from_secs(5);
 /// The writer of a node.
 pub(super) struct Writer {
     runtime: Runtime,
     lane: Lane,
-    /// A schema that goes with the writer.
+    /// A schema that is dropped with the writer.
     schema: Option<String>,
 }
 
-/// Its state beside the runtime that drives it.
+/// The writer's state beside the runtime that drives it.
 struct Lane {
     connector: Connector,
     connection: Option<Connection>,
     node: uuid::Uuid,
-    /// Number of the transaction, counted up by every try.
+    /// Number of the transaction, incremented by every attempt.
     txn: i64,
-    /// One transaction in so many fails once.
+    /// For tests: one transaction in this many fails once.
     strict: Option<NonZeroU32>,
-    /// Transactions that have failed so.
+    /// Number of transactions that were made to fail.
     made_to_fail: u32,
-    /// When the database went away, and when it was last found to be.
+    /// When the database went away, and when it was last found to be away.
     away: Option<(Instant, Instant)>,
-    /// Whether a commit is on its way.
+    /// Whether a commit is in progress.
     is_committing: bool,
     is_closing: Arc<AtomicBool>,
-    /// Where ties lead; readers share it.
+    /// Where ties lead; shared with readers.
     memory: Arc<Memory>,
 }
 
@@ -74,7 +74,7 @@ impl Writer {
         is_closing: Arc<AtomicBool>,
         memory: Arc<Memory>,
     ) -> Result<Self, StoreError> {
-        // On the writer's own thread, so that no answer waits for another to wake up.
+        // On the writer's own thread, so that no answer waits for another thread to wake up.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| StoreError::Failed(error.to_string()))?;
         let node = uuid::Uuid::from_bytes(Uuid::new().0);
@@ -93,16 +93,16 @@ impl Writer {
         Ok(Self { runtime, lane, schema })
     }
 
-    /// Runs what arrives until nobody can send any more.
+    /// Runs the jobs that arrive until all senders are gone.
     pub(super) fn work(mut self, arrivals: &Arrivals, waiting: &AtomicUsize) {
         while let Ok(first) = arrivals.recv() {
             let mut jobs = vec![first];
             jobs.extend(arrivals.try_iter().take(GROUP_MAX - 1));
-            // The next part is on top; one stays until its plans have ended.
+            // The next part is on top; a part stays until its plans have ended.
             let mut parts = vec![all_of(&jobs)];
             parts.retain(|places| !places.is_empty());
             let run = || self.runtime.block_on(self.lane.run(&mut jobs, &mut parts));
-            // A fault in one job must not end the writer.
+            // A panic in one job must not end the writer.
             if catch_unwind(AssertUnwindSafe(run)).is_err() {
                 self.runtime.block_on(self.lane.give_up(&mut jobs, parts));
             }
@@ -127,7 +127,7 @@ impl Writer {
     }
 }
 
-/// The plans of all jobs that somebody waits for, in order.
+/// Returns the plans of all jobs that are still awaited, in order.
 fn all_of(jobs: &[Box<dyn Job>]) -> Vec<Place> {
     let all = jobs.iter().enumerate().filter(|(_, job)| job.is_wanted());
     all.flat_map(|(at, job)| (0..job.count()).map(move |plan| (at, plan))).collect()
@@ -157,7 +157,7 @@ impl Lane {
         }
     }
 
-    /// Ends what a panic has left: parts before it are done and stay so.
+    /// Ends what a panic has left unfinished; parts that were done before stay done.
     async fn give_up(&mut self, jobs: &mut [Box<dyn Job>], mut parts: Vec<Vec<Place>>) {
         self.leave().await;
         let failed = || StoreError::Failed("a plan panicked".into());
@@ -169,7 +169,7 @@ impl Lane {
         end_all(jobs, &parts.concat(), &failed());
     }
 
-    /// Runs plans in one transaction, again and again while others are in its way.
+    /// Runs plans in one transaction, repeatedly while others are in its way.
     async fn run_part(&mut self, jobs: &mut [Box<dyn Job>], places: &[Place]) -> Result<(), Fault> {
         let mut pause = Duration::from_millis(1);
         loop {
@@ -192,7 +192,7 @@ impl Lane {
                 return Err(fault);
             }
             let now = Instant::now();
-            // One outage, whichever plans meet it; what was long ago was another.
+            // All plans share one outage; a failure that is long past belonged to another.
             let since = self.away.filter(|(_, last)| now - *last < PATIENCE);
             self.away = Some((since.map_or(begun, |(since, _)| since), now));
             if self.is_given_up() {
@@ -204,7 +204,7 @@ impl Lane {
         }
     }
 
-    /// Whether the database has been away for longer than anybody shall wait.
+    /// Returns whether the database has been away for longer than callers should wait.
     fn is_given_up(&self) -> bool {
         let patience = if self.is_closing() { PATIENCE_AT_CLOSE } else { PATIENCE };
         self.away.is_some_and(|(since, _)| since.elapsed() >= patience)
@@ -242,7 +242,7 @@ impl Lane {
         Ok(ended)
     }
 
-    /// Ends a transaction that failed, and a connection that may be of no use.
+    /// Rolls back a failed transaction, and ends a connection that may be unusable.
     async fn clean(&mut self, fault: &Fault) {
         let Some(connection) = &self.connection else { return };
         let is_of_use = !matches!(fault, Fault::Lost(_)) && !connection.is_closed() && {
@@ -254,7 +254,7 @@ impl Lane {
         }
     }
 
-    /// Ends the connection; the server takes back what it has not committed.
+    /// Ends the connection; the server rolls back what it has not committed.
     async fn leave(&mut self) {
         if let Some(connection) = self.connection.take() {
             connection.end().await;
@@ -264,7 +264,7 @@ impl Lane {
     async fn connection(&mut self) -> Result<&Connection, Fault> {
         if self.connection.as_ref().is_none_or(Connection::is_closed) {
             let made = self.made().await;
-            // What keeps the node out is no plan's own fault, whatever the server calls it.
+            // What keeps the node out is not a plan's own fault, whatever the server calls it.
             let made = made.map_err(|fault| match fault {
                 fault @ Fault::Everybody(StoreError::FromTheFuture { .. }) => fault,
                 Fault::Own(error) | Fault::Everybody(error) => {
@@ -277,8 +277,8 @@ impl Lane {
         self.connection.as_ref().ok_or_else(|| Fault::Lost("there is no connection".into()))
     }
 
-    /// A connection to a database whose tables are known here, and that nobody has put back since it
-    /// was written to, or that was made to go on above.
+    /// Returns a connection to a database whose tables this program knows, and that has not been
+    /// put back since it was written to, or has been made to continue above.
     async fn made(&self) -> Result<Connection, Fault> {
         let connection = self.connector.connect(Role::Writer).await?;
         let schema = connection.answered(migrate::schema(&connection)).await?;
@@ -287,7 +287,8 @@ impl Lane {
         Ok(connection)
     }
 
-    /// Whether and where this transaction shall fail, as related databases let any fail.
+    /// Returns whether and where this transaction is to fail, as related databases let any
+    /// transaction fail.
     fn shall_fail(&mut self) -> Option<Failing> {
         let every = i64::from(self.strict?.get());
         if self.txn % every != 0 {

@@ -1,5 +1,5 @@
-//! Lists whose documents must be within bounds of their marks, or lead to what passes a test: who may
-//! see little is served from what little leads to, who may see much from the order of creation.
+//! Lists that are restricted by marks or by what their documents lead to. If few documents qualify,
+//! they are found from what leads to them; if many do, in order of creation.
 
 mod check;
 mod merge;
@@ -19,12 +19,12 @@ use sample::Sample;
 use scan::Scan;
 use through::Throughs;
 
-/// Most documents that are looked at at once.
+/// Most documents that are examined at once.
 const CHUNK_MAX: usize = 16_384;
-/// Fewest documents that are looked at at once.
+/// Fewest documents that are examined at once.
 const CHUNK_MIN: usize = 256;
 
-/// A page of a list with bounds.
+/// Returns a page of a list with bounds.
 pub(super) async fn page<S: Source>(source: &S, query: &ListQuery) -> Result<Page, S::Error> {
     let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
     let mut skip = query.skip;
@@ -41,7 +41,7 @@ pub(super) async fn page<S: Source>(source: &S, query: &ListQuery) -> Result<Pag
     documents(source, &ids).await
 }
 
-/// The number of all documents within bounds.
+/// Returns the number of all documents within bounds.
 pub(super) async fn count<S: Source>(source: &S, query: &ListQuery) -> Result<u64, S::Error> {
     let mut count = 0;
     let mut pass = |found: Vec<i64>| {
@@ -52,8 +52,9 @@ pub(super) async fn count<S: Source>(source: &S, query: &ListQuery) -> Result<u6
     Ok(count)
 }
 
-/// Cuts all documents of a list into at most `parts` runs of about equal size, none much smaller than
-/// `smallest`; gives the last one of each run but the last, [`None`] where there is none.
+/// Divides all documents of a list into at most `parts` runs of about equal size, none much smaller
+/// than `smallest`. Returns the last document of each run except the last, or [`None`] where there
+/// is none.
 pub(super) async fn cuts<S: Source>(
     source: &S,
     query: &ListQuery,
@@ -71,7 +72,7 @@ pub(super) async fn cuts<S: Source>(
     Ok(sample.cuts(parts, smallest))
 }
 
-/// Gives the numbers of documents that pass, in order, until `pass` wants no more.
+/// Passes the numbers of qualifying documents, in order, to `pass` until it wants no more.
 async fn walk<S: Source>(
     source: &S,
     query: &ListQuery,
@@ -99,7 +100,7 @@ async fn documents<S: Source>(source: &S, ids: &[i64]) -> Result<Page, S::Error>
     Ok(Page { rows: rows(source, ids).await?, is_cut: false })
 }
 
-/// Documents by their numbers, in order.
+/// Returns documents by their numbers, in order.
 async fn rows<S: Source>(source: &S, ids: &[i64]) -> Result<Vec<Row>, S::Error> {
     if ids.is_empty() {
         return Ok(vec![]);
@@ -118,7 +119,7 @@ async fn rows<S: Source>(source: &S, ids: &[i64]) -> Result<Vec<Row>, S::Error> 
     Ok(rows)
 }
 
-/// Numbers by the number they belong to.
+/// Returns numbers by the number they belong to.
 async fn pairs<S: Source>(
     source: &S,
     statement: &Statement,
@@ -133,7 +134,7 @@ async fn pairs<S: Source>(
     Ok(pairs)
 }
 
-/// The document after which a scan goes on.
+/// Returns the query for the rest of a scan, after a document.
 fn after(query: &ListQuery, id: i64) -> ListQuery {
     ListQuery { after: DocumentId(id.max(query.after.0)), ..query.clone() }
 }

@@ -1,9 +1,9 @@
-//! Conditions on a document's text as SQL.
+//! Turns conditions on a document's text into SQL.
 
 use crate::dialect::{Bind, Dialect};
 use crate::list::Condition;
 
-/// The test of a condition on the document `d`; `bind` gives the name of an argument.
+/// Returns the test of a condition on the document `d`; `bind` returns the name of an argument.
 pub(super) fn condition_sql(
     dialect: Dialect,
     condition: &Condition,

@@ -1,4 +1,4 @@
-//! What drives a list, and the statement that comes of it.
+//! The index that drives a list, and the resulting statement.
 
 use crate::dialect::{Bind, Dialect};
 use crate::id::DocumentId;
@@ -7,10 +7,10 @@ use crate::row::{COLUMNS, References};
 use crate::select::condition::condition_sql;
 use crate::sql::Value;
 
-/// Most documents that a bounded walk looks at.
+/// Most documents that a bounded walk examines.
 pub(super) const WALK_MAX: i64 = 10_000;
 
-/// Which index finds the candidates.
+/// The index that finds the candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Driver {
     /// A key or public id: one document at most.
@@ -36,8 +36,8 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    /// The rows of a page. Ids are found and sorted first, so that only the page's own bodies are
-    /// read, save where a condition needs them.
+    /// Returns the statement for the rows of a page. Ids are found and sorted first, so that only
+    /// the page's own bodies are read, unless a condition needs others.
     pub(crate) fn page(dialect: Dialect, query: &ListQuery, driver: Driver) -> Self {
         let mut arguments = vec![];
         let candidates = Candidates::of(dialect, query, driver, &mut arguments);
@@ -58,7 +58,8 @@ impl Statement {
         Self { text, arguments }
     }
 
-    /// Numbers and the first `marks` marks of up to `limit` candidates after the query's `after`.
+    /// Returns the statement for the numbers and the first `marks` marks of up to `limit`
+    /// candidates after the query's `after`.
     pub(crate) fn heads(
         dialect: Dialect,
         query: &ListQuery,
@@ -83,7 +84,7 @@ impl Statement {
         Self { text, arguments }
     }
 
-    /// The number of all candidates.
+    /// Returns the statement that counts all candidates.
     pub(crate) fn count(dialect: Dialect, query: &ListQuery, driver: Driver) -> Self {
         let mut arguments = vec![];
         let candidates = Candidates::of(dialect, query, driver, &mut arguments);
@@ -92,7 +93,7 @@ impl Statement {
     }
 }
 
-/// The tests of a document `d` that need the document itself.
+/// Returns the tests that need the document `d` itself.
 pub(super) fn tests(dialect: Dialect, query: &ListQuery, bind: &mut Bind<'_>) -> Vec<String> {
     let changed = query
         .changed
@@ -102,7 +103,7 @@ pub(super) fn tests(dialect: Dialect, query: &ListQuery, bind: &mut Bind<'_>) ->
     tests
 }
 
-/// The candidates: tables, tests, and the column that has their ids.
+/// The candidates: tables, tests, and the column with their ids.
 struct Candidates {
     from: String,
     filter: String,
@@ -179,7 +180,7 @@ impl Candidates {
             )
         }));
         filter.extend(tests(dialect, query, &mut bind));
-        // A bounded walk without anything else to test.
+        // A bounded walk with nothing else to test.
         if filter.is_empty() {
             filter.push("TRUE".into());
         }

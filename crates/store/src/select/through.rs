@@ -1,4 +1,4 @@
-//! Tests of documents as SQL.
+//! Turns tests of documents into SQL.
 
 use crate::dialect::{Bind, Dialect};
 use crate::error::StoreError;
@@ -9,7 +9,7 @@ use crate::sql::Value;
 use crate::through::{DocumentTest, Passed};
 use crate::tie::Start;
 
-/// How documents stand to a test, in the order of `starts`.
+/// Tests documents; the results are in the order of `starts`.
 pub(crate) async fn look<S: Source>(
     source: &S,
     starts: &[Start],
@@ -25,7 +25,7 @@ pub(crate) async fn look<S: Source>(
     Ok(all)
 }
 
-/// The statements that look at documents; each gives rows for [`take`].
+/// Returns the statements that test documents; each returns rows for [`take`].
 pub(crate) fn statements(
     dialect: Dialect,
     starts: &[Start],
@@ -59,7 +59,7 @@ pub(crate) fn statements(
     statements
 }
 
-/// Takes a row of [`statements`].
+/// Reads a row of [`statements`].
 pub(crate) fn take(row: &[i64], all: &mut [Passed]) -> Result<(), StoreError> {
     let known = match *row {
         [at, document, is_passed] => usize::try_from(at)
@@ -83,7 +83,7 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The test of the document `d`; a whole document is also known as number `s.id`.
+/// Returns the test of the document `d`; a whole document is also available as number `s.id`.
 fn test_sql(dialect: Dialect, test: &DocumentTest, bind: &mut Bind<'_>) -> String {
     let mut joined = |tests: &[DocumentTest], word: &str, none: &str| {
         let tests: Vec<String> = tests.iter().map(|test| test_sql(dialect, test, bind)).collect();
@@ -134,7 +134,7 @@ fn test_sql(dialect: Dialect, test: &DocumentTest, bind: &mut Bind<'_>) -> Strin
     }
 }
 
-/// The value of the document `d` at the path of its kind.
+/// Returns the value of the document `d` at the path for its kind.
 fn own_sql(dialect: Dialect, own: &[(KindId, String)], bind: &mut Bind<'_>) -> String {
     if let [(_, path)] = own {
         return dialect.field(path, bind);

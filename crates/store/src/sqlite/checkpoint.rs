@@ -1,9 +1,9 @@
 //! Keeps the write-ahead log short without making the writer wait.
 //!
-//! A thread of its own copies pages back (PASSIVE), so that the writer's commits stay even. Under
-//! unbroken load that never lets the log begin anew, so beyond a size the writer is asked for one
+//! A separate thread copies pages back (PASSIVE), so that the writer's commits take even times.
+//! Under steady load that never lets the log restart, so beyond a size the writer is asked for one
 //! restart between two transactions; most pages are copied by then and it is short. While nothing
-//! is written, nobody wakes up; a large log is emptied once.
+//! is written, the thread sleeps; a large log is emptied once.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,22 +19,22 @@ use crate::queue::join;
 use crate::sqlite::Shared;
 use crate::sqlite::open::BUSY;
 
-/// Pause between two looks at the log.
+/// Pause between two checks of the log.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Fewest bytes in the log that are worth a checkpoint, and most that an idle store keeps.
+/// Smallest log worth a checkpoint, and largest that an idle store keeps, in bytes.
 const BYTES_MIN: u64 = 4 << 20;
-/// How long nothing is written before a large log is emptied.
+/// How long nothing must be written before a large log is emptied.
 pub(crate) const IDLE: Duration = Duration::from_secs(2);
 
-/// How long the writer leaves a log alone that readers are in, an export for one.
+/// How long the writer postpones a restart because readers use the log, such as an export.
 pub(crate) const POSTPONED: Duration = Duration::from_secs(1);
 
 /// How long the writer waits for readers while jobs may come.
 const BRIEF: Duration = Duration::from_millis(20);
 
-/// A running checkpointer; it ends when this is dropped.
+/// A running checkpointer; dropping it ends it.
 pub(crate) struct Checkpointer {
-    /// Holds one call at most: further ones say the same.
+    /// Holds at most one message: further ones would say the same.
     growth: Option<SyncSender<()>>,
     flags: Arc<Flags>,
     thread: Option<JoinHandle<()>>,
@@ -42,9 +42,9 @@ pub(crate) struct Checkpointer {
 
 #[derive(Default)]
 struct Flags {
-    /// The log shall begin anew.
+    /// The log is to be restarted.
     restart: AtomicBool,
-    /// The thread shall end.
+    /// The thread is to end.
     end: AtomicBool,
 }
 
@@ -64,12 +64,13 @@ impl Checkpointer {
         Ok(Self { growth: Some(growth), flags, thread: Some(thread) })
     }
 
-    /// Says that there may be something to copy.
+    /// Signals that there may be something to copy.
     pub(crate) fn log_has_grown(&self) {
         _ = self.growth.as_ref().map(|growth| growth.try_send(()));
     }
 
-    /// Whether the log has become so large that it must begin anew; says so once.
+    /// Returns whether the log has become so large that it must be restarted; returns true only
+    /// once.
     pub(crate) fn wants_restart(&self) -> bool {
         self.flags.restart.swap(false, Ordering::AcqRel)
     }
@@ -119,8 +120,8 @@ fn file_bytes(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |file| file.len())
 }
 
-/// Empties a log that is larger than an idle store should keep; false where it has to be tried
-/// again, because readers are in it.
+/// Empties a log that is larger than an idle store should keep. Returns false if readers prevent
+/// it, so that it has to be tried again.
 pub(crate) fn shrink(connection: &Connection, shared: &Shared) -> bool {
     if file_bytes(&shared.log_file()) <= BYTES_MIN {
         return true;
@@ -131,7 +132,7 @@ pub(crate) fn shrink(connection: &Connection, shared: &Shared) -> bool {
     is_empty
 }
 
-/// Copies what can be copied; gives the frames in the log and those copied.
+/// Copies what can be copied. Returns the number of frames in the log and of those copied.
 fn passive(connection: &Connection) -> Option<(i64, i64)> {
     connection
         .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| Ok((row.get(1)?, row.get(2)?)))
@@ -139,7 +140,7 @@ fn passive(connection: &Connection) -> Option<(i64, i64)> {
         .ok()
 }
 
-/// Lets the log begin anew; false where readers that are still in it postpone that.
+/// Restarts the log. Returns false if readers that still use it prevent that.
 pub(crate) fn restart(connection: &Connection, shared: &Shared) -> bool {
     _ = connection.busy_timeout(BRIEF);
     let done = shared.probes.while_ended(|| {
@@ -164,7 +165,7 @@ pub(crate) fn finish(connection: &Connection, shared: &Shared) {
     }
 }
 
-/// Copies the whole log back and empties its file; false where readers are in the way.
+/// Copies the whole log back and empties its file. Returns false if readers prevent it.
 fn truncate(connection: &Connection) -> bool {
     connection
         .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| Ok(row.get::<_, i64>(0)? == 0))

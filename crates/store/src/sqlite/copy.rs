@@ -1,4 +1,4 @@
-//! Copies of the file: a backup of a store in use, and a backup in the place of a store.
+//! Copies of the file: backs up a store in use, and restores a backup in a store's place.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -18,10 +18,10 @@ use crate::sqlite::open::{
 use crate::sqlite::{Shared, place, with_ending};
 use crate::store::{Look, Restored, Restoring, StoreUrl};
 
-/// Copies the store to `to` while it is in use; the copy is looked at before it gets its name.
+/// Copies the store to `to` while it is in use; the copy is checked before it gets its name.
 pub(crate) fn backup(from: &Shared, to: &Path, look: &mut Look<'_>) -> Result<(), StoreError> {
     let part = with_ending(to, ".part");
-    // A link that leads nowhere is a name, too; and whose file it is that stands there, who knows?
+    // A dangling link is also a name that is taken, and an existing file may belong to somebody.
     for name in [to, &part] {
         if name.symlink_metadata().is_ok() {
             return Err(StoreError::Unusable(format!(
@@ -31,13 +31,13 @@ pub(crate) fn backup(from: &Shared, to: &Path, look: &mut Look<'_>) -> Result<()
         }
     }
     let remove_part = || ["", "-journal"].map(|ending| remove(&with_ending(&part, ending)));
-    // A disk that is full is not helped by half a copy.
+    // Half a copy would only keep a full disk full.
     copy_to(from, &part, to, look).inspect_err(|_| _ = remove_part())?;
     sync_folder(to);
     Ok(())
 }
 
-/// Copies the store to `part`, marks it as a copy, has it looked at and gives it its name.
+/// Copies the store to `part`, marks it as a copy, has it checked and renames it.
 fn copy_to(from: &Shared, part: &Path, to: &Path, look: &mut Look<'_>) -> Result<(), StoreError> {
     let source = from.open_reader()?;
     let text = part
@@ -58,7 +58,7 @@ fn copy_to(from: &Shared, part: &Path, to: &Path, look: &mut Look<'_>) -> Result
         .map_err(|error| StoreError::Unusable(format!("cannot finish {}: {error}", to.display())))
 }
 
-/// Opens a file that is nobody else's, so that all of it stands in the one file.
+/// Opens a file exclusively, so that all of its contents are in the one file.
 fn alone(file: &Path) -> Result<Connection, StoreError> {
     let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.busy_timeout(BUSY)?;
@@ -67,9 +67,9 @@ fn alone(file: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Puts a backup in the place of the store `to`, which nobody may have open.
+/// Puts a backup in the place of the store `to`, which no process may have open.
 ///
-/// The lock is held all the time, and at every moment one of the two stands under the store's name.
+/// The lock is held throughout, and at every moment the store's name leads to one of the two.
 pub(crate) fn restore(
     from: &Path,
     to: &Path,
@@ -107,7 +107,7 @@ pub(crate) fn restore(
     }
     let fresh = with_ending(to, ".restored");
     let parts = ["", "-journal", "-wal", "-shm"].map(|ending| with_ending(&fresh, ending));
-    // Left by a restore that was killed, or somebody's store or backup: who knows?
+    // It may be left from a restore that was killed, or be a store or a backup.
     if let Some(name) = parts.iter().find(|name| name.symlink_metadata().is_ok()) {
         return Err(StoreError::Unusable(format!(
             "{} exists already, where the restored store is made; if it is a backup, give it another \
@@ -122,13 +122,13 @@ pub(crate) fn restore(
     let kept = take_place(&fresh, &lock).inspect_err(remove_fresh)?;
     sync_folder(to);
     if let Err(error) = lock.write_words(&[&word]) {
-        // Then it is taken for a copy, and raised again.
+        // The next opening then treats the store as a copy, and raises it again.
         tracing::debug!(%error, "the lock cannot be written");
     }
     Ok(Restored { kept, backup_version, replaced_version, goes_on_after })
 }
 
-/// Gives a file the name of the store that is locked; gives the name under which the one before is
+/// Renames a file to the locked store's name. Returns the name under which the replaced store is
 /// kept.
 fn take_place(fresh: &Path, lock: &Lock) -> Result<Option<PathBuf>, StoreError> {
     let to = lock.path();
@@ -140,7 +140,7 @@ fn take_place(fresh: &Path, lock: &Lock) -> Result<Option<PathBuf>, StoreError> 
     lock.check()?;
     let kept = if to.exists() { Some(keep(to).map_err(cannot("keep"))?) } else { None };
     lock.check()?;
-    // A log belongs to one file; the new one must not find the old one's.
+    // A log belongs to one file; the new file must not find the old one's.
     for ending in ["-wal", "-shm"] {
         remove(&with_ending(to, ending)).map_err(cannot("remove the log of"))?;
     }
@@ -148,20 +148,20 @@ fn take_place(fresh: &Path, lock: &Lock) -> Result<Option<PathBuf>, StoreError> 
         std::fs::rename(fresh, to).map_err(cannot("replace"))?;
         return Ok(kept);
     }
-    // Nothing that has come there meanwhile is replaced.
+    // A file that has appeared there meanwhile is not replaced.
     match std::fs::hard_link(fresh, to) {
         Ok(()) => remove(fresh).map_err(cannot("finish"))?,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             return Err(StoreError::Displaced(to.display().to_string()));
         }
-        // Not every file system has second names.
+        // Some file systems have no hard links.
         Err(_) => std::fs::rename(fresh, to).map_err(cannot("replace"))?,
     }
     Ok(kept)
 }
 
-/// What may become the store: the newest change version of the backup, of the store before and of
-/// the new one, and the word of its opening.
+/// A file ready to become the store: the newest change version of the backup, of the replaced store
+/// and of the new one, and the word of its opening.
 struct Prepared {
     backup_version: i64,
     replaced_version: Option<i64>,
@@ -169,8 +169,8 @@ struct Prepared {
     word: String,
 }
 
-/// Makes of a copy of a backup what may become the store that is locked: up to date, whole, above all that
-/// the one before may have given out, and as `restoring` wants it.
+/// Makes a copy of a backup ready to become the locked store: migrated, intact, above everything
+/// that the replaced store may have issued, and as `restoring` wants it.
 fn prepare(
     from: &Path,
     fresh: &Path,
@@ -221,8 +221,8 @@ fn prepare(
     })
 }
 
-/// Has the store in a file, which nobody may have open, go on above all that may have been given
-/// out; gives its newest change version before and after.
+/// Makes the store in a file, which no process may have open, continue above everything that may
+/// have been issued. Returns its newest change version before and after.
 pub(crate) fn raise(file: &Path) -> Result<(i64, i64), StoreError> {
     if !file.exists() {
         return Err(StoreError::Unusable(format!("there is no store at {}", file.display())));
@@ -241,16 +241,16 @@ pub(crate) fn raise(file: &Path) -> Result<(i64, i64), StoreError> {
     Ok((before, raised.version))
 }
 
-/// Longest look at the structure of a backup before it is copied.
+/// Longest check of a backup's structure before it is copied.
 const STRUCTURE_TIME_MAX: Duration = Duration::from_hours(1);
 
 fn damaged(from: &Path, first: &str) -> StoreError {
     StoreError::Unusable(format!("{} is damaged: {first}", from.display()))
 }
 
-/// Gives the store a second name under which it stays, with what its log still holds.
+/// Gives the store a second name under which it is kept, including what its log still holds.
 fn keep(file: &Path) -> io::Result<PathBuf> {
-    // If somebody puts this file back by hand, the store notices by the mark that it is a copy.
+    // If the file is put back by hand later, the mark shows the store that it is a copy.
     if let Err(error) = mark_kept(file) {
         tracing::debug!(%error, "the store before cannot be marked");
     }
@@ -263,7 +263,7 @@ fn keep(file: &Path) -> io::Result<PathBuf> {
     Ok(kept)
 }
 
-/// A name for the store before that no store has which was kept earlier.
+/// Returns a name for the replaced store that no earlier kept store has.
 fn free_name(file: &Path) -> PathBuf {
     let is_free = |name: &PathBuf| {
         let all = ["", "-wal", "-shm"].map(|ending| with_ending(name, ending));
@@ -275,8 +275,8 @@ fn free_name(file: &Path) -> PathBuf {
     names.find(is_free).expect("there are more numbers than files")
 }
 
-/// Copies the log that a killed server has left into the file, if that is a database at all: of
-/// any other file SQLite would throw the log away.
+/// Copies the log that a killed server has left into the file, if that is a database at all: SQLite
+/// would discard the log of any other file.
 fn take_in_log(file: &Path) -> rusqlite::Result<()> {
     let reader = open_reader(file, 512)?;
     reader.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
@@ -286,7 +286,7 @@ fn take_in_log(file: &Path) -> rusqlite::Result<()> {
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
 }
 
-/// Marks a store as a copy: the one that takes its place goes on from it.
+/// Marks a store as a copy: the one that takes its place continues from it.
 fn mark_kept(file: &Path) -> Result<(), StoreError> {
     take_in_log(file)?;
     let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
@@ -296,19 +296,19 @@ fn mark_kept(file: &Path) -> Result<(), StoreError> {
     Ok(take_in_log(file)?)
 }
 
-/// A second name for a file, or a copy where the file system has no such names.
+/// Gives a file a second name, or copies it where the file system has no hard links.
 fn link(file: &Path, name: &Path) -> io::Result<()> {
     std::fs::hard_link(file, name).or_else(|_| copy(file, name))
 }
 
-/// Copies a file to a new one that only its owner may read, and waits until it is on disk.
+/// Copies a file to a new one that only its owner may read, and syncs it to disk.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let mut copy = OpenOptions::new().create_new(true).write(true).mode(0o600).open(to)?;
     io::copy(&mut File::open(from)?, &mut copy)?;
     copy.sync_all()
 }
 
-/// Removes a file, if there is one.
+/// Removes a file if it exists.
 fn remove(file: &Path) -> io::Result<()> {
     match std::fs::remove_file(file) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -320,7 +320,7 @@ fn log_bytes(file: &Path) -> u64 {
     std::fs::metadata(with_ending(file, "-wal")).map_or(0, |log| log.len())
 }
 
-/// Makes names that were given in a file's folder durable, where the file system can.
+/// Makes new names in a file's folder durable, where the file system can.
 fn sync_folder(file: &Path) {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());

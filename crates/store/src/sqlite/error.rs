@@ -1,4 +1,4 @@
-//! From the driver's errors to the store's.
+//! Translates the driver's errors into the store's.
 
 use rusqlite::ErrorCode;
 

@@ -1,6 +1,6 @@
-//! Reads of many rows, on threads of their own: short ones on one set, long ones (a filter without
-//! an index) one at a time on another, each with a deadline, so that neither the workers nor the
-//! other core wait for a scan.
+//! Reads of many rows, on separate threads: short reads on one set, long ones (a filter without an
+//! index) one at a time on another. Each has a deadline, so that neither the workers nor the other
+//! core wait for a scan.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,7 @@ use crate::sqlite::Shared;
 
 /// Most reads that wait for a thread.
 const QUEUE_MAX: usize = 512;
-/// Virtual-machine steps between two looks at the clock.
+/// Virtual-machine steps between two checks of the clock.
 const STEPS: i32 = 20_000;
 
 type Read = Box<dyn FnOnce(&mut Connection) + Send>;
@@ -48,7 +48,7 @@ impl Lister {
             let receiver = Arc::new(Mutex::new(receiver));
             for _ in 0..count {
                 let receiver = Arc::clone(&receiver);
-                // Here and now, so that no read finds later that there are no more files to open.
+                // Opened now, so that no read later fails because no file descriptors are left.
                 let connection = shared.open_reader()?;
                 let thread = std::thread::Builder::new()
                     .name(name.into())
@@ -63,16 +63,16 @@ impl Lister {
         Ok(Self { queues: RwLock::new(Some(Queues { short, long })), threads: Mutex::new(threads) })
     }
 
-    /// Takes no more reads and waits for those that were taken, each of which has its deadline.
+    /// Accepts no more reads, and waits for the accepted ones, each of which has its deadline.
     pub(crate) fn close(&self) {
         drop(self.queues.write().unwrap_or_else(PoisonError::into_inner).take());
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         threads.drain(..).for_each(join);
     }
 
-    /// Reads within `time`, waiting included; late is answered in time even while all threads are
-    /// busy, and what is late when its turn comes, or given up, is not read at all. A read that is
-    /// given up in the middle ends soon.
+    /// Reads within `time`, waiting included. The deadline is answered in time even while all
+    /// threads are busy. A read that is late or abandoned when its turn comes is skipped; one that
+    /// is abandoned while it runs ends soon.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         is_long: bool,
@@ -88,7 +88,7 @@ impl Lister {
         }
     }
 
-    /// As [`Lister::read`], for threads that may wait.
+    /// Does the same as [`Lister::read`], for threads that may block.
     pub(crate) fn read_blocking<T: Send + 'static>(
         &self,
         is_long: bool,
@@ -117,7 +117,7 @@ impl Lister {
         let job: Read = Box::new(move |connection| {
             if errand.is_wanted() {
                 let found = within(connection, deadline, time, errand.is_left(), read);
-                // The places are free by the time the answer is there.
+                // The places are released before the answer arrives.
                 drop(errand);
                 answer(found);
             }
@@ -152,12 +152,12 @@ fn within<T>(
     }
     let is_over = move || is_left.load(Ordering::Relaxed) || Instant::now() >= deadline;
     connection.progress_handler(STEPS, Some(is_over))?;
-    // A fault in one read must not end the thread.
+    // A panic in one read must not end the thread.
     let found = catch_unwind(AssertUnwindSafe(|| read(connection)))
         .unwrap_or_else(|_| Err(StoreError::Failed("a read panicked".into())));
     connection.progress_handler(0, None::<fn() -> bool>)?;
     if !connection.is_autocommit() {
-        // The next read must see the store as it is then.
+        // The next read must see the store's state at that time.
         connection.execute_batch("ROLLBACK")?;
     }
     match found {
@@ -177,7 +177,7 @@ mod tests {
     const LONG: Duration = Duration::from_mins(1);
     const BRIEF: Duration = Duration::from_millis(50);
 
-    /// One thread of each sort, and the store that keeps the file there.
+    /// Starts one thread of each kind. Returns them with the store that keeps the file in place.
     fn lister() -> (Lister, Store) {
         let store = Store::temporary(&[]).unwrap();
         (Lister::start(store.shared(), 1, 1).unwrap(), store)
@@ -187,7 +187,7 @@ mod tests {
         Ok(connection.query_row("SELECT 1", [], |row| row.get(0))?)
     }
 
-    /// A read that keeps the thread for short reads busy until it is told to end.
+    /// A read that keeps the thread for short reads busy until it is released.
     struct Busy {
         end: Sender<()>,
         reading: JoinHandle<Result<(), StoreError>>,
@@ -209,7 +209,7 @@ mod tests {
     }
 
     impl Busy {
-        /// Lets the read end, and waits until it has.
+        /// Releases the read, and waits until it has ended.
         fn end(self) {
             drop(self.end);
             self.reading.join().unwrap().unwrap();

@@ -1,15 +1,15 @@
-//! Who has a store's file: one process at a time, whatever name leads to the file.
+//! Locks a store's file for one process at a time, whatever path leads to the file.
 //!
-//! Two locks are held (`flock`). That of `FILE.lock`, beside the file that links lead to, is the one
-//! that every Homeroom knows, and is held while there is no file yet. That of the file itself goes
-//! with the file: by a second name, a mount or a `FILE.lock` that somebody has deleted nobody gets
-//! around it. What stands under the names of the store is looked at again and again, so that a
-//! process finds out when it has the store no more.
+//! Two locks are held (`flock`). The lock of `FILE.lock`, next to the file that links lead to, is
+//! the one that every Homeroom checks, and it is held even before the file exists. The lock of the
+//! file itself belongs to the file, so a hard link, a mount or a deleted `FILE.lock` does not get
+//! around it. What is under the store's names is checked repeatedly, so that a process notices when
+//! it has lost the store.
 //!
-//! SQLite's own locks are of another kind, and the two do not see each other. But a process loses
-//! all that SQLite has locked of a file when it closes any descriptor of that file. So the descriptor
-//! here is opened before SQLite's and closed after them, and [`is_held_here`] is asked before a file
-//! is opened that could be a store.
+//! SQLite's own locks are of another kind, and the two kinds do not interact. But a process loses
+//! all of SQLite's locks on a file when it closes any descriptor of that file. So the descriptor
+//! here is opened before SQLite's and closed after them, and [`is_held_here`] is called before any
+//! file is opened that could be a store.
 //!
 //! Source: fcntl(2), "Advisory record locking"; flock(2); SQLite, "How To Corrupt", §2.2.
 
@@ -31,11 +31,11 @@ use crate::sqlite::with_ending;
 use path::folder_of;
 pub use path::{FileId, real_file};
 
-/// What the files of a store end with besides the file itself.
+/// Endings of the names of a store's files.
 const PARTS: [&str; 3] = ["", "-wal", "-shm"];
 /// Most bytes of `FILE.lock` that are read.
 const WORDS_BYTES_MAX: usize = 256;
-/// Most tries to lock what stands under a name, where it is replaced meanwhile.
+/// Most attempts to lock the file under a name that keeps being replaced.
 const TRIES_MAX: usize = 8;
 
 /// The files of the stores that this process holds.
@@ -45,31 +45,32 @@ fn held() -> MutexGuard<'static, BTreeSet<FileId>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The files of the stores that this process reads and does not hold, each as often as it does.
+/// The files of the stores that this process reads without holding them, each with the number of
+/// reads.
 static READ: Mutex<BTreeMap<FileId, usize>> = Mutex::new(BTreeMap::new());
 
 fn read() -> MutexGuard<'static, BTreeMap<FileId, usize>> {
     READ.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether a file belongs to a store that this process has open, if only for reading. It must not be
-/// opened: to close it again would take SQLite's locks on it away.
+/// Returns whether a file belongs to a store that this process has open, even if only for reading.
+/// Such a file must not be opened: closing it again would drop SQLite's locks on it.
 pub fn is_held_here(path: &Path) -> bool {
     let id = FileId::of(path);
     id.is_some_and(|id| held().contains(&id) || read().contains_key(&id))
 }
 
-/// Whether this process has a store's file open for writing.
+/// Returns whether this process has a store's file open for writing.
 pub(crate) fn is_open_here(path: &Path) -> bool {
     FileId::of(path).is_some_and(|id| held().contains(&id))
 }
 
-/// Says that this process reads the files of a store, as long as it lives; it has to outlive the
+/// Records that this process reads the files of a store, until it is dropped. It has to outlive the
 /// connection.
 pub(crate) struct Reading(Vec<FileId>);
 
 impl Reading {
-    /// Takes note of a store's files, by the file's path without links.
+    /// Records a store's files, given the file's path with links resolved.
     pub(crate) fn of(path: &Path) -> Self {
         let ids = PARTS.iter().filter_map(|ending| FileId::of(&with_ending(path, ending)));
         let ids: Vec<FileId> = ids.collect();
@@ -95,26 +96,26 @@ impl Drop for Reading {
     }
 }
 
-/// The locks of a store's file; they are given back with the value, which has to outlive all of
+/// The locks of a store's file. They are released when it is dropped, and it has to outlive all of
 /// SQLite's connections to the file.
 pub(crate) struct Lock {
-    /// The file's path without links.
+    /// The file's path with links resolved.
     path: PathBuf,
-    /// The file, once there is one, and whether its lock is held: somebody who may not write it may
-    /// be in the way.
+    /// The file, once it exists, and whether its lock is held: a user who may not write the file
+    /// may have locked it.
     file: Option<(File, AtomicBool)>,
     beside: File,
-    /// What must stand under the names of the store's files while it is open.
+    /// The files that must be under the store's names while it is open.
     kept: OnceLock<Vec<(PathBuf, FileId)>>,
 }
 
 impl Lock {
-    /// Takes the locks of a store that is to be opened, making folder and file as needed.
+    /// Takes the locks of a store that is to be opened, creating folder and file as needed.
     pub(crate) fn of_store(path: &Path) -> Result<Self, StoreError> {
         Self::take(path, true)
     }
 
-    /// Takes the locks of a place where a store may be or not; no file is made.
+    /// Takes the locks of a place where a store may or may not be; no file is created.
     pub(crate) fn of_place(path: &Path) -> Result<Self, StoreError> {
         Self::take(path, false)
     }
@@ -126,7 +127,7 @@ impl Lock {
         }
         let path = real_file(path).map_err(|error| cannot("open", path, error))?;
         refuse_network_folder(&path)?;
-        // Nobody else in this process looks or opens until it is known what is held.
+        // No other thread of this process checks or opens a store until it is known what is held.
         let mut held = held();
         if FileId::of(&path).is_some_and(|id| held.contains(&id)) {
             return Err(in_use(&path));
@@ -137,8 +138,8 @@ impl Lock {
             && was_replaced
             && !is_held.load(Ordering::Relaxed)
         {
-            // A process that is no Homeroom may hold one of the two locks; then the other one still
-            // tells two Homerooms apart. Here neither does.
+            // A process that is not a Homeroom may hold one of the two locks; then the other one
+            // still tells two Homerooms apart. Here neither does.
             return Err(in_use(&path));
         }
         held.extend(
@@ -150,12 +151,12 @@ impl Lock {
         Ok(Self { path, file, beside, kept: OnceLock::new() })
     }
 
-    /// The file's path without links.
+    /// Returns the file's path with links resolved.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The words that `FILE.lock` holds; none where it is new, or nobody has written them.
+    /// Returns the words in `FILE.lock`; empty where the file is new, or nothing has been written.
     pub(crate) fn words(&self) -> Vec<String> {
         let mut bytes = [0; WORDS_BYTES_MAX];
         let read = self.beside.read_at(&mut bytes, 0).unwrap_or(0);
@@ -163,7 +164,7 @@ impl Lock {
         text.split_whitespace().map(str::to_owned).collect()
     }
 
-    /// Puts words into `FILE.lock`, in place of those that it holds.
+    /// Replaces the words in `FILE.lock`.
     pub(crate) fn write_words(&self, words: &[&str]) -> io::Result<()> {
         let text = words.join("\n") + "\n";
         self.beside.write_all_at(text.as_bytes(), 0)?;
@@ -171,18 +172,18 @@ impl Lock {
         self.beside.sync_all()
     }
 
-    /// The file that is held, if there is one.
+    /// Returns the file that is held, if there is one.
     pub(crate) fn id(&self) -> Option<FileId> {
         let (file, _) = self.file.as_ref()?;
         file.metadata().ok().as_ref().map(FileId::of_metadata)
     }
 
-    /// The store is open: takes note of its files, which belong to it from now on, and takes the
-    /// right to read them, and with it to lock them, from all who may not write them.
+    /// Records the files of the store, which is now open, and withdraws the right to read them, and
+    /// thereby to lock them, from all users who may not write them.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unusable`] when one of them is not there: nobody would find out that it went.
+    /// [`StoreError::Unusable`] when one of them is missing: its removal could not be noticed.
     pub(crate) fn keep(&self) -> Result<(), StoreError> {
         let mut ids = Vec::with_capacity(PARTS.len());
         for path in PARTS.map(|ending| with_ending(&self.path, ending)) {
@@ -200,7 +201,7 @@ impl Lock {
         Ok(())
     }
 
-    /// Makes sure that the store's files still stand under their names, as they must whenever
+    /// Checks that the store's files are still under their names, as they must be whenever
     /// something is acknowledged or replaced.
     ///
     /// # Errors
@@ -221,8 +222,8 @@ impl Lock {
                 is_held.load(Ordering::Relaxed)
             }
         };
-        // A process that holds the lock of the file itself is found by that one, even when the file
-        // beside it is gone.
+        // If the lock of the file itself is held, another process finds that one, even when
+        // `FILE.lock` is gone.
         let beside = with_ending(&self.path, ".lock");
         let own = self.beside.metadata().ok().as_ref().map(FileId::of_metadata);
         if !has_file && FileId::of(&beside) != own {
@@ -246,7 +247,7 @@ impl Drop for Lock {
     }
 }
 
-/// Holds a file as it is, for one who copies it: nobody opens it as a store meanwhile.
+/// Keeps a file unchanged while it is copied: no process can open it as a store meanwhile.
 ///
 /// # Errors
 ///
@@ -257,13 +258,13 @@ pub(crate) fn hold_still(path: &Path) -> Result<File, StoreError> {
     }
     let file = File::open(path).map_err(|error| cannot("open", path, error))?;
     match file.try_lock_shared() {
-        // Where there are no locks, there is no store that is open.
+        // On a file system without locks no store can be open.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(in_use(path)),
     }
 }
 
-/// Locks `FILE.lock`; says, too, whether another stands under the name from now on.
+/// Locks `FILE.lock`. Also returns whether the file under that name was replaced.
 fn lock_beside(path: &Path) -> Result<(File, bool), StoreError> {
     let name = with_ending(path, ".lock");
     let mut was_replaced = false;
@@ -294,8 +295,8 @@ fn lock_beside(path: &Path) -> Result<(File, bool), StoreError> {
     Err(in_use(path))
 }
 
-/// Locks the file itself; makes it, where there is none and it shall be made, so that only its owner
-/// may read it. SQLite gives the files beside it the same rights.
+/// Locks the file itself. If it does not exist and `make` is set, creates it so that only its owner
+/// may read it; SQLite gives the files next to it the same permissions.
 fn lock_file(path: &Path, make: bool) -> Result<Option<(File, AtomicBool)>, StoreError> {
     for _ in 0..TRIES_MAX {
         let mut options = OpenOptions::new();
@@ -326,7 +327,7 @@ fn lock_file(path: &Path, make: bool) -> Result<Option<(File, AtomicBool)>, Stor
     Err(in_use(path))
 }
 
-/// Takes the right to read a file from users who may not write it: a user who may read it may lock it.
+/// Withdraws the right to read a file from users who may not write it: who may read it may lock it.
 fn tighten(path: &Path) {
     let Ok(about) = std::fs::metadata(path) else { return };
     let mode = about.permissions().mode() & 0o7777;

@@ -1,4 +1,4 @@
-//! Opening, migrating and checking the file.
+//! Opens, migrates and checks the file.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -17,7 +17,7 @@ use crate::store::Health;
 /// Marks a file as Homeroom's in its header (`PRAGMA application_id`): "HMRM".
 const APPLICATION_ID: i64 = 0x484d_524d;
 
-/// How long a connection waits for another one's lock.
+/// How long a connection waits for the lock of another one.
 pub(crate) const BUSY: Duration = Duration::from_secs(5);
 
 /// Opens the file for writing: takes the lock, creates and migrates as needed. The lock has to
@@ -49,7 +49,7 @@ pub(crate) fn open_file(
     place::refuse_second_name(&connection, path)?;
     lock.check()?;
     migrate(&connection, version)?;
-    // With the first read the log is opened: of a file that was not in this mode there is none yet.
+    // The first read opens the log, which a file that was in another mode does not have yet.
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     lock.keep()?;
     Ok((lock, connection))
@@ -68,11 +68,11 @@ pub(crate) fn open_reader(path: &Path, cache_kib: u32) -> rusqlite::Result<Conne
     Ok(connection)
 }
 
-/// File systems on which SQLite's locks or its shared memory cannot be relied on.
+/// File systems on which SQLite's locks or its shared memory are unreliable.
 const NETWORK: &[&str] =
     &["nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "fuse.sshfs", "glusterfs"];
 
-/// Refuses a folder that another machine serves: a store there is damaged sooner or later.
+/// Refuses a folder that another machine serves: a store there would be damaged sooner or later.
 pub(crate) fn refuse_network_folder(path: &Path) -> Result<(), StoreError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let Ok(folder) = std::fs::canonicalize(folder.unwrap_or(Path::new("."))) else { return Ok(()) };
@@ -87,13 +87,13 @@ pub(crate) fn refuse_network_folder(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// The kind of the network file system that holds `folder`, by a list of mounts.
+/// Returns the kind of the network file system that holds `folder`, from a list of mounts.
 fn network_mount<'a>(mounts: &'a str, folder: &Path) -> Option<&'a str> {
     let mut deepest: Option<(usize, &str)> = None;
     for line in mounts.lines() {
         let mut words = line.split(' ').skip(1);
         let (Some(place), Some(kind)) = (words.next(), words.next()) else { continue };
-        // Blanks in a mount's path are written as octal.
+        // Spaces in a mount's path are written in octal.
         let place = place.replace("\\040", " ");
         let is_deeper = deepest.is_none_or(|(depth, _)| place.len() >= depth);
         if folder.starts_with(&place) && is_deeper {
@@ -103,8 +103,8 @@ fn network_mount<'a>(mounts: &'a str, folder: &Path) -> Option<&'a str> {
     deepest.map(|(_, kind)| kind).filter(|kind| NETWORK.contains(kind))
 }
 
-/// Makes the file, where there is none, so that only its owner may read it; SQLite gives the files
-/// beside it the same rights. A file that is there keeps its rights.
+/// Creates the file, if it does not exist, so that only its owner may read it; SQLite gives the
+/// files next to it the same permissions. An existing file keeps its permissions.
 pub(crate) fn make_private(path: &Path) -> Result<(), StoreError> {
     let made = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
     made.map(drop)
@@ -133,7 +133,7 @@ fn version(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
     Ok(found)
 }
 
-/// Brings the tables of a store up to date; an empty file is none.
+/// Migrates the tables of a store to the newest version; an empty file is not a store.
 pub(super) fn bring_up_to_date(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let version = version(connection, path)?;
     if version == 0 {
@@ -164,13 +164,13 @@ fn migrate(connection: &Connection, from: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Opens a store's file for reading alone, whether or not a process has it open for writing; gives
-/// the version of its schema, too.
+/// Opens a store's file for reading only, whether or not a process has it open for writing. Also
+/// returns its schema version.
 pub(crate) fn open_existing(path: &Path, cache_kib: u32) -> Result<(Connection, i64), StoreError> {
     let cannot_open = |error: &dyn std::fmt::Display| {
         StoreError::Unusable(format!("cannot open {}: {error}", path.display()))
     };
-    // Not opened: closing a second handle would take this process's locks on the file away.
+    // Not opened: closing a second descriptor would drop this process's locks on the file.
     let real = existing_file(path).map_err(|error| cannot_open(&error))?;
     let connection =
         open_reader(&real, cache_kib).map_err(|error| match error.sqlite_error_code() {
@@ -187,20 +187,20 @@ pub(crate) fn open_existing(path: &Path, cache_kib: u32) -> Result<(Connection, 
     Ok((connection, found))
 }
 
-/// The path without links of a file that is there.
+/// Returns the path of an existing file, with links resolved.
 fn existing_file(path: &Path) -> std::io::Result<PathBuf> {
     std::fs::metadata(path)?;
     real_file(path)
 }
 
-/// Looks for damage: the file's own structure, then the tables against each other, as far as there
-/// is time.
+/// Looks for damage: first in the file's structure, then by comparing the tables, as far as time
+/// permits.
 pub(crate) fn check(path: &Path, time_max: Duration) -> Result<Health, StoreError> {
     let end = Instant::now() + time_max;
     let (mut connection, version) = open_existing(path, 65_536)?;
     connection.progress_handler(STEPS, Some(move || Instant::now() >= end))?;
     let mut health = Health::default();
-    // What an interrupted statement would have found is not known.
+    // What an interrupted statement would have found is unknown.
     let done = |found: rusqlite::Result<String>| match found {
         Ok(hit) => Ok(Some(hit)),
         Err(rusqlite::Error::QueryReturnedNoRows) => Ok(None),
@@ -236,10 +236,10 @@ pub(crate) fn check(path: &Path, time_max: Duration) -> Result<Health, StoreErro
     Ok(health)
 }
 
-/// Virtual-machine steps between two looks at the clock.
+/// Virtual-machine steps between two checks of the clock.
 const STEPS: i32 = 100_000;
 
-/// What only this database can look at.
+/// Checks that only this database can make.
 const OWN_CHECKS: &[(&str, &str)] = &[
     (
         "a document is no JSON",

@@ -1,5 +1,5 @@
-//! Files that commands write where a person says: they go over nothing that is not an earlier output
-//! of the same kind, and never over a store or another database.
+//! Files that commands write to a path that a person names. They replace only earlier outputs of
+//! the same kind, and never a store or another database.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -10,49 +10,49 @@ use std::path::{Path, PathBuf};
 
 use crate::sqlite::lock::{is_held_here, real_file};
 
-/// Bytes at the beginning of a file by which its kind is told.
+/// Bytes at the start of a file that identify its kind.
 const HEAD_BYTES: u64 = 4_096;
-/// What the names of files end with that stand beside a database.
+/// Name endings of the files next to a database.
 const BESIDE: [&str; 4] = ["-wal", "-shm", "-journal", ".lock"];
 
 /// A kind of output.
 #[derive(Debug, Clone, Copy)]
 pub struct OutputKind {
-    /// What it is called, with its article: `a page of the lab`.
+    /// Its name with an article: `a page of the lab`.
     pub name: &'static str,
-    /// Whether the beginning of a file, which is not empty, is that of such an output.
+    /// Whether the first bytes of a non-empty file are those of such an output.
     pub is_ours: fn(&[u8]) -> bool,
 }
 
-/// Why an output is not written where it was to be.
+/// Why an output was not written to its path.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
     /// A database, of Homeroom or others, or a file that belongs to one.
     #[error("{} is a database, or belongs to one; name another file", .0.display())]
     Database(PathBuf),
-    /// Something else.
+    /// An existing file of another kind.
     #[error(
         "{} is there already, and is not {kind} that a command has written; remove it, or name another \
          file", path.display()
     )]
     NotOurs {
-        /// What is there.
+        /// Path of the existing file.
         path: PathBuf,
-        /// What was to be written.
+        /// Kind of the output.
         kind: &'static str,
     },
-    /// Another process has it.
+    /// Another process is writing to it.
     #[error("{} is in use by another process; name another file", .0.display())]
     InUse(PathBuf),
-    /// A folder where a file is to be, or the other way round.
+    /// A folder where a file is expected, or the other way round.
     #[error("{} is there already, and is no {wanted}; name another", path.display())]
     Wrong {
-        /// What is there.
+        /// The existing path.
         path: PathBuf,
         /// `file` or `folder`.
         wanted: &'static str,
     },
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error("{}: cannot be written: {source}", path.display())]
     File {
         /// The file.
@@ -63,14 +63,14 @@ pub enum OutputError {
 }
 
 impl OutputError {
-    /// Whether it is for the person to name another place, and nothing else is wrong.
+    /// Returns whether naming another path would help, and nothing else is wrong.
     pub fn is_refusal(&self) -> bool {
         !matches!(self, Self::File { .. })
     }
 }
 
 impl OutputKind {
-    /// Makes sure that a file may be written, before there is anything to write; nothing is made.
+    /// Checks that a file may be written, before there is anything to write; creates nothing.
     ///
     /// # Errors
     ///
@@ -79,8 +79,8 @@ impl OutputKind {
         self.existing(path).map(drop)
     }
 
-    /// Makes the file, which only its owner may read, or empties an earlier output of this kind. As
-    /// long as it is open, no other output goes there.
+    /// Creates the file, which only its owner may read, or empties an earlier output of this kind.
+    /// As long as it is open, no other output can be written to it.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl OutputKind {
         Ok(file)
     }
 
-    /// What stands there already and may be written to, opened and locked.
+    /// Opens and locks an existing file that may be overwritten.
     fn existing(&self, path: &Path) -> Result<Option<File>, OutputError> {
         let own = || path.to_owned();
         let failed = |source| OutputError::File { path: own(), source };
@@ -120,7 +120,7 @@ impl OutputKind {
         }
         let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
         match file.try_lock() {
-            // A file system without locks is one without stores.
+            // A file system without locks has no stores.
             Ok(()) | Err(TryLockError::Error(_)) => {}
             Err(TryLockError::WouldBlock) => return Err(OutputError::InUse(own())),
         }
@@ -136,7 +136,7 @@ impl OutputKind {
     }
 }
 
-/// Makes sure that a folder may be made, or is there.
+/// Checks that a folder exists or can be created.
 ///
 /// # Errors
 ///
@@ -152,12 +152,13 @@ pub fn check_folder(path: &Path) -> Result<(), OutputError> {
     }
 }
 
-/// Whether a file is a database: a store that this process has open, or by its beginning.
+/// Returns whether a file is a database: a store that this process has open, or any other by its
+/// first bytes.
 pub fn is_database(path: &Path) -> bool {
     if is_held_here(path) {
         return true;
     }
-    // Opening a pipe waits until another process writes to it.
+    // Opening a pipe would wait until another process writes to it.
     if !std::fs::metadata(path).is_ok_and(|about| about.is_file()) {
         return false;
     }
@@ -166,8 +167,8 @@ pub fn is_database(path: &Path) -> bool {
     read.is_ok() && has_magic(&head)
 }
 
-/// Whether a file is one of a store that this process has open, or has its place beside a database,
-/// by its own name or by that to which links lead.
+/// Returns whether a file belongs to a store that this process has open, or is one of the files
+/// next to a database, by its own name or by the one that links lead to.
 fn belongs_to_database(path: &Path) -> bool {
     let is_beside = |path: &Path| {
         let name = path.as_os_str().as_bytes();

@@ -1,4 +1,4 @@
-//! Whether the file is a copy, and where a copy goes on.
+//! Detects whether the file is a copy, and decides where a copy continues.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -12,16 +12,16 @@ use crate::sqlite::lock::{FileId, Lock};
 use crate::sqlite::snapshot::newest_change_version;
 use crate::sqlite::writer::LAST_ID;
 
-/// Name of the row that says which file the store was last written to in.
+/// Name of the row that identifies the file that the store was last written to.
 const FILE: &str = "file";
-/// Name of the row with the word that stands in `FILE.lock`, too: another one at each opening.
+/// Name of the row with the word that is also in `FILE.lock`; every opening changes it.
 const WORD: &str = "word";
 /// Name of the row with the path by which the file was opened last.
 const PATH: &str = "path";
 
-/// Has a file that is a copy go on above all that its original may have given out, before anybody
-/// reads it or writes to it; gives where it goes on, if it is one. Takes note of the file, its path
-/// and of this opening.
+/// Makes a file that is a copy continue above everything that its original may have issued, before
+/// anybody reads it or writes to it. Returns where it continues, if it is a copy. Records the file,
+/// its path and this opening.
 pub(super) fn settle(connection: &Connection, lock: &Lock) -> Result<Option<Raised>, StoreError> {
     let path = lock.path();
     let file = file(path)?;
@@ -37,7 +37,7 @@ pub(super) fn settle(connection: &Connection, lock: &Lock) -> Result<Option<Rais
         );
         Some(raised)
     } else {
-        // A store that was never opened by a Homeroom that knew of this is taken as it is.
+        // A store that was never opened by a Homeroom with this check is accepted as it is.
         if known.is_none() {
             put(connection, FILE, &file)?;
         }
@@ -46,7 +46,8 @@ pub(super) fn settle(connection: &Connection, lock: &Lock) -> Result<Option<Rais
     let name = path.to_string_lossy();
     if value(connection, PATH)?.as_deref() != Some(&*name) {
         put(connection, PATH, &name)?;
-        // Who opens the file by another name sees it, without the log that is beside this one.
+        // A process that opens the file by another name sees the change without the log next to
+        // this one.
         connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
     }
     if let Err(error) = change_word(connection, lock) {
@@ -55,7 +56,7 @@ pub(super) fn settle(connection: &Connection, lock: &Lock) -> Result<Option<Rais
     Ok(raised)
 }
 
-/// Whether it is another file than the one that was written to last, or an earlier state of it.
+/// Returns whether the file is not the one last written to, or is an earlier state of it.
 fn is_other(
     connection: &Connection,
     lock: &Lock,
@@ -66,36 +67,36 @@ fn is_other(
     if known != file {
         return Ok(true);
     }
-    // A file system gives a new file the number of a deleted one. A lock that is new or deleted says
-    // nothing, nor does one of an older Homeroom.
+    // A file system can give a new file the number of a deleted one. A new or deleted lock file
+    // proves nothing, and neither does one of an older Homeroom.
     let words = lock.words();
     let own = value(connection, WORD)?;
     Ok(!words.is_empty() && own.is_none_or(|own| !words.contains(&own)))
 }
 
-/// Puts another word into the store and into its lock: a copy that was taken before has not got it.
+/// Puts a new word into the store and into its lock file; copies taken before do not have it.
 pub(super) fn change_word(connection: &Connection, lock: &Lock) -> Result<(), StoreError> {
     let own = value(connection, WORD)?;
     let new = Uuid::new().to_string();
     let cannot = |error: std::io::Error| {
         StoreError::Failed(format!("cannot write {}.lock: {error}", lock.path().display()))
     };
-    // Whichever the store has after a crash is one of the two.
+    // After a crash the store has one of these two.
     let both: Vec<&str> = own.iter().map(String::as_str).chain([new.as_str()]).collect();
     lock.write_words(&both).map_err(cannot)?;
     put(connection, WORD, &new)?;
     lock.write_words(&[&new]).map_err(cannot)
 }
 
-/// Puts another word into what is to become the store; gives it, for the lock.
+/// Puts a new word into a file that is to become the store. Returns it for the lock file.
 pub(super) fn put_word(connection: &Connection) -> Result<String, StoreError> {
     let new = Uuid::new().to_string();
     put(connection, WORD, &new)?;
     Ok(new)
 }
 
-/// Refuses a second name of a file (a hard link) whose log stands, or would be looked for, beside
-/// the first.
+/// Refuses a second name (hard link) of a file whose log is, or would be expected, next to the
+/// first name.
 pub(super) fn refuse_second_name(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let about = std::fs::metadata(path).ok().filter(|about| about.nlink() > 1);
     let Some(about) = about else { return Ok(()) };
@@ -115,8 +116,8 @@ pub(super) fn refuse_second_name(connection: &Connection, path: &Path) -> Result
     )))
 }
 
-/// Has the store go on above itself, above `others` and above all that may have been given out
-/// since its state.
+/// Makes the store continue above itself, above `others` and above everything that may have been
+/// issued since its state.
 pub(super) fn raise(
     connection: &Connection,
     path: &Path,
@@ -160,13 +161,13 @@ fn write(connection: &Connection, before: i64, raised: Raised) -> Result<(), Sto
     Ok(())
 }
 
-/// Marks a file as a copy that was taken at this moment: the process that writes to it first has it go
-/// on above all that was given out.
+/// Marks a file as a copy taken now: the process that writes to it first makes it continue above
+/// everything that was issued.
 pub(super) fn mark(connection: &Connection) -> Result<(), StoreError> {
     put(connection, COPIED, &now_us().to_string())
 }
 
-/// How far a store has counted; of one that an older Homeroom has made, too.
+/// Returns how far a store has counted, including one that an older Homeroom has created.
 pub(super) fn counted(connection: &Connection) -> Result<Counted, StoreError> {
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get(0));
     Ok(Counted {
@@ -178,7 +179,7 @@ pub(super) fn counted(connection: &Connection) -> Result<Counted, StoreError> {
     })
 }
 
-/// Device and inode.
+/// Returns the file's device and inode.
 fn file(path: &Path) -> Result<String, StoreError> {
     let about = std::fs::metadata(path).map_err(|error| {
         StoreError::Unusable(format!("cannot look at {}: {error}", path.display()))

@@ -1,8 +1,8 @@
-//! Reads of one index entry, done at once on the calling thread's own connection.
+//! Reads of one index entry, executed immediately on the calling thread's own connection.
 //!
-//! To begin a read costs SQLite two locks of the file, shared by all threads, which is more than the
-//! read itself. So a connection stays in its read transaction as long as nothing was committed
-//! since; a checkpoint that needs the log to be free ends it from outside.
+//! Beginning a read costs SQLite two locks of the file, which all threads share; that is more than
+//! the read itself. So a connection stays in its read transaction as long as nothing was committed
+//! since. A checkpoint that needs the log to be free ends that transaction from outside.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,17 +15,17 @@ use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 use crate::row::Row;
 use crate::sqlite::Shared;
 
-/// Most stores that a thread remembers; it outlives those that tests open one after another.
+/// Most stores that a thread remembers; a thread outlives the stores that tests open in turn.
 const REMEMBERED_MAX: usize = 4;
 
 thread_local! {
     static OWN: RefCell<Vec<(u64, Arc<Mutex<Probe>>)>> = const { RefCell::new(vec![]) };
 }
 
-/// The probing connections of a store, and which state of it they may show.
+/// A store's connections for probes, and which of its states they may show.
 pub(crate) struct Probes {
     all: Mutex<Vec<Arc<Mutex<Probe>>>>,
-    /// Connections that are open and no thread has taken yet.
+    /// Open connections that no thread has taken yet.
     spare: Mutex<Vec<Connection>>,
     /// Transactions committed since the store was opened.
     commits: AtomicU64,
@@ -35,9 +35,9 @@ pub(crate) struct Probes {
 
 /// A thread's connection.
 struct Probe {
-    /// [`None`] once the store is closed, or where it could not be used any more.
+    /// [`None`] once the store is closed, or when it became unusable.
     connection: Option<Connection>,
-    /// How many commits had been made when the open transaction began.
+    /// The number of commits when the open transaction began.
     seen: Option<u64>,
 }
 
@@ -47,7 +47,8 @@ impl Probes {
         Self { all, spare, commits: AtomicU64::new(0), may_stay: AtomicBool::new(true) }
     }
 
-    /// Opens connections for threads to come, so that none finds later that there are no more files.
+    /// Opens connections for future threads, so that none later fails because no file descriptors
+    /// are left.
     pub(crate) fn provide(&self, shared: &Shared, count: usize) -> Result<(), StoreError> {
         let open = |_| shared.open_reader();
         let opened = (0..count).map(open).collect::<Result<Vec<_>, _>>()?;
@@ -55,7 +56,7 @@ impl Probes {
         Ok(())
     }
 
-    /// Says that something was committed: what is read from now on shows it.
+    /// Records a commit: later reads show it.
     pub(crate) fn committed(&self) {
         self.commits.fetch_add(1, Ordering::Release);
     }
@@ -70,7 +71,7 @@ impl Probes {
         });
     }
 
-    /// Does something while no transaction stays open between two reads.
+    /// Runs a function while no transaction stays open between two reads.
     pub(crate) fn while_ended<T>(&self, run: impl FnOnce() -> T) -> T {
         self.may_stay.store(false, Ordering::SeqCst);
         self.each(Probe::end);
@@ -104,7 +105,7 @@ impl Probes {
         };
         let probe = Arc::new(Mutex::new(Probe { connection, seen: None }));
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        // A connection that no thread remembers any more goes.
+        // Drops connections that no thread remembers any more.
         all.retain(|probe| Arc::strong_count(probe) > 1);
         if shared.is_closed.load(Ordering::Acquire) {
             return Err(StoreError::Closed);
@@ -146,14 +147,14 @@ impl Probe {
         }
         let ended = connection.prepare_cached("COMMIT").and_then(|mut s| s.execute([]));
         if ended.is_err() && !connection.is_autocommit() {
-            // A connection that cannot end its transaction would show an old state for ever.
+            // A connection that cannot end its transaction would show an old state forever.
             tracing::error!("a read transaction could not be ended");
             self.connection = None;
         }
     }
 }
 
-/// The connection; another one where it could not be used any more.
+/// Returns the connection, or a new one if it became unusable.
 fn opened<'a>(
     connection: &'a mut Option<Connection>,
     shared: &Shared,
@@ -218,7 +219,7 @@ pub(crate) fn by_key(connection: &Connection, key: NaturalKey) -> Result<Option<
     Ok(statement.query_row([key.0], document).optional()?)
 }
 
-/// Finds what carries an identity, as its own or as an abstract base's.
+/// Finds the document that has an identity, as its own or as an abstract base's.
 pub(crate) fn target(
     connection: &Connection,
     key: NaturalKey,
@@ -239,7 +240,7 @@ pub(crate) fn referrers(
     connection: &Connection,
     target: DocumentId,
 ) -> Result<Vec<KindId>, StoreError> {
-    // A hop per kind: the next greater kind that has an edge, so hot targets cost no scan.
+    // One hop per kind: the next greater kind that has an edge, so popular targets cost no scan.
     let mut next = connection.prepare_cached(
         "SELECT kind FROM ref WHERE target = ?1 AND kind > ?2 AND source <> ?1 ORDER BY kind LIMIT 1",
     )?;

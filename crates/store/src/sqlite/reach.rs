@@ -1,4 +1,4 @@
-//! What can be reached over ties.
+//! Reachability over ties.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,34 +11,34 @@ use crate::id::KindId;
 use crate::sqlite::probe;
 use crate::tie::{Reached, Start, Way};
 
-/// Most climbs that are remembered: a state's organizations.
+/// Most climbs that are remembered: enough for the organizations of a US state.
 const REMEMBERED_MAX: usize = 100_000;
 
-/// Where a label leads from an item, to its end.
+/// The numbers that a label leads to from an item, followed to its end.
 pub(crate) type Climb = Arc<[i64]>;
 
-/// Climbs that are remembered, by label and item.
+/// Remembered climbs, by label and item.
 #[derive(Default)]
 pub(crate) struct Climbs {
     known: HashMap<(KindId, i64), Climb>,
-    /// Labels that somebody has followed to their end.
+    /// Labels that have been followed to their end.
     followed: Vec<KindId>,
 }
 
 impl Climbs {
-    /// Forgets what a change of a label's ties can have changed.
+    /// Forgets what a change of a label's ties may have changed.
     pub(crate) fn changed(&mut self, label: KindId) {
         if self.followed.contains(&label) {
             self.known.clear();
         }
     }
 
-    /// Forgets all that is remembered.
+    /// Forgets everything.
     pub(crate) fn forget(&mut self) {
         self.known.clear();
     }
 
-    /// Follows a way for the writer, who alone makes changes.
+    /// Follows a way for the writer, which alone makes changes.
     pub(crate) fn reach(
         &mut self,
         connection: &Connection,
@@ -70,7 +70,7 @@ impl Climbs {
     }
 }
 
-/// What a transaction has changed of ties.
+/// The ties that a transaction has changed.
 #[derive(Default)]
 pub(crate) struct ChangedTies {
     labels: Vec<KindId>,
@@ -78,29 +78,29 @@ pub(crate) struct ChangedTies {
 }
 
 impl ChangedTies {
-    /// Notes that a label's ties have changed.
+    /// Records that a label's ties have changed.
     pub(crate) fn add(&mut self, label: KindId) {
         if !self.labels.contains(&label) {
             self.labels.push(label);
         }
     }
 
-    /// Notes that any tie may have changed.
+    /// Records that any tie may have changed.
     pub(crate) fn add_any(&mut self) {
         self.any = true;
     }
 }
 
-/// Climbs that readers remember until the writer changes something they have seen.
+/// Climbs that readers remember until the writer changes something that they depend on.
 #[derive(Default)]
 pub(crate) struct SharedClimbs {
-    /// How often they were forgotten.
+    /// Number of times that climbs were forgotten.
     version: AtomicU64,
     climbs: RwLock<Climbs>,
 }
 
 impl SharedClimbs {
-    /// Forgets what was changed; called when the commit can be seen, before it is answered.
+    /// Forgets what was changed. Called once the commit is visible, before it is answered.
     pub(crate) fn forget(&self, changed: &ChangedTies) {
         if !changed.any && changed.labels.is_empty() {
             return;
@@ -112,8 +112,8 @@ impl SharedClimbs {
         }
     }
 
-    /// To be called before a read begins: what it finds is remembered only if nothing was forgotten
-    /// since.
+    /// Must be called before a read begins. What the read finds is remembered only if nothing was
+    /// forgotten since.
     pub(crate) fn begin(&self, labels: impl Iterator<Item = KindId>) -> u64 {
         for label in labels {
             let climbs = self.climbs.read().unwrap_or_else(PoisonError::into_inner);
@@ -126,7 +126,7 @@ impl SharedClimbs {
         self.version.load(Ordering::Acquire)
     }
 
-    /// Follows a way for a reader that [`SharedClimbs::begin`] gave `version`.
+    /// Follows a way for a reader that got `version` from [`SharedClimbs::begin`].
     pub(crate) fn reach(
         &self,
         connection: &Connection,

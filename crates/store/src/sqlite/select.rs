@@ -1,4 +1,4 @@
-//! Lists and counts of the file.
+//! Lists and counts in the file.
 
 use rusqlite::{Connection, params_from_iter};
 
@@ -15,12 +15,12 @@ use crate::tie::Start;
 
 /// Runs a list query.
 pub(crate) fn list(connection: &Connection, query: &ListQuery) -> Result<Page, StoreError> {
-    // Several statements, one state of the store.
+    // The query may take several statements, which must see one state of the store.
     let transaction = connection.unchecked_transaction()?;
     at_once(select::list(&File(&transaction), query))
 }
 
-/// Counts what a list query would give without `skip` and `limit`.
+/// Counts the documents of a list query, ignoring `skip` and `limit`.
 pub(crate) fn count(connection: &Connection, query: &ListQuery) -> Result<u64, StoreError> {
     let transaction = connection.unchecked_transaction()?;
     at_once(select::count(&File(&transaction), query))
@@ -51,7 +51,7 @@ pub(crate) fn cuts(
     at_once(select::cuts(&File(connection), query, parts, smallest))
 }
 
-/// How documents stand to a test.
+/// Tests documents; the results are in the order of `starts`.
 pub(crate) fn pass(
     connection: &Connection,
     starts: &[Start],
@@ -60,7 +60,7 @@ pub(crate) fn pass(
     at_once(select::through::look(&File(connection), starts, test))
 }
 
-/// How a document stands to a test.
+/// Tests one document.
 pub(crate) fn passed(
     connection: &Connection,
     start: Start,

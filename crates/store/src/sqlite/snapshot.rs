@@ -20,19 +20,20 @@ use crate::sqlite::probe::document;
 use crate::sqlite::value::{list_of_keys, rows};
 use crate::tie::Tie;
 
-/// Virtual-machine steps between two looks at the clock.
+/// Virtual-machine steps between two checks of the clock.
 const STEPS: i32 = 100_000;
 
-/// The newest change version of all documents and deletions, or the last one that was passed over.
+/// Returns the newest change version of all documents and deletions, or the last skipped one if
+/// greater.
 pub(crate) fn newest_change_version(connection: &Connection) -> Result<i64, StoreError> {
     let passed_over = "SELECT coalesce(max(last), 0) FROM passed_over";
     let passed_over: i64 = connection.query_row(passed_over, [], |row| row.get(0))?;
     Ok(newest_written(connection)?.max(passed_over))
 }
 
-/// The newest change version of all documents and deletions.
+/// Returns the newest change version of all documents and deletions.
 pub(crate) fn newest_written(connection: &Connection) -> Result<i64, StoreError> {
-    // One look in an index for each kind; a maximum over all would read them all.
+    // One index look-up for each kind; a maximum over all would read every document.
     Ok(connection.query_row(
         "SELECT max(coalesce((SELECT max(cv) FROM tomb), 0),
                     coalesce((SELECT max(m) FROM (SELECT (SELECT max(cv) FROM doc WHERE kind = k.id) AS m FROM kind k)), 0))",
@@ -41,14 +42,14 @@ pub(crate) fn newest_written(connection: &Connection) -> Result<i64, StoreError>
     )?)
 }
 
-/// An open read transaction. It ends at its time also where nobody asks it anything: as long as it
-/// is open, the log cannot begin anew.
+/// An open read transaction. It ends on time even if nobody reads from it, because as long as it is
+/// open, the log cannot restart.
 pub(crate) struct SqliteSnapshot {
-    /// [`None`] after its time.
+    /// [`None`] once its time is over.
     connection: Arc<Mutex<Option<Connection>>>,
-    /// Keeps others in this process from opening the files.
+    /// Keeps the rest of this process from opening the files.
     _reading: Reading,
-    /// Its end ends the thread that waits for the time.
+    /// Dropping it ends the thread that waits for the time.
     _alive: Sender<()>,
     time_max: Duration,
 }
@@ -60,7 +61,7 @@ impl Drop for SqliteSnapshot {
 }
 
 impl SqliteSnapshot {
-    /// Begins to read; at `end`, after `time_max`, it is interrupted.
+    /// Begins to read; at `end`, `time_max` after the start, the read is interrupted.
     pub(crate) fn take(
         path: &Path,
         cache_kib: u32,
@@ -77,7 +78,7 @@ impl SqliteSnapshot {
         connection.progress_handler(STEPS, Some(move || Instant::now() >= end))?;
         // The transaction begins with its first read.
         connection.execute_batch("BEGIN; SELECT 1 FROM kind LIMIT 1;")?;
-        // The log is open from the first read on.
+        // The first read has opened the log.
         let reading = Reading::of(&real_file(path).unwrap_or_else(|_| path.to_owned()));
         let connection = Arc::new(Mutex::new(Some(connection)));
         let (alive, is_gone) = channel::<()>();
@@ -123,7 +124,7 @@ impl SqliteSnapshot {
     }
 
     pub(crate) fn changed_counts(&self, since: i64) -> Result<Vec<(KindId, u64)>, StoreError> {
-        // Kind by kind, as the index goes; a count over all would read every document.
+        // Counts kind by kind, along the index; a count over all would read every document.
         self.numbers(
             "SELECT id, n FROM (SELECT id, (SELECT count(*) FROM doc INDEXED BY doc_kind_cv
                                             WHERE kind = k.id AND cv > ?1) AS n FROM kind k)
@@ -139,7 +140,7 @@ impl SqliteSnapshot {
         )
     }
 
-    /// Runs a statement of one argument that gives kinds and numbers.
+    /// Runs a statement with one argument that returns kinds and numbers.
     fn numbers(&self, sql: &str, argument: i64) -> Result<Vec<(KindId, u64)>, StoreError> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(sql)?;

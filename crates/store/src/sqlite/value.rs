@@ -1,4 +1,4 @@
-//! Values between the driver and the store.
+//! Converts values between the driver and the store.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql};
@@ -44,7 +44,7 @@ impl ToSql for Value {
     }
 }
 
-/// Identities as a JSON array of hex texts.
+/// Returns identities as a JSON array of hex texts.
 pub(super) fn list_of_keys(keys: &[NaturalKey]) -> String {
     let keys: Vec<String> = keys.iter().map(|key| format!("\"{}\"", Uuid(key.0))).collect();
     format!("[{}]", keys.join(","))

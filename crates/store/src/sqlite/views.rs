@@ -10,9 +10,9 @@ use crate::sqlite::open::{BUSY, open_existing};
 use crate::sqlite::place;
 use crate::views::View;
 
-/// Stands in each view that is ours; others are left alone.
+/// A comment in each of Homeroom's views; other views are left alone.
 const MARK: &str = "/* homeroom */";
-/// The view that says which views there are.
+/// The view that holds the version of the views.
 const VERSION_VIEW: &str = "homeroom_views";
 /// Page cache of the connection, in KiB.
 const CACHE_KIB: u32 = 2_048;
@@ -34,18 +34,19 @@ pub(crate) fn views_version(path: &Path) -> Result<Option<String>, StoreError> {
         .optional()?)
 }
 
-/// Puts views into a file that this process has open as a store, or nobody has.
+/// Replaces the views in a file that this process has open as a store, or that no process has open.
 pub(crate) fn replace_views(path: &Path, views: &[View], version: &str) -> Result<(), StoreError> {
     drop(open_existing(path, CACHE_KIB)?);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let real = real_file(path).map_err(|error| {
         StoreError::Unusable(format!("cannot open {}: {error}", path.display()))
     })?;
-    // Beside a store that this process has open, it writes as that does; beside no other's.
+    // If this process has the store open, it holds the lock already; another process's store is
+    // refused.
     let lock = if is_open_here(&real) { None } else { Some(Lock::of_place(path)?) };
     let connection = Connection::open_with_flags(&real, flags)?;
     connection.busy_timeout(BUSY)?;
-    // Checkpoints are the server's.
+    // Checkpoints are left to the server.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     connection.pragma_update(None, "synchronous", "full")?;
     place::refuse_second_name(&connection, &real)?;

@@ -1,5 +1,5 @@
-//! The one writer: takes what has arrived, runs it in one transaction, a savepoint a plan, and
-//! answers when the commit is on disk.
+//! The single writer: takes the jobs that have arrived, runs them in one transaction with a
+//! savepoint for each plan, and answers when the commit is on disk.
 
 mod known;
 mod run;
@@ -23,7 +23,7 @@ use crate::sqlite::checkpoint::{self, Checkpointer};
 use crate::sqlite::reach::{ChangedTies, Climbs};
 use crate::store::Job;
 
-/// Starts the writer of a file; `length` bounds the jobs that wait.
+/// Starts the writer of a file; `length` is the most jobs that may wait.
 pub(crate) fn start(
     connection: Connection,
     shared: Arc<Shared>,
@@ -59,29 +59,29 @@ pub(crate) struct Writer {
     shared: Arc<Shared>,
     last_id: i64,
     last_change_version: i64,
-    /// Changes of the kept counts, not yet written.
+    /// Changes of the kept counts that are not written yet.
     tally: HashMap<Count, i64>,
     known: known::Known,
-    /// Where ties lead, as far as it was asked for and nothing has changed it.
+    /// Where ties lead, as far as it was looked up and nothing has changed it.
     climbs: Climbs,
     changed_ties: ChangedTies,
-    /// The version of who may call, as long as nothing may have changed it.
+    /// The version of clients and their rights, as long as nothing may have changed it.
     access_version: Option<i64>,
     checkpointer: Checkpointer,
-    /// Whether something was written since the log was looked at with nothing else to do.
+    /// Whether something was written since the idle writer last looked at the log.
     log_may_shrink: bool,
-    /// When readers kept the log from beginning anew.
+    /// When readers last prevented the log from restarting.
     postponed: Option<Instant>,
-    /// Whether the disk has failed since something was last written.
+    /// Whether the disk has failed since the last successful write.
     is_troubled: bool,
 }
 
-/// The greatest number that a document has or had.
+/// Returns the greatest number that a document has or had.
 pub(super) const LAST_ID: &str = "SELECT max(coalesce((SELECT max(id) FROM doc), 0),
     coalesce((SELECT id FROM high_water WHERE name = 'doc'), 0))";
 
 impl Writer {
-    /// Runs what arrives until nobody can send any more, then closes the file.
+    /// Runs the jobs that arrive until all senders are gone, then closes the file.
     fn work(mut self, arrivals: &Arrivals) {
         let mut group: Vec<Box<dyn Job>> = Vec::with_capacity(GROUP_MAX);
         while let Some(first) = self.wait(arrivals) {
@@ -92,7 +92,7 @@ impl Writer {
             let mut next = Some(first);
             while let Some(mut job) = next.take() {
                 if ended.is_ok() && job.is_wanted() {
-                    // A fault in one plan must not end the writer.
+                    // A panic in one plan must not end the writer.
                     let run = AssertUnwindSafe(|| self.run(&mut *job));
                     ended = catch_unwind(run)
                         .unwrap_or_else(|_| Err(StoreError::Failed("a plan panicked".into())));
@@ -124,7 +124,7 @@ impl Writer {
                 self.shared.climbs.forget(&std::mem::take(&mut self.changed_ties));
                 self.checkpointer.log_has_grown();
                 self.log_may_shrink = true;
-                // What stands where nobody will find it again is not acknowledged.
+                // A write to a file that nobody will find again is not acknowledged.
                 ended = self.shared.check_place().map_err(|error| {
                     tracing::error!(%error, jobs = group.len(), "a transaction may be lost");
                     StoreError::Unsure
@@ -146,8 +146,8 @@ impl Writer {
         checkpoint::finish(&self.connection, &self.shared);
     }
 
-    /// Waits for a job; where none comes for a while, a log that has grown is emptied meanwhile, and
-    /// a disk that has failed is tried again.
+    /// Waits for a job. If none comes for a while, it empties a log that has grown, and retries a
+    /// disk that has failed.
     fn wait(&mut self, arrivals: &Arrivals) -> Option<Box<dyn Job>> {
         while self.log_may_shrink || self.is_troubled {
             let time = if self.is_troubled { trouble::PAUSE } else { checkpoint::IDLE };

@@ -1,4 +1,4 @@
-//! Plans as a job of an engine's writer, which knows nothing of their types.
+//! Plans as a job of an engine's writer, which does not know their types.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,38 +6,38 @@ use crate::errand::Errand;
 use crate::error::StoreError;
 use crate::plan::{Answer, Ask, Decide, Decision, Plan, ROUNDS_MAX, Ran, Refused, Write};
 
-/// What came of one plan.
+/// The outcome of one plan.
 pub(super) type Outcome<D> = Result<Ran<<D as Decide>::Done>, Refused<<D as Decide>::Refusal>>;
 
-/// Plans that go into one transaction.
+/// Plans that run in one transaction.
 pub(crate) trait Job: Send {
-    /// How many plans there are.
+    /// Returns the number of plans.
     fn count(&self) -> usize;
 
-    /// Whether somebody still waits for it; where nobody does, it need not be begun.
+    /// Returns whether a caller still waits for it; otherwise it need not be started.
     fn is_wanted(&self) -> bool;
 
-    /// Takes a plan up from its beginning and gives its first questions; one that is kept can be
-    /// taken up again.
+    /// Starts a plan from its beginning and returns its first questions; a plan that is kept can be
+    /// started again.
     fn begin(&mut self, plan: usize, keep: bool) -> Vec<Ask>;
 
-    /// Lets a plan decide on what was found. A fault in a decision ends its plan and no other.
+    /// Lets a plan decide on the answers. A panic in a decision ends its plan and no other.
     fn decide(&mut self, plan: usize, found: Vec<Answer>) -> Step;
 
-    /// Notes what came of a plan's writes: the change version, or why they could not be done.
+    /// Records the outcome of a plan's writes: the change version, or the error.
     fn end(&mut self, plan: usize, done: Result<i64, StoreError>);
 
     /// Answers, after the commit or its failure.
     fn answer(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
-/// What a plan wants next.
+/// The next step of a plan.
 pub(crate) enum Step {
-    /// To know more.
+    /// Ask more questions.
     Ask(Vec<Ask>),
-    /// To write this, all of it or none.
+    /// Write this, all of it or none.
     Write(Vec<Write>),
-    /// Nothing: it is refused.
+    /// Nothing more: the plan was refused.
     Ended,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct PlanJob<D: Decide, R> {
     reply: Option<R>,
 }
 
-/// One plan and how far it is.
+/// One plan and its progress.
 struct Slot<D: Decide> {
     plan: Option<Plan<D>>,
     decide: Option<D>,
@@ -122,7 +122,7 @@ impl<D: Decide, R: FnOnce(Vec<Outcome<D>>) + Send> Job for PlanJob<D, R> {
             Err(error) => Err(Refused::Store(error.clone())),
         });
         let outcomes = outcomes.collect();
-        // The places are free by the time the answer is there.
+        // The places are released before the answer arrives.
         drop(self.errand);
         if let Some(reply) = self.reply.take() {
             reply(outcomes);

@@ -1,13 +1,13 @@
-//! URLs and messages as they may be shown: without what is secret in them.
+//! Removes secrets from URLs and messages before they are shown.
 //!
-//! In a doubtful case more is hidden than need be. What is shown of an address is what is known to
-//! be harmless, not what is not known to be a secret.
+//! In doubtful cases more is hidden than necessary: a part of an address is shown only if it is
+//! known to be harmless.
 
 use std::fmt::Write as _;
 
-/// What stands for what is hidden.
+/// Replacement for hidden parts.
 const HIDDEN: &str = "***";
-/// Parameters of a database's address whose values are shown.
+/// Parameters of a database address whose values are shown.
 ///
 /// Source: PostgreSQL, libpq, Parameter Key Words.
 const SHOWN: [&str; 17] = [
@@ -29,16 +29,16 @@ const SHOWN: [&str; 17] = [
     "tcp_user_timeout",
     "user",
 ];
-/// Parts of names that hold secrets.
+/// Parts of names that indicate secrets.
 const SECRET: [&str; 9] =
     ["pass", "pwd", "secret", "token", "key", "credential", "auth", "signature", "cookie"];
 
-/// The address of a database without its secrets.
+/// Returns a database address without its secrets.
 pub(super) fn masked_url(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return HIDDEN.into() };
     let hidden = || format!("{scheme}://{HIDDEN}");
     let (user, rest) = match rest.rsplit_once('@') {
-        // Whether this is the end of a user's password or within a parameter, nobody can say.
+        // This may be the end of a user's password or part of a parameter; there is no way to tell.
         Some((user, _)) if user.contains('?') => return hidden(),
         Some((user, rest)) => (Some(user), rest),
         None => (None, rest),
@@ -64,7 +64,7 @@ pub(super) fn masked_url(url: &str) -> String {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         let is_value = |c: char| c.is_ascii_alphanumeric() || "_./,:%+-".contains(c);
         if !SHOWN.contains(&name) || !value.chars().all(is_value) {
-            // What comes behind may be the rest of a secret.
+            // An unknown name may be the rest of a secret.
             let is_name = SHOWN.contains(&name) || (is_plain(name) && is_secret(name));
             shown.push_str(if is_name && parameter.contains('=') { name } else { HIDDEN });
             shown.push('=');
@@ -76,12 +76,12 @@ pub(super) fn masked_url(url: &str) -> String {
     shown
 }
 
-/// Whether a text is a name, a path or an address and nothing else.
+/// Returns whether a text contains only the characters of names, paths and addresses.
 fn is_plain(text: &str) -> bool {
     text.chars().all(|c| c.is_alphanumeric() || "_.-".contains(c))
 }
 
-/// Whether a text is a host, perhaps with a port, or nothing.
+/// Returns whether a text is a host, perhaps with a port, or empty.
 fn is_host(text: &str) -> bool {
     let (name, port) = match text.rsplit_once(':') {
         Some((name, port)) if !text.ends_with(']') => (name, port),
@@ -95,8 +95,8 @@ fn is_host(text: &str) -> bool {
     is_name && port.parse::<u16>().is_ok()
 }
 
-/// A message without the secrets of URLs and settings in it: passwords before a host, and whatever
-/// follows the name of a secret and an equals sign, to the end of the line.
+/// Returns a message without the secrets of URLs and settings: passwords before a host, and
+/// whatever follows the name of a secret and an equals sign, to the end of the line.
 pub fn masked_text(text: &str) -> String {
     let lines: Vec<String> = text.split('\n').map(masked_line).collect();
     lines.join("\n")
@@ -109,7 +109,7 @@ fn masked_line(line: &str) -> String {
         shown.push_str(before);
         shown.push_str("://");
         rest = match after.split_once('@') {
-            // It was hidden before.
+            // The password is already hidden.
             Some((user, _)) if user.strip_suffix(HIDDEN).is_some_and(is_user) => {
                 let end = user.len() + 1;
                 shown.push_str(&after[..end]);
@@ -118,7 +118,8 @@ fn masked_line(line: &str) -> String {
             Some(_) => {
                 shown.push_str(HIDDEN);
                 let (user, _) = after.rsplit_once('@').unwrap_or_default();
-                // Whether this is the end of a user's password or within a parameter, nobody can say.
+                // This may be the end of a user's password or part of a parameter; there is no way
+                // to tell.
                 if user.contains('?') { "" } else { &after[user.len()..] }
             }
             None => after,
@@ -134,12 +135,12 @@ fn masked_line(line: &str) -> String {
     }
 }
 
-/// Whether a text is what stands before a password, `USER:`, or before a hidden user.
+/// Returns whether a text is what comes before a password, `USER:`, or before a hidden user.
 fn is_user(text: &str) -> bool {
     text.is_empty() || text.strip_suffix(':').is_some_and(is_plain)
 }
 
-/// Where the value of the first secret begins that is named in a line, `name=value`.
+/// Returns where the value of the first named secret begins in a line, `name=value`.
 fn value_of_secret(line: &str) -> Option<usize> {
     line.match_indices('=').map(|(at, _)| at).find_map(|at| {
         let divides = |c: char| c.is_whitespace() || "?&;,\"'`(){}<>=".contains(c);
@@ -150,13 +151,13 @@ fn value_of_secret(line: &str) -> Option<usize> {
     })
 }
 
-/// Whether a name is that of a secret.
+/// Returns whether a name indicates a secret.
 fn is_secret(name: &str) -> bool {
     let name = name.to_lowercase();
     SECRET.iter().any(|part| name.contains(part))
 }
 
-/// A name without percent-encoding.
+/// Returns a name without percent-encoding.
 ///
 /// Source: RFC 3986 §2.1.
 fn decoded(text: &str) -> String {
@@ -254,11 +255,11 @@ mod tests {
             ] {
                 let is_without_host = url.ends_with(&format!("{password}/d"));
                 if is_without_host && password.contains(['@', ',']) {
-                    // It is an address with a host of this name.
+                    // This is an address whose host has this name.
                     continue;
                 }
                 prop_assert!(!masked_url(&url).contains("Hunter2"), "{}", masked_url(&url));
-                // A message quotes what it is about.
+                // Messages quote the value that they are about.
                 if name != "x" && name != "pass word" && !is_without_host {
                     let shown = masked_text(&format!("invalid value {url:?}, expected a number"));
                     prop_assert!(!shown.contains("Hunter2"), "{}", shown);

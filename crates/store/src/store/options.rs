@@ -1,4 +1,4 @@
-//! How a store is opened, and how it is.
+//! Options of a store, and its load and health.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -9,28 +9,29 @@ use crate::store::StoreUrl;
 /// How a store is opened.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where it is.
+    /// The store's location.
     pub url: StoreUrl,
-    /// Most plans that wait for the writer; beyond it the answer is [`crate::StoreError::Busy`].
+    /// Most plans that may wait for the writer; beyond it the answer is
+    /// [`crate::StoreError::Busy`].
     pub queue: usize,
-    /// Longest time a list or count may take, waiting included.
+    /// Longest time that a list or count may take, waiting included.
     pub list_deadline: Duration,
-    /// SQLite: page size in bytes; fixed when the file is made.
+    /// SQLite: page size in bytes, fixed when the file is created.
     pub page_bytes: u32,
     /// SQLite: page cache of each reading connection, in KiB.
     pub cache_kib: u32,
-    /// SQLite: size of the write-ahead log beyond which it is made to begin anew.
+    /// SQLite: size of the write-ahead log, in bytes, beyond which it is restarted.
     pub wal_bytes_max: u64,
-    /// PostgreSQL: longest silence of the server before a connection that writes is taken for lost;
-    /// longer than the 15 s that another node is waited for.
+    /// PostgreSQL: longest silence of the server before a writing connection counts as lost. Must
+    /// be longer than the 15 s that a node waits for another one.
     pub silence_max: Duration,
-    /// PostgreSQL, for tests: refuses every statement that is not in the part of SQL that related
-    /// databases share, and lets one transaction in this many fail once, as such databases do.
+    /// PostgreSQL, for tests: refuses every statement outside the SQL that related databases share,
+    /// and makes one transaction in this many fail once, as such databases do.
     pub strict: Option<NonZeroU32>,
 }
 
 impl Options {
-    /// The usual options for a place.
+    /// Returns the default options for a location.
     pub fn new(url: StoreUrl) -> Self {
         Self {
             url,
@@ -44,7 +45,7 @@ impl Options {
         }
     }
 
-    /// The usual options for a file.
+    /// Returns the default options for a file.
     pub fn for_file(path: impl Into<PathBuf>) -> Self {
         Self::new(StoreUrl::Sqlite(path.into()))
     }
@@ -53,30 +54,31 @@ impl Options {
 /// How busy a store is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreLoad {
-    /// Writes that are not answered yet.
+    /// Number of writes that are not answered yet.
     pub waiting: usize,
-    /// SQLite: bytes of the write-ahead log's file.
+    /// SQLite: size of the write-ahead log's file, in bytes.
     pub log_bytes: u64,
 }
 
-/// How a store is.
+/// The result of a check for damage.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Health {
-    /// Damage that was found, in words; empty when there is none.
+    /// Descriptions of the damage found; empty when there is none.
     pub problems: Vec<String>,
-    /// What was not looked at, in words, for want of time or because the tables are too old.
+    /// Descriptions of checks that were left out, for lack of time or because the tables are too
+    /// old.
     pub left_out: Vec<String>,
 }
 
-/// What a restored store is, beside the store before.
+/// The result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
-    /// The file under which the store before is kept, if there was one.
+    /// The file under which the replaced store is kept, if there was one.
     pub kept: Option<PathBuf>,
     /// The newest change version of the backup.
     pub backup_version: i64,
-    /// The newest change version of the store before, where that could be read.
+    /// The newest change version of the replaced store, if that could be read.
     pub replaced_version: Option<i64>,
-    /// Change versions and numbers that are given out from now on are greater than this.
+    /// Change versions and numbers that are issued from now on are greater than this.
     pub goes_on_after: i64,
 }

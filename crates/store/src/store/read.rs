@@ -1,6 +1,6 @@
-//! What is read without a plan: one document at once, many on threads or connections of their own.
+//! Reads without a plan: single documents immediately, many on separate threads or connections.
 //!
-//! On the embedded store the futures of one document's reads are ready at once.
+//! On the embedded store the futures that read single documents are ready at once.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,7 +16,7 @@ use crate::store::{Engine, Store};
 use crate::through::{DocumentTest, Passed};
 use crate::tie::{Reached, Start, TieState, Way};
 
-/// The number, public id and kind of what a reference leads to.
+/// The number, public id and kind of a reference's target.
 type Target = (DocumentId, Uuid, KindId);
 
 impl Store {
@@ -32,7 +32,7 @@ impl Store {
         }
     }
 
-    /// As [`Store::document`], for threads that may wait.
+    /// Does the same as [`Store::document`], for threads that may block.
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ impl Store {
         }
     }
 
-    /// As [`Store::document_by_key`], for threads that may wait.
+    /// Does the same as [`Store::document_by_key`], for threads that may block.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl Store {
         }
     }
 
-    /// Finds what carries an identity, as its own or as an abstract base's.
+    /// Finds the document that has an identity, as its own or as an abstract base's.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl Store {
         }
     }
 
-    /// As [`Store::target`], for threads that may wait.
+    /// Does the same as [`Store::target`], for threads that may block.
     ///
     /// # Errors
     ///
@@ -94,8 +94,8 @@ impl Store {
         }
     }
 
-    /// As [`Store::document`], with the state of the ties that it was read in, for
-    /// [`Store::reach_in`].
+    /// Does the same as [`Store::document`], and also returns the state of the ties at that moment,
+    /// for [`Store::reach_in`].
     ///
     /// # Errors
     ///
@@ -113,7 +113,7 @@ impl Store {
         }
     }
 
-    /// Follows ways, all on one state of the ties; gives what each has reached.
+    /// Follows ways, all on one state of the ties, and returns what each has reached.
     ///
     /// # Errors
     ///
@@ -122,8 +122,8 @@ impl Store {
         self.reach_in(TieState::default(), from).await
     }
 
-    /// As [`Store::reach`]; what is known of a state that the caller has just read is not looked up
-    /// anew.
+    /// Does the same as [`Store::reach`], but reuses what is known about a state that the caller
+    /// has just read.
     ///
     /// # Errors
     ///
@@ -139,7 +139,7 @@ impl Store {
         }
     }
 
-    /// As [`Store::reach`], for threads that may wait.
+    /// Does the same as [`Store::reach`], for threads that may block.
     ///
     /// # Errors
     ///
@@ -153,11 +153,11 @@ impl Store {
         }
     }
 
-    /// How documents stand to a test, all on one state of the store, in the order of `starts`.
+    /// Tests documents, all on one state of the store; the results are in the order of `starts`.
     ///
     /// # Errors
     ///
-    /// As [`Store::list`].
+    /// The same as [`Store::list`].
     pub async fn pass(
         &self,
         starts: Vec<Start>,
@@ -175,7 +175,7 @@ impl Store {
         }
     }
 
-    /// The newest change version that is durable, whichever process wrote it.
+    /// Returns the newest durable change version, whichever process wrote it.
     ///
     /// # Errors
     ///
@@ -189,7 +189,7 @@ impl Store {
         }
     }
 
-    /// As [`Store::newest_change_version`], for threads that may wait.
+    /// Does the same as [`Store::newest_change_version`], for threads that may block.
     ///
     /// # Errors
     ///
@@ -205,18 +205,18 @@ impl Store {
         }
     }
 
-    /// Gives a page of documents in order of creation: as many as were asked for and fit into a page,
-    /// at least one where there is one.
+    /// Returns a page of documents in order of creation: as many as were asked for and fit into a
+    /// page, and at least one if there is one.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Deadline`], [`StoreError::Busy`] when too many wait.
+    /// [`StoreError::Deadline`], [`StoreError::Busy`] when too many reads are waiting.
     pub async fn list(&self, mut query: ListQuery) -> Result<Page, StoreError> {
         let mut is_cut = false;
         loop {
             match self.list_whole(query.clone()).await {
-                // A database may give a page's documents in any order, so that those that were read
-                // until there were too many need not be its first ones.
+                // A database may return a page's documents in any order, so the documents that were
+                // read before the limit was exceeded need not be the page's first ones.
                 Err(StoreError::TooLarge { fits, .. }) if query.limit > 1 => {
                     query.limit = fits.clamp(1, query.limit - 1);
                     is_cut = true;
@@ -226,7 +226,7 @@ impl Store {
         }
     }
 
-    /// Gives a page of as many documents as were asked for.
+    /// Returns a page of as many documents as were asked for.
     async fn list_whole(&self, query: ListQuery) -> Result<Page, StoreError> {
         let newest =
             if query.changed.is_some() { self.newest_change_version().await? } else { i64::MAX };
@@ -240,11 +240,11 @@ impl Store {
         }
     }
 
-    /// Counts, exactly, what a list would give without `skip` and `limit`.
+    /// Counts the documents of a list exactly, ignoring `skip` and `limit`.
     ///
     /// # Errors
     ///
-    /// As [`Store::list`].
+    /// The same as [`Store::list`].
     pub async fn count(&self, query: ListQuery) -> Result<u64, StoreError> {
         let is_long = query.is_long_count();
         match &*self.engine {
@@ -256,12 +256,12 @@ impl Store {
         }
     }
 
-    /// Cuts what a list would give without `skip` and `limit` into at most `parts` runs of at least
-    /// about `smallest`; gives the last id of each run but the last.
+    /// Divides a list, without `skip` and `limit`, into at most `parts` runs of at least about
+    /// `smallest` documents. Returns the last id of each run except the last.
     ///
     /// # Errors
     ///
-    /// As [`Store::list`].
+    /// The same as [`Store::list`].
     pub async fn cuts(
         &self,
         query: ListQuery,
@@ -278,17 +278,17 @@ impl Store {
         }
     }
 
-    /// Longest time that a list may take.
+    /// Returns the longest time that a list may take.
     pub fn list_deadline(&self) -> Duration {
         self.list_deadline
     }
 
-    /// Runs a reading statement that takes no longer than to find an index entry; on PostgreSQL it
-    /// waits for no list.
+    /// Runs a reading statement that is as fast as an index look-up. On PostgreSQL it does not wait
+    /// for lists.
     ///
     /// # Errors
     ///
-    /// As [`Store::list`].
+    /// The same as [`Store::list`].
     pub async fn look_up(&self, sql: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
         match &*self.engine {
             Engine::Sqlite(_) => self.query(sql).await,
@@ -300,7 +300,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// As [`Store::list`].
+    /// The same as [`Store::list`].
     pub async fn query(&self, sql: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
         match &*self.engine {
             Engine::Sqlite(sqlite) => {
@@ -311,11 +311,11 @@ impl Store {
         }
     }
 
-    /// As [`Store::query`], for threads that may wait.
+    /// Does the same as [`Store::query`], for threads that may block.
     ///
     /// # Errors
     ///
-    /// As [`Store::list`].
+    /// The same as [`Store::list`].
     pub fn query_blocking(&self, sql: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
         match &*self.engine {
             Engine::Sqlite(sqlite) => {

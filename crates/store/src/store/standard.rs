@@ -1,4 +1,4 @@
-//! Which data standard a store's documents are of.
+//! The data standard of a store's documents.
 
 use crate::error::StoreError;
 use crate::plan::{Answer, Ask, Decision, Plan, Refused, Write};
@@ -24,15 +24,16 @@ impl std::fmt::Display for StandardName {
     }
 }
 
-/// Why the documents are not of a standard.
+/// Why the standard was not kept.
 enum Other {
     Standard(StandardName),
     Store(StoreError),
 }
 
 impl Store {
-    /// Holds a standard against the one that the documents are of, and keeps it where none is kept
-    /// yet, or where it may `replace` another. Gives the other one that stays.
+    /// Compares a standard with the one that the store's documents follow. Records it where none is
+    /// recorded yet, or where it may `replace` another. Returns the other standard if that one
+    /// stays.
     ///
     /// # Errors
     ///

@@ -1,15 +1,15 @@
-//! Folders of stores for tests and trials.
+//! Temporary folders of stores, for tests and trials.
 
 use std::path::PathBuf;
 
 use crate::error::StoreError;
 use crate::id::Uuid;
 
-/// A folder that goes with its value.
+/// A folder that is removed when the value is dropped.
 pub(super) struct TemporaryFolder(pub(super) PathBuf);
 
 impl TemporaryFolder {
-    /// Makes one with a name of its own.
+    /// Creates a folder with a unique name.
     pub(super) fn new() -> Result<Self, StoreError> {
         let path = std::env::temp_dir().join(format!("homeroom-{}", Uuid::new()));
         std::fs::create_dir_all(&path).map_err(|error| {

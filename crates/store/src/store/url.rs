@@ -1,4 +1,4 @@
-//! Where a store is.
+//! The location of a store.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,26 +7,27 @@ use std::str::FromStr;
 use crate::error::StoreError;
 use crate::store::mask::{masked_text, masked_url};
 
-/// Where a store is. Written out, it shows no password.
+/// The location of a store. Formatting it shows no password.
 #[derive(Clone, PartialEq, Eq)]
 pub enum StoreUrl {
     /// `sqlite:PATH`: a file.
     Sqlite(PathBuf),
-    /// `postgres://…` or `postgresql://…`: a database of a server.
+    /// `postgres://…` or `postgresql://…`: a database on a server.
     Postgres(PostgresUrl),
 }
 
-/// The address of a PostgreSQL database, which may hold a password. Written out, it shows none.
+/// The address of a PostgreSQL database, which may contain a password. Formatting it shows none.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PostgresUrl(String);
 
 impl PostgresUrl {
-    /// The address as it was given, password and all.
+    /// Returns the address as given, including the password.
     pub(crate) fn exposed(&self) -> &str {
         &self.0
     }
 
-    /// The same database, where tables that are named without their schema are those of `schema`.
+    /// Returns the address of the same database with `schema` as the schema of unqualified table
+    /// names.
     pub(super) fn with_schema(&self, schema: &str) -> Self {
         let divider = if self.0.contains('?') { '&' } else { '?' };
         Self(format!("{}{divider}options=-csearch_path%3D{schema}", self.0))
@@ -43,7 +44,7 @@ impl FromStr for StoreUrl {
         if ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme)) {
             return Ok(Self::Postgres(PostgresUrl(text.to_owned())));
         }
-        // What is no URL may still hold a password, so it is not shown.
+        // Even an invalid URL may contain a password, so it is not shown.
         Err(StoreError::Unusable(
             "a store is sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE".into(),
         ))
@@ -53,7 +54,7 @@ impl FromStr for StoreUrl {
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // A URL that was taken for a path may stand there.
+            // The path may be a URL that was taken for a path.
             Self::Sqlite(path) => {
                 write!(f, "sqlite:{}", masked_text(&path.display().to_string()))
             }

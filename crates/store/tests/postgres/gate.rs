@@ -1,4 +1,4 @@
-//! A stretch of network that stands still when it is told to: nothing passes, and nobody is told.
+//! A network link that stalls on command: nothing passes, and neither end is told.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Listens, and passes what comes to a server and back while it is open.
+/// Listens, and forwards data to a server and back while it is open.
 pub struct Gate {
     pub port: u16,
     state: Arc<State>,
@@ -14,7 +14,7 @@ pub struct Gate {
 
 #[derive(Default)]
 struct State {
-    /// Connections that were taken on.
+    /// Number of accepted connections.
     count: AtomicUsize,
     /// Whether nothing passes at all.
     is_shut: AtomicBool,
@@ -23,12 +23,12 @@ struct State {
     at_commit: AtomicU8,
 }
 
-/// Stalls when the next commit comes, before or after it.
+/// Values of `at_commit`: stall when the next commit arrives, before or after it.
 const BEFORE: u8 = 1;
 const AFTER: u8 = 2;
 
 impl Gate {
-    /// An open gate before `server`.
+    /// Creates an open gate in front of `server`.
     pub fn before(server: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -52,27 +52,28 @@ impl Gate {
         Self { port, state }
     }
 
-    /// How many connections were taken on.
+    /// Returns the number of accepted connections.
     pub fn count(&self) -> usize {
         self.state.count.load(Ordering::SeqCst)
     }
 
-    /// Lets nothing pass any more, new connections included.
+    /// Stops all data, including that of new connections.
     pub fn shut(&self) {
         self.state.is_shut.store(true, Ordering::SeqCst);
     }
 
-    /// Lets everything pass that [`Gate::shut`] holds.
+    /// Releases the data that [`Gate::shut`] holds back.
     pub fn open(&self) {
         self.state.is_shut.store(false, Ordering::SeqCst);
     }
 
-    /// Lets nothing pass any more on the connections that there are.
+    /// Stops the data of the current connections.
     pub fn stall(&self) {
         self.state.stall();
     }
 
-    /// As [`Gate::stall`], when the next commit comes; with `passes`, that one comes through.
+    /// Does the same as [`Gate::stall`] when the next commit arrives; with `passes`, that one gets
+    /// through.
     pub fn stall_at_commit(&self, passes: bool) {
         self.state.at_commit.store(if passes { AFTER } else { BEFORE }, Ordering::SeqCst);
     }

@@ -1,4 +1,4 @@
-//! What is given up half-way, by a client that goes or by a fault on this side.
+//! Work that is abandoned half-way, by a client that hangs up or by a fault on this side.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -48,7 +48,7 @@ fn lists_that_are_given_up_are_stopped_and_leave_no_connections_behind() {
     }
 }
 
-/// A plan that creates a document and runs statements.
+/// Returns a plan that creates a document and runs statements.
 fn with_statements(name: u8, statements: Vec<Sql>) -> Plan<impl Decide<Done = (), Refusal = ()>> {
     let new = NewDocument {
         uuid: Uuid::new(),
@@ -117,7 +117,7 @@ fn a_plan_of_more_statements_than_are_kept_prepared_is_done_whole_or_not_at_all(
     }
 }
 
-/// A plan that cannot be taken up a second time.
+/// A plan that cannot be started a second time.
 struct Fragile {
     doing: Doing,
     taken_up: Option<Arc<AtomicUsize>>,
@@ -152,7 +152,7 @@ fn a_panic_leaves_what_was_committed_before_it_as_it_was_told() {
         };
         let plans = vec![
             fragile(1, Does::Blind { name: 1 }, None),
-            // Has the group cut in two.
+            // Makes the writer split the group in two.
             fragile(2, Does::Broken, None),
             fragile(3, Does::Blind { name: 3 }, Some(Arc::default())),
         ];

@@ -54,7 +54,7 @@ fn one_plan_that_the_database_refuses_takes_none_of_fifty_with_it() {
     for options in trial::postgres().unwrap() {
         let store = Store::temporary_on(&options, &kinds()).unwrap();
         let plans = (0..50).map(|number| {
-            // A public id twice, which no question tells.
+            // A duplicate public id, which no question reveals.
             let id = if number == 33 { 7 } else { u32::from(number) };
             plan(id, Does::Blind { name: number })
         });

@@ -1,4 +1,4 @@
-//! Reads of one document that nobody waits for any more.
+//! Abandoned reads of one document.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use crate::support::{by_port, kinds, schema_of, server};
 
-/// Passes what comes to a server and back, and counts the bytes that go to the server.
+/// Forwards data to a server and back, and counts the bytes that go to the server.
 fn counting(server: String) -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (port, sent) = (listener.local_addr().unwrap().port(), Arc::new(AtomicUsize::new(0)));
@@ -47,7 +47,7 @@ fn counting(server: String) -> (u16, Arc<AtomicUsize>) {
 #[test]
 fn reads_of_a_document_that_are_given_up_do_not_pile_up_at_the_server() {
     const GIVEN_UP: usize = 10_000;
-    /// What one read sends, at least.
+    /// Fewest bytes that one read sends.
     const READ_BYTES: usize = 40;
     for options in trial::postgres().unwrap() {
         let Some(server) = server(&options) else { continue };
@@ -57,7 +57,7 @@ fn reads_of_a_document_that_are_given_up_do_not_pile_up_at_the_server() {
         let store = Store::open(&by_port(&options, port, &schema_of(&place))).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let read = || async { store.document(Uuid::new()).await };
-        // One on each connection, which prepares the statement.
+        // One read on each connection, which prepares the statement.
         for _ in 0..2 {
             assert!(runtime.block_on(read()).unwrap().is_none());
         }
@@ -66,7 +66,7 @@ fn reads_of_a_document_that_are_given_up_do_not_pile_up_at_the_server() {
         let may_end = Arc::new(Mutex::new(may_end));
         let locking = {
             let place = place.clone();
-            // However slow the machine is.
+            // The lock must hold however slow the machine is.
             let wait = Sql::new("SET LOCAL idle_in_transaction_session_timeout = 0", vec![]);
             let lock = Sql::new("LOCK TABLE doc IN ACCESS EXCLUSIVE MODE", vec![]);
             let decide = move |_: Vec<Answer>| -> Decision<(), ()> {
@@ -94,7 +94,7 @@ fn reads_of_a_document_that_are_given_up_do_not_pile_up_at_the_server() {
         drop(end);
         locking.join().unwrap();
         assert!(seen - before < GIVEN_UP * READ_BYTES / 4, "{} bytes", seen - before);
-        // Their places come back.
+        // The places of the abandoned reads come back.
         for _ in 0..2_000 {
             assert!(runtime.block_on(read()).unwrap().is_none());
         }

@@ -1,4 +1,4 @@
-//! What a store in PostgreSQL promises beyond every store.
+//! Promises of a store in PostgreSQL beyond those of every store.
 
 mod gate;
 mod given_up;

@@ -90,7 +90,7 @@ fn a_plan_sees_what_another_node_has_changed_of_who_may_call() {
     }
 }
 
-/// Reads what is new, again and again, never going back; gives the numbers that came.
+/// Reads what is new, repeatedly and never going back. Returns the numbers that it saw.
 fn walk(store: &Store, by_change: bool, is_over: &AtomicBool) -> Vec<i64> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut seen = vec![];

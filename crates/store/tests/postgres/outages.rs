@@ -1,4 +1,4 @@
-//! Connections that are lost, and what is done once for all that.
+//! Lost connections, despite which every plan is done exactly once.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::RecvTimeoutError;
@@ -9,7 +9,7 @@ use homeroom_store::{Options, Refused, Sql, Store, StoreError, trial};
 use crate::proxy::Proxy;
 use crate::support::{Does, by_port, kinds, plan, schema_of, server, with_parameter};
 
-/// Writes from several threads; every plan must be done, and once.
+/// Writes from several threads; every plan must be done exactly once.
 fn write_from_everywhere(store: &Store, each: u8) {
     std::thread::scope(|scope| {
         for thread in 0..4_u8 {
@@ -23,8 +23,8 @@ fn write_from_everywhere(store: &Store, each: u8) {
     });
     let written = i64::from(each) * 4;
     let count = "SELECT count(*), max(id), max(cv) FROM doc";
-    // A read may be ended more often than it is begun again, and after a connection that could not be
-    // made there is a pause in which reads are refused at once.
+    // A read may be interrupted more often than it is retried, and after a failed attempt to
+    // connect there is a pause in which reads are refused at once.
     let read = |_| {
         let rows = store.query_blocking(Sql::new(count, vec![])).ok();
         if rows.is_none() {
@@ -50,7 +50,7 @@ fn connections_that_are_ended_in_the_middle_lose_no_write_and_double_none() {
             scope.spawn(move || {
                 let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
                            WHERE application_name = ?1";
-                // Ends when the sender goes, on whatever way.
+                // Ends when the sender is dropped, for whatever reason.
                 while is_over.recv_timeout(Duration::from_millis(80))
                     == Err(RecvTimeoutError::Timeout)
                 {
@@ -69,7 +69,7 @@ fn a_commit_whose_answer_is_lost_is_neither_done_twice_nor_forgotten() {
     for options in trial::postgres().unwrap() {
         let Some(server) = server(&options) else { continue };
         let proxy = Proxy::before(server);
-        // Its tables are made beside the proxy, which would cut a migration.
+        // The tables are created without the proxy, which would cut a migration.
         let made = Store::temporary_on(&options, &kinds()).unwrap();
         let by_proxy = by_port(&options, proxy.port, &schema_of(&made));
         let store = Store::open(&by_proxy).unwrap();

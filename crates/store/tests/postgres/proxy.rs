@@ -1,24 +1,25 @@
-//! A stretch of network that breaks when a commit passes.
+//! A network link that breaks when a commit passes.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Listens, and passes what comes to a server and back.
+/// Listens, and forwards data to a server and back.
 pub struct Proxy {
     pub port: u16,
     pub commits: Arc<AtomicUsize>,
 }
 
-/// What is done with every third commit, by turns.
+/// Returns whether a commit is cut, and if so whether it arrives: every third one, alternately.
 fn is_cut(commit: usize) -> Option<bool> {
     commit.is_multiple_of(3).then_some(commit.is_multiple_of(2))
 }
 
 impl Proxy {
-    /// A proxy before `server`; each third commit is the last that its connection passes: one time
-    /// it arrives and its answer does not, the other time it is lost itself.
+    /// Creates a proxy in front of `server`. Every third commit is the last that its connection
+    /// forwards: alternately, the commit arrives but its answer does not, or the commit itself is
+    /// lost.
     pub fn before(server: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -49,7 +50,7 @@ fn forth(mut from: TcpStream, mut to: TcpStream, commits: &AtomicUsize) {
         if let Some(at) = bytes.windows(COMMIT.len()).position(|window| window == COMMIT) {
             let commit = commits.fetch_add(1, Ordering::Relaxed) + 1;
             if let Some(arrives) = is_cut(commit) {
-                // The way back first: the answer must not pass.
+                // The way back is closed first: the answer must not pass.
                 _ = from.shutdown(Shutdown::Both);
                 _ = to.write_all(if arrives { bytes } else { &bytes[..at] });
                 std::thread::sleep(std::time::Duration::from_millis(20));

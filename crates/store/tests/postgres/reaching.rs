@@ -1,4 +1,4 @@
-//! Where ties lead, which each node remembers and any node may change.
+//! Where ties lead: each node remembers it, and any node may change it.
 
 use homeroom_store::{
     Answer, Ask, Decide, Decision, KindId, NewDocument, Plan, References, Sql, Start, Store, Tie,
@@ -33,7 +33,8 @@ fn document(name: u8, ties: Vec<Tie>) -> NewDocument {
     }
 }
 
-/// A plan that creates a document with ties, unless it is there; it also tells what it has reached.
+/// Returns a plan that creates a document with ties, unless it exists, and reports what it has
+/// reached.
 fn make(
     name: u8,
     ties: Vec<Tie>,
@@ -52,7 +53,7 @@ fn make(
     Plan { ask: vec![Ask::Document(key(name)), Ask::Reach(from, way.clone())], decide }
 }
 
-/// A plan that gives a document other ties.
+/// Returns a plan that replaces a document's ties.
 fn change(
     name: u8,
     old: Vec<Tie>,
@@ -82,7 +83,7 @@ fn delete(name: u8, ties: Vec<Tie>) -> Plan<impl Decide<Done = String, Refusal =
     Plan { ask: vec![Ask::Document(key(name))], decide }
 }
 
-/// What a plan reaches.
+/// Returns a plan that reports what it reaches.
 fn look(from: Start, way: &Way) -> Plan<impl Decide<Done = String, Refusal = String> + use<>> {
     let decide = |found: Vec<Answer>| -> Done {
         match &found[..] {
@@ -93,7 +94,7 @@ fn look(from: Start, way: &Way) -> Plan<impl Decide<Done = String, Refusal = Str
     Plan { ask: vec![Ask::Reach(from, way.clone())], decide }
 }
 
-/// Reads the anchor, and then what is reached in the state that it was read in.
+/// Reads the anchor, and then what is reached in the state in which it was read.
 fn read(store: &Store, from: Start, way: &Way) -> (TieState, Vec<i64>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -153,7 +154,7 @@ fn what_a_node_has_changed_of_ties_is_seen_by_another_though_it_remembers() {
         let left = seen(&[]);
         run(&first, 6, vec![tie(AT, 5, 2)]);
         seen(&[2]);
-        // A statement that nobody looks into.
+        // A plain SQL statement, whose effects are unknown.
         first.run_blocking(plan(&Does::Sweep { holder: 2 })).unwrap();
         seen(&[]);
 
@@ -162,7 +163,7 @@ fn what_a_node_has_changed_of_ties_is_seen_by_another_though_it_remembers() {
     }
 }
 
-/// What one plan does.
+/// The action of one plan.
 #[derive(Debug, Clone)]
 enum Does {
     Make {
@@ -178,7 +179,7 @@ enum Does {
         from: Start,
         way: Way,
     },
-    /// A statement that takes ties away, which nobody looks into.
+    /// A plain SQL statement that removes ties, whose effects are unknown.
     Sweep {
         holder: i64,
     },
@@ -232,7 +233,7 @@ impl Decide for Doing {
         });
         match (&self.0, row) {
             (Does::Make { name, ties, .. }, None) => {
-                // The ties are in its text, so that a deletion knows them.
+                // The document's text lists the ties, so that a deletion knows them.
                 let mut new = document(*name, ties.clone());
                 let ties: Vec<_> = ties.iter().map(|t| (t.label.0, t.item, t.holder)).collect();
                 new.body = format!("{{\"ties\":\"{ties:?}\"}}");

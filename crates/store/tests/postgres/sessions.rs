@@ -1,4 +1,4 @@
-//! What a connection is told, and what is told of it.
+//! The settings of a connection, and the errors that it reports.
 
 use homeroom_store::{Answer, Ask, Decision, Options, Plan, Sql, Store, StoreError, trial};
 

@@ -1,4 +1,4 @@
-//! A server that takes everything and says nothing any more.
+//! A server that accepts everything but stops answering.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use homeroom_store::{Options, Sql, Store, StoreError, trial};
 use crate::gate::Gate;
 use crate::support::{Does, by_port, in_time, kinds, plan, schema_of, server};
 
-/// A store, and the same by a gate.
+/// Returns a store opened directly, a gate, and the same store opened through the gate.
 fn by_gate(options: &Options, change: impl FnOnce(&mut Options)) -> Option<(Store, Gate, Store)> {
     let gate = Gate::before(server(options)?);
     let store = Store::temporary_on(options, &kinds()).unwrap();
@@ -94,7 +94,7 @@ fn an_outage_is_waited_for_once_and_not_by_every_group_of_writes() {
         let ran = gated.run_blocking(plan(9, Does::Blind { name: 9 }));
 
         assert_eq!(away, 8);
-        // Ten seconds for the first, and one silent connection for each of the others.
+        // Ten seconds for the first connection, and one silent connection for each of the others.
         assert!(waited < Duration::from_mins(1), "{waited:?}");
         assert!(ran.is_ok(), "{ran:?}");
     }
@@ -149,7 +149,7 @@ fn a_server_that_greets_nobody_is_not_stormed_and_what_is_wrong_is_told() {
             gated.newest_change_version_blocking().is_ok()
         });
 
-        // One for each place, and then one at a time.
+        // One connection for each slot, and then one at a time.
         assert!(count <= 14, "{count} connections");
         assert!(matches!(trouble, Some(StoreError::Away(_))), "{trouble:?}");
         assert!(is_back);

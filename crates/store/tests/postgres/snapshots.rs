@@ -1,4 +1,4 @@
-//! Snapshots of what is no store.
+//! Snapshots of databases that are not stores.
 
 use homeroom_store::{Snapshot, SnapshotOptions, trial};
 

@@ -1,4 +1,4 @@
-//! Plans as the data API makes them, and what a store holds.
+//! Plans like those of the data API, and the contents of a store.
 
 use homeroom_store::{
     Answer, Ask, Decide, Decision, DocumentId, KindId, NaturalKey, NewDocument, Options, Plan,
@@ -9,22 +9,22 @@ pub fn key(name: u8) -> NaturalKey {
     NaturalKey::of("k", [&[name][..]])
 }
 
-/// What a plan does. Names are small numbers, so that plans meet.
+/// The action of a plan. Names are small numbers, so that plans conflict.
 #[derive(Debug, Clone)]
 pub enum Does {
-    /// Creates or replaces `name`, once all that it refers to is there.
+    /// Creates or replaces `name`, once everything that it refers to exists.
     Upsert { name: u8, text: u8, refers: Vec<u8>, alias: Option<u8> },
     /// Deletes `name`, unless another refers to it.
     Delete { name: u8 },
-    /// Creates `name` without a look at what is there.
+    /// Creates `name` without checking whether it exists.
     Blind { name: u8 },
-    /// Counts documents by a statement, and keeps the number by another.
+    /// Counts documents by one statement, and stores the number by another.
     Count { name: u8 },
     /// Fails in its statement.
     Broken,
 }
 
-/// A statement that fails on every database, by a value.
+/// A statement that fails on every database because of a value.
 const BROKEN: &str = "SELECT abs(CAST('-9223372036854775808' AS bigint))";
 
 #[derive(Clone)]
@@ -35,7 +35,7 @@ pub struct Doing {
     round: usize,
 }
 
-/// A plan; `number` makes its public id.
+/// Returns a plan; `number` determines its public id.
 pub fn plan(number: u32, does: Does) -> Plan<Doing> {
     let ask = match &does {
         Does::Upsert { name, .. } | Does::Delete { name } => vec![Ask::Document(key(*name))],
@@ -149,7 +149,7 @@ impl Decide for Doing {
     }
 }
 
-/// What came of a plan, in words that are the same on every database.
+/// Describes a plan's outcome in words that are the same on every database.
 pub fn told(outcome: Result<homeroom_store::Ran<String>, Refused<String>>) -> String {
     match outcome {
         Ok(ran) => format!("{} {}", ran.value, ran.change_version),
@@ -158,7 +158,7 @@ pub fn told(outcome: Result<homeroom_store::Ran<String>, Refused<String>>) -> St
     }
 }
 
-/// All that a store holds.
+/// Returns everything that a store contains.
 pub fn holds(store: &Store) -> Vec<Vec<Vec<Value>>> {
     [
         "SELECT id, uuid, kind, key, cv, modified, refs, body FROM doc ORDER BY id",
@@ -172,31 +172,31 @@ pub fn holds(store: &Store) -> Vec<Vec<Vec<Value>>> {
     .to_vec()
 }
 
-/// The kinds of every store here.
+/// Returns the kinds of every store in these tests.
 pub fn kinds() -> Vec<String> {
     vec!["a".into(), "b".into()]
 }
 
-/// How the schema of a store is opened a second time.
+/// Returns the options to open a store's schema a second time.
 pub fn same_schema(store: &Store, options: &Options) -> Options {
     with_parameter(options, &schema_of(store))
 }
 
-/// The same options, with one more parameter in the address.
+/// Returns the same options, with one more parameter in the address.
 pub fn with_parameter(options: &Options, parameter: &str) -> Options {
     let text = address(options);
     let divider = if text.contains('?') { '&' } else { '?' };
     Options { url: format!("{text}{divider}{parameter}").parse().unwrap(), ..options.clone() }
 }
 
-/// The address as it was given: the store does not show its password.
+/// Returns the address as given: the store does not show its password.
 pub fn address(options: &Options) -> String {
     let all = std::env::var("HOMEROOM_TEST_POSTGRES").unwrap();
     let is_it = |text: &&str| text.parse::<StoreUrl>().is_ok_and(|url| url == options.url);
     all.split_whitespace().find(is_it).expect("the options come from the variable").to_owned()
 }
 
-/// The server's host and port, where it has a port.
+/// Returns the server's host and port, where it has a port.
 pub fn server(options: &Options) -> Option<String> {
     let text = address(options);
     let (_, rest) = text.split_once("://")?;
@@ -210,7 +210,7 @@ pub fn server(options: &Options) -> Option<String> {
     Some(if has_port { server.to_owned() } else { format!("{server}:5432") })
 }
 
-/// The same options by another port of this machine, with one more parameter.
+/// Returns the same options through another port of this machine, with one more parameter.
 pub fn by_port(options: &Options, port: u16, parameter: &str) -> Options {
     let text = address(options);
     let (scheme, rest) = text.split_once("://").unwrap();
@@ -221,13 +221,13 @@ pub fn by_port(options: &Options, port: u16, parameter: &str) -> Options {
     Options { url: url.parse().unwrap(), ..options.clone() }
 }
 
-/// The schema of a store, as a parameter of an address.
+/// Returns the schema of a store, as a parameter of an address.
 pub fn schema_of(store: &Store) -> String {
     let rows = store.query_blocking(Sql::new("SELECT CAST(current_schema() AS text)", vec![]));
     format!("options=-csearch_path%3D{}", rows.unwrap()[0][0].as_text().unwrap())
 }
 
-/// Does something that must not hang, on a thread of its own.
+/// Runs something that must not hang, on a separate thread.
 pub fn in_time<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, is_done) = std::sync::mpsc::channel();
     std::thread::spawn(move || _ = done.send(run()));

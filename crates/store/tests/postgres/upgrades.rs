@@ -1,5 +1,5 @@
-//! Two versions of Homeroom on one database: the older one writes nothing that the newer one may not
-//! understand.
+//! Two versions of Homeroom on one database: the older one writes nothing that the newer one might
+//! not understand.
 
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};

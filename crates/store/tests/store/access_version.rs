@@ -1,4 +1,4 @@
-//! The version of who may call, as plans ask for it in their transactions.
+//! The version of clients and their rights, as plans ask for it in their transactions.
 
 use homeroom_store::{
     Answer, Ask, Decide, Decision, KindId, NewDocument, Plan, References, Sql, Store, Uuid, Write,
@@ -7,14 +7,14 @@ use homeroom_store::{
 
 use crate::support::key;
 
-/// What a plan does once it has asked for the version.
+/// The action of a plan after it has asked for the version.
 #[derive(Clone, Copy)]
 enum Does {
     Nothing,
     Creates(&'static str),
-    /// Counts the version up, as a change of who may call does.
+    /// Increments the version, as a change of clients or rights does.
     Changes,
-    /// The same, and then fails.
+    /// Does the same, and then fails.
     ChangesInVain,
 }
 

@@ -1,4 +1,4 @@
-//! The end of a store.
+//! Closing a store.
 
 use homeroom_store::{Decision, ListQuery, Plan, Refused, Store, StoreError};
 

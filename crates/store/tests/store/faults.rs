@@ -1,4 +1,4 @@
-//! Faults hurt the one that has them.
+//! A fault affects only the plan that has it.
 
 use homeroom_store::{
     Answer, Ask, Decide, Decision, NewDocument, Plan, Refused, Sql, StoreError, Value, Write,

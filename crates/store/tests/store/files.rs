@@ -43,7 +43,7 @@ fn the_log_is_emptied_though_threads_have_looked_and_look_no_more() {
     let (end, may_end) = std::sync::mpsc::channel::<()>();
     let (looked, has_looked) = std::sync::mpsc::channel();
     let reader = store.clone();
-    // Its connection, and what it has seen, stay until the thread ends.
+    // Its connection, and the state that it has seen, last until the thread ends.
     let thread = std::thread::spawn(move || {
         looked.send(look(&reader, "seen")).unwrap();
         _ = may_end.recv();
@@ -83,7 +83,7 @@ fn the_log_begins_anew_while_threads_look_without_pause() {
         }
         let begun = Instant::now();
         let (mut written, mut largest) = (0, 0);
-        // Far more than the log may hold, and until it has been seen to be shorter than that.
+        // Far more than the log may hold, and until the log has been seen to be shorter than that.
         while written < 64 && begun.elapsed() < Duration::from_mins(1) {
             let mut large = document(a, &format!("n{written}"), vec![]);
             large.body = "x".repeat(1 << 20);
@@ -105,7 +105,7 @@ fn restore(from: &Path, to: &Path) -> Result<Option<PathBuf>, StoreError> {
     Store::restore(from, &StoreUrl::Sqlite(to.to_owned()))
 }
 
-/// A store with the document `old` whose backup has `x`, both closed.
+/// Creates a store with the document `old` and a backup with `x`, both closed.
 fn with_backup() -> (Place, PathBuf, PathBuf) {
     let place = Place::new();
     let (store, a) = place.open();
@@ -143,7 +143,7 @@ fn whatever_takes_the_place_of_a_store_counts_on_above_it() {
         |backup, file| _ = restore(backup, file).unwrap(),
         // As `mv` of a copy does.
         |backup, file| () = std::fs::rename(backup, file).unwrap(),
-        // As `cp` over the file does: the mark in the backup tells.
+        // As `cp` over the file does; the mark in the backup reveals it.
         |backup, file| _ = std::fs::copy(backup, file).unwrap(),
     ];
     for replace in ways {
@@ -161,7 +161,7 @@ fn whatever_takes_the_place_of_a_store_counts_on_above_it() {
         assert!(newest > lost && next == newest + 1, "{lost} {newest} {next}");
         let next = store.document_by_key_blocking(key("next")).unwrap().unwrap().id;
         assert!(next > number, "{number:?} {next:?}");
-        // Only the first opening finds a copy.
+        // Only the first opening detects a copy.
         store.close();
         let (store, _) = place.open();
         assert_eq!(store.newest_change_version_blocking().unwrap(), newest + 1);
@@ -177,7 +177,7 @@ fn an_earlier_copy_in_the_place_of_a_deleted_file_is_noticed() {
     let (store, a) = place.open();
     let lost = create(&store, document(a, "lost", vec![]));
     drop(store);
-    // Into the same file, as it is with a file that gets the number of the deleted one.
+    // Into the same file, as happens when a new file gets the number of the deleted one.
     std::fs::copy(&copy, &file).unwrap();
 
     let (store, a) = place.open();
@@ -243,7 +243,7 @@ fn a_second_name_of_a_file_is_refused_as_long_as_the_first_leads_there() {
     drop(store);
     let refused = restore(&backup, &second);
     assert!(matches!(refused, Err(StoreError::Unusable(_))), "{refused:?}");
-    // The first name leads elsewhere: the second is the file's own.
+    // The first name leads elsewhere, so the second is the file's only one.
     std::fs::hard_link(&file, place.0.join("third.db")).unwrap();
     std::fs::remove_file(&file).unwrap();
     let store = Store::open(&Options::for_file(&second)).unwrap();
@@ -303,7 +303,7 @@ fn a_store_that_is_open_is_not_replaced() {
 fn a_store_is_in_use_whatever_name_it_is_opened_by() {
     let place = Place::new();
     let [link, name, ahead] = ["link.db", "name.db", "ahead.db"].map(|name| place.0.join(name));
-    // It leads to where the file will be.
+    // The link points to where the file will be.
     std::os::unix::fs::symlink("homeroom.db", &ahead).unwrap();
     let store = Store::open(&Options::for_file(&ahead)).unwrap();
     let a = store.kinds(&["a".to_owned()]).unwrap()[0];
@@ -446,7 +446,7 @@ fn an_empty_file_is_no_backup() {
     assert!(store.document_by_key_blocking(key("old")).unwrap().is_some());
 }
 
-/// Does something in the middle of a restore.
+/// Runs a function in the middle of a restore.
 struct Meanwhile<F>(F);
 
 impl<F: FnMut()> Restoring for Meanwhile<F> {
@@ -467,7 +467,7 @@ impl<F: FnMut()> Restoring for Meanwhile<F> {
 #[test]
 fn a_store_that_was_opened_during_a_restore_is_not_replaced() {
     let (place, backup, file) = with_backup();
-    // Where a store stands, and where none does yet.
+    // Where there is a store, and where there is none yet.
     for to in [file, place.0.join("nowhere.db")] {
         let mut opened = None;
         let mut meanwhile = Meanwhile(|| {
@@ -483,7 +483,7 @@ fn a_store_that_was_opened_during_a_restore_is_not_replaced() {
             let a = store.kinds(&["a".to_owned()]).unwrap()[0];
             create(&store, document(a, "new", vec![]));
         } else {
-            // The file's own lock is held all the time.
+            // The file's own lock is held throughout.
             restored.unwrap();
         }
         assert!(!beside(&to, ".restored").exists());
@@ -520,7 +520,7 @@ fn every_file_of_an_open_store_is_known_from_its_first_opening_on() {
         std::fs::rename(&aside, beside(&file, ending)).unwrap();
         create(&store, document(a, &format!("after{ending}"), vec![]));
         drop(store);
-        // As a file is that was never opened for serving.
+        // As in a file that was never opened for serving.
         let connection = rusqlite::Connection::open(&file).unwrap();
         connection.pragma_update(None, "journal_mode", "delete").unwrap();
     }

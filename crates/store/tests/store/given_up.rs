@@ -1,4 +1,4 @@
-//! Whoever goes away before the answer leaves work behind: it is passed over, and its places stay.
+//! A client that hangs up leaves work behind: it is skipped, and its places stay taken until then.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

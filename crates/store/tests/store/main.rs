@@ -1,4 +1,4 @@
-//! What the store promises, on each database that there is; and what a file adds to that.
+//! What the store promises on each available database, and what a file adds to that.
 
 mod access_version;
 mod closing;

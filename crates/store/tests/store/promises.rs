@@ -1,4 +1,4 @@
-//! Documents, lists, files: what holds from day to day.
+//! Documents, lists, files: the everyday promises.
 
 use std::sync::Arc;
 

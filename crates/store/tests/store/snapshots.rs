@@ -1,4 +1,4 @@
-//! One moment of a store, read while it changes.
+//! A consistent state of a store, read while the store changes.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ fn a_kind_is_counted_though_its_first_documents_are_gone() {
     for (store, kind, other) in stores() {
         create(&store, document(kind, "first", vec![]));
         delete(&store, "first");
-        // Counts are kept by blocks of 4,096 numbers: the next one is in another block.
+        // Counts are kept by blocks of 4,096 numbers: the next document is in another block.
         for hundreds in 0..42 {
             let names = (0..100).map(|n| format!("o-{hundreds}-{n}"));
             create_all(&store, names.map(|name| document(other, &name, vec![])).collect());

@@ -1,4 +1,4 @@
-//! Small documents, and stores of their own.
+//! Small documents and temporary stores.
 
 use homeroom_store::{
     Answer, Ask, Decision, DocumentId, KindId, NaturalKey, NewDocument, Options, Plan, References,
@@ -69,7 +69,7 @@ pub fn names(rows: &[homeroom_store::Row]) -> Vec<String> {
         .collect()
 }
 
-/// A new store on each database that there is, and the numbers of its two kinds.
+/// Creates a store on each available database. Returns each with the numbers of its two kinds.
 pub fn stores() -> Vec<(Store, KindId, KindId)> {
     let kinds = ["a".to_owned(), "b".to_owned()];
     let with_kinds = |(_, store): (String, Store)| {
@@ -79,7 +79,7 @@ pub fn stores() -> Vec<(Store, KindId, KindId)> {
     trial::on_each(&kinds).unwrap().into_iter().map(with_kinds).collect()
 }
 
-/// Where a store can be opened again and again; goes with its value.
+/// A folder where a store can be opened repeatedly; removed when the value is dropped.
 pub struct Place(pub std::path::PathBuf);
 
 impl Place {
@@ -97,7 +97,7 @@ impl Place {
         Options::for_file(self.file())
     }
 
-    /// Opens the store; gives the number of its one kind, too.
+    /// Opens the store. Also returns the number of its one kind.
     pub fn open(&self) -> (Store, KindId) {
         let store = Store::open(&self.options()).unwrap();
         let kinds = store.kinds(&["a".to_owned()]).unwrap();

@@ -1,10 +1,10 @@
-//! What a reference finds, again and again.
+//! What a reference finds, in repeated look-ups.
 
 use homeroom_store::{Answer, Ask, Decision, DocumentId, KindId, Plan, Store};
 
 use crate::support::{Done, create, delete, document, key, stores};
 
-/// Asks in a plan, as a write does.
+/// Asks within a plan, as a write does.
 fn target(store: &Store, name: &str) -> Option<(DocumentId, KindId)> {
     let (found, has_found) = std::sync::mpsc::channel();
     let plan = Plan {

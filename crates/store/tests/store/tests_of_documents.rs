@@ -1,4 +1,4 @@
-//! Tests of documents: by their text, by those who refer to them, and lists that lead to them.
+//! Tests of documents, by their text and by their referrers, and lists of what leads to them.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ fn any_text() -> DocumentTest {
     DocumentTest::All(vec![])
 }
 
-/// Runs reads that a server would wait for.
+/// Runs a read to its end, as a server would.
 fn wait<T>(read: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(read)
@@ -160,7 +160,7 @@ fn many_are_told_in_the_order_of_asking_and_an_identity_may_be_a_bases() {
     }
 }
 
-/// A plan that creates a document where another passes a test.
+/// Returns a plan that creates a document if another one passes a test.
 fn create_if(
     start: Start,
     test: DocumentTest,

@@ -1,4 +1,4 @@
-//! Ties: what is reached over them, and lists within bounds, against an obvious reckoning.
+//! Ties: what is reached over them, and lists within bounds, compared with a naive computation.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,28 +13,28 @@ use crate::support::{Done, create, create_all, document, key, names, stores};
 /// Kinds of documents and labels of ties.
 struct Names {
     person: KindId,
-    /// What belongs to an organization and a person.
+    /// A document that belongs to an organization and a person.
     paper: KindId,
     organization: KindId,
-    /// Makes a person's ties.
+    /// A document that makes a person's ties.
     enrolment: KindId,
     above: KindId,
     at: KindId,
 }
 
-/// A small world: organizations above each other, persons at them, papers about both.
+/// A small world: a hierarchy of organizations, persons at them, papers about both.
 struct World {
     store: Store,
     names: Names,
-    /// Number and parents.
+    /// Number and parents of each.
     organizations: Vec<(i64, Vec<i64>)>,
-    /// Number of the document, and the organizations, an enrolment each.
+    /// Number of the document, and the organizations, with one enrolment each.
     persons: Vec<(i64, Vec<i64>)>,
     /// Number of the document, organization, person.
     papers: Vec<(i64, i64, i64)>,
 }
 
-/// Numbers that look random and are the same each time.
+/// A generator of numbers that look random but are the same each time.
 struct Dice(u64);
 
 impl Dice {
@@ -43,7 +43,7 @@ impl Dice {
         usize::try_from(self.0 >> 33).unwrap_or(0) % n
     }
 
-    /// The number of an organization.
+    /// Returns the number of an organization.
     fn organization(&mut self, of: usize) -> i64 {
         number(self.below(of))
     }
@@ -126,7 +126,7 @@ impl World {
         self.papers.push((id, organization, person));
     }
 
-    /// Takes a person's first enrolment away; the tie stays as a past one.
+    /// Deletes a person's first enrolment; the tie stays as a past one.
     fn end_enrolment(&mut self, person: usize) {
         let at = self.persons[person].1.remove(0);
         let name = (0..4).map(|n| format!("enrolment {person} {n}"));
@@ -144,7 +144,7 @@ impl World {
         self.store.run_blocking(plan).unwrap();
     }
 
-    /// An organization, those above it, and so on.
+    /// Returns an organization and all organizations above it.
     fn up(&self, from: i64) -> BTreeSet<i64> {
         let mut all = BTreeSet::from([from]);
         if let Some((_, parents)) = self.organizations.iter().find(|(n, _)| *n == from) {
@@ -170,7 +170,7 @@ impl World {
         MarkTest::Reaches { mark, way, numbers: numbers.into(), leads }
     }
 
-    /// All pages of a list, and its count, which must be the same.
+    /// Reads all pages of a list, and checks that its count is the same.
     fn list(&self, kind: KindId, bounds: Bounds, limit: u32) -> Vec<i64> {
         let query = ListQuery { bounds, limit, ..ListQuery::all(kind) };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -290,7 +290,7 @@ fn what_few_and_very_many_belong_to_comes_in_order_and_each_once() {
         create_all(&store, organizations.collect());
         let document_of =
             |n: usize| store.target_blocking(key(&number(n).to_string())).unwrap().unwrap().0;
-        // One has nearly all, another its few at the end; a tenth are of two.
+        // One organization has nearly all, another its few at the end; a tenth belong to two.
         let of = |n: usize| match n {
             1_195.. => 19,
             n if n % 7 == 0 => n / 7 % 18,

@@ -1,4 +1,4 @@
-//! Where a definition's words lead in the model: a member by its path, a basis by the resources
+//! Resolves the words of a definition in the model: a member by its path, a basis by the resources
 //! that refer to it.
 
 use homeroom_model::{
@@ -16,7 +16,7 @@ pub(super) struct Found {
     pub(super) scalar: Option<Scalar>,
 }
 
-/// Finds `a.b.c` among a resource's members; lists stand for each of their items.
+/// Finds `a.b.c` among a resource's members. A list stands for each of its items.
 pub(super) fn find(resource: &Resource, path: &str) -> Result<Found, String> {
     let mut found = Found { lists: vec![], path: "$".into(), scalar: None };
     let mut inner = Some(Inner::Properties(&resource.properties));
@@ -67,8 +67,8 @@ enum Inner<'m> {
     Parts(&'m Reference),
 }
 
-/// The values by which documents of `resource` say that they refer to one of `basis` from the place
-/// that is meant; none where they do from no other.
+/// Returns the values by which a document of `resource` shows that it refers to one of `basis` from
+/// the intended reference; empty where it can refer to it from no other place.
 pub(super) fn same(
     model: &Model,
     resource: &Resource,
@@ -123,7 +123,7 @@ pub(super) fn same(
         };
         is_of_basis && roots.iter().all(|(at, _)| subject.place.steps != [*at])
     });
-    // An edge says it all where it can come from one place only.
+    // Where a reference can come from only one place, the stored edge is enough.
     if sites == 1 && !about {
         return Ok(vec![]);
     }
@@ -138,7 +138,8 @@ pub(super) fn same(
         .ok_or_else(|| format!("a {} does not refer to a whole {basis_name}", resource.name))
 }
 
-/// The kinds of documents that a reference to one may lead to and that are of the basis.
+/// Returns the kinds of documents that a reference to `target` may lead to and that belong to
+/// `basis`.
 fn kinds(model: &Model, target: Target, basis: Target) -> Vec<ResourceId> {
     match (target, basis) {
         (Target::Resource(kind), _) | (_, Target::Resource(kind)) => vec![kind],
@@ -146,7 +147,7 @@ fn kinds(model: &Model, target: Target, basis: Target) -> Vec<ResourceId> {
     }
 }
 
-/// What a member of a reference is called there, and in a document of each kind.
+/// Returns the JSON path of a reference's member, and its path in a document of each kind.
 fn shared(
     model: &Model,
     property: &str,
@@ -170,7 +171,7 @@ fn shared(
     Some(SharedValue { theirs, own, fold })
 }
 
-/// Whether a reference to one may lead to the other.
+/// Returns whether a reference to one may lead to the other.
 pub(super) fn is_related(model: &Model, target: Target, basis: Target) -> bool {
     let is_kind =
         |resource, base| model.resource(resource).base.as_ref().is_some_and(|own| own.id == base);
@@ -181,7 +182,7 @@ pub(super) fn is_related(model: &Model, target: Target, basis: Target) -> bool {
     }
 }
 
-/// How many places may refer to documents of a basis.
+/// Returns how many places may refer to documents of a basis.
 pub(super) fn sites(model: &Model, properties: &[Property], basis: Target) -> usize {
     let of = |property: &Property| match &property.kind {
         PropertyKind::Reference(to) => usize::from(is_related(model, to.target, basis)),

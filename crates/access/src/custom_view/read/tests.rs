@@ -78,7 +78,7 @@ fn who_refers_from_several_places_is_told_by_the_values_of_the_one_that_is_meant
     assert_eq!(next, [shared]);
 }
 
-/// A view of the basis by each root reference that may lead to it.
+/// Defines a view of the basis by each root reference that may lead to it.
 fn defined(model: &Model, basis: Target) -> Vec<(String, Result<CustomView, Vec<String>>)> {
     let word = model.target_name(basis);
     let mut defined = vec![];

@@ -1,4 +1,4 @@
-//! Ways that readers follow.
+//! Follows ways for readers.
 
 use tokio_postgres::types::ToSql;
 
@@ -10,7 +10,7 @@ use crate::postgres::reads::{Asked, Reads};
 use crate::postgres::value::arguments;
 use crate::tie::{Reached, Start, Way};
 
-/// How often a look is taken anew that a change of ties came between.
+/// How often a look-up is repeated because the ties changed during it.
 const TRIES: usize = 20;
 
 /// Follows ways, all on one state of the ties.
@@ -41,7 +41,7 @@ pub(in crate::postgres) async fn look(
     Err(StoreError::Busy)
 }
 
-/// Asks, and gives the versions of the ties if none has changed meanwhile.
+/// Runs the look-ups, and returns the versions of the ties if none has changed meanwhile.
 async fn ask(
     reads: &Reads,
     reaching: &mut Reaching,

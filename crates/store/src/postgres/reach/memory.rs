@@ -1,8 +1,9 @@
-//! What a node remembers of where ties lead, and how it knows whether that still holds.
+//! What a node remembers about where ties lead, and how it knows whether that is still valid.
 //!
-//! Every transaction that changes ties gives their labels the next version before it commits. Who
-//! reads a version sees the ties of that version: what was found in a state holds in each in which
-//! none of its labels has a later version. So nothing remembered outlives a commit, on whichever node.
+//! Every transaction that changes ties sets a new version for their labels before it commits. A
+//! reader of a version sees the ties of that version, so a result found in one state is valid in
+//! every state in which none of its labels has a later version. So nothing remembered outlives a
+//! commit on any node.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -32,44 +33,44 @@ impl Versions {
         Ok(Self(rows.iter().map(row).collect::<Result<_, Fault>>()?))
     }
 
-    /// The version of the last change of all.
+    /// Returns the version of the last change of any tie.
     pub(in crate::postgres) fn any(&self) -> i64 {
         self.0.get(&ANY).copied().unwrap_or(0)
     }
 
-    /// The version of who may call and what, where it was asked for.
+    /// Returns the version of clients and their rights, if it was read.
     pub(in crate::postgres) fn access(&self) -> Option<i64> {
         self.0.get(&ACCESS).copied()
     }
 
-    /// The version of the tables, where it was asked for.
+    /// Returns the version of the tables, if it was read.
     pub(in crate::postgres) fn schema(&self) -> Option<i64> {
         self.0.get(&SCHEMA).copied()
     }
 
-    /// The version of the last change of a label's ties.
+    /// Returns the version of the last change of a label's ties.
     pub(super) fn of(&self, label: KindId) -> i64 {
         let version = |label| self.0.get(&label).copied().unwrap_or(0);
         version(label.0.into()).max(version(UNKNOWN))
     }
 }
 
-/// What was found, each with the version of all ties at that moment.
+/// Results, each with the version of all ties at that moment.
 #[derive(Debug, Default)]
 pub(in crate::postgres) struct Memory {
-    /// The greatest version of any change of ties that was ever read.
+    /// The greatest version of any change of ties ever read.
     newest: AtomicI64,
-    /// The greatest change version that this node has gone on from.
+    /// The greatest change version from which a transaction of this node has continued.
     counted: AtomicI64,
-    /// Whether the database was found to have counted less than that.
+    /// Whether the database was found to be behind that.
     is_behind: AtomicBool,
-    /// The version of the tables, where it was found to be newer than this program knows; or 0.
+    /// The version of the tables, if it is newer than this program knows; otherwise 0.
     outgrown_by: AtomicI64,
     climbs: RwLock<HashMap<(KindId, i64), (i64, Climb)>>,
     ways: RwLock<Ways>,
 }
 
-/// What ways from numbers have reached.
+/// Numbers reached by ways from numbers.
 #[derive(Debug, Default)]
 struct Ways {
     known: HashMap<Way, HashMap<i64, (i64, Climb)>>,
@@ -77,15 +78,15 @@ struct Ways {
 }
 
 impl Memory {
-    /// The greatest version of any change of ties that was read so far; to be asked before a read
-    /// begins, and given to [`Memory::saw`] with what it has found.
+    /// Returns the greatest version of any change of ties read so far. Call it before a read
+    /// begins, and pass the result to [`Memory::saw`] with what the read has found.
     pub(in crate::postgres) fn newest(&self) -> i64 {
         self.newest.load(Ordering::Acquire)
     }
 
-    /// Takes note of the version of any change of ties that a read has found which began after
-    /// `before` was known. An earlier one means that the database has gone back: what is remembered
-    /// is of a state that it never had, and goes.
+    /// Records the version of the last change of any tie, found by a read that began after `before`
+    /// was known. If it is lower than `before`, the database has gone back, and everything
+    /// remembered is forgotten.
     pub(in crate::postgres) fn saw(&self, before: i64, any: i64) {
         if any >= before {
             self.newest.fetch_max(any, Ordering::AcqRel);
@@ -101,8 +102,8 @@ impl Memory {
         );
     }
 
-    /// Takes note of the change version that a transaction goes on from, unless this node has seen
-    /// a greater one: then the database has gone back, and what was given out is given out again.
+    /// Records the change version from which a transaction continues. Fails if this node has seen a
+    /// greater one: then the database has gone back, and would issue the same versions again.
     pub(in crate::postgres) fn count(&self, change_version: i64) -> Result<(), Fault> {
         if change_version < self.counted.load(Ordering::Acquire) {
             self.is_behind.store(true, Ordering::Release);
@@ -112,18 +113,18 @@ impl Memory {
         Ok(())
     }
 
-    /// How far this node has seen the store count, where the database has gone back since.
+    /// Returns how far this node has seen the store count, if the database has gone back since.
     pub(in crate::postgres) fn behind(&self) -> Option<i64> {
         self.is_behind.load(Ordering::Acquire).then(|| self.counted.load(Ordering::Acquire))
     }
 
-    /// Says that the database has been made to go on above what was seen.
+    /// Records that the database now continues above what was seen.
     pub(in crate::postgres) fn caught_up(&self) {
         self.is_behind.store(false, Ordering::Release);
     }
 
-    /// Takes note of the version of the tables. Where a newer Homeroom has migrated them, this one
-    /// does not know what it would leave out, and writes nothing.
+    /// Records the version of the tables. If a newer Homeroom has migrated them, this one writes
+    /// nothing, because it does not know what its writes would lack.
     pub(in crate::postgres) fn saw_schema(&self, version: i64) -> Result<(), Fault> {
         let is_newer = version > newest();
         let before = self.outgrown_by.swap(if is_newer { version } else { 0 }, Ordering::AcqRel);
@@ -134,20 +135,20 @@ impl Memory {
         Err(Fault::Everybody(error))
     }
 
-    /// That a newer Homeroom has migrated the tables, where it was found to have done so.
+    /// Returns an error if a newer Homeroom has migrated the tables.
     pub(in crate::postgres) fn outgrown(&self) -> Option<StoreError> {
         let found = self.outgrown_by.load(Ordering::Acquire);
         (found > 0).then(|| StoreError::FromTheFuture { found, known: newest() })
     }
 
-    /// Where a label leads from an item in a state.
+    /// Returns where a label leads from an item in a state, if that is remembered.
     pub(super) fn climb(&self, state: &Versions, label: KindId, item: i64) -> Option<Climb> {
         let climbs = self.climbs.read().unwrap_or_else(PoisonError::into_inner);
         let (version, climb) = climbs.get(&(label, item))?;
         (state.of(label) <= *version && *version <= state.any()).then(|| Climb::clone(climb))
     }
 
-    /// Keeps climbs that were found in a state.
+    /// Remembers climbs that were found in a state.
     pub(super) fn keep(
         &self,
         state: &Versions,
@@ -165,7 +166,7 @@ impl Memory {
         }
     }
 
-    /// What all these ways reach where the version of all ties is this one, if that is known.
+    /// Returns what all these ways reach at this version of all ties, if that is remembered.
     pub(in crate::postgres) fn all(&self, any: i64, from: &[(Start, Way)]) -> Option<Vec<Reached>> {
         let ways = self.ways.read().unwrap_or_else(PoisonError::into_inner);
         let one = |(start, way): &(Start, Way)| {
@@ -176,7 +177,7 @@ impl Memory {
         from.iter().map(one).collect()
     }
 
-    /// Keeps what ways from numbers have reached in a state.
+    /// Remembers what ways from numbers have reached in a state.
     pub(super) fn keep_ways(&self, state: &Versions, from: &[(Start, Way)], found: &Reaching) {
         let mut ways = self.ways.write().unwrap_or_else(PoisonError::into_inner);
         for (start, way) in from {
@@ -219,7 +220,8 @@ mod tests {
         memory.keep(&state(5), std::iter::once(((label, 1), Climb::from([2]))));
         assert!(remembered(5) && remembered(6));
 
-        // A read that began before another has seen more is late, and nothing has gone back.
+        // A read that began before another one saw a newer version is merely late; the database has
+        // not gone back.
         let before = memory.newest();
         memory.saw(memory.newest(), 9);
         memory.saw(before, 8);
@@ -227,7 +229,7 @@ mod tests {
 
         memory.saw(memory.newest(), 3);
 
-        // The lost versions come again, with other ties.
+        // The lost versions are issued again, with other ties.
         assert!(!remembered(5) && !remembered(9));
     }
 

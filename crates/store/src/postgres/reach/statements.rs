@@ -1,34 +1,35 @@
-//! The statements of ways and of the versions of ties.
+//! The SQL of ways and of the versions of ties.
 
 use std::fmt::Write as _;
 
 use crate::tie::Way;
 
-/// The row of `tie_version` that every change of ties counts up.
+/// The row of `tie_version` that every change of ties increments.
 pub(in crate::postgres) const ANY: i32 = -1;
-/// The row that a change counts up of which nobody knows the labels.
+/// The row that is incremented by a change whose labels are unknown.
 pub(in crate::postgres) const UNKNOWN: i32 = -2;
 
-/// All versions.
+/// Reads all versions of ties.
 pub(in crate::postgres) const VERSIONS: &str = "SELECT label, version FROM tie_version";
-/// What stands among the versions for who may call and what, where a transaction begins.
+/// Pseudo-label for the version of clients and their rights, read when a transaction begins.
 pub(super) const ACCESS: i32 = -3;
-/// What stands there for the tables themselves.
+/// Pseudo-label for the version of the tables.
 pub(super) const SCHEMA: i32 = -4;
-/// All versions, that of who may call and that of the tables: what a transaction that writes begins
-/// with.
+/// Reads the versions of ties, of clients and their rights, and of the tables, when a writing
+/// transaction begins.
 pub(in crate::postgres) const ALL_VERSIONS: &str = "SELECT label, version FROM tie_version \
      UNION ALL SELECT -3, version FROM access_version WHERE id = 1 \
      UNION ALL SELECT -4, version FROM homeroom_store WHERE name = 'schema'";
-/// The version of any change.
+/// Reads the version of the last change of any tie.
 pub(super) const VERSION: &str = "SELECT version FROM tie_version WHERE label = -1";
-/// Gives labels a version.
+/// Sets a version for labels.
 pub(in crate::postgres) const BUMP: &str = "INSERT INTO tie_version (label, version) \
      SELECT l, CAST(?2 AS bigint) FROM unnest(CAST(?1 AS integer[])) l \
      ON CONFLICT (label) DO UPDATE SET version = excluded.version";
 
-/// Beginning and each number that it leads to over a label, without end; as every number comes once,
-/// circles end. What has an `OFFSET` is planned by itself, and so by its index.
+/// Returns each starting item with every number that it leads to over a label, to any depth. Every
+/// number comes once, so circles end. A subquery with an `OFFSET` is planned separately, and so by
+/// its index.
 pub(super) const CLIMBS: &str = "WITH RECURSIVE hop (start, number) AS ( \
        SELECT s.x, t.holder FROM unnest(CAST(?1 AS bigint[])) s (x) \
        CROSS JOIN LATERAL (SELECT holder FROM tie WHERE label = (CAST(?2 AS integer[]))[1] \
@@ -44,8 +45,9 @@ const FROM_NUMBERS: &str =
 const FROM_KEYS: &str = "(SELECT key, id FROM doc WHERE key = ANY(CAST(?1 AS uuid[])) \
      UNION ALL SELECT key, id FROM alias WHERE key = ANY(CAST(?1 AS uuid[])))";
 
-/// The statement that goes the steps of a way from numbers, or from the documents of identities:
-/// identity, number, and the holder after each step, null from where there is none.
+/// Returns the statement that follows the steps of a way from numbers, or from the documents of
+/// identities. Its rows are identity, number, and the holder after each step, null from the step
+/// that leads nowhere.
 pub(super) fn steps(way: &Way, is_from_keys: bool) -> String {
     let from = if is_from_keys { FROM_KEYS } else { FROM_NUMBERS };
     let (mut columns, mut joins) = (String::from("s.key, s.id"), String::new());

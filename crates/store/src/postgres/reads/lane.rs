@@ -14,7 +14,7 @@ use crate::postgres::reads::outage::Outage;
 /// Most lists that wait for a connection.
 const WAITING_MAX: usize = 512;
 
-/// Places for lists. A list that is given up keeps its place until the server has stopped it.
+/// Places for lists. An abandoned list keeps its place until the server has stopped it.
 pub(super) struct Lane {
     places: Arc<Semaphore>,
     waiting: AtomicUsize,
@@ -27,13 +27,13 @@ impl Lane {
         Arc::new(Self { places, waiting: AtomicUsize::new(0), idle: Mutex::default() })
     }
 
-    /// Lets nobody in any more.
+    /// Admits no more lists.
     pub(super) fn close(&self) {
         self.places.close();
         self.idle().clear();
     }
 
-    /// Waits for a place; too many do not wait.
+    /// Waits for a place; fails at once if too many are waiting.
     pub(super) async fn place(&self) -> Result<OwnedSemaphorePermit, Fault> {
         let waiting = Countdown(&self.waiting);
         if self.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING_MAX {
@@ -44,8 +44,8 @@ impl Lane {
         place.map_err(|_| StoreError::Closed.into())
     }
 
-    /// A connection in its place: one that is idle, or a new one. That is made on the store's own
-    /// runtime; where nobody waits for it any more, the next list finds it idle.
+    /// Returns a connection for a place: an idle one, or a new one. A new one is opened on the
+    /// store's own runtime; if nobody waits for it any more, the next list finds it idle.
     pub(super) async fn connection(
         self: &Arc<Self>,
         place: OwnedSemaphorePermit,
@@ -82,7 +82,7 @@ impl Lane {
     }
 }
 
-/// Counts down when it goes.
+/// Decrements a counter when it is dropped.
 struct Countdown<'a>(&'a AtomicUsize);
 
 impl Drop for Countdown<'_> {
@@ -94,22 +94,22 @@ impl Drop for Countdown<'_> {
 /// A connection and its place.
 pub(super) struct Used {
     lane: Arc<Lane>,
-    /// [`None`] once it is given back.
+    /// [`None`] once it has been given back.
     connection: Option<Shared>,
     place: OwnedSemaphorePermit,
     runtime: Handle,
-    /// Whether a list was begun on it.
+    /// Whether a list has begun on it.
     is_begun: bool,
 }
 
 impl Used {
-    /// The connection, for a list.
+    /// Returns the connection, for a list.
     pub(super) fn begin(&mut self) -> Shared {
         self.is_begun = true;
         Arc::clone(self.connection.as_ref().expect("it is given back last of all"))
     }
 
-    /// Gives it back after a list that came to its end.
+    /// Gives it back after a list that ran to its end.
     pub(super) fn keep(mut self) {
         self.is_begun = false;
     }
@@ -124,7 +124,7 @@ impl Drop for Used {
         if !self.is_begun {
             return self.lane.idle().push(connection);
         }
-        // What a list has left undone, nobody knows.
+        // The state that an unfinished list leaves behind is unknown.
         let place = self.place.split(1);
         self.runtime.spawn(async move {
             connection.stop().await;

@@ -1,4 +1,4 @@
-//! What became of the last try to connect, and who may try again.
+//! The outcome of the last attempt to connect, and who may try again.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use crate::postgres::connection::GREETING;
 use crate::postgres::error::Fault;
 
-/// Shortest and longest pause after a connection could not be made.
+/// Shortest and longest pause after a failed attempt to connect.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
-/// Whether the database is away. While it is, one tries at a time and the others are told so.
+/// Whether the database is away. While it is, one caller tries at a time and the others get the
+/// error.
 #[derive(Default)]
 pub(super) struct Outage {
     is_known: AtomicBool,
@@ -19,14 +20,14 @@ pub(super) struct Outage {
 
 #[derive(Default)]
 struct State {
-    /// When it may be tried again.
+    /// When the next attempt is allowed.
     until: Option<Instant>,
     pause: Duration,
     why: String,
 }
 
 impl Outage {
-    /// Why nobody may connect at this moment, if so.
+    /// Returns an error while no caller may connect.
     pub(super) fn look(&self) -> Result<(), Fault> {
         let state = self.state();
         match state.until {
@@ -35,7 +36,8 @@ impl Outage {
         }
     }
 
-    /// As [`Outage::look`]. In an outage it lets one caller connect at a time, until the outage is over.
+    /// Does the same as [`Outage::look`]; during an outage it lets only one caller at a time
+    /// connect.
     pub(super) fn enter(&self) -> Result<(), Fault> {
         let mut state = self.state();
         let Some(until) = state.until else { return Ok(()) };
@@ -47,7 +49,7 @@ impl Outage {
         Ok(())
     }
 
-    /// Takes note of what became of a try.
+    /// Records the outcome of an attempt.
     pub(super) fn note<T>(&self, made: &Result<T, Fault>) {
         let Err(fault) = made else { return self.end() };
         tracing::warn!(?fault, "a connection for reads could not be made");
@@ -62,7 +64,7 @@ impl Outage {
         self.is_known.store(true, Ordering::Release);
     }
 
-    /// Takes note that the database has answered.
+    /// Records that the database has answered.
     pub(super) fn end(&self) {
         if self.is_known.load(Ordering::Acquire) {
             *self.state() = State::default();
@@ -70,7 +72,7 @@ impl Outage {
         }
     }
 
-    /// Why the database could not be reached when it was tried last, if so.
+    /// Returns why the last attempt to reach the database failed, if it did.
     pub(super) fn why(&self) -> Option<String> {
         let is_known = self.is_known.load(Ordering::Acquire);
         is_known.then(|| self.state().why.clone())

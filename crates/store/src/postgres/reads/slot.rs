@@ -12,17 +12,18 @@ use crate::postgres::connection::{Connector, Role, Shared};
 use crate::postgres::error::Fault;
 use crate::postgres::reads::outage::Outage;
 
-/// Most probes that the server has not answered yet; further ones wait on this side. A probe that is
-/// given up counts until its answer has come, so that nobody fills the connection by hanging up.
+/// Most probes that the server has not answered yet; further ones wait on this side. An abandoned
+/// probe counts until its answer has come, so that no client fills the connection by hanging up.
 const PROBES_MAX: usize = 256;
-/// Asks nothing. The server answers in the order of asking, so all before it is answered, too.
+/// A query without effect. The server answers in order, so when it is answered, so is everything
+/// before it.
 const NOTHING: &str = "SELECT 1";
 
-/// The place of a connection.
+/// A slot for one connection.
 pub(super) struct Slot {
     current: Mutex<Option<Shared>>,
     places: Arc<Semaphore>,
-    /// Held while the connection is made, so that no two are.
+    /// Held while a connection is opened, so that only one is.
     making: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -34,13 +35,14 @@ impl Default for Slot {
 }
 
 impl Slot {
-    /// Waits for the place of a probe.
+    /// Waits for a place for a probe.
     pub(super) async fn place(&self) -> Result<OwnedSemaphorePermit, Fault> {
         let place = Arc::clone(&self.places).acquire_owned().await;
         place.map_err(|_| StoreError::Closed.into())
     }
 
-    /// The connection; makes it where there is none. That goes on where nobody waits for it.
+    /// Returns the connection, opening it if there is none. Opening continues even if nobody waits
+    /// for it.
     pub(super) async fn connection(
         self: &Arc<Self>,
         connector: &Connector,
@@ -67,7 +69,7 @@ impl Slot {
         made.await.unwrap_or(Err(StoreError::Closed.into()))
     }
 
-    /// Forgets the connection, which ends when the last probe on it does, and lets nobody in.
+    /// Drops the connection, which ends with the last probe on it, and admits no more probes.
     pub(super) fn clear(&self) {
         self.places.close();
         *self.current() = None;
@@ -82,7 +84,7 @@ impl Slot {
     }
 }
 
-/// A probe on its way, with its place.
+/// A probe in progress, with its place.
 pub(super) struct Probe<'a> {
     connection: &'a Shared,
     /// [`None`] once the probe is over.
@@ -92,7 +94,7 @@ pub(super) struct Probe<'a> {
 }
 
 impl<'a> Probe<'a> {
-    /// A probe on `connection`, which the server answers within `time` if it is alive.
+    /// Creates a probe on `connection`, which a live server answers within `time`.
     pub(super) fn on(
         connection: &'a Shared,
         place: OwnedSemaphorePermit,
@@ -102,7 +104,7 @@ impl<'a> Probe<'a> {
         Self { connection, place: Some(place), runtime, time }
     }
 
-    /// Gives the place back: the answer is there, or the connection is not used any more.
+    /// Gives the place back: the answer has come, or the connection is not used any more.
     pub(super) fn ended(mut self) {
         self.place = None;
     }

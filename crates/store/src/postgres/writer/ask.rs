@@ -1,4 +1,4 @@
-//! The questions of many plans as few statements.
+//! Turns the questions of many plans into few statements.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -20,7 +20,7 @@ use crate::sql::{Sql, Value};
 use crate::through::{DocumentTest, Passed};
 use crate::tie::Start;
 
-/// Questions, each once.
+/// Questions, without duplicates.
 #[derive(Default)]
 pub(super) struct Questions {
     keys: BTreeSet<[u8; 16]>,
@@ -33,7 +33,7 @@ pub(super) struct Questions {
     sql: Vec<Sql>,
 }
 
-/// A statement of questions, and how its rows are read.
+/// A statement that answers questions, and how its rows are read.
 pub(super) struct Question {
     pub(super) text: Cow<'static, str>,
     of: Of,
@@ -52,10 +52,10 @@ enum Of {
     Sql,
 }
 
-/// What carries an identity, and whether as its own.
+/// The document that has an identity, and whether the identity is its own.
 type Target = (bool, (DocumentId, Uuid, KindId));
 
-/// What was found, by what was asked.
+/// Answers, by what was asked.
 #[derive(Default)]
 pub(super) struct Found {
     by_key: HashMap<[u8; 16], Row>,
@@ -65,7 +65,7 @@ pub(super) struct Found {
     reaching: Reaching,
     passed: Vec<(Arc<DocumentTest>, HashMap<Start, Passed>)>,
     access: Option<i64>,
-    /// In the order in which they were asked.
+    /// Answers of plain SQL, in the order of the questions.
     sql: VecDeque<Answer>,
 }
 
@@ -89,8 +89,8 @@ impl Questions {
         }
     }
 
-    /// The statements, and where what is reached comes together. The version of who may call is asked
-    /// for where the transaction does not know it yet.
+    /// Returns the statements, and the object that collects their answers. The version of clients
+    /// and their rights is asked for unless the transaction knows it already.
     pub(super) fn into_statements(mut self, knows_access: bool) -> (Vec<Question>, Found) {
         let mut out = vec![];
         if self.asks_access && !knows_access {
@@ -150,7 +150,7 @@ impl Question {
         columns.chain(self.values.iter().map(|value| value as &(dyn ToSql + Sync))).collect()
     }
 
-    /// Takes the rows into what was found.
+    /// Adds a statement's rows to the answers.
     pub(super) fn read(&self, rows: &[SqlRow], found: &mut Found) -> Result<(), Fault> {
         if let Of::Sql = self.of {
             let rows = rows.iter().map(values).collect::<Result<_, _>>()?;
@@ -177,7 +177,7 @@ impl Question {
                     let is_own = row.try_get::<_, i32>(0)? == 0;
                     let target = (DocumentId(row.try_get(2)?), Uuid(bytes(row, 3)?), kind(row, 4)?);
                     let known = found.targets.entry(bytes(row, 1)?).or_insert((is_own, target));
-                    // Its own identity comes before a base's.
+                    // A document's own identity takes precedence over a base's.
                     if is_own && !known.0 {
                         *known = (is_own, target);
                     }
@@ -194,22 +194,22 @@ impl Question {
 }
 
 impl Found {
-    /// Takes the version of who may call, which the transaction knows.
+    /// Adds the version of clients and their rights, which the transaction knows.
     pub(super) fn know_access(&mut self, version: i64) {
         self.access = Some(version);
     }
 
-    /// What must still be asked of climbs, where memory does not have them in this state.
+    /// Returns the questions for climbs that are not remembered for this state.
     pub(super) fn climbs(&mut self, memory: &Memory, state: Option<&Versions>) -> Vec<Question> {
         self.reaching.climbs(memory, state).into_iter().map(Question::of_reach).collect()
     }
 
-    /// Has memory keep the climbs of this state.
+    /// Stores the climbs of this state in memory.
     pub(super) fn keep_climbs(&self, memory: &Memory, state: &Versions) {
         self.reaching.keep_climbs(memory, state);
     }
 
-    /// The answer to a question that was asked; those of statements in the order of asking.
+    /// Returns the answer to a question; answers of plain SQL come in the order of the questions.
     pub(super) fn answer(&mut self, ask: &Ask) -> Answer {
         match ask {
             Ask::Document(NaturalKey(key)) => Answer::Document(self.by_key.get(key).cloned()),
@@ -228,7 +228,7 @@ impl Found {
                 Answer::Passed(known.unwrap_or(unknown))
             }
             Ask::AccessVersion => {
-                // Without the row nobody is recognized: no version is this one.
+                // Without the row nobody is recognized: no version equals this one.
                 Answer::AccessVersion(self.access.unwrap_or(i64::MIN))
             }
             Ask::Sql(_) => self.sql.pop_front().unwrap_or(Answer::Rows(vec![])),
@@ -263,7 +263,7 @@ const TARGETS: &str = "SELECT 0, d.key, d.id, d.uuid, d.kind FROM doc d \
      WHERE d.key = ANY(CAST(?1 AS uuid[])) \
      UNION ALL SELECT 1, a.key, d.id, d.uuid, d.kind FROM alias a JOIN doc d ON d.id = a.id \
      WHERE a.key = ANY(CAST(?1 AS uuid[]))";
-/// A hop per kind: the next greater kind that has an edge, so hot targets cost no scan.
+/// One hop per kind: the next greater kind that has an edge, so popular targets cost no scan.
 const REFERRERS: &str = "SELECT t.id, h.kind FROM unnest(CAST(?1 AS bigint[])) AS t (id) \
      CROSS JOIN LATERAL ( \
        WITH RECURSIVE hop (kind, n) AS ( \

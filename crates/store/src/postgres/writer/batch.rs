@@ -1,4 +1,4 @@
-//! The writes of many plans as few statements.
+//! Turns the writes of many plans into few statements.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,16 +14,16 @@ use crate::row::{Count, References, Row};
 use crate::sql::Value;
 use crate::tie::Tie;
 
-/// Most bytes of texts in one statement, or one text that has more.
+/// Most bytes of texts in one statement, except for a single text that is larger.
 const BYTES_MAX: usize = 4 << 20;
 
-/// A statement that writes, and its arguments.
+/// A writing statement and its arguments.
 pub(super) struct Statement {
     pub(super) text: &'static str,
     columns: Vec<Column>,
     values: Vec<Written>,
-    /// Whether it came with a plan: what it does, and whether its values have the form that it
-    /// wants, nobody knows.
+    /// Whether a plan supplied it as plain SQL: its effect is unknown, and so is whether its values
+    /// have the form that it needs.
     pub(super) is_foreign: bool,
 }
 
@@ -34,13 +34,13 @@ impl Statement {
     }
 }
 
-/// Takes writes in order and gives statements that do the same in the same order.
+/// Collects writes in order and returns statements with the same effects in the same order.
 pub(super) struct Batch {
     pub(super) last_id: i64,
     pub(super) last_change_version: i64,
     /// Changes of the kept counts.
     tally: HashMap<Count, i64>,
-    /// The version of the ties when it began, and the labels whose ties it has changed.
+    /// The version of the ties at its start, and the labels whose ties it has changed.
     ties: i64,
     changed_ties: BTreeSet<i32>,
     done: Vec<Statement>,
@@ -49,7 +49,7 @@ pub(super) struct Batch {
     changed: Changed,
 }
 
-/// Writes that do not touch each other.
+/// Writes that do not affect each other.
 #[derive(Default)]
 struct Open {
     bytes: usize,
@@ -70,7 +70,8 @@ struct Edge {
 }
 
 impl Batch {
-    /// A batch that goes on from a last id, a last change version and a version of the ties.
+    /// Creates a batch that continues from a last id, a last change version and a version of the
+    /// ties.
     pub(super) fn new(last_id: i64, last_change_version: i64, ties: i64) -> Self {
         Self {
             last_id,
@@ -84,7 +85,7 @@ impl Batch {
         }
     }
 
-    /// Takes a plan's writes in; gives its change version, 0 where no document is written.
+    /// Adds a plan's writes. Returns its change version, 0 where no document is written.
     pub(super) fn add(&mut self, writes: Vec<Write>) -> i64 {
         let before = self.last_change_version;
         let mut touched = vec![];
@@ -169,7 +170,7 @@ impl Batch {
         self.open.deleted.push((self.last_change_version, row, tombstone));
     }
 
-    /// Ends the open part: what comes next sees what it writes.
+    /// Closes the open part: later writes see its effects.
     fn close(&mut self) {
         self.changed.clear();
         let ties = self.open.ties.iter().chain(&self.open.ties_gone);
@@ -177,13 +178,13 @@ impl Batch {
         std::mem::take(&mut self.open).into_statements(&mut self.done);
     }
 
-    /// The statements of all that was taken in since the last time.
+    /// Returns the statements of everything added since the last call.
     pub(super) fn take_statements(&mut self) -> Vec<Statement> {
         self.close();
         std::mem::take(&mut self.done)
     }
 
-    /// The statements that end a transaction: counts, counters, and what it is known by.
+    /// Returns the statements that end a transaction: counts, counters and versions of ties.
     pub(super) fn take_last(&mut self) -> Vec<Statement> {
         let mut statements = self.take_statements();
         let mut tally: Vec<_> = self.tally.drain().filter(|(_, n)| *n != 0).collect();
@@ -338,7 +339,7 @@ fn tombs(all: Vec<(i64, Row, Tombstone)>) -> Statement {
     with_texts(TOMB, columns, all.into_iter().map(|(.., tombstone)| tombstone.key_values))
 }
 
-/// Texts come last, so that they can be moved.
+/// Puts the texts last, so that they can be moved.
 fn with_texts(
     text: &'static str,
     mut columns: Vec<Column>,

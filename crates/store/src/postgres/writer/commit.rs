@@ -1,4 +1,4 @@
-//! The end of a transaction, and what became of it where no answer came.
+//! The end of a transaction, and finding out its outcome where no answer came.
 
 use std::time::{Duration, Instant};
 
@@ -10,18 +10,18 @@ use crate::postgres::writer::batch::Statement;
 use crate::postgres::writer::group::{prepare_all, run};
 use crate::postgres::writer::{Failing, Lane, PAUSE_MAX};
 
-/// How long it is tried to find out what became of a commit.
+/// How long to try to find out the outcome of a commit.
 const DOUBT: Duration = Duration::from_mins(1);
 
-/// Who is known to have committed what.
+/// Records the last transaction that each node has committed.
 const COMMITTED: &str = "INSERT INTO node (id, txn, seen) VALUES (?1, ?2, ?3) \
      ON CONFLICT (id) DO UPDATE SET txn = excluded.txn, seen = excluded.seen";
-/// Waits until no transaction is under way; the one in doubt holds this row till its end.
+/// Waits until no transaction is under way; the one in doubt holds this row until its end.
 const WAIT: &str = "SELECT id FROM counter WHERE name = 'writer' FOR UPDATE";
 const LAST: &str = "SELECT txn FROM node WHERE id = ?1";
 
 impl Lane {
-    /// Writes what is left to be written, and commits.
+    /// Writes the remaining statements, and commits.
     pub(super) async fn commit(
         &mut self,
         last: &[Statement],
@@ -47,14 +47,15 @@ impl Lane {
         }
         let commit = connection.simple("COMMIT");
         let ended = if last.iter().any(|last| last.is_foreign) {
-            // What does not go into the driver's form the server does not miss: the commit waits.
+            // The server does not notice a value that cannot be sent, so the commit has to wait.
             connection.answered(write).await?;
             self.is_committing = true;
             connection.answered(commit).await
         } else {
             self.is_committing = true;
             let flight = async {
-                // After an error the rest is refused and the commit is none: the first one tells.
+                // After an error the server refuses the rest, the commit included; the first error
+                // counts.
                 let (written, ended) = tokio::join!(biased; write, commit);
                 written.and(ended)
             };
@@ -78,7 +79,7 @@ impl Lane {
         ended
     }
 
-    /// Finds out whether the last transaction was committed, once it is over.
+    /// Finds out whether the last transaction was committed, once it has ended.
     async fn find_out(&mut self) -> Result<bool, Fault> {
         let begun = Instant::now();
         while begun.elapsed() < DOUBT {

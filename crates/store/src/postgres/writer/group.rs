@@ -1,8 +1,8 @@
-//! One transaction of many plans, which comes out as if they had run one after the other.
+//! One transaction of many plans, whose result is the same as if they had run one after the other.
 //!
-//! All plans ask together and decide on the same state. Then they are taken in order, as far as
-//! none has seen what one before it writes; those that have are begun again on the state that the
-//! writes so far leave, in the same transaction.
+//! All plans ask together and decide on the same state. Then they are accepted in order, up to the
+//! first that has read something that an earlier one writes. Plans that did so are restarted, in
+//! the same transaction, on the state after the writes so far.
 
 use std::collections::HashMap;
 
@@ -19,36 +19,36 @@ use crate::postgres::writer::batch::{Batch, Statement};
 use crate::postgres::writer::touch::{self, Changed, Touch};
 use crate::store::{Job, Step};
 
-/// A plan's place: which job, which of its plans.
+/// The position of a plan: its job, and its index in the job.
 pub(super) type Place = (usize, usize);
 
-/// What a transaction has come to, before its commit.
+/// The result of a transaction before its commit.
 pub(super) struct Prepared {
-    /// What is left to be written; nothing where nothing was written at all.
+    /// Statements still to be executed; empty where nothing was written at all.
     pub(super) last: Vec<Statement>,
-    /// The change version of each plan that ended with writes or without need of any.
+    /// The change version of each plan that ended with writes, or with none to do.
     pub(super) ended: Vec<(Place, i64)>,
 }
 
-/// How far a plan is.
+/// The progress of a plan.
 enum State {
     Asking(Vec<Ask>),
-    /// Refused where there are no writes to do.
+    /// Decided; [`None`] where there are no writes left to do.
     Decided(Option<Vec<Write>>),
 }
 
 struct Member {
     place: Place,
     state: State,
-    /// What it has looked at.
+    /// What it has read.
     seen: Vec<Touch>,
 }
 
-/// Holds the counter until the commit: one writer at a time over all nodes.
+/// Locks the counter until the commit: one writer at a time over all nodes.
 const HOLD: &str = "SELECT id, cv FROM counter WHERE name = 'writer' FOR UPDATE";
 const BEGIN: &str = "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
-/// Begins a transaction and runs plans in it up to what must be written last.
+/// Begins a transaction and runs plans in it up to its last statements.
 pub(super) async fn prepare(
     connection: &Connection,
     memory: &Memory,
@@ -124,7 +124,7 @@ fn begin(jobs: &mut [Box<dyn Job>], place: Place) -> Member {
     Member { place, state: State::Asking(asks), seen: vec![] }
 }
 
-/// Gives a plan that is asking its answers and lets it decide.
+/// Gives a plan its answers and lets it decide.
 fn decide(jobs: &mut [Box<dyn Job>], member: &mut Member, found: &mut Found) {
     let State::Asking(asks) = &member.state else { return };
     let mut answers = Vec::with_capacity(asks.len());
@@ -141,39 +141,40 @@ fn decide(jobs: &mut [Box<dyn Job>], member: &mut Member, found: &mut Found) {
     };
 }
 
-/// What a transaction goes on from.
+/// The counters that a transaction continues from.
 struct Counters {
     id: i64,
     change_version: i64,
     ties: Versions,
 }
 
-/// What is known of the ties at a flight.
+/// What is known about the ties when a flight begins.
 #[derive(Clone, Copy)]
 enum Ties<'v> {
-    /// The transaction begins with it.
+    /// Unknown: the transaction begins with this flight.
     Unread,
-    /// They are as they were committed.
+    /// As committed.
     Read(&'v Versions),
-    /// The transaction may have changed some itself.
+    /// The transaction may have changed some of them itself.
     Changed,
 }
 
-/// What a transaction knows already at a flight.
+/// What a transaction already knows when a flight begins.
 #[derive(Clone, Copy)]
 struct Known<'v> {
     ties: Ties<'v>,
-    /// The version of who may call, unless the transaction may have changed it itself.
+    /// The version of clients and their rights, unless the transaction may have changed it itself.
     access: Option<i64>,
 }
 
 impl Known<'_> {
-    /// The transaction begins with the flight.
+    /// The transaction begins with this flight.
     const NOTHING: Self = Self { ties: Ties::Unread, access: None };
 }
 
-/// Writes what is given and then asks what members want to know, in one flight; climbs that are not
-/// remembered take a flight more. The first one begins the transaction and gives the counters.
+/// Writes the given statements and then asks the members' questions, in one flight; climbs that are
+/// not remembered take another flight. The first flight begins the transaction and returns the
+/// counters.
 async fn ask(
     connection: &Connection,
     memory: &Memory,
@@ -245,7 +246,8 @@ async fn fly(
         let counters = counters?;
         let row = counters.first().ok_or_else(|| damaged("counter"))?;
         let ties = Versions::read(&ties?)?;
-        // Who migrates holds the counter, too: no newer one comes before this transaction ends.
+        // A migration also locks the counter, so no newer one can come before this transaction
+        // ends.
         memory.saw_schema(ties.schema().ok_or_else(|| damaged("homeroom_store"))?)?;
         Ok(Some(Counters { id: row.try_get(0)?, change_version: row.try_get(1)?, ties }))
     };
@@ -260,7 +262,7 @@ async fn fly(
     Ok((answered.into_iter().collect::<Result<_, _>>()?, counters))
 }
 
-/// Runs a statement that writes.
+/// Runs a writing statement.
 pub(super) async fn run(
     connection: &Connection,
     prepared: &AllPrepared<'_>,
@@ -269,10 +271,10 @@ pub(super) async fn run(
     connection.execute(&prepared[statement.text], &statement.arguments()).await
 }
 
-/// Statements by their texts.
+/// Prepared statements by their texts.
 pub(super) type AllPrepared<'t> = HashMap<&'t str, tokio_postgres::Statement>;
 
-/// Prepares what a flight needs, so that nothing in it waits for that.
+/// Prepares the statements of a flight, so that nothing in it waits for that.
 pub(super) async fn prepare_all<'t>(
     connection: &Connection,
     texts: impl Iterator<Item = &'t str>,
@@ -286,7 +288,7 @@ pub(super) async fn prepare_all<'t>(
     Ok(all)
 }
 
-/// The error of a plan that could not be run to its end.
+/// Ends the given plans with an error.
 pub(super) fn end_all(jobs: &mut [Box<dyn Job>], places: &[Place], error: &StoreError) {
     for (job, plan) in places {
         jobs[*job].end(*plan, Err(error.clone()));

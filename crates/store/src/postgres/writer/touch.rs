@@ -1,4 +1,4 @@
-//! What plans have seen and what others change: whether one must wait for another's writes.
+//! What plans have read and what others change: decides whether one must wait for another's writes.
 
 use std::collections::HashSet;
 
@@ -8,28 +8,28 @@ use crate::row::References;
 use crate::through::Passed;
 use crate::tie::{Start, Tie};
 
-/// Something that one plan may see and another change.
+/// Something that one plan may read and another may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Touch {
-    /// Who carries an identity, its own or its base's.
+    /// Which document has an identity, its own or its base's.
     Key([u8; 16]),
-    /// Who has a public id.
+    /// Which document has a public id.
     Uuid([u8; 16]),
     /// A document's text.
     Text(i64),
     /// Whether a document exists.
     Being(i64),
-    /// Who refers to a document.
+    /// Which documents refer to a document.
     Edges(i64),
-    /// By what an item is held, in the sense of a label.
+    /// The holders of an item, for a label.
     Held(KindId, i64),
-    /// Who may call and what.
+    /// Clients and their rights.
     Access,
-    /// Anything: a statement is not looked into.
+    /// Anything: plain SQL is not analysed.
     All,
 }
 
-/// What a question looks at.
+/// Adds what a question reads.
 pub(super) fn of_ask(ask: &Ask, out: &mut Vec<Touch>) {
     out.push(match ask {
         Ask::Document(key)
@@ -45,7 +45,7 @@ pub(super) fn of_ask(ask: &Ask, out: &mut Vec<Touch>) {
     });
 }
 
-/// What an answer has shown.
+/// Adds what an answer has revealed.
 pub(super) fn of_answer(answer: &Answer, out: &mut Vec<Touch>) {
     match answer {
         Answer::Document(Some(row)) => {
@@ -55,7 +55,8 @@ pub(super) fn of_answer(answer: &Answer, out: &mut Vec<Touch>) {
         Answer::Reached(reached) => {
             out.extend(reached.seen.iter().map(|(label, item)| Touch::Held(*label, *item)));
         }
-        // Who refers to it, or refers to it with another text, changes its edges.
+        // A document that begins to refer to it, or refers to it with another text, changes its
+        // edges.
         Answer::Passed(Passed { document: Some(id), by_referrers, .. }) => {
             out.extend([Touch::Text(*id), Touch::Being(*id)]);
             out.extend(by_referrers.then_some(Touch::Edges(*id)));
@@ -69,7 +70,7 @@ pub(super) fn of_answer(answer: &Answer, out: &mut Vec<Touch>) {
     }
 }
 
-/// What a write changes.
+/// Adds what a write changes.
 pub(super) fn of_write(write: &Write, out: &mut Vec<Touch>) {
     match write {
         Write::Create(new) => {
@@ -105,7 +106,7 @@ fn edges(target: DocumentId) -> Touch {
     Touch::Edges(target.0)
 }
 
-/// What has been changed so far.
+/// Everything changed so far.
 #[derive(Debug, Default)]
 pub(super) struct Changed {
     all: bool,
@@ -123,7 +124,7 @@ impl Changed {
         self.single.clear();
     }
 
-    /// Whether something that was seen is not so any more.
+    /// Returns whether something that was read has changed since.
     pub(super) fn outdates(&self, seen: &[Touch]) -> bool {
         let is_changed = |touch| match touch {
             Touch::All => !self.single.is_empty(),
@@ -132,8 +133,8 @@ impl Changed {
         !seen.is_empty() && (self.all || seen.iter().copied().any(is_changed))
     }
 
-    /// Whether what shall be changed was changed already; that two refer to the same document, or
-    /// tie the same item, does not matter.
+    /// Returns whether something to be changed was changed already. Two plans that refer to the
+    /// same document, or tie the same item, do not conflict.
     pub(super) fn meets(&self, changes: &[Touch]) -> bool {
         let is_changed = |touch: &Touch| {
             !matches!(touch, Touch::Edges(_) | Touch::Held(..)) && self.single.contains(touch)

@@ -1,4 +1,4 @@
-//! The tests of bounds, with the sets of numbers that they come down to.
+//! The tests of bounds, with the sets of numbers that they reduce to.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use crate::select::bounds::pairs;
 use crate::select::{Head, Source, Statement};
 use crate::tie::Way;
 
-/// Tests that can be asked.
+/// The tests of a list's bounds, prepared.
 pub(super) struct Checks {
     groups: Vec<Vec<Vec<Check>>>,
-    /// How many of a document's marks the tests look at.
+    /// How many of a document's marks the tests read.
     pub(super) marks: usize,
 }
 
@@ -24,23 +24,23 @@ pub(super) struct Check {
     pub(super) past: bool,
     pub(super) leads: Option<Leads>,
     pub(super) set: Arc<Set>,
-    /// What is known of numbers whose steps were followed before.
+    /// Results for numbers whose steps were followed before.
     known: HashMap<i64, bool>,
 }
 
-/// Sets that were found, by label, direction, and the numbers they began with.
+/// Sets that were found, by label, direction, and the numbers they started from.
 type Sets = HashMap<(KindId, bool, Arc<[i64]>), Arc<Set>>;
 
-/// Numbers that pass.
+/// The numbers that pass.
 #[derive(Default)]
 pub(super) struct Set {
     numbers: HashSet<i64>,
-    /// The documents that tie them to themselves.
+    /// The documents that tie these numbers to themselves.
     pub(super) documents: Vec<i64>,
 }
 
 impl Checks {
-    /// Finds the sets of numbers.
+    /// Prepares the tests by finding their sets of numbers.
     pub(super) async fn prepare<S: Source>(source: &S, bounds: &Bounds) -> Result<Self, S::Error> {
         let mut sets = Sets::new();
         let mut groups = vec![];
@@ -60,19 +60,19 @@ impl Checks {
         Ok(Self { groups, marks })
     }
 
-    /// Tests that every document within the bounds passes.
+    /// Returns the tests that every document within the bounds passes.
     pub(super) fn necessary(&self) -> impl Iterator<Item = &Check> {
         let single = self.groups.iter().filter(|group| group.len() == 1);
         single.flat_map(|group| &group[0])
     }
 
-    /// Whether nothing can pass.
+    /// Returns whether nothing can pass.
     pub(super) fn is_hopeless(&self) -> bool {
         let is_hopeless = |checks: &Vec<Check>| checks.iter().any(|c| c.set.numbers.is_empty());
         self.groups.iter().any(|group| group.iter().all(is_hopeless))
     }
 
-    /// The documents that are within the bounds.
+    /// Returns the documents that are within the bounds.
     pub(super) async fn filter<S: Source>(
         &mut self,
         source: &S,
@@ -125,7 +125,7 @@ impl Check {
         Ok(Self { mark, steps, past, leads: Some(leads), set, known: HashMap::new() })
     }
 
-    /// Follows the steps from the marks that were not met before.
+    /// Follows the steps from the marks that are new.
     async fn learn<S: Source>(&mut self, source: &S, heads: &[&Head]) -> Result<(), S::Error> {
         if self.steps.is_empty() {
             return Ok(());
@@ -185,8 +185,8 @@ impl Check {
 }
 
 impl Set {
-    /// The numbers that lead over `label` to one of `numbers`, or that these lead to (`is_up`), and
-    /// `numbers` themselves.
+    /// Returns the numbers that lead over `label` to one of `numbers`, or that these lead to
+    /// (`is_up`), including `numbers` themselves.
     async fn find<S: Source>(
         source: &S,
         label: KindId,
@@ -215,7 +215,7 @@ impl Set {
         Ok(set)
     }
 
-    /// All numbers that pass.
+    /// Returns all numbers that pass.
     pub(super) fn numbers(&self) -> impl Iterator<Item = i64> + '_ {
         self.numbers.iter().copied()
     }

@@ -1,4 +1,4 @@
-//! What many numbers lead to, merged in order of creation: of each the next few at a time.
+//! Merges what many numbers lead to, in order of creation, reading the next few of each at a time.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -9,37 +9,37 @@ use crate::select::{Source, Statement};
 
 /// Most rows of one statement.
 const ROWS_MAX: usize = 2 * CHUNK_MAX;
-/// Fewest rows that are asked of one number.
+/// Fewest rows that are read for one number.
 const EACH_MIN: usize = 4;
 
-/// What leads from a number to candidates.
+/// How candidates are found from a number.
 pub(super) enum Lead {
-    /// The documents that refer to it.
+    /// By the documents that refer to it.
     Referrers,
-    /// The items of a label that it holds.
+    /// By the items that it holds under a label.
     Items {
         /// The label.
         label: KindId,
-        /// Whether ties of documents that were deleted count, too.
+        /// Whether ties of deleted documents count too.
         past: bool,
     },
 }
 
-/// The candidates of numbers, each candidate once, in order.
+/// The candidates of numbers, in order and without duplicates.
 pub(super) struct Merge {
     text: Option<String>,
     lead: Lead,
     kind: i64,
-    /// The numbers that may lead to more than was found.
+    /// Numbers that may lead to further candidates.
     from: Vec<i64>,
-    /// Every candidate up to this one was found.
+    /// All candidates up to this one have been found.
     after: i64,
     upto: i64,
-    /// How many rows were asked of each number.
+    /// How many rows are read for each number.
     each: usize,
     /// Candidates up to `after`.
     ready: VecDeque<i64>,
-    /// Candidates after it, as far as they were found.
+    /// Candidates after `after` that have been found so far.
     ahead: BTreeSet<i64>,
 }
 
@@ -58,12 +58,12 @@ impl Merge {
         }
     }
 
-    /// Whether there is nothing more.
+    /// Returns whether there are no more candidates.
     pub(super) fn is_over(&self) -> bool {
         self.from.is_empty() && self.ready.is_empty() && self.ahead.is_empty()
     }
 
-    /// The next candidates, up to `enough`; fewer are the last ones.
+    /// Returns the next candidates, up to `enough`; fewer mean that these are the last.
     pub(super) async fn next<S: Source>(
         &mut self,
         source: &S,
@@ -76,8 +76,9 @@ impl Merge {
         Ok(self.ready.drain(..count).collect())
     }
 
-    /// Finds more. What was found is whole up to the least of the last candidates of those numbers
-    /// that gave as many as they were asked for; the others have no more.
+    /// Finds more candidates. A number that returned fewer rows than asked for has no more. For the
+    /// others everything up to their last candidate is known, so the result is complete up to the
+    /// least of these.
     async fn advance<S: Source>(&mut self, source: &S, missing: usize) -> Result<(), S::Error> {
         let mut whole_upto = self.upto;
         if !self.from.is_empty() {
@@ -104,7 +105,7 @@ impl Merge {
         Ok(())
     }
 
-    /// The next few of each number.
+    /// Returns the statement that reads the next few candidates of each number.
     fn statement<S: Source>(&mut self) -> Statement {
         let (number, lead) = match self.lead {
             Lead::Referrers => (self.kind, None),

@@ -1,15 +1,15 @@
-//! An even sample of numbers that come one by one: it shows where a list is cut without keeping all
-//! of it.
+//! An even sample of a stream of numbers, which shows where to cut a list without keeping all of
+//! it.
 
 use crate::id::DocumentId;
 
 /// Most numbers that are kept.
 const KEPT_MAX: usize = 1 << 16;
 
-/// A sample of numbers in order.
+/// A sample of ordered numbers.
 pub(super) struct Sample {
     seen: u64,
-    /// One of so many is kept.
+    /// One number in this many is kept.
     every: u64,
     kept: Vec<i64>,
 }
@@ -34,8 +34,9 @@ impl Sample {
         }
     }
 
-    /// Cuts all that were taken into at most `parts` runs of about equal length, none much shorter
-    /// than `smallest`; the last of each run but the last, [`None`] where none was taken.
+    /// Divides all numbers taken into at most `parts` runs of about equal length, none much shorter
+    /// than `smallest`. Returns the last of each run except the last, or [`None`] where none was
+    /// taken.
     pub(super) fn cuts(&self, parts: u64, smallest: u64) -> Option<Vec<DocumentId>> {
         let runs = (self.seen / smallest.max(1)).min(parts).max(1);
         let at = |run: u64| {
@@ -53,7 +54,7 @@ impl Sample {
 mod tests {
     use super::*;
 
-    /// The lengths of the runs into which the numbers from 1 on are cut.
+    /// Returns the lengths of the runs into which the numbers from 1 to `count` are cut.
     fn lengths(count: i64, parts: u64, smallest: u64) -> Vec<i64> {
         let mut sample = Sample::default();
         for number in 1..=count {

@@ -1,4 +1,4 @@
-//! Where a list with bounds looks for its documents.
+//! Chooses where a list with bounds looks for its documents.
 
 use crate::list::{Leads, ListQuery};
 use crate::row::References;
@@ -11,12 +11,12 @@ use crate::sql::Value;
 
 /// Most documents whose referrers are merged.
 const TARGETS_MAX: usize = 1_000;
-/// Goes through candidates in order of creation.
+/// Walks candidates in order of creation.
 pub(super) struct Scan {
     mode: Mode,
-    /// Everything up to this number was looked at.
+    /// Everything up to this number has been examined.
     after: i64,
-    /// How many candidates pass, of those that were looked at.
+    /// The share of examined candidates that passed.
     share: f64,
     is_over: bool,
 }
@@ -24,9 +24,9 @@ pub(super) struct Scan {
 enum Mode {
     /// The list's own candidates.
     Base(Driver),
-    /// What numbers lead to.
+    /// The documents that numbers lead to.
     Merge(Merge),
-    /// These documents.
+    /// A fixed set of documents.
     Documents(Vec<i64>),
 }
 
@@ -75,7 +75,7 @@ impl Scan {
         Ok(Mode::Base(driver))
     }
 
-    /// Goes the steps of a check backwards, as long as that is not far.
+    /// Follows the steps of a check backwards, as long as they lead to few documents.
     async fn by_steps<S: Source>(
         source: &S,
         query: &ListQuery,
@@ -118,8 +118,8 @@ impl Scan {
         Ok(Some(Mode::Merge(Merge::new(query, holders, lead))))
     }
 
-    /// The next candidates with their marks, about as many as `wanted` ones need; [`None`] after
-    /// the last.
+    /// Returns the next candidates with their marks, about as many as `wanted` results need;
+    /// [`None`] after the last.
     pub(super) async fn next<S: Source>(
         &mut self,
         source: &S,
@@ -133,7 +133,7 @@ impl Scan {
         let enough = self.enough(wanted);
         let heads = match &mut self.mode {
             Mode::Base(driver) => {
-                // A window's changes are sorted anew each time.
+                // A window's changes are sorted again each time.
                 let enough = if *driver == Driver::Changes { CHUNK_MAX * 4 } else { enough };
                 let query = after(query, self.after);
                 let statement = Statement::heads(S::DIALECT, &query, *driver, marks, enough);
@@ -158,7 +158,7 @@ impl Scan {
         Ok(Some(heads))
     }
 
-    /// How many candidates `wanted` ones are thought to need.
+    /// Estimates how many candidates are needed for `wanted` results.
     fn enough(&self, wanted: usize) -> usize {
         #[expect(
             clippy::cast_precision_loss,
@@ -170,7 +170,7 @@ impl Scan {
         enough.clamp(CHUNK_MIN, CHUNK_MAX)
     }
 
-    /// Learns how many candidates have passed.
+    /// Records how many candidates have passed.
     pub(super) fn learn(&mut self, looked_at: usize, passed: usize) {
         if looked_at > 0 {
             #[expect(clippy::cast_precision_loss, reason = "an estimate")]

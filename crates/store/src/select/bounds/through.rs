@@ -1,4 +1,4 @@
-//! What a list's documents lead to, and whether that passes its tests.
+//! Tests what a list's documents lead to.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,15 +9,15 @@ use crate::select::{Head, Source, through};
 use crate::through::{LeadsTo, Through};
 use crate::tie::Start;
 
-/// Documents whose texts are in memory at once.
+/// Most documents whose texts are in memory at once.
 const TEXTS_MAX: usize = 500;
-/// Documents of which is remembered whether they pass.
+/// Most documents whose results are remembered.
 const KNOWN_MAX: usize = 100_000;
 
-/// The tests of a list, with what is known of documents that were tested.
+/// The tests of a list, with the results for documents that were tested.
 pub(super) struct Throughs<'q> {
     tests: Vec<(&'q Through, HashMap<Start, bool>)>,
-    /// How many of a document's marks are looked at.
+    /// How many of a document's marks are read.
     pub(super) marks: usize,
 }
 
@@ -31,13 +31,13 @@ impl<'q> Throughs<'q> {
         Self { tests: all.iter().map(|through| (through, HashMap::new())).collect(), marks }
     }
 
-    /// The numbers of the documents that lead to what passes.
+    /// Returns the numbers of the documents that lead to one that passes.
     pub(super) async fn filter<S: Source>(
         &mut self,
         source: &S,
         mut heads: Vec<Head>,
     ) -> Result<Vec<i64>, S::Error> {
-        // What needs no text comes first.
+        // Tests that need no text come first.
         self.tests.sort_by_key(|(through, _)| matches!(through.to, LeadsTo::Key(_)));
         for (through, known) in &mut self.tests {
             let mut left = vec![];
@@ -63,7 +63,7 @@ impl<'q> Throughs<'q> {
     }
 }
 
-/// What each document leads to, by its number.
+/// What each document leads to, by the document's number.
 type Led = BTreeMap<i64, Start>;
 
 fn marked(heads: &[Head], at: usize) -> Led {
@@ -75,7 +75,7 @@ fn named(rows: &[Row], key: impl Fn(&Row) -> Option<NaturalKey>) -> Led {
     rows.iter().filter_map(|row| Some((row.id.0, Start::Document(key(row)?)))).collect()
 }
 
-/// Tests what was not met before.
+/// Tests the documents that are new.
 async fn learn<S: Source>(
     source: &S,
     through: &Through,

@@ -1,17 +1,17 @@
-//! Which processes hold a lock, where the system tells.
+//! Finds out which processes hold a lock, where the system reports it.
 //!
-//! A process that may read a file may lock it. Where no holder of a lock may write the file, none of
+//! A process that may read a file may lock it. If no holder of a lock may write the file, none of
 //! them is a Homeroom that has the store open.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 
-/// Whether the lock (`flock`) of a file is held, and only by processes of people who may not write
-/// the file. In doubt it is not.
+/// Returns whether the lock (`flock`) of a file is held, and only by processes of users who may not
+/// write the file. Returns false in doubt.
 ///
 /// Source: proc(5), `/proc/locks` and `/proc/[pid]/status`.
 pub(super) fn are_strangers(file: &Metadata) -> bool {
-    // A user other than the owner may write it, so every holder may be a Homeroom.
+    // Users other than the owner may write it, so every holder may be a Homeroom.
     if file.mode() & 0o022 != 0 {
         return false;
     }
@@ -28,22 +28,22 @@ pub(super) fn are_strangers(file: &Metadata) -> bool {
         })
 }
 
-/// The processes that have a file locked; nothing where one is not known.
+/// Returns the processes that have a file locked; [`None`] for one that is not known.
 fn holders(locks: &str, device: u64, inode: u64) -> Vec<Option<u32>> {
-    // How Linux packs a device's numbers, and prints them here.
+    // The way Linux packs a device's numbers and prints them in this file.
     let major = ((device >> 8) & 0xfff) | ((device >> 32) & !0xfff);
     let minor = (device & 0xff) | ((device >> 12) & !0xff);
     let place = format!("{major:02x}:{minor:02x}:{inode}");
     let of_line = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
-        // A line of one who waits has an arrow behind its number.
+        // The line of a waiting process has an arrow after its number.
         let is_it = words.get(1) == Some(&"FLOCK") && words.get(5) == Some(&place.as_str());
         is_it.then(|| words[4].parse().ok())
     };
     locks.lines().filter_map(of_line).collect()
 }
 
-/// The ids of the users that a process runs as: real, effective, saved, of the file system.
+/// Returns the user ids that a process runs as: real, effective, saved, file system.
 fn users(status: &str) -> Vec<u32> {
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
     line.unwrap_or_default().split_whitespace().filter_map(|word| word.parse().ok()).collect()

@@ -1,4 +1,4 @@
-//! Which indexes the statements use, and what lists of many documents give.
+//! Which indexes the statements use, and what lists of many documents return.
 
 use super::*;
 use crate::id::KindId;
@@ -6,7 +6,7 @@ use crate::list::Condition;
 use crate::select::Driver;
 use crate::{NaturalKey, Store};
 
-/// The steps of a statement's plan.
+/// Returns the steps of a statement's plan.
 fn steps(statement: &Statement) -> Vec<String> {
     let store = Store::temporary(&[]).unwrap();
     let connection = Connection::open(&store.shared().path).unwrap();
@@ -86,7 +86,8 @@ fn a_deep_offset_is_found_by_kept_counts_and_ids_alone() {
     assert_eq!(plain(ids), ["SEARCH doc USING COVERING INDEX doc_kind_id (kind=? AND id>?)"]);
 }
 
-/// A store with `n` documents of kind 1, and the SQL expressions of their change version and body.
+/// Creates a store with `n` documents of kind 1, given SQL expressions of their change version and
+/// body.
 fn filled(n: i64, change_version: &str, body: &str) -> (Store, Connection) {
     let store = Store::temporary(&[]).unwrap();
     let connection = Connection::open(&store.shared().path).unwrap();
@@ -101,7 +102,8 @@ fn filled(n: i64, change_version: &str, body: &str) -> (Store, Connection) {
 
 #[test]
 fn large_windows_give_the_same_pages_whether_they_begin_dense_or_far_off() {
-    // The first 12,000 documents were changed last, so the window's begin beyond a bounded walk.
+    // The first 12,000 documents were changed last, so the window's documents begin beyond a
+    // bounded walk.
     let (_store, connection) = filled(36_000, "(id + 24000) % 36000", "'{}'");
     for window in [(24_001, i64::MAX), (0, 23_999), (0, 35_000), (9, 30)] {
         for (after, skip) in [(0, 0), (0, 7), (20, 3), (0, 15_000), (30_000, 0)] {

@@ -1,6 +1,6 @@
-//! Targets that were looked up before. The writer alone changes the store, so what it remembers
-//! stays true until it deletes it itself, and schools, sessions and descriptors are asked for by
-//! every other document.
+//! Targets that were looked up before. Only the writer changes the store, so what it remembers
+//! stays true until it deletes the target itself; and almost every document refers to the same
+//! schools, sessions and descriptors.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -10,7 +10,7 @@ use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 /// Most targets that are remembered: a few megabytes.
 const KNOWN_MAX: usize = 50_000;
 
-/// What carries an identity.
+/// A document that has an identity.
 pub(super) type Target = (DocumentId, Uuid, KindId);
 
 /// Targets by identity, their own or an abstract base's.
@@ -18,7 +18,7 @@ pub(super) type Target = (DocumentId, Uuid, KindId);
 pub(super) struct Known(HashMap<NaturalKey, Target, BuildHasherDefault<FirstBytes>>);
 
 impl Known {
-    /// The target, if it is remembered.
+    /// Returns the target, if it is remembered.
     pub(super) fn get(&self, key: NaturalKey) -> Option<Target> {
         self.0.get(&key).copied()
     }
@@ -31,7 +31,7 @@ impl Known {
         self.0.insert(key, target);
     }
 
-    /// Forgets an identity that goes.
+    /// Forgets an identity that is removed.
     pub(super) fn forget(&mut self, key: NaturalKey) {
         self.0.remove(&key);
     }
@@ -42,7 +42,7 @@ impl Known {
     }
 }
 
-/// Takes the first bytes of a cryptographic hash as they are.
+/// A hasher that takes the first bytes of a cryptographic hash unchanged.
 #[derive(Default)]
 pub(super) struct FirstBytes(u64);
 
@@ -55,7 +55,7 @@ impl Hasher for FirstBytes {
         let mut first = [0; 8];
         let length = bytes.len().min(8);
         first[..length].copy_from_slice(&bytes[..length]);
-        // Of the length and the bytes of an array, the bytes come last and count.
+        // An array is hashed as its length, then its bytes; the last write wins.
         self.0 = u64::from_le_bytes(first);
     }
 }

@@ -1,4 +1,4 @@
-//! One plan: ask, decide, write, in a savepoint of its own.
+//! Runs one plan: ask, decide, write, in a savepoint of its own.
 
 use crate::error::StoreError;
 use crate::id::NaturalKey;
@@ -12,7 +12,7 @@ use crate::store::{Job, Step};
 use crate::tie::{Reached, Start, Way};
 
 impl Writer {
-    /// Runs the plans of a job. An error means that the transaction is lost.
+    /// Runs the plans of a job. An error means that the whole transaction is lost.
     pub(super) fn run(&mut self, job: &mut dyn Job) -> Result<(), StoreError> {
         (0..job.count()).try_for_each(|plan| self.run_plan(job, plan))
     }
@@ -22,7 +22,7 @@ impl Writer {
         loop {
             let found = match ask.iter().map(|ask| self.answer(ask)).collect::<Result<_, _>>() {
                 Ok(found) => found,
-                // Damage has taken the whole transaction with it.
+                // Damage has rolled the whole transaction back.
                 Err(error) if self.connection.is_autocommit() => return Err(error),
                 Err(error) => {
                     job.end(plan, Err(error));
@@ -56,7 +56,7 @@ impl Writer {
                 let is_changed = self.last_change_version > before.1;
                 Ok(Ok(if is_changed { self.last_change_version } else { 0 }))
             }
-            // A full disk or an I/O error has taken the whole transaction with it.
+            // A full disk or an I/O error has rolled the whole transaction back.
             Err(error) if self.connection.is_autocommit() => Err(error),
             Err(error) => {
                 self.connection.execute_batch("ROLLBACK TO plan; RELEASE plan")?;
@@ -79,7 +79,8 @@ impl Writer {
         Ok(found)
     }
 
-    /// The version of who may call, looked up once after each statement that may have changed it.
+    /// Returns the version of clients and their rights. It is read once after each statement that
+    /// may have changed it.
     fn access_version(&mut self) -> Result<i64, StoreError> {
         if let Some(version) = self.access_version {
             return Ok(version);
@@ -89,7 +90,7 @@ impl Writer {
         Ok(version)
     }
 
-    /// Follows a way; what it begins at is often a target that was looked up before.
+    /// Follows a way; its start is often a target that was looked up before.
     fn reach(&mut self, start: Start, way: &Way) -> Result<Reached, StoreError> {
         let start = match start {
             Start::Document(key) => match self.target(key)? {

@@ -1,8 +1,9 @@
-//! A disk that fails: what was refused stays away, and when writing works again is found out.
+//! Handles a failing disk: a refused write must not come back, and the writer notices when writing
+//! works again.
 //!
 //! A commit writes its frames to the log and syncs it. When the sync fails, SQLite forgets the
-//! frames, yet they stand in the file, whole, and the next start would take them for committed. So a
-//! commit without content is written in their place: the frames behind it fit no more.
+//! frames, but they are complete in the file, and the next start would take them for committed. So
+//! an empty commit is written in their place, and the frames after it no longer match.
 //!
 //! Source: SQLite file format, section 4.2 (a frame's checksum continues that of the frame before).
 
@@ -15,21 +16,22 @@ use crate::error::StoreError;
 use crate::migration::newest;
 use crate::sqlite::writer::Writer;
 
-/// Pause between two tries to write to a disk that has failed.
+/// Pause between two attempts to write to a disk that has failed.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
-/// What a failed COMMIT means: only one whose frames are all written may come back.
+/// Returns the error of a failed COMMIT: only one whose frames are all written may come back.
 pub(super) fn of_commit(error: rusqlite::Error) -> StoreError {
     if is_unsynced(&error) { StoreError::Unsure } else { error.into() }
 }
 
-/// Whether everything was written and only not synced.
+/// Returns whether everything was written and only the sync failed.
 fn is_unsynced(error: &rusqlite::Error) -> bool {
     error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_IOERR_FSYNC)
 }
 
 impl Writer {
-    /// Makes sure that a lost transaction stays lost; gives what is answered to the plans that wait for it.
+    /// Makes sure that a lost transaction stays lost. Returns the error for the plans that wait for
+    /// it.
     pub(super) fn settle(&mut self, error: StoreError) -> StoreError {
         let told = match error {
             StoreError::Unsure => match self.write_nothing() {
@@ -45,7 +47,7 @@ impl Writer {
         told
     }
 
-    /// Takes note that something was written.
+    /// Records that something was written.
     pub(super) fn writes_work(&mut self) {
         if self.is_troubled {
             self.is_troubled = false;
@@ -54,14 +56,14 @@ impl Writer {
         }
     }
 
-    /// Tries a disk that has failed.
+    /// Retries a disk that has failed.
     pub(super) fn try_again(&mut self) {
         if self.is_troubled && self.write_nothing().is_ok() {
             self.writes_work();
         }
     }
 
-    /// A commit of its own that changes nothing; it overwrites what a lost one has left in the log.
+    /// Makes a commit that changes nothing; it overwrites what a lost one has left in the log.
     fn write_nothing(&self) -> rusqlite::Result<()> {
         self.connection.pragma_update(None, "user_version", newest())
     }

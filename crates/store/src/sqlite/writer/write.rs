@@ -1,4 +1,4 @@
-//! Each write as statements.
+//! Executes each write as statements.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -16,7 +16,7 @@ const ADD_PAST_TIE: &str =
     "INSERT INTO past_tie (label, item, holder, via) VALUES (?1, ?2, ?3, ?4)";
 
 impl Writer {
-    /// Does one write; `tally` gets what it changes of the kept counts.
+    /// Executes one write and records in `tally` how it changes the kept counts.
     pub(super) fn write(
         &mut self,
         write: Write,
@@ -161,7 +161,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Keeps the number of the last document, which goes: it must not be given again.
+    /// Saves the number of the last document, which is being deleted: it must not be assigned
+    /// again.
     fn remember_last_id(&self) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(
