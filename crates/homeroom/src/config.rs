@@ -173,7 +173,7 @@ impl Default for LogConfig {
 pub enum LogFormat {
     /// Text on a terminal, JSON otherwise.
     Auto,
-    /// Text.
+    /// Plain text.
     Text,
     /// JSON, one line per event.
     Json,

@@ -76,7 +76,7 @@ fn lists(
     Ok(())
 }
 
-/// Moves the topmost agency below one that had none, and measures until the change is visible.
+/// Moves the topmost agency below one without schools, and times that with the first list after it.
 fn hierarchy(
     settings: &Settings,
     server: &Server,

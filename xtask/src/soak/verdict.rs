@@ -11,7 +11,7 @@ use super::sample::Sample;
 /// The share of the time at the beginning that does not count, because caches still fill.
 const WARM_UP: f64 = 0.25;
 /// The most that resident memory may grow per minute, in KiB: room for tombstones in the page
-/// caches and for live tokens, both of which are bounded.
+/// caches and for live tokens, both of which expire.
 const RSS_KIB_A_MINUTE_MAX: f64 = 256.0;
 /// The most by which open files and threads may exceed their number after the warm-up, since
 /// connections come and go.

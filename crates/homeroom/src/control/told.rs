@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, Write};
 
 /// Sends progress and the result to a command. A command that reads nothing for the stream's write
-/// timeout (because it is suspended) gets no more progress until the result, so that its load
+/// timeout, such as a suspended one, gets no more progress until the result, so that its load
 /// continues. A closed connection is noticed.
 pub(super) struct Told<W> {
     stream: RefCell<W>,

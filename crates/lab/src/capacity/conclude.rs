@@ -13,7 +13,7 @@ use crate::statistics::{Estimate, Resampling, forecast, knee};
 const DRAWS: u32 = 200;
 /// A server whose goodput is below this share of the rate is saturated.
 const SATURATED: f64 = 0.93;
-/// How many times more errors than the goal allows mean that the server fails without load.
+/// The factor by which errors under little load must exceed the goal for a server to be failing.
 const ERRS_ANYWAY: f64 = 2.0;
 /// The ratio between knee and stable level from which it is reported.
 const KNEE_FAR: f64 = 1.3;

@@ -272,7 +272,7 @@ impl Known {
     }
 }
 
-/// Separates the combinations of the first documents from the draft.
+/// Returns the combinations of the first documents, and the draft without them.
 fn apart(draft: &Draft) -> (Vec<Row>, Draft) {
     let mut left = draft.clone();
     let mut rows = vec![Row::new(); ROWS];
@@ -280,8 +280,8 @@ fn apart(draft: &Draft) -> (Vec<Row>, Draft) {
     for (at, (name, values)) in left.each.iter_mut().enumerate() {
         let is_first = at == 0;
         for (number, row) in rows.iter_mut().enumerate() {
-            // If there are several values, the first document takes one that the run never uses;
-            // the others differ from it.
+            // With several placeholders, the first has the same value in all rows, which the run
+            // then never uses; the others vary.
             let number = if is_first && many > 1 { 0 } else { number };
             row.insert(name.clone(), text(&values[number.min(values.len() - 1)]));
         }

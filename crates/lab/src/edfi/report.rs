@@ -18,7 +18,7 @@ pub enum Operation {
     List,
 }
 
-/// All operations, in the order of reports.
+/// All operations.
 pub const OPERATIONS: [Operation; 5] =
     [Operation::Create, Operation::Read, Operation::Update, Operation::Delete, Operation::List];
 

@@ -12,7 +12,7 @@ use super::values::Values;
 use super::variants::varied;
 use super::world::{State, World};
 
-/// The most passes over all resources. Each pass finds more of what others wait for in place.
+/// The most passes over all resources. Each pass can create what others still wait for.
 const ROUNDS_MAX: usize = 60;
 /// The most documents that are searched for one that fits.
 const FOUND_MAX: usize = 100;

@@ -25,8 +25,7 @@ impl Alarm {
 
     /// Takes in that a sleep ended `late` nanoseconds after the moment that was asked for.
     pub fn rang(&mut self, late: u64) {
-        // Steps up and down in this proportion settle where the share `EARLY` of the wakes is
-        // below.
+        // Steps in this proportion settle at a lead that makes the share `EARLY` of wakes early.
         let step = if late as f64 > self.lead { EARLY } else { EARLY - 1.0 };
         self.lead = (self.lead + STEP * step).clamp(0.0, MOST);
     }
