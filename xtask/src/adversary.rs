@@ -1,8 +1,8 @@
-//! `cargo xtask adversary`: strangers and one greedy key against the real binary, beside ordinary
-//! clients, who must notice next to nothing of it.
+//! `cargo xtask adversary`: runs strangers and one greedy key against the real binary, beside
+//! ordinary clients, which must hardly notice them.
 //!
-//! First the ordinary clients are alone, then all that is in [`attack`] goes on at the same time.
-//! Ordinary clients come from one address, the greedy key from another, strangers from several.
+//! First the ordinary clients run alone, then all attacks of [`attack`] run at the same time. The
+//! ordinary clients use one address, the greedy key another, and the strangers several.
 
 mod attack;
 mod frames;
@@ -23,28 +23,30 @@ use crate::summary::Summary;
 use attack::{ATTACKS, Target};
 use ordinary::{Ordinary, Seen};
 
-/// Students of the district that is served.
+/// The number of students in the served district.
 const STUDENTS: u32 = 200;
-/// Requests a second of all ordinary clients together.
+/// The requests per second of all ordinary clients together.
 const RATE: f64 = 60.0;
-/// How long the ordinary clients are alone, at most.
+/// The longest time that the ordinary clients run alone.
 const IDLE: Duration = Duration::from_mins(1);
-/// How many times as long the 99th percentile of ordinary clients may take as when they are alone.
+/// How many times longer the ordinary clients' 99th percentile may be under attack than alone.
 const P99_TIMES_MAX: f64 = 4.0;
-/// A 99th percentile alone that is shorter counts as this: less is a slice of the scheduler's. So what
-/// is shown on a quick machine is a bound of 20 ms, not one of four times what was seen.
+/// The least value that counts for the 99th percentile alone; anything shorter is within the
+/// scheduler's noise. So on a fast machine the bound is 20 ms instead of four times the measured
+/// value.
 const P99_FLOOR_MS: f64 = 5.0;
-/// Most resident memory of the server at any time: twice what was seen in ten minutes (403 MiB).
+/// The most resident memory of the server: twice what was measured in ten minutes (403 MiB).
 const RSS_MAX_MIB: f64 = 800.0;
-/// Most files that the server has open besides one for each connection of this machine's to it.
+/// The most files that the server may have open, apart from one for each connection from this
+/// machine.
 const FILES_MAX: usize = 256;
-/// Longest time until everything is as it was when the attack is over.
+/// The longest time after the attack until everything is back to normal.
 const RETURN: Duration = Duration::from_secs(90);
-/// How far a gauge may be from where it was.
+/// How far a gauge may be from its earlier value.
 const RETURN_SLACK: f64 = 2.0;
-/// Pause between two looks at the server.
+/// The time between two samples of the server.
 const LOOK: Duration = Duration::from_secs(1);
-/// Parts of the names of gauges that tell what is under way, and so come back.
+/// Parts of the names of gauges that count work in progress and so must return to normal.
 const UNDER_WAY: [&str; 9] = [
     "active",
     "waiting",
@@ -56,18 +58,19 @@ const UNDER_WAY: [&str; 9] = [
     "pending",
     "budget_used",
 ];
-/// How many budgets the server tells the use of at least; with fewer, the look back sees nothing.
+/// The fewest budgets whose use the server must report; with fewer, the comparison would miss
+/// something.
 const BUDGETS_MIN: usize = 10;
 
-/// What an adversary is told.
+/// The settings from the command line.
 struct Settings {
     minutes: f64,
     binary: Option<PathBuf>,
-    /// Parts of the names of attacks; none for all.
+    /// Parts of the names of attacks to run; empty for all.
     only: Vec<String>,
 }
 
-/// What must hold, and whether it does.
+/// A check and whether it holds.
 struct Finding {
     what: &'static str,
     seen: String,
@@ -78,7 +81,7 @@ struct Finding {
 ///
 /// # Errors
 ///
-/// When something that must hold does not, or the server cannot be had.
+/// If a check does not hold, or the server cannot be started.
 pub fn run(arguments: &[String]) -> Done {
     let mut settings = Settings { minutes: 10.0, binary: None, only: vec![] };
     let mut rest = arguments.iter().map(String::as_str);
@@ -98,7 +101,7 @@ pub fn run(arguments: &[String]) -> Done {
     if broken.is_empty() { Ok(()) } else { Err(house::TOLD.to_owned()) }
 }
 
-/// The adversary as a test among others.
+/// Runs the adversary as one of the tests.
 pub fn check(summary: &mut Summary) {
     println!("\nadversary");
     let settings = Settings { minutes: 10.0, binary: None, only: vec![] };
@@ -109,7 +112,7 @@ pub fn check(summary: &mut Summary) {
     });
 }
 
-/// What the server was at most, during the attack.
+/// The greatest values of the server during the attack.
 #[derive(Debug, Default)]
 struct Most {
     rss_mib: f64,
@@ -117,7 +120,7 @@ struct Most {
     files: usize,
 }
 
-/// Runs it; gives what does not hold.
+/// Runs the attack. Returns the checks that do not hold.
 fn attacked(settings: &Settings) -> Result<Vec<&'static str>, String> {
     let binary = match &settings.binary {
         Some(binary) => binary.canonicalize().map_err(|e| format!("{}: {e}", binary.display()))?,
@@ -140,7 +143,7 @@ fn attacked(settings: &Settings) -> Result<Vec<&'static str>, String> {
     );
     let clients = Ordinary::new(&server, &binary, RATE)?;
     let idle = ordinary_for(&server, clients, IDLE.min(time), &idle_over, || ());
-    // They have their tokens before it begins, as most who are there have.
+    // They get their tokens before the attack, as most clients already have one.
     let clients = Ordinary::new(&server, &binary, RATE)?;
     let before = gauges(&server)?;
     let target = Target { api: server.api, over: &over, greedy: greedy.token.unwrap_or_default() };
@@ -189,7 +192,7 @@ fn fill(binary: &Path, data: &Path) -> Result<(), String> {
     succeed(load.stdout(std::process::Stdio::null()))
 }
 
-/// Sends as ordinary clients do for a time; `look` is called now and then.
+/// Sends requests as ordinary clients for some time; `look` is called at intervals.
 fn ordinary_for(
     server: &Server,
     clients: Ordinary,
@@ -212,7 +215,7 @@ fn ordinary_for(
     })
 }
 
-/// Notes what the server's process has.
+/// Records the resource use of the server's process.
 fn look(server: &Server, most: &mut Most) {
     let process = format!("/proc/{}", server.pid());
     let status = std::fs::read_to_string(format!("{process}/status")).unwrap_or_default();
@@ -230,7 +233,7 @@ fn look(server: &Server, most: &mut Most) {
     most.files_beside = most.files_beside.max(files - sockets);
 }
 
-/// What the server says is under way.
+/// Reads the server's gauges of work in progress.
 fn gauges(server: &Server) -> Result<BTreeMap<String, f64>, String> {
     let answer = Client::new(server.admin).send("GET", "/metrics", None);
     let answer = answer.map_err(|error| format!("no metrics: {error}"))?;
@@ -250,7 +253,8 @@ fn gauges(server: &Server) -> Result<BTreeMap<String, f64>, String> {
     }
 }
 
-/// The gauges that are not back where they were, and where they are, after a while.
+/// Waits for the gauges to return to their earlier values. Returns those that did not, with their
+/// values.
 fn came_back(server: &Server, before: &BTreeMap<String, f64>) -> Result<Vec<String>, String> {
     let begun = Instant::now();
     loop {

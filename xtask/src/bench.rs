@@ -1,15 +1,15 @@
 //! `cargo xtask bench`: the data API's figures, measured by the lab beside nginx in one interleaved run.
 //!
 //! It builds the release binary, makes a small generated district and a store of a million
-//! documents, and prints a Markdown table: medians of the rounds, least and greatest. `--small` and
-//! `--large` do one of the two, `--rights` measures lists for callers who may see a part, `--pages`
-//! compares page sizes instead, `--lab` what load generators cost and whether they agree (with `k6` and
-//! `oha` where they are on the path), `--planted` (with `--noisy`) searches for a capacity that is
-//! known, `--published` runs the stages of the published transactional test and a search for the
-//! three levels, `--sync-delay MS` adds a time to every sync of the server, `--postgres` does the
-//! small one on a PostgreSQL server of its own. `--against FILE` measures another release binary beside
-//! this one in the small rounds, each work on both before the next, and prints the rounds' ratios.
-//! Needs `nginx` (Debian package `nginx-light`).
+//! documents, and prints a Markdown table with the median, least and greatest value of the rounds.
+//! `--small` and `--large` run only one of the two. `--rights` measures lists for callers who may
+//! see a part, `--pages` compares page sizes, and `--lab` measures what load generators cost and
+//! whether they agree (with `k6` and `oha` if they are on the path). `--planted` (with `--noisy`)
+//! searches for a known capacity. `--published` runs the stages of the published transactional test
+//! and a search for the three levels. `--sync-delay MS` makes every sync of the server slower, and
+//! `--postgres` runs the small one on a PostgreSQL server of its own. `--against FILE` measures
+//! another release binary beside this one in the small rounds, each work on both before the next,
+//! and prints the rounds' ratios. Needs `nginx` (Debian package `nginx-light`).
 
 mod agreement;
 mod echo;
@@ -37,7 +37,7 @@ use crate::test::postgres::Servers;
 const BINARY: &str = "target/release/homeroom";
 const POSTGRES: &str = "--postgres";
 const AGAINST: &str = "--against";
-/// Says where Homeroom's store is.
+/// The environment variable with the URL of Homeroom's store.
 const STORE: &str = "HOMEROOM_STORE__URL";
 
 struct Settings {
@@ -45,11 +45,11 @@ struct Settings {
     seconds: u32,
     documents: usize,
     folder: PathBuf,
-    /// Another build, with which the small one compares.
+    /// Another build, which the small rounds compare with this one.
     against: Option<PathBuf>,
-    /// What the server of the small district is started with.
+    /// The environment of the small district's server.
     environment: Vec<(String, String)>,
-    /// Whether other work disturbs.
+    /// Whether other work disturbs the run.
     is_noisy: bool,
 }
 
@@ -116,7 +116,7 @@ pub fn run(arguments: &[String]) -> Done {
     done
 }
 
-/// The binary of another build.
+/// Returns the binary of another build, if one is given.
 fn against(arguments: &[String]) -> Result<Option<PathBuf>, String> {
     let Some(at) = arguments.iter().position(|argument| argument == AGAINST) else {
         return Ok(None);
@@ -127,10 +127,10 @@ fn against(arguments: &[String]) -> Result<Option<PathBuf>, String> {
     }
 }
 
-/// What is measured, and the table that is written.
+/// A measurement, which writes its results to the table.
 type Mode = fn(&Settings, &Path, &mut String) -> Done;
 
-/// What an argument asks for instead of the usual measurements.
+/// Returns the measurement that an argument selects in place of the usual ones.
 fn mode(argument: &str) -> Option<Mode> {
     Some(match argument {
         "--pages" => pages::run,
@@ -145,7 +145,7 @@ fn mode(argument: &str) -> Option<Mode> {
     })
 }
 
-/// Starts a server, and this program again with every Homeroom that it starts on that server.
+/// Starts PostgreSQL servers and runs this program again with every Homeroom on them.
 fn on_postgres(arguments: &[String]) -> Done {
     let (servers, others) = (Servers::durable()?, Servers::durable()?);
     let again = std::env::current_exe().map_err(|e| e.to_string())?;
@@ -176,7 +176,7 @@ fn homeroom_with(arguments: &[&str], environment: &[(&str, &str)]) -> Done {
     Build::present().run_with(arguments, environment)
 }
 
-/// The environment in which every sync takes so many milliseconds more.
+/// Returns an environment in which every sync takes `millis` milliseconds longer.
 fn slower_sync(millis: usize) -> Result<Vec<(String, String)>, String> {
     if millis == 0 {
         return Ok(vec![]);
@@ -187,7 +187,7 @@ fn slower_sync(millis: usize) -> Result<Vec<(String, String)>, String> {
     Ok(vec![preload, ("DISK_SYNC_MILLIS".to_owned(), millis.to_string())])
 }
 
-/// How many documents a folder of JSON lines holds.
+/// Returns how many documents a folder of JSON lines contains.
 fn lines(folder: &Path) -> Result<usize, String> {
     let mut count = 0;
     for entry in std::fs::read_dir(folder).map_err(|e| e.to_string())? {
@@ -205,7 +205,7 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap_or_default()
 }
 
-/// Waits until `done` says so, at most `time`.
+/// Waits until `done` returns true, for at most `time`.
 fn wait(time: Duration, mut done: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
     while begun.elapsed() < time {

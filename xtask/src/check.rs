@@ -1,4 +1,4 @@
-//! `cargo xtask check`: what CI holds the code to, tests aside.
+//! `cargo xtask check`: the checks of CI, except the tests.
 
 mod dependencies;
 mod laws;
@@ -8,7 +8,7 @@ mod source;
 
 use crate::house::{Done, cargo, succeed, timed};
 
-/// One step: its name, what it wants, how it finds out.
+/// A step: its name, its rule, and its check.
 struct Step {
     name: &'static str,
     wants: &'static str,
@@ -40,7 +40,7 @@ const STEPS: &[Step] = &[
     },
 ];
 
-/// Runs the steps that are named, or all; goes on after one that fails.
+/// Runs the named steps, or all; continues after one that fails.
 ///
 /// # Errors
 ///
@@ -88,7 +88,7 @@ fn docs() -> Done {
     )
 }
 
-/// One problem a line, or done.
+/// Returns an error with one problem per line, if there are any.
 fn all_well(problems: &[String]) -> Done {
     if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
 }

@@ -1,8 +1,8 @@
-//! `cargo xtask fuzz`: the targets of `fuzz/`, by a coverage-guided fuzzer (libFuzzer).
+//! `cargo xtask fuzz`: runs the targets of `fuzz/` with a coverage-guided fuzzer (libFuzzer).
 //!
-//! What the fuzzer needs of the compiler (counters in every block) are flags of the stable one; its
-//! own part is C++. What has been found once stands in `fuzz/corpus` and is tried first; what a run
-//! adds is kept in `target/fuzz`, where the next run goes on.
+//! The fuzzer's instrumentation (counters in every block) needs only flags of the stable compiler;
+//! the fuzzer itself is C++. Earlier findings are in `fuzz/corpus` and are tried first. New inputs
+//! are kept in `target/fuzz`, where the next run continues.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -11,34 +11,34 @@ use std::process::Command;
 use crate::house::{self, Done, cargo, root, succeed};
 use crate::summary::Summary;
 
-/// The targets, by their programs' names.
+/// The targets, by the names of their programs.
 const TARGETS: &[&str] = &["json", "query", "token", "xml"];
 
-/// Seconds a target where nothing else is said.
+/// The default number of seconds per target.
 const SECONDS: u64 = 60;
-/// Seconds a target within `cargo xtask test`.
+/// The seconds per target within `cargo xtask test`.
 const SECONDS_SHORT: u64 = 20;
-/// The beginning of chance within `cargo xtask test`: a stop's verdict should be the next one's, too.
-/// The other runs begin anywhere.
+/// The random seed within `cargo xtask test`, so that its verdict is reproducible. Other runs have
+/// random seeds.
 const SEED_SHORT: u32 = 1;
-/// Seconds a target within `cargo xtask long`.
+/// The seconds per target within `cargo xtask long`.
 const SECONDS_LONG: u64 = 3_600;
 
-/// Counters in every block and what comparisons compare, as libFuzzer reads them.
+/// Flags for counters in every block and for the operands of comparisons, as libFuzzer reads them.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
     -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares";
 
-/// A run's bounds: an input's bytes, its seconds, the program's memory in MiB.
+/// The limits of a run: bytes of an input, seconds for an input, and memory of the program in MiB.
 const BOUNDS: &[&str] = &["-max_len=16384", "-timeout=20", "-rss_limit_mb=2048"];
 
-/// Runs the targets, or the one that is named.
+/// Runs the targets, or only the named one.
 ///
 /// # Errors
 ///
-/// When a target found something, or the targets cannot be built.
+/// If a target found something, or the targets cannot be built.
 pub fn run(arguments: &[String]) -> Done {
     let (mut targets, mut seconds) = (TARGETS.to_vec(), SECONDS);
     let mut rest = arguments.iter().map(String::as_str);
@@ -68,7 +68,7 @@ pub fn run(arguments: &[String]) -> Done {
     if found.is_empty() { Ok(()) } else { Err(format!("found something: {}", found.join(", "))) }
 }
 
-/// All targets as tests among others: briefly, or each for an hour in a long run.
+/// Runs all targets as tests: briefly, or each for an hour in a long run.
 pub fn check(summary: &mut Summary, is_long: bool) {
     println!("\nfuzz");
     if let Err(why) = compiler() {
@@ -103,20 +103,21 @@ pub fn check(summary: &mut Summary, is_long: bool) {
     }
 }
 
-/// The fuzzer itself is C++.
+/// Checks for a C++ compiler, which the fuzzer needs.
 fn compiler() -> Result<(), String> {
     let found = Command::new("c++").arg("--version").output();
     found.map(drop).map_err(|_| "a C++ compiler is needed (Debian: g++)".to_owned())
 }
 
-/// Builds the targets, writes the seeds; gives the programs' folder.
+/// Builds the targets and writes the seeds. Returns the programs' folder.
 fn build() -> Result<PathBuf, String> {
     compiler()?;
     let host = host()?;
-    // Not locked: a crate's new dependency is taken in without a second file to look after.
+    // Not locked, so that new dependencies of a crate do not need a second lock file to be
+    // maintained.
     let mut command = cargo(&["build", "--release", "--quiet"]);
     command.args(["--manifest-path", "fuzz/Cargo.toml", "--target-dir", "target/fuzz"]);
-    // With a target named, build scripts and macros are built without the counters.
+    // With an explicit target, build scripts and macros are built without the counters.
     command.args(["--target", &host]).env("RUSTFLAGS", FLAGS).env_remove("CARGO_ENCODED_RUSTFLAGS");
     succeed(&mut command).map_err(|problem| format!("the targets do not build: {problem}"))?;
     let programs = root().join("target/fuzz").join(host).join("release");
@@ -125,7 +126,7 @@ fn build() -> Result<PathBuf, String> {
     Ok(programs)
 }
 
-/// The triple of this machine.
+/// Returns the target triple of this machine.
 fn host() -> Result<String, String> {
     let said = Command::new("rustc").arg("-vV").current_dir(root()).output();
     let said = said.map_err(|error| format!("cannot start rustc: {error}"))?;
@@ -134,19 +135,19 @@ fn host() -> Result<String, String> {
     host.map(str::to_owned).ok_or_else(|| "rustc does not tell its host".to_owned())
 }
 
-/// Where a target leaves its temporary files.
+/// Returns the folder for a target's temporary files.
 fn temporary(target: &str) -> PathBuf {
     root().join("target/fuzz/tmp").join(target)
 }
 
-/// A target's program, with a folder of its own for what it leaves in the system's.
+/// Returns a command for a target's program, with a temporary folder of its own.
 fn program(programs: &Path, target: &str) -> Command {
     let mut command = Command::new(programs.join(target));
     command.current_dir(root()).env("TMPDIR", temporary(target));
     command
 }
 
-/// Runs a target; gives how many inputs were tried.
+/// Runs a target. Returns how many inputs were tried.
 fn fuzz(programs: &Path, target: &str, seconds: u64, seed: Option<u32>) -> Result<String, String> {
     let failed = |error: std::io::Error| error.to_string();
     let own = format!("target/fuzz/corpus/{target}");

@@ -1,4 +1,4 @@
-//! `cargo xtask gen`: pages that are written by what they describe.
+//! `cargo xtask gen`: writes the pages that are generated from the code they describe.
 
 mod problems;
 
@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 use crate::house::{Done, read, root, shown};
 
-/// A generated page: where it stands, what it says.
+/// A generated page: its path and its text.
 struct Page {
     path: PathBuf,
     text: String,
 }
 
-/// Every generated page.
+/// Returns every generated page.
 fn pages() -> Vec<Page> {
     vec![Page { path: root().join("docs/reference/problems.md"), text: problems::page() }]
 }
@@ -21,7 +21,7 @@ fn pages() -> Vec<Page> {
 ///
 /// # Errors
 ///
-/// When one cannot be written.
+/// If a page cannot be written.
 pub fn run(_: &[String]) -> Done {
     for Page { path, text } in pages() {
         let failed = |error| format!("{}: {error}", shown(&path));
@@ -33,11 +33,11 @@ pub fn run(_: &[String]) -> Done {
     Ok(())
 }
 
-/// Checks that the pages are what would be written.
+/// Checks that the pages are up to date.
 ///
 /// # Errors
 ///
-/// Names each that is not.
+/// Names each page that is not.
 pub fn check() -> Done {
     let stale: Vec<String> = pages()
         .iter()

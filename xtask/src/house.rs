@@ -1,4 +1,4 @@
-//! Where the house stands and how its tools are called.
+//! The workspace's folder, and how its tools are called.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -6,29 +6,29 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-/// Done, or what went wrong, for a person to read.
+/// The result of a task; the error is a message for a person.
 pub type Done = Result<(), String>;
 
-/// The problem that a task has told already, so that its last line stays the last.
+/// The error of a task that has already reported its problem, so that its last line stays the last.
 pub const TOLD: &str = "";
 
-/// The folder of the workspace.
+/// Returns the folder of the workspace.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask stands in the workspace's folder")
 }
 
-/// A `cargo` command in the workspace's folder.
+/// Returns a `cargo` command in the workspace's folder.
 pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root()).args(arguments);
     command
 }
 
-/// Names a file to which each part of a run adds its name and its seconds; `.ci/run` makes a table of
-/// it.
+/// The environment variable with a file to which each part of a run adds its name and its seconds;
+/// `.ci/run` makes a table of it.
 const TIMES: &str = "HOMEROOM_TIMES";
 
-/// Runs a part of a task, and notes how long it took where somebody wants to know.
+/// Runs a part of a task, and records its time if that is asked for.
 pub fn timed<T>(part: &str, run: impl FnOnce() -> T) -> T {
     let begun = Instant::now();
     let done = run();
@@ -43,11 +43,11 @@ pub fn timed<T>(part: &str, run: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Runs a command that speaks for itself.
+/// Runs a command whose output goes straight to the terminal.
 ///
 /// # Errors
 ///
-/// When it cannot be started or does not end with 0.
+/// If it cannot be started or does not end with 0.
 pub fn succeed(command: &mut Command) -> Done {
     let status = command.status().map_err(|error| format!("cannot start {command:?}: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("{status}")) }
@@ -57,21 +57,21 @@ pub fn succeed(command: &mut Command) -> Done {
 ///
 /// # Errors
 ///
-/// When it cannot be read.
+/// If it cannot be read.
 pub fn read(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", shown(path)))
 }
 
-/// A path as it is shown: from the workspace's folder on.
+/// Returns a path for display, relative to the workspace's folder.
 pub fn shown(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
-/// Every `.rs` file below a folder, sorted; none where there is no such folder.
+/// Returns every `.rs` file below a folder, sorted; empty if there is no such folder.
 ///
 /// # Errors
 ///
-/// When a folder cannot be read.
+/// If a folder cannot be read.
 pub fn rust_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let mut found = vec![];
     if !folder.is_dir() {
@@ -90,7 +90,7 @@ pub fn rust_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(found)
 }
 
-/// Whether a source file holds tests only: `tests.rs`, or whatever stands in a folder `tests`.
+/// Returns whether a source file contains only tests: `tests.rs`, or any file in a folder `tests`.
 pub fn is_test(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "tests.rs")
         || path.components().any(|part| part.as_os_str() == "tests")

@@ -1,15 +1,15 @@
-//! `cargo xtask long`: everything that `test` runs, and what takes too long for every change.
+//! `cargo xtask long`: runs everything that `test` runs, and what takes too long for every change.
 
 use crate::house::Done;
 
-/// A long run looks for this variable and reports itself as skipped where it is not set.
+/// The environment variable of long runs; without it, long tests report themselves as skipped.
 pub const LONG: &str = "HOMEROOM_LONG";
 
-/// Runs the tests with the long ones.
+/// Runs the tests, including the long ones.
 ///
 /// # Errors
 ///
-/// As [`crate::test::run`].
+/// As for [`crate::test::run`].
 pub fn run(arguments: &[String]) -> Done {
     crate::test::run_with(arguments, &[(LONG, "1")])
 }

@@ -1,4 +1,4 @@
-//! Tasks of the house, a module each; `cargo xtask` lists them.
+//! The workspace's tasks, one module each; `cargo xtask` lists them.
 
 mod adversary;
 mod bench;

@@ -1,5 +1,5 @@
-//! Builds `xtask/shims/disk.c`: a disk and a wall clock that misbehave on demand, for a program that
-//! is started with `LD_PRELOAD`. The file's head says what it can be told.
+//! Builds `xtask/shims/disk.c`: a disk and a wall clock that misbehave on demand, for programs
+//! started with `LD_PRELOAD`. The head of that file lists the orders.
 
 mod build;
 
@@ -7,21 +7,21 @@ use std::path::PathBuf;
 
 use crate::house::{self, Done};
 
-/// Builds the shim and prints its path, to be used by hand.
+/// Builds the shim and prints its path, for use by hand.
 ///
 /// # Errors
 ///
-/// As [`disk`].
+/// As for [`disk`].
 pub fn run(_: &[String]) -> Done {
     println!("{}", disk()?.display());
     Ok(())
 }
 
-/// Compiles the shim, if it does not stand there already, and gives its path.
+/// Compiles the shim unless it exists already, and returns its path.
 ///
 /// # Errors
 ///
-/// When there is no C compiler, or it does not like the file.
+/// If there is no C compiler, or it rejects the file.
 pub fn disk() -> Result<PathBuf, String> {
     build::disk(house::root())
 }

@@ -1,9 +1,9 @@
-//! `cargo xtask soak`: the real binary under a steady mixed load for a long time, and whether
-//! anything grew, failed or panicked meanwhile.
+//! `cargo xtask soak`: runs the real binary under a steady mixed load for a long time, and checks
+//! that nothing grew, failed or panicked.
 //!
 //! Requests are sent on a schedule, whether or not answers come in time. The number of documents
-//! stays as it is (creates and deletes keep each other up), so what grows is not data. Beside the
-//! well-behaved there are clients that are slow, break off, or talk nonsense.
+//! stays the same (creates and deletes balance), so any growth is not data. Beside the well-behaved
+//! clients there are clients that are slow, disconnect, or send nonsense.
 
 pub mod client;
 pub mod load;
@@ -23,12 +23,12 @@ use load::{Load, Tally};
 use sample::Sample;
 use server::Server;
 
-/// Pause between two samples.
+/// The time between two samples.
 const SAMPLE: Duration = Duration::from_secs(5);
-/// Longest wait for the last requests when the load has ended.
+/// The longest wait for the last requests after the load.
 const SETTLE: Duration = Duration::from_secs(10);
 
-/// What a soak is told.
+/// The settings from the command line.
 struct Settings {
     minutes: f64,
     rate: f64,
@@ -40,7 +40,7 @@ struct Settings {
 ///
 /// # Errors
 ///
-/// When something grew, failed or panicked, or the server cannot be had.
+/// If something grew, failed or panicked, or the server cannot be started.
 pub fn run(arguments: &[String]) -> Done {
     let mut settings = Settings { minutes: 30.0, rate: 200.0, json: false, binary: None };
     let mut rest = arguments.iter().map(String::as_str);
@@ -59,7 +59,7 @@ pub fn run(arguments: &[String]) -> Done {
     if findings == 0 { Ok(()) } else { Err(house::TOLD.to_owned()) }
 }
 
-/// A soak as a test among others.
+/// Runs a soak as one of the tests.
 pub fn check(summary: &mut Summary) {
     println!("\nsoak");
     let settings = Settings { minutes: 30.0, rate: 200.0, json: false, binary: None };
@@ -70,7 +70,7 @@ pub fn check(summary: &mut Summary) {
     });
 }
 
-/// Runs a soak; gives how many checks do not hold.
+/// Runs a soak. Returns how many checks do not hold.
 fn soak(settings: &Settings) -> Result<usize, String> {
     let binary = match &settings.binary {
         Some(binary) => binary.clone(),

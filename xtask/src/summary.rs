@@ -1,22 +1,22 @@
-//! Totals from what test programs print.
+//! Totals from the output of test programs.
 
 use std::fmt;
 
-/// How many tests passed, failed, were skipped; and why these were.
+/// How many tests passed, failed and were skipped, with the reasons for the last.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Ran and held.
+    /// Tests that ran and passed.
     pub passed: usize,
-    /// Ran and did not hold, or did not come to run.
+    /// Tests that failed or could not be run to the end.
     pub failed: usize,
-    /// Could not run here: test and reason.
+    /// Tests that could not run here, with the reason.
     pub skipped: Vec<(String, String)>,
     section: Section,
     test: Option<String>,
     results: usize,
 }
 
-/// Where in a test program's output we are.
+/// The current section of a test program's output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Section {
     #[default]
@@ -26,10 +26,10 @@ enum Section {
 }
 
 impl Summary {
-    /// Takes in a line of `cargo test -- --show-output`; says whether a person wants to see it.
+    /// Reads a line of `cargo test -- --show-output`. Returns whether it should be shown.
     ///
     /// A test that cannot run here prints `skipped: REASON` on a line of its own and returns; the
-    /// test program takes it for passed and shows the line among the successes.
+    /// test program counts it as passed and shows the line among the successes.
     pub fn take(&mut self, line: &str) -> bool {
         match line {
             "successes:" => self.section = Section::Successes,
@@ -58,7 +58,7 @@ impl Summary {
         }
     }
 
-    /// `test result: ok. 3 passed; 0 failed; 0 ignored; …`
+    /// Reads `test result: ok. 3 passed; 0 failed; 0 ignored; …`.
     fn result(&mut self, line: &str) {
         let count = |what: &str| -> usize {
             let words: Vec<&str> = line.split([' ', ';']).collect();
@@ -76,7 +76,7 @@ impl Summary {
         self.test = None;
     }
 
-    /// Takes in a line of a client suite: `passed: WHAT`, `failed: WHAT`, `skipped: WHAT: WHY`.
+    /// Reads a line of a client suite: `passed: WHAT`, `failed: WHAT`, `skipped: WHAT: WHY`.
     pub fn take_check(&mut self, line: &str) {
         if line.starts_with("passed: ") {
             self.passed += 1;
@@ -89,19 +89,19 @@ impl Summary {
         }
     }
 
-    /// As [`Summary::take_check`], and shows the line.
+    /// Does the same as [`Summary::take_check`] and shows the line.
     pub fn take_check_shown(&mut self, line: &str) {
         println!("{line}");
         self.take_check(line);
     }
 
-    /// Takes note that a program ended badly; one that named no failed test counts as one.
+    /// Records that a program ended with an error; if it named no failed test, that counts as one.
     pub fn ended_badly(&mut self, failed_before: usize) {
         self.failed = self.failed.max(failed_before + 1);
     }
 }
 
-/// The line that everything ends in.
+/// Writes the last line of the output.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { passed, failed, skipped, .. } = self;

@@ -1,4 +1,4 @@
-//! `cargo xtask test`, which is what `./test` runs: every test, then one line of totals.
+//! `cargo xtask test`, which `./test` calls: runs every test and prints one line of totals.
 
 mod browser;
 mod clients;
@@ -12,25 +12,25 @@ use crate::house::{self, Done, cargo, root, succeed, timed};
 use crate::summary::Summary;
 use crate::{adversary, fuzz, long, soak};
 
-/// What tests of properties draw their inputs from, but for a long run, which draws anew each time:
-/// a change is judged by what it changes, and inputs that nobody has tried are sought at leisure.
+/// The seed of property tests. It is fixed, so that a change is judged only by what it changes; a
+/// long run draws new inputs each time.
 const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "20261122");
 
-/// Runs the tests, on SQLite and on each PostgreSQL that can be had. Without arguments all of them,
-/// the client suites too; arguments go to `cargo test`.
+/// Runs the tests, on SQLite and on each PostgreSQL that is available. Without arguments it runs
+/// all of them, including the client suites; arguments go to `cargo test`.
 ///
 /// # Errors
 ///
-/// When a test failed or did not come to run.
+/// If a test failed or could not be run.
 pub fn run(arguments: &[String]) -> Done {
     run_with(arguments, &[])
 }
 
-/// The same with environment variables.
+/// Does the same with environment variables.
 ///
 /// # Errors
 ///
-/// As [`run`].
+/// As for [`run`].
 pub fn run_with(arguments: &[String], environment: &[(&str, &str)]) -> Done {
     let is_long = environment.iter().any(|(name, _)| *name == long::LONG);
     let mut summary = Summary::default();
@@ -45,7 +45,7 @@ pub fn run_with(arguments: &[String], environment: &[(&str, &str)]) -> Done {
         environment.extend([(postgres::VARIABLE, urls.as_str()), postgres::STRICT]);
     }
     if arguments.is_empty() {
-        // What does not build fails below, where it is told.
+        // A build error is reported below.
         _ = timed("tests: build", || succeed(all_tests().arg("--no-run")));
     }
     timed("tests: Rust", || rust(arguments, &environment, &mut summary))?;
@@ -72,13 +72,13 @@ pub fn run_with(arguments: &[String], environment: &[(&str, &str)]) -> Done {
     if summary.failed == 0 { Ok(()) } else { Err(house::TOLD.to_owned()) }
 }
 
-/// Runs all tests, for which it builds all programs and examples, too. The suites use those: where
-/// only their package is named, cargo builds what it depends on a second time, with other features.
+/// Runs all tests, and builds all programs and examples for that, which the suites use. Building
+/// them by package would build their dependencies a second time, with other features.
 fn all_tests() -> Command {
     cargo(&["test", "--locked", "--no-fail-fast", "--quiet", "--workspace"])
 }
 
-/// A program that the tests' build has made, `homeroom` or `examples/report`.
+/// Returns the path of a program that the tests' build has made, `homeroom` or `examples/report`.
 fn built(program: &str) -> PathBuf {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
@@ -101,7 +101,7 @@ fn rust(arguments: &[String], environment: &[(&str, &str)], summary: &mut Summar
     })
 }
 
-/// Runs a program and hands on what it prints, line by line; takes note of a bad end.
+/// Runs a program and passes on its output line by line; records a failed exit.
 fn each_line(
     command: &mut Command,
     summary: &mut Summary,

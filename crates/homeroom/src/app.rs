@@ -1,4 +1,4 @@
-//! The parts wired together: a store, a model bound to it, who may do what, the front door.
+//! Wires the parts together: a store, a model bound to it, access rights, the front door.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use crate::exit::Failure;
 use crate::probes;
 use crate::standard::{self, Standard};
 
-/// An opened Homeroom: what serves, and what commands work on.
+/// An opened Homeroom, which serves requests and runs commands.
 #[derive(Clone)]
 pub struct App {
     /// The data API: catalog and store.
     pub data: DataApi,
-    /// Clients, tokens, claim sets.
+    /// Clients, tokens and claim sets.
     pub access: Arc<Access>,
     /// Metrics of this process.
     pub metrics: Arc<Metrics>,
-    /// What the metrics say of the store.
+    /// The store's gauges among the metrics.
     pub store_gauges: Arc<probes::StoreGauges>,
     /// The standard that is served.
     pub standard: Arc<Standard>,
@@ -38,11 +38,11 @@ pub struct App {
 }
 
 impl App {
-    /// Opens the store, binds the model, fills a new store with the standard's seed.
+    /// Opens the store, binds the model, and fills a new store with the standard's seed.
     ///
     /// # Errors
     ///
-    /// What is wrong with store, model or seed, and what to do.
+    /// Says what is wrong with the store, the model or the seed, and what to do.
     pub async fn open(config: &Config) -> Result<Self, Failure> {
         let standard = Standard::read(&config.standard)?;
         let composites = Arc::new(standard::composites(&config.standard, &standard.model)?);
@@ -53,11 +53,11 @@ impl App {
         Ok(app)
     }
 
-    /// As [`App::open`], on a store that is open already.
+    /// Does the same as [`App::open`] with a store that is open already.
     ///
     /// # Errors
     ///
-    /// As [`App::open`].
+    /// As for [`App::open`].
     pub async fn on_store(store: Store, standard: &Standard) -> Result<Self, Failure> {
         let now = Timestamp::now();
         keep_standard(&store, standard)?;
@@ -94,14 +94,14 @@ impl App {
         })
     }
 
-    /// Makes reporting views anew that an earlier model has left in the store.
+    /// Recreates the reporting views that an earlier model has left in the store.
     fn renew_views(&self, config: &Config) {
         let catalog = &self.data.catalog;
         let made = |only: &[String]| {
             let dialect = Dialect::of(&config.store.place());
             views(&catalog.model, dialect, only, &|resource| Some(catalog.kind(resource.id)))
         };
-        // They are needed by nobody who is served.
+        // Serving does not need them, so a failure is only logged.
         match renew(&config.store.place(), &made) {
             Ok(true) => tracing::info!("the reporting views are made anew"),
             Ok(false) => {}
@@ -109,8 +109,8 @@ impl App {
         }
     }
 
-    /// Every route that the main listener offers, on `listening`. `credentials` are shown on the page
-    /// at `/`, to those who sit at this machine.
+    /// Returns every route of the main listener for the address `listening`. The page at `/` shows
+    /// `credentials` to requests from this machine.
     pub fn routes(
         &self,
         credentials: Option<Credentials>,
@@ -138,11 +138,11 @@ impl App {
         routes
     }
 
-    /// The front door over [`App::routes`].
+    /// Returns the front door for [`App::routes`].
     ///
     /// # Errors
     ///
-    /// When two routes contradict each other.
+    /// If two routes contradict each other.
     pub fn front_door(
         &self,
         limits: Limits,
@@ -155,8 +155,8 @@ impl App {
     }
 }
 
-/// Refuses a store whose documents are of another standard: what does not fit would be served as it
-/// is, and the next write would lose it.
+/// Rejects a store whose documents belong to another standard: documents that do not fit would be
+/// served unchanged, and the next write would lose parts of them.
 fn keep_standard(store: &Store, standard: &Standard) -> Result<(), Failure> {
     let (ours, replace) = (standard.name(), standard.change_store);
     let other = store.keep_standard(ours.clone(), replace);
@@ -171,11 +171,11 @@ fn keep_standard(store: &Store, standard: &Standard) -> Result<(), Failure> {
     }
 }
 
-/// Opens the store of a configuration.
+/// Opens the configured store.
 ///
 /// # Errors
 ///
-/// Why it cannot be opened.
+/// Says why it cannot be opened.
 pub fn open_store(config: &Config) -> Result<Store, Failure> {
     let mut options = Options::new(config.store.place());
     options.page_bytes = config.store.page_bytes;
@@ -185,20 +185,20 @@ pub fn open_store(config: &Config) -> Result<Store, Failure> {
     Store::open(&options).map_err(|e| Failure::because("opening the store", e))
 }
 
-/// One moment of a configuration's store, whether or not a server has it open.
+/// Returns a snapshot of the configured store, whether or not a server has it open.
 ///
 /// # Errors
 ///
-/// Why it cannot be read.
+/// Says why it cannot be read.
 pub fn snapshot(config: &Config) -> Result<Snapshot, Failure> {
     snapshot_within(config, SnapshotOptions::default().time_max)
 }
 
-/// As [`snapshot`], to be read within a time.
+/// Does the same as [`snapshot`] with a time limit for reading.
 ///
 /// # Errors
 ///
-/// As [`snapshot`].
+/// As for [`snapshot`].
 pub fn snapshot_within(config: &Config, time_max: Duration) -> Result<Snapshot, Failure> {
     let options = SnapshotOptions { time_max, ..SnapshotOptions::default() };
     let place = config.store.place();
@@ -213,7 +213,7 @@ pub fn snapshot_within(config: &Config, time_max: Duration) -> Result<Snapshot, 
     Snapshot::open(&place, &options).map_err(|e| Failure::because("reading the store", e))
 }
 
-/// An error with all its causes.
+/// Formats an error with all its causes.
 pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

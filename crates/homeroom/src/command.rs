@@ -1,4 +1,4 @@
-//! The commands, a file each.
+//! The commands, one file each.
 
 pub mod claim_sets;
 pub mod claims;
@@ -25,19 +25,20 @@ use serde_json::Value;
 use crate::config::{Config, ConfigArgs};
 use crate::exit::Failure;
 
-/// Reads the configuration and starts logging, for a command that is done in a moment.
+/// Reads the configuration and starts logging, for a command that ends soon.
 pub fn prepare(args: &ConfigArgs, flags: &[(&str, Option<String>)]) -> Result<Config, Failure> {
     let (config, _) = args.read(flags).map_err(|error| Failure::Usage(error.to_string()))?;
     crate::logging::start(&config.log)?;
     Ok(config)
 }
 
-/// As [`prepare`], where log lines would be in the way: only warnings are shown.
+/// Does the same as [`prepare`] but shows only warnings, for commands whose output log lines would
+/// disturb.
 pub fn prepare_quietly(args: &ConfigArgs) -> Result<Config, Failure> {
     prepare_quietly_with(args, &[])
 }
 
-/// As [`prepare_quietly`], with values of the command line.
+/// Does the same as [`prepare_quietly`], with values from the command line.
 pub fn prepare_quietly_with(
     args: &ConfigArgs,
     flags: &[(&str, Option<String>)],
@@ -55,7 +56,7 @@ pub fn prepare_quietly_with(
     Ok(config)
 }
 
-/// Reads a file of JSON.
+/// Reads a JSON file.
 pub fn read_json(file: &Path) -> Result<Value, Failure> {
     let reading = format!("reading {}", file.display());
     let text = std::fs::read_to_string(file).map_err(|e| Failure::because(&reading, e))?;

@@ -1,6 +1,6 @@
 //! Configuration: defaults, then `homeroom.toml`, then `HOMEROOM_SECTION__KEY`, then flags.
 //!
-//! Only this file reads them, once, into types; every value knows where it came from.
+//! Only this module reads these sources, once, into types; the origin of each value is known.
 
 mod check;
 mod duration;
@@ -17,7 +17,7 @@ pub use duration::HumanDuration;
 pub use layers::{ConfigError, Layers, Origin};
 pub use place::StorePlace;
 
-/// All that can be configured.
+/// The whole configuration.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -41,14 +41,14 @@ pub struct ServerConfig {
     pub admin_listen: SocketAddr,
     /// Longest time for a request's header to arrive, from its first byte. Default: `15s`.
     pub header_time: HumanDuration,
-    /// Longest wait for open requests when the server is stopped. Default: `25s`.
+    /// Longest time that open requests get to finish when the server stops. Default: `25s`.
     pub drain: HumanDuration,
-    /// Most requests that are worked on at the same time; four times as many may wait for their
+    /// Most requests that are processed at the same time; four times as many may wait for their
     /// bodies. Default: 4096.
     pub in_flight_max: u32,
-    /// Whether `X-Forwarded-Proto`, `-Host`, `-Port` and `-For` are believed. Of several values the
-    /// last counts, which is that of the proxy before this server: it must append to each of them or
-    /// replace it. Default: false.
+    /// Whether `X-Forwarded-Proto`, `-Host`, `-Port` and `-For` are trusted. Of several values the
+    /// last counts, which comes from the proxy in front of this server: the proxy must append to
+    /// each header or replace it. Default: false.
     pub trust_forwarded: bool,
 }
 
@@ -75,13 +75,13 @@ pub struct StoreConfig {
     /// `data_dir`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<StorePlace>,
-    /// A file that holds the URL instead, so that the password is in no list of processes and no
+    /// A file that holds the URL instead, so that the password appears in no process list and no
     /// environment. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url_file: Option<PathBuf>,
-    /// Page size of a new store's file in bytes; fixed when it is made. Default: 4096.
+    /// Page size of a new store's file in bytes; it cannot be changed later. Default: 4096.
     pub page_bytes: u32,
-    /// Most writes that wait; more are told 503. Default: 1024.
+    /// Most writes that wait; further ones are answered with 503. Default: 1024.
     pub queue: u32,
     /// Longest time of a list or count. Default: `5s`.
     pub list_deadline: HumanDuration,
@@ -104,7 +104,7 @@ impl Default for StoreConfig {
 }
 
 impl StoreConfig {
-    /// Where the store is.
+    /// Returns where the store is.
     pub fn place(&self) -> StoreUrl {
         match &self.url {
             Some(place) => place.url().clone(),
@@ -112,8 +112,8 @@ impl StoreConfig {
         }
     }
 
-    /// The socket over which commands reach the server that has a file open. A database server lets
-    /// them in beside it, so that there is none.
+    /// Returns the path of the socket over which commands reach the server that has a store file
+    /// open. `None` for a database, which commands open beside the server.
     pub fn control_socket(&self) -> Option<PathBuf> {
         match self.place() {
             StoreUrl::Sqlite(file) => Some(crate::control::socket_name(&file)),
@@ -128,7 +128,7 @@ impl StoreConfig {
 pub struct StandardConfig {
     /// Version of the shipped model: `4.0.0` or `5.2.0`. Default: `5.2.0`.
     pub version: String,
-    /// Extensions of it: names of shipped ones (`homograph`, `sample`, `tpdm`) or paths of model
+    /// Its extensions: names of shipped ones (`homograph`, `sample`, `tpdm`) or paths of model
     /// files. Default: none.
     pub extensions: Vec<String>,
     /// A model file instead of the shipped one. Default: none.
@@ -176,9 +176,9 @@ impl Default for LogConfig {
 pub enum LogFormat {
     /// Text on a terminal, JSON otherwise.
     Auto,
-    /// Text.
+    /// Plain text.
     Text,
-    /// JSON, a line an event.
+    /// JSON, one line per event.
     Json,
 }
 
@@ -208,11 +208,11 @@ pub struct ConfigArgs {
 }
 
 impl ConfigArgs {
-    /// Reads the configuration; `flags` are further values of the command line by dotted name.
+    /// Reads the configuration; `flags` are further values from the command line, by dotted name.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] with the place and what would be right.
+    /// [`ConfigError`] with the place of the wrong value and what would be right.
     pub fn read(&self, flags: &[(&str, Option<String>)]) -> Result<(Config, Layers), ConfigError> {
         let mut layers = Layers::default();
         let usual = Path::new("homeroom.toml");

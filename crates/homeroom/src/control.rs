@@ -1,9 +1,9 @@
 //! The control socket: how commands reach a server that has the store open.
 //!
-//! `DATA/control.sock` (mode 0600) takes one JSON line, a [`Request`] and whose store is meant; it
-//! answers with JSON lines: any number of `{"progress": …}`, then `{"done": …}`, `{"refused": …}` or
-//! `{"failed": …}`. A server that has another store does nothing. A command that finds no server opens
-//! the store itself and does the same: both ways end in [`perform`].
+//! `DATA/control.sock` (mode 0600) accepts one JSON line: a [`Request`] and the store that it is
+//! for. It answers with JSON lines: any number of `{"progress": …}`, then `{"done": …}`,
+//! `{"refused": …}` or `{"failed": …}`. A server with another store does nothing. A command that
+//! finds no server opens the store itself and does the same: both ways end in [`perform`].
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -38,39 +38,39 @@ use whose::{Asked, Meant};
 
 pub use whose::socket_name;
 
-/// Longest request line.
+/// The longest request line, in bytes.
 const REQUEST_BYTES_MAX: u64 = 16 << 20;
-/// Longest wait for a command to send its request, or to take what it is told.
+/// The longest wait for a command to send its request or to read its answer.
 const QUIET_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// What a command asks of the store's owner.
+/// A command's request to the process that owns the store.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
-    /// Keys and claim sets.
+    /// Manages keys and claim sets.
     Manage(Manage),
-    /// A copy of the store.
+    /// Copies the store.
     Backup {
-        /// The new file.
+        /// The path of the new file.
         to: PathBuf,
-        /// Longest time that the copy is looked through, in milliseconds.
+        /// The longest time for checking the copy, in milliseconds.
         time_max_ms: u64,
     },
-    /// Loads files with trust; their paths are absolute.
+    /// Loads files without access checks; their paths are absolute.
     Load(LoadOptions),
-    /// Reporting views in the place of those that are there.
+    /// Replaces the reporting views.
     Views {
-        /// The resources that get some, all where none is named; nothing takes the views away.
+        /// The resources to create views for: all if the list is empty; `None` removes the views.
         of: Option<Vec<String>>,
     },
 }
 
-/// How far a backup's look at the copy is.
+/// The progress of checking a backup's copy.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Far {
-    /// Documents that were looked at.
+    /// The number of documents checked so far.
     pub documents: u64,
-    /// How many there are.
+    /// The number of documents in the copy.
     pub of: u64,
 }
 
@@ -84,11 +84,11 @@ enum Answer {
     Failed(String),
 }
 
-/// Does what a command asks, on an open store. A load asks `is_stopped` now and then.
+/// Does what a command asks, with an open store. A load polls `is_stopped`.
 ///
 /// # Errors
 ///
-/// What could not be done, in words for a person.
+/// Says what could not be done, in words for a person.
 pub fn perform(
     app: &App,
     runtime: &tokio::runtime::Handle,
@@ -147,7 +147,7 @@ pub fn perform(
     }
 }
 
-/// Whether a server has the store open and can be asked.
+/// Returns whether a server has the store open and can be reached.
 pub fn is_served(config: &Config) -> bool {
     connect(config).is_some()
 }
@@ -156,11 +156,12 @@ fn connect(config: &Config) -> Option<UnixStream> {
     UnixStream::connect(config.store.control_socket()?).ok()
 }
 
-/// Sends a request to the server that has the store open, or opens the store and does it here.
+/// Sends a request to the server that has the store open; without one, opens the store and does the
+/// request here.
 ///
 /// # Errors
 ///
-/// What could not be done; why the store cannot be opened.
+/// Says what could not be done, or why the store cannot be opened.
 pub fn request(
     config: &Config,
     request: Request,
@@ -206,7 +207,7 @@ fn send(
 }
 
 impl Socket {
-    /// Answers on a thread of its own, a further one for each connection, until stopped.
+    /// Serves requests until stopped, on one thread for the socket and one for each connection.
     pub fn serve(self, app: App) -> Serving {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
@@ -252,13 +253,13 @@ impl Socket {
 pub struct Serving {
     stop: Arc<AtomicBool>,
     name: socket::Name,
-    /// Done when the last request is answered.
+    /// Resolves when the last request has been answered.
     ended: oneshot::Receiver<()>,
 }
 
 impl Serving {
-    /// Takes no further requests, stops loads and waits for the requests under way, at most for a
-    /// time.
+    /// Accepts no further requests, stops loads and waits for the open requests, for at most
+    /// `time_max`.
     pub async fn stop(self, time_max: Duration) {
         self.stop.store(true, Ordering::Release);
         self.name.remove();

@@ -5,38 +5,38 @@ use std::process::ExitCode;
 
 use homeroom_store::masked_text;
 
-/// How a command ended without a usage error; the number is the process's exit code.
+/// How a command ended, other than by an error; the number is the process's exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// Everything done.
+    /// Everything was done.
     Done = 0,
-    /// Finished, but records were rejected.
+    /// The command finished, but records were rejected.
     Rejects = 3,
-    /// Differences found.
+    /// Differences were found.
     Differences = 6,
-    /// A goal was not kept.
+    /// A goal was not met.
     GateNotMet = 7,
 }
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// What was asked cannot be done; the message says what to do instead.
+    /// The request cannot be done; the message says what to do instead.
     #[error("{0}")]
     Failed(String),
-    /// The arguments contradict each other or name what does not exist.
+    /// The arguments contradict each other or name something that does not exist.
     #[error("{0}")]
     Usage(String),
-    /// Nothing answers there.
+    /// The target cannot be reached.
     #[error("{0}")]
     Unreachable(String),
-    /// It was told to stop before it was done.
+    /// The command was told to stop before it had finished.
     #[error("{0}")]
     Interrupted(String),
 }
 
 impl Failure {
-    /// Wraps an error with what was being done.
+    /// Returns a failure with what was being done and the error.
     pub fn because(doing: &str, error: impl std::fmt::Display) -> Self {
         Self::Failed(format!("{doing}: {error}"))
     }
@@ -51,12 +51,12 @@ impl Failure {
     }
 }
 
-/// Prints text to stdout. A reader who has enough and closes is no failure.
+/// Prints text to stdout. A reader that closes the stream early is not an error.
 pub fn print(text: &str) {
     _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
-/// As `println!`, but a reader who has enough is no reason to panic.
+/// Works like `println!`, but does not panic if the reader has closed the stream.
 macro_rules! say {
     ($($text:tt)*) => {
         $crate::exit::print(&format!("{}\n", format_args!($($text)*)))
@@ -64,7 +64,7 @@ macro_rules! say {
 }
 pub(crate) use say;
 
-/// Prints a failure to stderr and gives the process's exit code.
+/// Prints a failure to stderr and returns the process's exit code.
 pub fn report(done: Result<Exit, Failure>) -> ExitCode {
     match done {
         Ok(exit) => ExitCode::from(exit as u8),
@@ -75,8 +75,8 @@ pub fn report(done: Result<Exit, Failure>) -> ExitCode {
     }
 }
 
-/// Prints why a command line cannot be understood, or the help that it asks for, and gives the
-/// process's exit code.
+/// Prints why a command line is invalid, or the requested help, and returns the process's exit
+/// code.
 pub fn usage(error: &clap::Error) -> ExitCode {
     let plain = error.render().to_string();
     let masked = masked_text(&plain);

@@ -1,4 +1,4 @@
-//! Whether a store is whole: its tables against each other, and against what its documents say.
+//! Checks a store: its tables against each other, and against the content of its documents.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,32 +10,32 @@ use serde::{Deserialize, Serialize};
 use crate::command::terminal::{ProgressLine, grouped};
 use crate::standard::Standard;
 
-/// What was found.
+/// The results of a check.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Looked {
-    /// Damage, in words.
+    /// Descriptions of damage.
     pub problems: Vec<String>,
-    /// Documents whose texts this Homeroom would not have stored so, in words.
+    /// Descriptions of documents that this version would not have stored in this form.
     pub misfits: Vec<String>,
-    /// What was not looked at, in words.
+    /// Descriptions of what was not checked.
     pub left_out: Vec<String>,
-    /// Documents whose texts were looked at.
+    /// The number of documents whose content was checked.
     pub documents: u64,
 }
 
-/// Longest time of a look.
+/// The longest time that a check may take.
 const TIME_MAX: Duration = Duration::from_hours(24 * 20);
 
 /// What `--quick` leaves out.
 const QUICK: &str = "identities, base identities, references, edges, marks and ties against the \
      documents' texts, and tombstones against their key values (--quick)";
 
-/// Looks a store through, whether or not it is open: quickly the tables alone, else the documents,
-/// too, as far as there is time.
+/// Checks a store, whether or not it is open: with `--quick` only the tables, otherwise also the
+/// documents as far as time allows.
 ///
 /// # Errors
 ///
-/// Why it cannot be looked at.
+/// Says why it cannot be checked.
 pub fn look(
     url: &StoreUrl,
     standard: &Standard,
@@ -54,7 +54,7 @@ pub fn look(
     }
     match look_at_documents(url, standard, end, &mut looked, tell) {
         Ok(()) => {}
-        // What is damaged already may be so damaged that it cannot be read.
+        // The store may be too damaged to be read further.
         Err(error) if !looked.problems.is_empty() => {
             looked.left_out.push(format!("the documents' texts: {error}"));
         }
@@ -98,7 +98,7 @@ fn look_at_documents(
     Ok(())
 }
 
-/// The standard that a store's documents are of, if it says so.
+/// Returns the standard that a store's documents belong to, if it is recorded.
 fn standard_of(snapshot: &Snapshot) -> Result<Option<StandardName>, StoreError> {
     let text = "SELECT schema_name, version FROM standard WHERE id = 1";
     let rows = snapshot.rows(Sql::new(text, vec![]))?;
@@ -108,7 +108,7 @@ fn standard_of(snapshot: &Snapshot) -> Result<Option<StandardName>, StoreError> 
     }))
 }
 
-/// How far a look is, as a line on stderr.
+/// Shows the progress of a check as a line on stderr.
 pub fn shown(line: &mut ProgressLine) -> impl FnMut(AuditProgress) + '_ {
     move |now| {
         line.show(|| {

@@ -1,4 +1,4 @@
-//! Log lines: ids and never a document's values.
+//! Logging: log lines contain ids and never a document's values.
 
 use std::io::IsTerminal as _;
 
@@ -11,7 +11,7 @@ use crate::exit::Failure;
 ///
 /// # Errors
 ///
-/// When the level is none.
+/// If the level is not valid.
 pub fn start(config: &LogConfig) -> Result<(), Failure> {
     let filter = EnvFilter::try_new(quoting_nobody(&config.level))
         .map_err(|error| Failure::Usage(format!("log.level: {error}")))?;
@@ -29,8 +29,8 @@ pub fn start(config: &LogConfig) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The directives without the one library that quotes what callers send: a path that HTTP/2 does
-/// not allow, with the query behind it.
+/// Switches off logging for h2, the one library that quotes what callers send: a path that HTTP/2
+/// does not allow, with its query.
 fn quoting_nobody(directives: &str) -> String {
     let own = directives.split(',').filter(|directive| !directive.trim().starts_with("h2"));
     own.chain(["h2=off"]).collect::<Vec<_>>().join(",")

@@ -52,7 +52,8 @@ enum Command {
     Config(command::config::ConfigCommandArgs),
 }
 
-/// Version, and the commit where the build was told it (`HOMEROOM_COMMIT`), as `./demo` does.
+/// Returns the version, and the commit if the build was given one (`HOMEROOM_COMMIT`), as `./demo`
+/// does.
 fn version() -> String {
     let commit = option_env!("HOMEROOM_COMMIT").filter(|commit| !commit.is_empty());
     let commit = commit.map_or_else(String::new, |commit| format!(" ({commit})"));

@@ -1,5 +1,5 @@
-//! Files that commands write where a person says: the kinds that there are, each told by how it
-//! begins. What is there already and of no such kind stays.
+//! Files that commands write at a path that the user chooses. Each kind is recognised by how it
+//! begins; an existing file of another kind is never overwritten.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -8,13 +8,13 @@ use homeroom_store::{OutputError, OutputKind};
 
 use crate::exit::Failure;
 
-/// A page of the lab.
+/// An HTML page of the lab.
 pub const PAGE: OutputKind = OutputKind {
     name: "a page of the lab",
     is_ours: |head| has(head, "<!DOCTYPE html>\n<html lang=\"en\">", &["Content-Security-Policy"]),
 };
 
-/// Tables of the lab as Markdown: the first one's caption says of what.
+/// Tables of the lab as Markdown, recognised by the first one's caption.
 pub const MARKDOWN: OutputKind = OutputKind {
     name: "Markdown of the lab",
     is_ours: |head| {
@@ -22,7 +22,7 @@ pub const MARKDOWN: OutputKind = OutputKind {
     },
 };
 
-/// A table of the lab as CSV: its headings.
+/// A table of the lab as CSV, recognised by its headings.
 pub const CSV: OutputKind = OutputKind {
     name: "a table of the lab",
     is_ours: |head| {
@@ -32,7 +32,7 @@ pub const CSV: OutputKind = OutputKind {
     },
 };
 
-/// Figures of the lab as JSON: of a run, of a search, of a comparison.
+/// Figures of the lab as JSON, from a run, a search or a comparison.
 pub const FIGURES: OutputKind = OutputKind {
     name: "a file of the lab's figures",
     is_ours: |head| {
@@ -41,7 +41,7 @@ pub const FIGURES: OutputKind = OutputKind {
     },
 };
 
-/// A test report of goals.
+/// A test report about goals.
 pub const JUNIT: OutputKind = OutputKind {
     name: "a test report of the lab",
     is_ours: |head| {
@@ -59,18 +59,18 @@ pub const CLAIMS: OutputKind = OutputKind {
     is_ours: |head| has(head, "", &["# Made by `homeroom claim-sets import`"]),
 };
 
-/// Whether a file begins so and has one of these soon, if there are any.
+/// Returns whether a file begins with `begin` and soon contains one of `one_of`, if there are any.
 fn has(head: &[u8], begin: &str, one_of: &[&str]) -> bool {
     let text = String::from_utf8_lossy(head);
     let is_there = one_of.is_empty() || one_of.iter().any(|part| text.contains(part));
     text.starts_with(begin) && is_there
 }
 
-/// Makes sure that an output may be written, before there is anything to write.
+/// Checks that an output may be written, before there is anything to write.
 ///
 /// # Errors
 ///
-/// What is there instead, and how to mend it.
+/// Says what is there instead, and what to do.
 pub fn check(kind: &OutputKind, path: &Path) -> Result<(), Failure> {
     kind.check(path).map_err(failure)
 }
@@ -79,14 +79,14 @@ pub fn check(kind: &OutputKind, path: &Path) -> Result<(), Failure> {
 ///
 /// # Errors
 ///
-/// As [`check`]; why it cannot be written.
+/// As for [`check`], or why it cannot be written.
 pub fn write(kind: &OutputKind, path: &Path, text: &str) -> Result<(), Failure> {
     let mut file = kind.create(path).map_err(failure)?;
     let written = file.write_all(text.as_bytes());
     written.map_err(|error| Failure::because(&format!("writing {}", path.display()), error))
 }
 
-/// An output that is not written, as a failure of the command.
+/// Converts an output error into a failure of the command.
 pub fn failure(error: OutputError) -> Failure {
     if error.is_refusal() {
         Failure::Usage(error.to_string())

@@ -1,5 +1,5 @@
-//! Probes and metrics. Liveness never touches the store; readiness goes first when the server stops,
-//! and while the disk takes no writes.
+//! Probes and metrics. Liveness never touches the store; readiness fails as soon as the server
+//! begins to stop, and while the disk accepts no writes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use homeroom_http::{Access, Handler, Problem, Response, Route, handler, json_res
 use homeroom_store::Store;
 use http::{HeaderValue, Method, StatusCode, header};
 
-/// Whether requests are wanted.
+/// Whether requests are accepted.
 #[derive(Debug)]
 pub struct Readiness {
     started: AtomicBool,
@@ -18,23 +18,23 @@ pub struct Readiness {
 }
 
 impl Readiness {
-    /// The readiness of a server that is starting.
+    /// Returns the readiness of a server that is starting.
     pub fn new(store: Store) -> Self {
         Self { started: AtomicBool::new(false), ready: AtomicBool::new(false), store }
     }
 
-    /// Everything is open: requests are wanted.
+    /// Starts accepting requests, when everything is open.
     pub fn start(&self) {
         self.started.store(true, Ordering::Release);
         self.ready.store(true, Ordering::Release);
     }
 
-    /// The server drains: no further requests are wanted.
+    /// Stops accepting requests, when the server drains.
     pub fn drain(&self) {
         self.ready.store(false, Ordering::Release);
     }
 
-    /// Whether requests are wanted, as `/readyz` says it; why not, where the store is the reason.
+    /// Answers `/readyz`: whether requests are accepted and, if the store is the cause, why not.
     fn answer(&self) -> Response {
         let is_wanted = self.ready.load(Ordering::Acquire);
         match self.store.trouble().filter(|_| is_wanted) {
@@ -46,7 +46,7 @@ impl Readiness {
         }
     }
 
-    /// The same in the words of Ed-Fi's servers: the state of the whole and of each part.
+    /// Answers in the format of Ed-Fi's servers: the state of the whole and of each part.
     fn health(&self) -> Response {
         let (is_wanted, trouble) = (self.ready.load(Ordering::Acquire), self.store.trouble());
         let word = |is_well: bool| if is_well { "Healthy" } else { "Unhealthy" };
@@ -69,7 +69,8 @@ fn public<C>(template: &'static str, handler: Handler<C>) -> Route<C> {
     Route { method: Method::GET, template, access: Access::Public, body_limit: 0, handler }
 }
 
-/// `/livez`, `/readyz`, `/startupz`, `/version`, and `/health` as Ed-Fi's servers answer it.
+/// Returns `/livez`, `/readyz`, `/startupz`, `/version`, and `/health` as Ed-Fi's servers answer
+/// it.
 pub fn routes<C: Send + Sync + 'static>(readiness: &Arc<Readiness>) -> Vec<Route<C>> {
     vec![
         public("/livez", handler(readiness, |_, _| async { Ok(state(true, "live")) })),
@@ -97,7 +98,7 @@ pub fn routes<C: Send + Sync + 'static>(readiness: &Arc<Readiness>) -> Vec<Route
     ]
 }
 
-/// `/metrics`, for the admin listener only.
+/// Returns `/metrics`, for the admin listener only.
 pub fn metrics_route<C: Send + Sync + 'static>(
     metrics: &Arc<Metrics>,
     store: &Arc<StoreGauges>,
@@ -124,7 +125,7 @@ fn version() -> Response {
     json_response(StatusCode::OK, body.to_string())
 }
 
-/// What the metrics say of the store; read when they are asked for.
+/// The gauges of a store, read when the metrics are requested.
 pub struct StoreGauges {
     store: Store,
     waiting: Gauge,
@@ -145,12 +146,12 @@ impl StoreGauges {
         }
     }
 
-    /// Sets the gauges to how the store is now.
+    /// Updates the gauges from the store's current state.
     pub async fn read(&self) {
         let load = self.store.load();
         self.waiting.set(i64::try_from(load.waiting).unwrap_or(i64::MAX));
         self.log_bytes.set(i64::try_from(load.log_bytes).unwrap_or(i64::MAX));
-        // A store that cannot be asked keeps the figure that it had.
+        // If the store cannot be read, the gauge keeps its last value.
         if let Ok(newest) = self.store.newest_change_version().await {
             self.change_version.set(newest);
         }

@@ -18,22 +18,22 @@ use crate::control;
 use crate::exit::Failure;
 use crate::probes;
 
-/// Longest wait for requests of the admin listener when the server is stopped.
+/// The longest time that requests of the admin listener get to finish when the server stops.
 const ADMIN_DRAIN: Duration = Duration::from_secs(1);
 
-/// Pause between two looks at whether keys or claim sets are other than this process knows.
+/// The time between two checks for changed keys and claim sets.
 const FOLLOW: Duration = Duration::from_millis(500);
 
-/// Most connections of the API, and of the admin listener, where the system allows so many files.
+/// The most connections of the API and of the admin listener, if the system allows enough files.
 const CONNECTIONS_MAX: u64 = 16_384;
 const ADMIN_CONNECTIONS_MAX: u64 = 256;
-/// Open files that are kept for the store, logs, sockets of commands and their answers: so many, and
+/// Open files that are reserved for the store, logs and control sockets: a fixed number, and some
 /// for each core; at most half of all.
 const FILES_KEPT: u64 = 64;
 const FILES_KEPT_FOR_CORE: u64 = 16;
 
-/// Lets the process have as many files as the system allows it: each connection is one, and where
-/// nobody said otherwise a process gets 1,024. Gives how many there may be.
+/// Raises the limit on open files as far as the system allows: each connection is one, and the
+/// usual limit is 1,024. Returns the limit.
 fn raise_open_files() -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
@@ -43,8 +43,8 @@ fn raise_open_files() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// How many connections there may be of the API and of the admin listener, so that the store finds
-/// files to open whatever strangers do.
+/// Returns the most connections of the API and of the admin listener, so that the store can open
+/// files whatever clients do.
 fn connections(files: u64, cores: u64) -> (usize, usize) {
     let kept = (FILES_KEPT + FILES_KEPT_FOR_CORE * cores).min(files / 2);
     let rest = files.saturating_sub(kept);
@@ -108,17 +108,17 @@ impl Server {
         Ok(Self { main, admin, control, door, admin_door, app, config: config.clone() })
     }
 
-    /// Address of the API.
+    /// Returns the address of the API.
     pub fn address(&self) -> SocketAddr {
         self.main.address()
     }
 
-    /// Address of metrics and probes.
+    /// Returns the address of metrics and probes.
     pub fn admin_address(&self) -> SocketAddr {
         self.admin.address()
     }
 
-    /// Serves until `stop` is done, then drains.
+    /// Serves until `stop` resolves, then drains.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let (stopping, stopped) = watch::channel(false);
         let (drained, nothing_left) = watch::channel(false);
@@ -140,7 +140,8 @@ impl Server {
             control.stop(times.drain).await;
         }
         _ = main.await;
-        // The admin listener goes last: while requests are finished, it says that no more are wanted.
+        // The admin listener stops last: while requests finish, it reports that no more are
+        // accepted.
         _ = drained.send(true);
         _ = admin.await;
         following.abort();
@@ -150,8 +151,8 @@ impl Server {
     }
 }
 
-/// Takes up what other nodes change of keys and claim sets, where there can be others, and what a
-/// change has come to of which that is not known.
+/// Follows changes of keys and claim sets that other nodes make, if there can be other nodes, and
+/// looks up the outcome of changes for which it is unknown.
 async fn follow(access: Arc<Access>, is_shared: bool) {
     let mut is_behind = false;
     loop {
@@ -169,8 +170,8 @@ async fn follow(access: Arc<Access>, is_shared: bool) {
     }
 }
 
-/// Done when the process is told to stop (SIGINT, SIGTERM). Signals are heard from the call on, not
-/// from the first poll.
+/// Resolves when the process is told to stop (SIGINT, SIGTERM). Signals are caught from the call
+/// on, not from the first poll.
 pub fn told_to_stop() -> impl Future<Output = ()> {
     let (interrupt, terminate) = (heard(SignalKind::interrupt()), heard(SignalKind::terminate()));
     async {

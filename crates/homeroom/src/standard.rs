@@ -1,4 +1,4 @@
-//! The data standard that a server serves: its model and what a new store holds.
+//! The data standard that a server serves: its model, and the content of a new store.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use homeroom_store::StandardName;
 use crate::config::StandardConfig;
 use crate::exit::Failure;
 
-/// Version that is served where nobody says.
+/// The version that is served by default.
 pub const DEFAULT_VERSION: &str = "5.2.0";
 
-/// Most bytes of a model file.
+/// The most bytes of a model file.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// A linked model and its seed.
@@ -24,18 +24,18 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 pub struct Standard {
     /// The model.
     pub model: Arc<Model>,
-    /// JSON lines for a new store; empty where the version has none.
+    /// JSON lines for a new store; empty if the version has none.
     pub seed: &'static str,
-    /// Whether a store of another standard becomes one of this.
+    /// Whether a store of another standard may be converted to this one.
     pub change_store: bool,
 }
 
 impl Standard {
-    /// Reads the model files that are configured: a standard and its extensions.
+    /// Reads the configured model files: a standard and its extensions.
     ///
     /// # Errors
     ///
-    /// Which version, file, line or resource is at fault.
+    /// Names the version, file, line or resource at fault.
     pub fn read(config: &StandardConfig) -> Result<Self, Failure> {
         let sources = sources(config)?;
         let model = link(&sources).map_err(|e| Failure::because("the model does not link", e))?;
@@ -43,7 +43,7 @@ impl Standard {
         Ok(Self { model: Arc::new(model), seed, change_store: config.change_store })
     }
 
-    /// What a store keeps of it.
+    /// Returns the name under which a store records this standard.
     pub fn name(&self) -> StandardName {
         let core = &self.model.projects[0];
         StandardName { schema: core.schema.clone(), version: core.version.clone() }
@@ -87,7 +87,7 @@ pub fn composites(config: &StandardConfig, model: &Model) -> Result<Composites, 
 ///
 /// # Errors
 ///
-/// Which version, file or line is at fault.
+/// Names the version, file or line at fault.
 pub fn sources(config: &StandardConfig) -> Result<Vec<Source>, Failure> {
     let core = match &config.model {
         Some(path) => from_file(path)?,
@@ -110,7 +110,7 @@ pub fn sources(config: &StandardConfig) -> Result<Vec<Source>, Failure> {
     Ok(sources)
 }
 
-/// A shipped extension by its name, or a model file by its path.
+/// Returns a shipped extension by its name, or a model file by its path.
 fn extension_named(name: &str, version: &str) -> Result<Source, Failure> {
     let is_path = name.contains(['/', std::path::MAIN_SEPARATOR, '.']);
     if is_path {
@@ -154,11 +154,11 @@ fn from_text(name: &str, text: &str) -> Result<Source, Failure> {
     format::read(text).map_err(|error| Failure::because(name, error))
 }
 
-/// Refuses names of resources that a model does not have.
+/// Rejects names of resources that a model does not have.
 ///
 /// # Errors
 ///
-/// [`Failure::Usage`] with the first of them.
+/// [`Failure::Usage`] with the first unknown name.
 pub fn refuse_unknown(model: &Model, names: &[String]) -> Result<(), Failure> {
     match names.iter().find(|name| model.named(name).is_none()) {
         Some(unknown) => Err(Failure::Usage(format!("there is no resource {unknown}"))),

@@ -1,4 +1,4 @@
-//! Writes reports of made-up runs into a folder, for people and browsers to look at:
+//! Writes reports of made-up runs into a folder, for inspection by people and browsers:
 //! `cargo run -p homeroom-lab --example report -- FOLDER`.
 
 #[path = "../tests/made_up/mod.rs"]

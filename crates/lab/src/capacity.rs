@@ -1,4 +1,5 @@
-//! How much a server holds: stable, burst and failure, found by a search that says how sure it is.
+//! Measures how much load a server holds. The search finds three levels (stable, burst and failure)
+//! and how certain each is.
 //!
 //! | phase | what is done |
 //! |---|---|
@@ -9,15 +10,16 @@
 //! | lift | holds the rate of such a window; two of three with the window must pass |
 //! | profiles, check | a healthy and an unhealthy run for the report, and stable once more |
 //!
-//! A trial in which the generator or its host was the limit is void and repeated; if that does not
-//! help, the verdict says so and the levels are what the server holds at least.
+//! A trial in which the generator or its host was the limit is void and repeated. If that does not
+//! help, the verdict says so, and each level is only the least that the server holds.
 //!
-//! # What the simulation gave
+//! # Results of the simulation
 //!
-//! Against simulated servers in virtual time (two workers, log-normal service, a queue of two
-//! seconds of work unless said otherwise; 60 seeds each; rates a second). "Held" is the range of
-//! rates at which 80 down to 20 of 100 holds of 45 s pass, or the planted capacity; "none" in a range
-//! is that no rate was kept. `tests/table.rs` makes it and says how.
+//! The search ran against simulated servers in virtual time: two workers, log-normal service times
+//! and a queue of two seconds of work unless said otherwise; 60 seeds each; rates per second.
+//! "Held" is the range of rates at which 80 down to 20 of 100 holds of 45 s pass, or the planted
+//! capacity; "none" in a range means that no rate was kept. `tests/table.rs` produces the table and
+//! describes how.
 //!
 //! | server | held | stable, median (range) | burst | failure | seconds, median (most) | verdicts |
 //! |---|---|---|---|---|---|---|
@@ -43,11 +45,12 @@
 //! | host takes a fifth | 320 | 315 (307-336) | - | - | 582 (596) | all host-noisy |
 //! | host takes a fifth after 200 s | 400, then 320 | 392 (314-408) | - | - | 544 (584) | 33 host-noisy, 21 clean, 6 out of time |
 //!
-//! No clean result was more than a tenth beside what was held. Where something disturbs the server
-//! a hold of 45 s is a matter of luck over a range of rates, and the printed interval is that wide.
+//! No clean result was more than a tenth away from what was held. Where something disturbs the
+//! server, whether a hold of 45 s passes is a matter of luck over a range of rates, and the printed
+//! interval is as wide as that range.
 //!
-//! The search reads no clock and sends nothing: a [`Driver`] does, and tells how long it took. So
-//! the tests run it against a simulated server in virtual time.
+//! The search reads no clock and sends nothing: a [`Driver`] does that and reports how long it
+//! took. So the tests can run the search against a simulated server in virtual time.
 
 mod above;
 mod conclude;
@@ -68,50 +71,50 @@ pub use result::{Capacity, FORMAT, Phase, SelfCheck, Tried, Verdict};
 use crate::trial::{Ask, Trial};
 use search::Search;
 
-/// Who sends the load of the trials.
+/// Sends the load of the trials.
 pub trait Driver {
-    /// Why a trial could not be made at all; it ends the search.
+    /// Why a trial could not be made; it ends the search.
     type Error;
 
-    /// Makes a trial against an idle server, and waits until its answers are there or the drain's
-    /// limit is reached. `phase` is for whoever keeps records. `None` where it was told to stop: the
-    /// search ends with what is known.
+    /// Makes a trial against an idle server, and waits until its answers have come or the drain's
+    /// limit is reached. `phase` is for the records. Returns `None` if it was told to stop: the
+    /// search then ends with what is known.
     ///
     /// # Errors
     ///
-    /// Whatever makes further trials senseless.
+    /// Any error after which further trials make no sense.
     fn trial(&mut self, phase: Phase, ask: Ask) -> Result<Option<Trial>, Self::Error>;
 
-    /// Is told how the search goes on, for people who wait.
+    /// Reports the progress of the search, for people who wait.
     fn tell(&mut self, event: &Event<'_>) {
         let _ = event;
     }
 }
 
-/// How the search goes on.
+/// The progress of the search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event<'a> {
     /// A trial begins.
     Trying {
-        /// What for.
+        /// The phase that it belongs to.
         phase: Phase,
-        /// What is asked.
+        /// The requested load.
         ask: Ask,
-        /// Seconds spent so far.
+        /// The seconds spent so far.
         spent_s: f64,
     },
     /// A trial was judged.
     Tried(&'a Tried),
-    /// Something is known now, in words.
+    /// A new result, in words.
     Found(&'a str),
 }
 
-/// What the generator can do, as the self-check found.
+/// The generator's limit, as the self-check measured it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ceiling {
-    /// Requests a second against a server that does nothing; `None` if it was not checked.
+    /// The requests per second against a server that does nothing; `None` if this was not measured.
     pub rate: Option<f64>,
-    /// How long that took, in seconds; it counts against the budget.
+    /// How long the self-check took, in seconds; it counts against the budget.
     pub seconds: f64,
 }
 
@@ -119,7 +122,7 @@ pub struct Ceiling {
 ///
 /// # Errors
 ///
-/// The driver's, if a trial could not be made.
+/// The driver's error, if a trial could not be made.
 pub fn find<D: Driver>(
     constants: &Constants,
     ceiling: Ceiling,

@@ -1,5 +1,5 @@
-//! A small client for what a run needs besides its load: a token, an exporter's text, the documents
-//! of a set-up. One request at a time, within limits of time and size.
+//! A small HTTP client for requests beside the load: a token, an exporter's text, the documents of
+//! a set-up. It sends one request at a time, within limits of time and size.
 
 mod reply;
 
@@ -15,29 +15,30 @@ use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use crate::engine::Target;
 pub use reply::Reply;
 
-/// Whom a request goes to, and how long it may take.
+/// The server of a request, and how long a request may take.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// To whom.
+    /// The server to call.
     pub target: Target,
-    /// How TLS trusts, where the target asks for it.
+    /// The TLS configuration, where the target uses TLS.
     pub tls: Option<Arc<ClientConfig>>,
-    /// The longest that a request takes, all together.
+    /// The longest time that a request may take in total.
     pub timeout: Duration,
 }
 
-/// A caller whose connection stays open between its requests.
+/// A client whose connection stays open between requests.
 pub struct Kept {
     caller: Caller,
     open: Option<Line>,
 }
 
 impl Caller {
-    /// Sends a request on a connection of its own; `head` are further header lines, each with CR LF.
+    /// Sends a request on a connection of its own; `head` contains further header lines, each with
+    /// CR LF.
     ///
     /// # Errors
     ///
-    /// Why there is no whole answer.
+    /// Why there is no complete answer.
     pub fn send(&self, method: &str, path: &str, head: &str, body: &[u8]) -> io::Result<Reply> {
         let head = format!("Connection: close\r\n{head}");
         let request = self.request(method, path, &head, body);
@@ -45,16 +46,16 @@ impl Caller {
         line.exchange(&request).map(|(reply, _)| reply)
     }
 
-    /// A caller that keeps its connection; it connects with its first request.
+    /// Returns a client that keeps its connection; it connects at its first request.
     pub fn keep(self) -> Kept {
         Kept { caller: self, open: None }
     }
 
-    /// Connects and sends nothing.
+    /// Connects without sending anything.
     ///
     /// # Errors
     ///
-    /// Nothing listens there.
+    /// If nothing listens there.
     pub fn reach(&self) -> io::Result<()> {
         self.connect(Instant::now() + self.timeout).map(|_| ())
     }
@@ -76,7 +77,7 @@ impl Caller {
         let Some(tls) = &self.tls else { return Ok(Line::Plain(BufReader::new(stream))) };
         let name = ServerName::try_from(self.target.name().to_owned()).map_err(io::Error::other)?;
         let mut config = ClientConfig::clone(tls);
-        // Whatever the run speaks, this is HTTP/1.
+        // Whatever protocol the run uses, this client uses HTTP/1.1.
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         let session = ClientConnection::new(Arc::new(config), name).map_err(io::Error::other)?;
         Ok(Line::Tls(BufReader::new(Box::new(StreamOwned::new(session, stream)))))
@@ -99,17 +100,17 @@ impl Caller {
 }
 
 impl Kept {
-    /// The caller.
+    /// Returns the caller.
     pub fn caller(&self) -> &Caller {
         &self.caller
     }
 
-    /// Sends a request, a second time where the connection was open and may have been closed
-    /// meanwhile: for requests that may come twice. `head` is as in [`Caller::send`].
+    /// Sends a request, and repeats it if the open connection may have been closed in the meantime.
+    /// So it is only for requests that may arrive twice. `head` is as in [`Caller::send`].
     ///
     /// # Errors
     ///
-    /// Why there is no whole answer.
+    /// Why there is no complete answer.
     pub fn send(&mut self, method: &str, path: &str, head: &str, body: &[u8]) -> io::Result<Reply> {
         let request = self.caller.request(method, path, head, body);
         let was_open = self.open.is_some();
@@ -134,7 +135,7 @@ impl Kept {
     }
 }
 
-/// What went wrong, in words.
+/// Describes what went wrong.
 pub fn words(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "it does not answer in time".into(),
@@ -144,7 +145,7 @@ pub fn words(error: &io::Error) -> String {
     }
 }
 
-/// A connection.
+/// A connection, with or without TLS.
 enum Line {
     Plain(BufReader<Bounded>),
     Tls(BufReader<Box<StreamOwned<ClientConnection, Bounded>>>),
@@ -158,7 +159,7 @@ impl Line {
         }
     }
 
-    /// The answer to a request, and whether the connection can take another.
+    /// Sends a request. Returns its answer, and whether the connection can be used again.
     fn exchange(&mut self, request: &[u8]) -> io::Result<(Reply, bool)> {
         match self {
             Self::Plain(line) => exchange(line, request),
@@ -173,7 +174,7 @@ fn exchange<S: Read + Write>(line: &mut BufReader<S>, request: &[u8]) -> io::Res
     reply::read(line)
 }
 
-/// A connection of which each request is over at a moment, however much comes.
+/// A connection with a deadline for each request, however much data arrives.
 struct Bounded {
     stream: TcpStream,
     until: Instant,

@@ -1,7 +1,7 @@
-//! Whether B is better than A: runs in turns, and an interval of the ratio for each figure.
+//! Compares B with A: runs them in turns and gives an interval of the ratio for each figure.
 //!
-//! A machine's speed drifts, so runs done one after the other say little about what was run. Here
-//! they alternate, A B B A and then B A A B, and each block of four gives one pair.
+//! A machine's speed drifts, so runs made one after the other say little. Here they alternate, A B
+//! B A and then B A A B, and each block of four gives one pair.
 //!
 //! Source: Hoefler & Belli, Scientific benchmarking of parallel computing systems (SC15).
 
@@ -11,19 +11,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::statistics::{Estimate, Resampling, mean, paired_difference, paired_ratio};
 
-/// How to compare.
+/// The settings of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Blocks of four runs; at least two.
+    /// The number of blocks of four runs; at least two.
     pub blocks: u32,
     /// The smallest effect that matters, as a share.
     pub effect: f64,
     /// The smallest effect on the share of errors that matters, as a difference.
     pub error_effect: f64,
-    /// Of the intervals.
+    /// The confidence of the intervals.
     pub confidence: f64,
-    /// What drawing follows from.
+    /// The seed of random draws.
     pub seed: u64,
 }
 
@@ -33,82 +33,82 @@ impl Default for Settings {
     }
 }
 
-/// Draws for each interval.
+/// The number of draws for each interval.
 const DRAWS: u32 = 2_000;
 
-/// Which one a run is of.
+/// The side that a run belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// What B is held against.
+    /// The baseline.
     A,
-    /// What is judged.
+    /// The side that is judged.
     B,
 }
 
 /// The figures of one run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
-    /// Answers as expected, a second.
+    /// Expected answers per second.
     pub goodput: f64,
-    /// Mean response time in milliseconds.
+    /// The mean response time in milliseconds.
     pub mean_ms: f64,
-    /// Median response time in milliseconds.
+    /// The median response time in milliseconds.
     pub p50_ms: f64,
-    /// 99th percentile of the response time in milliseconds.
+    /// The 99th percentile of the response time in milliseconds.
     pub p99_ms: f64,
-    /// Share that did not end as expected.
+    /// The share that did not end as expected.
     pub error_share: f64,
 }
 
-/// What a comparison gives.
+/// The result of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// Names of both.
+    /// The names of A and B.
     pub names: [String; 2],
-    /// How it was done.
+    /// The settings of the comparison.
     pub settings: Settings,
     /// The runs of A, in order.
     pub a: Vec<Seen>,
     /// The runs of B, in order.
     pub b: Vec<Seen>,
-    /// A row a figure.
+    /// One row per figure.
     pub rows: Vec<Row>,
-    /// Worse if any figure is; better if any is and none is worse; same if all are. Unclear where
-    /// neither gave a right answer.
+    /// Worse if any figure is worse; better if any is better and none is worse; same if all are the
+    /// same. Unclear if neither side gave an expected answer.
     pub verdict: Verdict,
 }
 
-/// One figure of both.
+/// One figure of both sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Its name.
+    /// The figure's name.
     pub name: String,
-    /// Mean of A's runs.
+    /// The mean of A's runs.
     pub a: f64,
-    /// Mean of B's runs.
+    /// The mean of B's runs.
     pub b: f64,
-    /// B over A; for errors B less A. `None` where there is nothing to divide.
+    /// The ratio of B to A; for errors the difference B − A. `None` if it cannot be computed.
     pub change: Option<Estimate>,
-    /// What follows.
+    /// The conclusion about this figure.
     pub verdict: Verdict,
 }
 
-/// How B is, against A.
+/// How B compares with A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Surely, and by an effect that matters.
+    /// B is better with confidence, by an effect that matters.
     Better,
-    /// Surely, and by an effect that matters.
+    /// B is worse with confidence, by an effect that matters.
     Worse,
-    /// No effect that matters.
+    /// There is no effect that matters.
     Same,
-    /// The runs do not say; more of them would.
+    /// The runs do not decide it; more runs may.
     Unclear,
 }
 
 impl Verdict {
-    /// In a word.
+    /// Returns the verdict as a word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Better => "better",
@@ -119,12 +119,12 @@ impl Verdict {
     }
 }
 
-/// A figure, and what is good about it.
+/// A figure, and which direction is good.
 struct Figure {
     name: &'static str,
     of: fn(&Seen) -> f64,
     more_is_better: bool,
-    /// Compared by its difference, as it may be nothing at all.
+    /// Whether it is a share, which may be zero and so is compared by difference.
     is_share: bool,
 }
 
@@ -136,11 +136,11 @@ const FIGURES: &[Figure] = &[
     Figure { name: "errors", of: |seen| seen.error_share, more_is_better: false, is_share: true },
 ];
 
-/// Runs both in turns and compares them.
+/// Runs both sides in turns and compares them.
 ///
 /// # Errors
 ///
-/// The closure's, if a run could not be made.
+/// The closure's error, if a run could not be made.
 pub fn compare<E>(
     names: [String; 2],
     settings: Settings,
@@ -180,12 +180,12 @@ fn nobody_answers(a: &[Seen], b: &[Seen]) -> bool {
 }
 
 impl Comparison {
-    /// Whether neither gave a right answer; then there is nothing to compare.
+    /// Returns whether neither side gave an expected answer; then there is nothing to compare.
     pub fn nobody_answers(&self) -> bool {
         nobody_answers(&self.a, &self.b)
     }
 
-    /// What came out, in a few words.
+    /// Returns the result in a few words.
     pub fn says(&self) -> String {
         if self.nobody_answers() {
             "neither gave a right answer".into()
@@ -195,7 +195,7 @@ impl Comparison {
     }
 }
 
-/// The order of runs: A B B A, B A A B, and so on; at least two blocks.
+/// Returns the order of runs: A B B A, B A A B, and so on; at least two blocks.
 pub fn order(blocks: u32) -> Vec<Side> {
     use Side::{A, B};
     (0..blocks.max(2))
@@ -203,7 +203,7 @@ pub fn order(blocks: u32) -> Vec<Side> {
         .collect()
 }
 
-/// The table of a comparison, for people.
+/// Formats a comparison as a text table.
 pub fn table(comparison: &Comparison) -> String {
     let [a, b] = &comparison.names;
     let mut text = format!("A  {a}\nB  {b}\n\n");
@@ -258,7 +258,7 @@ fn figures(value: f64) -> String {
 fn row(figure: &Figure, settings: Settings, a: &[Seen], b: &[Seen]) -> Row {
     let values = |seen: &[Seen]| seen.iter().map(figure.of).collect::<Vec<f64>>();
     let (a, b) = (values(a), values(b));
-    // Two runs of each make a block.
+    // Two runs of each side form a block.
     let pairs: Vec<(f64, f64)> =
         a.chunks(2).zip(b.chunks(2)).map(|(a, b)| (mean(a), mean(b))).collect();
     let how = Resampling { draws: DRAWS, confidence: settings.confidence, seed: settings.seed };
@@ -289,7 +289,8 @@ fn verdict(change: Estimate, none: f64, effect: f64, more_is_better: bool) -> Ve
 mod tests {
     use super::*;
 
-    /// Runs on a machine that drifts by a third and has 2 % of noise; B's times are A's times this.
+    /// Compares runs on a machine that drifts by a third and has 2 % noise; B takes `times` as long
+    /// as A.
     fn on_a_drifting_machine(times: f64, noise: f64, seed: u64) -> Comparison {
         let mut rng = fastrand::Rng::with_seed(seed * 7_919);
         let mut moment = 0.0;

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-/// The longest duration that is taken: a year.
+/// The longest duration that is accepted, in hours: a leap year.
 const HOURS_MAX: f64 = 24.0 * 366.0;
 
 /// Reads a duration such as `500ms`, `1.5s`, `5m` or `48h`.
 ///
 /// # Errors
 ///
-/// Says what is not a duration, and what one looks like.
+/// A message that names the text and shows the accepted forms.
 pub fn parse(text: &str) -> Result<Duration, String> {
     let wrong = || format!("`{text}` is no duration; write 500ms, 10s, 5m or 48h");
     let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;

@@ -1,5 +1,6 @@
-//! A back end for tests: it answers what was posted, and can have a capacity, a freeze and errors
-//! planted, so that what a generator or a gateway says can be held against the truth.
+//! An echo server for tests. It answers with what was posted, and a capacity, a freeze and errors
+//! can be planted in it, so that what a generator or a gateway reports can be compared with the
+//! truth.
 
 mod counts;
 mod freeze;
@@ -27,26 +28,27 @@ use queue::Queue;
 /// What the echo does besides answering.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where it listens; port 0 for any that is free.
+    /// The address to listen on; port 0 takes any free port.
     pub listen: SocketAddr,
     /// How long each answer is held back.
     pub delay: Duration,
-    /// Each answer has so many bytes; without, it has what was posted.
+    /// The size of each answer's body; `None` sends back what was posted.
     pub body_bytes: Option<usize>,
-    /// How much it can do; without, as much as the machine can.
+    /// The capacity to simulate; `None` serves as fast as the machine can.
     pub capacity: Option<Capacity>,
-    /// From when on and for how long nothing is read or written, counted from the first request.
+    /// When the freeze begins, counted from the first request, and how long it lasts. During it
+    /// nothing is read or written.
     pub freeze: Option<(Duration, Duration)>,
     /// The share of requests that fail, and the status that they get.
     pub errors: Option<(f64, u16)>,
-    /// With this certificate and key.
+    /// The certificate and key to serve TLS with; `None` for plain HTTP.
     pub tls: Option<Arc<ServerConfig>>,
-    /// Whether arrivals are counted by millisecond, too.
+    /// Whether arrivals are also counted by millisecond.
     pub by_millisecond: bool,
 }
 
 impl Options {
-    /// One that only answers, on a free port of the loopback.
+    /// Returns options for an echo that only answers, on a free port of the loopback interface.
     pub fn plain() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
@@ -61,7 +63,7 @@ impl Options {
     }
 }
 
-/// An echo that answers until it is dropped.
+/// A running echo server; it answers until it is dropped.
 #[derive(Debug)]
 pub struct Echo {
     address: SocketAddr,
@@ -69,7 +71,7 @@ pub struct Echo {
     runtime: Option<Runtime>,
 }
 
-/// What all connections know.
+/// State that all connections share.
 #[derive(Debug)]
 struct Shared {
     options: Options,
@@ -82,11 +84,11 @@ struct Shared {
 }
 
 impl Echo {
-    /// Begins to listen and answer, in threads of its own.
+    /// Starts listening and answering, in threads of its own.
     ///
     /// # Errors
     ///
-    /// The address is taken, or the system gives no threads.
+    /// If the address is taken or the system cannot start a thread.
     pub fn start(options: Options) -> io::Result<Self> {
         let listener = TcpListener::bind(options.listen)?;
         listener.set_nonblocking(true)?;
@@ -109,18 +111,18 @@ impl Echo {
         Ok(Self { address, shared, runtime: Some(runtime) })
     }
 
-    /// Where it listens.
+    /// Returns the address that the echo listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Its origin as a URL.
+    /// Returns the echo's origin as a URL.
     pub fn url(&self) -> String {
         let scheme = if self.shared.options.tls.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.address)
     }
 
-    /// What it counted, as `GET /_lab/counts` tells it.
+    /// Returns the counts that `GET /_lab/counts` answers with.
     pub fn counts(&self) -> serde_json::Value {
         self.shared.counts.as_json()
     }
@@ -135,11 +137,11 @@ impl Drop for Echo {
     }
 }
 
-/// What TLS needs, from files in PEM form.
+/// Reads a TLS configuration from a certificate and a key in PEM form.
 ///
 /// # Errors
 ///
-/// A file cannot be read, or does not hold what it should.
+/// If a file cannot be read or does not hold what it should.
 pub fn tls(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, String> {
     let wrong = |path: &Path, why: String| format!("{}: {why}", path.display());
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(certificate)

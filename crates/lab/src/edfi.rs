@@ -1,13 +1,13 @@
-//! Steps over every resource of an Ed-Fi API, made from its own description.
+//! Steps over every resource of an Ed-Fi API, derived from the API's own description.
 //!
-//! [`prepare`] reads the target (discovery, `OpenAPI`, dependencies, what the key is bound to),
-//! makes or finds a document of each resource for others to refer to, tries out what the key can do
-//! with each, and gives steps for just that; what it cannot do is told with the target's reason. It
-//! works against any ODS/API with an address, a key and a secret, and knows no resource by name but
-//! those that tie a person to an organization.
+//! [`prepare`] reads the target (discovery, `OpenAPI`, dependencies, the key's organizations),
+//! creates or finds one document of each resource for others to refer to, tries out what the key
+//! can do with each resource, and returns steps for exactly that. What the key cannot do is
+//! reported with the target's reason. This works against any ODS/API given an address, a key and a
+//! secret. The only resources known by name are those that tie a person to an organization.
 //!
-//! All documents of a set-up refer to the same few, so references of one document that share a part
-//! of their keys agree (the standard's key unification), whatever they are.
+//! All documents of a set-up refer to the same few documents, so references of one document that
+//! share parts of their keys always agree (the standard's key unification).
 
 mod api;
 mod blank;
@@ -48,35 +48,36 @@ use shape::{Form, Property, Shapes};
 pub struct Prepared {
     /// The steps, each with a weight.
     pub steps: Vec<StepFile>,
-    /// What stands in the pools beforehand.
+    /// The rows that each pool holds before the run.
     pub pools: BTreeMap<String, Vec<BTreeMap<String, String>>>,
-    /// The path of tokens, below that of the target's address, as all paths of the steps are.
+    /// The path of the token endpoint, relative to the target's address like all paths of the
+    /// steps.
     pub token_path: String,
     /// What was reached, and what is left out.
     pub report: Report,
 }
 
-/// Why there are no steps.
+/// Why no steps could be prepared.
 #[derive(Debug, Error)]
 pub enum EdfiError {
     /// The target cannot be worked with.
     #[error(transparent)]
     Api(#[from] ApiError),
-    /// A name is none of the target's.
+    /// The target has no resource of this name.
     #[error("the target has no resource {name}; `only` takes names such as students")]
     NoSuchResource {
         /// The name.
         name: String,
     },
-    /// Nothing is left to do.
+    /// No step is left.
     #[error("this key can do nothing of the scenario here:\n{0}")]
     Nothing(Box<Report>),
 }
 
-/// Makes the steps of a scenario for a target; what is random follows from the seed.
+/// Prepares the steps of a scenario for a target; random choices follow from the seed.
 ///
-/// It creates documents: one of each resource, a few more to be read, and up to some hundreds of
-/// those by whose combination others are new. They stay.
+/// Creates documents that stay on the target: one of each resource, a few more for reading, and up
+/// to some hundreds of those whose combinations make other documents new.
 ///
 /// # Errors
 ///
@@ -118,11 +119,11 @@ pub fn prepare(api: &mut dyn Api, file: &EdfiFile, seed: u64) -> Result<Prepared
     Ok(prepared)
 }
 
-/// A path without that of the target's address before it.
+/// Removes the path of the target's address from the beginning of a path.
 ///
 /// # Errors
 ///
-/// The path is not below that of the address, with which the run writes every path.
+/// If the path does not begin with that of the address, which the run puts before every path.
 fn below<'p>(root: &str, path: &'p str) -> Result<&'p str, ApiError> {
     let rest = path.strip_prefix(root).filter(|rest| rest.starts_with('/'));
     rest.ok_or_else(|| ApiError::Strange {
@@ -133,7 +134,7 @@ fn below<'p>(root: &str, path: &'p str) -> Result<&'p str, ApiError> {
     })
 }
 
-/// What a scenario asks for that cannot be.
+/// Describes the parts of a scenario that cannot be done as asked.
 fn otherwise(file: &EdfiFile) -> Vec<String> {
     let (asked, done) = (file.delete, steps::doomed(file));
     let sentence = || {
@@ -158,7 +159,7 @@ fn count(report: &mut Report, file: &EdfiFile, known: &probe::Known) {
     }
 }
 
-/// Which resources a scenario names.
+/// Returns, for each resource, whether the scenario names it.
 fn selected(shapes: &Shapes, file: &EdfiFile) -> Result<Vec<bool>, EdfiError> {
     for name in &file.only {
         if !shapes.kinds.iter().any(|kind| settings::fits(name, &kind.name)) {
@@ -168,7 +169,7 @@ fn selected(shapes: &Shapes, file: &EdfiFile) -> Result<Vec<bool>, EdfiError> {
     Ok(shapes.kinds.iter().map(|kind| settings::selects(file, &kind.name)).collect())
 }
 
-/// Those, and all that their documents refer to, however far.
+/// Adds to the selected resources everything that their documents refer to, directly or indirectly.
 fn with_targets(shapes: &Shapes, selected: &[bool]) -> Vec<bool> {
     let mut wanted = selected.to_vec();
     let mut open: Vec<usize> = (0..wanted.len()).filter(|at| wanted[*at]).collect();

@@ -1,5 +1,5 @@
-//! The engine: sends on schedule, whether or not answers come, and measures from the moment that
-//! was intended.
+//! The engine: sends requests on schedule, whether or not answers come, and measures each from the
+//! moment at which it was due.
 
 mod alarm;
 mod connection;
@@ -38,66 +38,67 @@ use schedule::Schedule;
 use shared::Shared;
 use worker::{Plan, Worker};
 
-/// Threads need a moment to start; the run begins when they have.
+/// The time between the start of the threads and the beginning of the run.
 const LEAD: Duration = Duration::from_millis(20);
-/// Files that are open besides connections.
+/// The number of open files that are not connections.
 const OTHER_FILES: u64 = 64;
 
-/// Why there can be no engine.
+/// Why an engine cannot be created or run.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The target cannot be found.
+    /// The target's address cannot be found.
     #[error(transparent)]
     Target(#[from] TargetError),
-    /// Its name stands in no certificate.
+    /// The target's name is not valid in a certificate.
     #[error("the target's name cannot stand in a certificate")]
     Name,
-    /// More connections than the system lets this process have.
+    /// The run needs more connections than the system allows this process.
     #[error(
         "{asked} connections are more than the {limit} open files that this process may have: \
          raise the limit (ulimit -Hn) or ask for fewer"
     )]
     Files {
-        /// Connections asked for.
+        /// The number of connections asked for.
         asked: u64,
-        /// The limit.
+        /// The limit on open files.
         limit: u64,
     },
-    /// The system refuses something.
+    /// The system refused something.
     #[error("the system gives no room to send from: {0}")]
     System(#[from] io::Error),
 }
 
-/// Threads with modelled clients and their connections, ready to run stages one time after another.
+/// Threads with modelled clients and their connections, which can run one list of stages after
+/// another.
 pub struct Engine<S: Source> {
     workers: Vec<Worker<S>>,
     shared: Arc<Shared>,
 }
 
-/// What a run has seen.
+/// What a run measured.
 #[derive(Debug)]
 pub struct Observed {
-    /// All threads' records.
+    /// The merged records of all threads.
     pub share: Share,
-    /// A row a second.
+    /// One row per second.
     pub intervals: Vec<Interval>,
-    /// Processor time of this whole process meanwhile.
+    /// The processor time that this whole process used during the run.
     pub cpu: Duration,
     /// The greatest share of a core that a sending thread used.
     pub busiest: f64,
-    /// From the first moment to the end of the last answer.
+    /// The time from the first moment to the end of the last answer.
     pub wall: Duration,
-    /// When it was told to end, since the first moment, if it was before it was over.
+    /// When the run was told to end, counted from the first moment; `None` if it ran to its end.
     pub stopped_at: Option<Duration>,
 }
 
 impl<S: Source> Engine<S> {
-    /// An engine with a sending thread for each source, but no more than connections. `stop` ends
-    /// its runs early.
+    /// Returns an engine with one sending thread for each source, but no more threads than
+    /// connections. Setting `stop` ends its runs early.
     ///
     /// # Errors
     ///
-    /// The target has no address, or the system no room.
+    /// If the target has no address, or the system lacks a resource.
     pub fn new(
         options: Options,
         sources: Vec<S>,
@@ -112,7 +113,7 @@ impl<S: Source> Engine<S> {
             .take(threads)
             .enumerate()
             .map(|(number, source)| {
-                // Shares differ by one at most, and nobody is without.
+                // Shares differ by at most one, and every thread has some connections.
                 let most = (most + threads - 1 - number) / threads;
                 Worker::new(source, number, most, shared.clone())
             })
@@ -120,17 +121,17 @@ impl<S: Source> Engine<S> {
         Ok(Self { workers, shared })
     }
 
-    /// From now on this token goes with requests that ask for one; a run that is under way takes
-    /// it up within a second.
+    /// Returns a handle that changes the token. A run in progress uses the new token within a
+    /// second.
     pub fn token(&self) -> TokenSetter {
         TokenSetter(self.shared.clone())
     }
 
-    /// Runs stages one after the other and waits for the last answers. `each` is told every second.
+    /// Runs the stages in order and waits for the last answers. `each` is called every second.
     ///
     /// # Errors
     ///
-    /// There are to be more connections than the system gives.
+    /// If the run needs more connections than the system allows.
     pub fn run(
         &mut self,
         stages: &[Stage],
@@ -168,7 +169,7 @@ impl<S: Source> Engine<S> {
                 each(&interval);
                 intervals.push(interval);
             }
-            // What is left of a second when the last answer has come.
+            // The rest of a second after the last answer has come.
             intervals.pop_if(|last: &mut Interval| last.due == 0 && last.answered == 0);
             let shares: Vec<Share> = running
                 .into_iter()
@@ -201,13 +202,13 @@ impl<S: Source> Engine<S> {
 pub struct TokenSetter(Arc<Shared>);
 
 impl TokenSetter {
-    /// From now on this one.
+    /// Sends this token from now on.
     pub fn set(&self, token: &str) {
         self.0.set_token(token);
     }
 }
 
-/// Seconds that not all threads have told yet.
+/// Seconds that not all threads have reported yet.
 struct Open {
     threads: usize,
     seconds: std::collections::VecDeque<(usize, Second)>,
@@ -219,7 +220,7 @@ impl Open {
         Self { threads, seconds: std::collections::VecDeque::new(), first: 0 }
     }
 
-    /// Takes in what a thread saw, and gives the seconds that all have told.
+    /// Adds a thread's second, and returns the seconds that all threads have reported.
     fn add(&mut self, second: Second) -> Vec<Second> {
         let at = usize::try_from(second.number - self.first).unwrap_or(usize::MAX);
         while self.seconds.len() <= at {
@@ -237,13 +238,13 @@ impl Open {
         full
     }
 
-    /// The seconds that some threads did not live to see.
+    /// Returns the seconds that only some threads have reported.
     fn rest(self) -> impl Iterator<Item = Second> {
         self.seconds.into_iter().map(|(_, second)| second)
     }
 }
 
-/// Raises the limit of open files to what the stages may need, as far as that goes.
+/// Raises the limit on open files to what the stages may need, as far as the system allows.
 fn make_room(stages: &[Stage], connections: u32) -> Result<(), EngineError> {
     let needs = || {
         stages.iter().map(|stage| match stage.load {
@@ -252,7 +253,7 @@ fn make_room(stages: &[Stage], connections: u32) -> Result<(), EngineError> {
         })
     };
     let asked = needs().max().unwrap_or(0);
-    // Clients that still wait when their stage is over overlap with the next one's.
+    // Clients that still wait when their stage ends overlap with those of the next one.
     let at_most = needs().sum::<u64>() + OTHER_FILES;
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= at_most) {

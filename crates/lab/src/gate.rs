@@ -1,8 +1,9 @@
-//! Goals on the command line: whether a run or a capacity file keeps them.
+//! Goals on the command line: whether a run file or a capacity file meets them.
 //!
-//! A goal is written as what must not be: `p99 > 100ms`, `failed > 0.1%`, `goodput < 5000/s`,
-//! `stable < 8000/s`, `outage > 0`. Both files are read by their members' names, so files of other
-//! versions, and of other programs that keep to these names, can be held against goals too.
+//! A goal names the condition that must not hold: `p99 > 100ms`, `failed > 0.1%`, `goodput <
+//! 5000/s`, `stable < 8000/s`, `outage > 0`. Both kinds of file are read by the names of their
+//! members, so files of other versions, and of other programs that use these names, can be checked
+//! too.
 
 mod expression;
 mod figures;
@@ -16,21 +17,21 @@ pub use expression::{Goal, Operator, ParseError, parse};
 pub use figures::{KINDS, Kind, Units, known};
 pub use junit::junit;
 
-/// What a file says of one goal.
+/// One goal and the measured value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// The goal.
     pub goal: Goal,
-    /// What was measured, in the unit of its kind; a share is out of 1.
+    /// The measured value in the unit of its kind; a share is a fraction of 1.
     pub measured: f64,
-    /// Whether what must not be is.
+    /// Whether the goal's condition holds, so that the goal is missed.
     pub failed: bool,
 }
 
-/// Why a file cannot be held against a goal.
+/// Why a goal cannot be checked against a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The text is no JSON object.
+    /// The text is not a JSON object.
     #[error("this is no run file and no capacity file: {0}")]
     NotAFile(String),
     /// The figure is not in this file.
@@ -38,29 +39,29 @@ pub enum Error {
     NotThere {
         /// The goal, as written.
         goal: String,
-        /// The figure's name.
+        /// The name of the figure.
         figure: String,
-        /// The names of what the file has.
+        /// The names of the figures that the file has.
         known: String,
     },
-    /// The file has a bound, which does not decide the goal.
+    /// The file has only a bound, which does not decide the goal.
     #[error("`{goal}`: the file says only at least {bound} ({why})")]
     Bound {
         /// The goal, as written.
         goal: String,
-        /// What was held at least, with its unit.
+        /// The least value that was held, with its unit.
         bound: String,
         /// Why no more is known.
         why: String,
     },
 }
 
-/// Holds a file against goals, in their order.
+/// Checks a file against goals, in their order.
 ///
 /// # Errors
 ///
-/// [`Error`]; a goal about what is not there is no goal that was kept, and one that asks for more
-/// than a file says at least is none that was missed.
+/// [`Error`]: a goal about a figure that is not in the file is not met, and one that asks for more
+/// than the file's lower bound is not missed.
 pub fn evaluate(file: &str, goals: &[Goal]) -> Result<Vec<Row>, Error> {
     let file: Value =
         serde_json::from_str(file).map_err(|error| Error::NotAFile(error.to_string()))?;
@@ -88,13 +89,13 @@ pub fn evaluate(file: &str, goals: &[Goal]) -> Result<Vec<Row>, Error> {
         .collect()
 }
 
-/// What a capacity file's verdict says of its levels, in a line; nothing of other files.
+/// Returns a line about the verdict of a capacity file; `None` for other files.
 pub fn verdict(file: &str) -> Option<String> {
     let verdict = figures::verdict(&serde_json::from_str(file).ok()?)?;
     Some(format!("{}: {}", verdict.name(), verdict.meaning()))
 }
 
-/// The rows as a table, for people.
+/// Formats the rows as a text table.
 pub fn table(rows: &[Row]) -> String {
     let mut text = String::new();
     let wide = rows.iter().map(|row| row.goal.text.len()).max().unwrap_or(0);
@@ -108,7 +109,7 @@ pub fn table(rows: &[Row]) -> String {
 }
 
 impl Row {
-    /// What was measured, with its unit.
+    /// Formats the measured value with its unit.
     pub fn shown(&self) -> String {
         self.goal.kind.shown(self.measured)
     }
@@ -204,7 +205,7 @@ mod tests {
                 "stable <= 500/s",
                 only("stable <= 500/s", "400.0/s", "HOST-NOISY"),
             ),
-            // It lies below 600, whatever the host did.
+            // The level is below 600, whatever the host did.
             ("HOST-NOISY", "600", "stable < 700/s", Ok(true)),
             ("HOST-NOISY", "600", "stable < 300/s", Ok(false)),
             ("HOST-NOISY", "600", "burst < 460/s", Ok(true)),

@@ -1,8 +1,8 @@
-//! What was used meanwhile: by watched processes, by this machine, by the generator itself, and by
-//! what exporters tell of other machines. All on one clock, once a second.
+//! Measures resource use during a run: of watched processes, of this machine, of the generator
+//! itself, and of other machines by their exporters. All of it once a second on one clock.
 //!
-//! `/proc` and the exporters are read here and nowhere else; what was read becomes figures in pure
-//! functions.
+//! Only this module reads `/proc` and the exporters; pure functions turn what was read into
+//! figures.
 
 mod metrics;
 mod proc;

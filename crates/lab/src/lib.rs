@@ -1,9 +1,10 @@
-//! The lab: load on a schedule against any HTTP server, and how much that server can hold.
+//! The lab: sends scheduled load to any HTTP server and measures how much that server can hold.
 //!
-//! A [`Scenario`](scenario) says what modelled clients send, [`stage`] how much of it and for how
-//! long. The [`engine`] sends on schedule whether or not answers come, and measures from the moment
-//! that was intended. What it saw it [`record`]s; a [`run`] file holds it for
-//! people and programs. It knows nothing of the server's insides, and no database.
+//! A [`Scenario`](scenario) defines what modelled clients send, a [`stage`] how much of it and for
+//! how long. The [`engine`] sends on schedule whether or not answers come, and measures from the
+//! moment at which a request was due. Its measurements are [`record`]ed and written to a [`run`]
+//! file for people and programs. The lab knows nothing of the server's internals and needs no
+//! database.
 
 pub mod capacity;
 pub mod client;

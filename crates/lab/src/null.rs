@@ -1,4 +1,5 @@
-//! A server that does nothing, as fast as it can: what is left is the generator's own limit.
+//! A server that does nothing, as fast as it can. A run against it measures the generator's own
+//! limit.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,11 +12,11 @@ use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-/// What ends the head of a request.
+/// The end of a request's head.
 const END: &[u8] = b"\r\n\r\n";
 const LISTENER: u64 = u64::MAX;
 
-/// It listens on a port of the loopback until it is dropped, and answers requests without a body.
+/// A server on a loopback port that answers requests without a body until it is dropped.
 #[derive(Debug)]
 pub struct Null {
     address: SocketAddr,
@@ -24,11 +25,11 @@ pub struct Null {
 }
 
 impl Null {
-    /// Begins to listen.
+    /// Starts listening.
     ///
     /// # Errors
     ///
-    /// The system gives no port.
+    /// If the system has no free port.
     pub fn start() -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         listener.set_nonblocking(true)?;
@@ -44,7 +45,7 @@ impl Null {
         Ok(Self { address, over, thread: Some(thread) })
     }
 
-    /// Its URL.
+    /// Returns its URL.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -91,8 +92,8 @@ fn admit(poll: &OwnedFd, clients: &mut Vec<Option<(TcpStream, usize)>>, stream: 
     }
 }
 
-/// Reads what there is and answers each empty line that ends a request's head. `matched` is how
-/// much of such an end has come.
+/// Reads what has arrived and answers each empty line that ends a request's head. `matched` is how
+/// much of such an end has been read.
 fn answer(stream: &mut TcpStream, matched: &mut usize, room: &mut [u8]) -> io::Result<()> {
     let length = match stream.read(room) {
         Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),

@@ -1,4 +1,4 @@
-//! How a request ended, and how many ended so.
+//! How requests end, and how many ended in each way.
 
 use std::collections::BTreeMap;
 
@@ -7,24 +7,24 @@ use std::collections::BTreeMap;
 pub enum Outcome {
     /// An answer with this status.
     Status(u16),
-    /// No whole answer within the time-out.
+    /// No complete answer within the time-out.
     TimedOut,
     /// No connection: refused, unreachable, or its TLS handshake failed.
     Refused,
-    /// The connection was closed or reset before the answer was whole.
+    /// The connection was closed or reset before the answer was complete.
     Closed,
-    /// What came is no HTTP.
+    /// The bytes received were not HTTP.
     Garbled,
-    /// The run was over before the request could be sent: all connections were waiting.
+    /// The run ended before the request could be sent, because all connections were waiting.
     Unsent,
-    /// This machine had no socket, port or address for a connection: it never left.
+    /// This machine had no socket, port or address for a connection, so the request was never sent.
     NoRoom,
-    /// The run was interrupted before the answer came: nobody's fault, and no failure.
+    /// The run was interrupted before the answer came; this does not count as a failure.
     Unfinished,
 }
 
 impl Outcome {
-    /// Its name in run files: the status, or a word.
+    /// Returns its name in run files: the status, or a word.
     pub fn name(self) -> String {
         match self {
             Self::Status(status) => status.to_string(),
@@ -39,7 +39,7 @@ impl Outcome {
     }
 }
 
-/// The name of [`Outcome::Unfinished`], which is in none of the classes.
+/// The name of [`Outcome::Unfinished`], which belongs to no class.
 const UNFINISHED: &str = "unfinished";
 
 /// How many requests ended in each way, by [`Outcome::name`].
@@ -47,8 +47,8 @@ pub type Outcomes = BTreeMap<String, u64>;
 
 /// The classes of the published tables, in their order: a heading, and which outcomes it counts.
 ///
-/// A pattern is an outcome's name; `2xx` stands for every status from 200 to 299, and so on; what
-/// no earlier class has counted falls to the first later class that fits.
+/// A pattern is an outcome's name; `2xx` matches every status from 200 to 299, and so on. An
+/// outcome belongs to the first class that matches.
 pub const CLASSES: &[(&str, &[&str])] = &[
     ("2xx", &["2xx"]),
     ("3xx", &["3xx"]),
@@ -66,8 +66,8 @@ pub const CLASSES: &[(&str, &[&str])] = &[
     ("Refused", &["refused", "closed", "garbled", "unsent", "no-room"]),
 ];
 
-/// Counts outcomes by the classes of [`CLASSES`], in that order; 1xx and nonsense count as refused.
-/// What was unfinished when a run was interrupted is in none.
+/// Counts outcomes by [`CLASSES`], in that order; 1xx and answers that are not HTTP count as
+/// refused. Requests that were unfinished when a run was interrupted are in no class.
 pub fn by_class(outcomes: &Outcomes) -> Vec<(&'static str, u64)> {
     let mut counted: Vec<(&'static str, u64)> =
         CLASSES.iter().map(|(name, _)| (*name, 0)).collect();
@@ -81,7 +81,7 @@ pub fn by_class(outcomes: &Outcomes) -> Vec<(&'static str, u64)> {
     counted
 }
 
-/// How many got no service at all: 503, 504, a time-out, or no answer.
+/// Returns how many requests got no service at all: 503, 504, a time-out, or no answer.
 pub fn outages(outcomes: &Outcomes) -> u64 {
     by_class(outcomes)
         .into_iter()
@@ -89,7 +89,7 @@ pub fn outages(outcomes: &Outcomes) -> u64 {
         .fold(0, |sum, (_, count)| sum.saturating_add(count))
 }
 
-/// How many were under way, or waited to be, when the run was interrupted.
+/// Returns how many requests were in flight or waiting to be sent when the run was interrupted.
 pub fn unfinished(outcomes: &Outcomes) -> u64 {
     outcomes.get(UNFINISHED).copied().unwrap_or(0)
 }

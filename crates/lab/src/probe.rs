@@ -1,4 +1,4 @@
-//! The search's hands: makes trials with an engine, and finds out what the engine can do.
+//! Runs the search's trials with an engine, and measures the engine's own limit.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,19 +15,19 @@ use crate::outcome::Outcome;
 use crate::stage::{Arrivals, Load, Stage};
 use crate::trial::{Ask, Host, Trial};
 
-/// Modelled clients of the self-check: enough to keep the generator busy.
+/// The modelled clients of the self-check: enough to keep the generator busy.
 const CHECKING: u32 = 32;
-/// How long the self-check pulls as hard as it can, and how long it keeps to a schedule.
+/// How long each part of the self-check lasts: at full speed, and on a schedule.
 const PULL: Duration = Duration::from_secs(4);
 const KEEP: Duration = Duration::from_secs(3);
-/// The rate that it keeps to, requests a second, if the generator can do four times as many.
+/// The scheduled rate in requests per second, if the generator can do four times as much.
 const KEPT_RATE: f64 = 5_000.0;
 
-/// Drives a server of our own that does nothing with as many threads as will be used.
+/// Runs the load of as many threads as will be used against our own server that does nothing.
 ///
 /// # Errors
 ///
-/// There is no port, or no room for an engine.
+/// If there is no free port, or not enough room for an engine.
 pub fn check_self(threads: usize) -> Result<SelfCheck, EngineError> {
     let begun = Instant::now();
     let spin_reference = host::reference();
@@ -58,7 +58,7 @@ fn total(observed: &Observed) -> u64 {
     observed.share.stages.iter().map(|stage| stage.counts.requests.ok).sum()
 }
 
-/// Makes a search's trials, one after the other, over the same connections.
+/// Runs a search's trials one after the other, over the same connections.
 pub struct Probe<'a, S: Source> {
     engine: Engine<S>,
     arrivals: Arrivals,
@@ -75,18 +75,18 @@ pub struct Probe<'a, S: Source> {
 /// A trial that a report may show.
 #[derive(Debug)]
 pub struct Kept {
-    /// What it was for.
+    /// The phase that it belonged to.
     pub phase: Phase,
-    /// What was sent.
+    /// The stage that was sent.
     pub stage: Stage,
-    /// What was seen.
+    /// What the engine measured.
     pub observed: Observed,
-    /// What was seen of the server meanwhile.
+    /// What the server and this machine used during the trial.
     pub meanwhile: host::Seen,
 }
 
 impl Kept {
-    /// Requests a second.
+    /// Returns the rate in requests per second.
     pub fn rate(&self) -> f64 {
         match self.stage.load {
             Load::Rate { from, .. } => from,
@@ -95,8 +95,8 @@ impl Kept {
     }
 }
 
-/// The trial that shows a level best: the last hold at its rate, or else the nearest of those that
-/// were not meant to overload the server.
+/// Returns the trial that shows a level best: the last hold at its rate, otherwise the nearest
+/// trial that was not meant to overload the server.
 pub fn at_level(kept: &[Kept], rate: f64) -> Option<&Kept> {
     let is_at = |kept: &&Kept| {
         matches!(kept.phase, Phase::Confirm | Phase::Lift | Phase::Check)
@@ -108,7 +108,8 @@ pub fn at_level(kept: &[Kept], rate: f64) -> Option<&Kept> {
 }
 
 impl<'a, S: Source> Probe<'a, S> {
-    /// Trials with an engine that keeps bins. `stop` ends them, and the engine's runs.
+    /// Returns a probe over an engine that keeps bins. Setting `stop` ends its trials and the
+    /// engine's runs.
     pub fn new(
         engine: Engine<S>,
         arrivals: Arrivals,
@@ -122,14 +123,14 @@ impl<'a, S: Source> Probe<'a, S> {
         Self { engine, arrivals, seed, spin_reference, stop, tell, trials, watches, kept, last }
     }
 
-    /// The same with these watched during the trials that a report may show.
+    /// Adds what to watch during the trials that a report may show.
     #[must_use]
     pub fn watching(self, watches: Vec<Watch>) -> Self {
         Self { watches, ..self }
     }
 
-    /// The long trials in their order: at the stable level, well below and well above it. If there
-    /// was none, the last of all.
+    /// Returns the long trials in order: at the stable level, well below and well above it; if
+    /// there are none, the last trial.
     pub fn into_kept(self) -> Vec<Kept> {
         if self.kept.is_empty() { self.last.into_iter().collect() } else { self.kept }
     }
@@ -143,7 +144,7 @@ impl<'a, S: Source> Probe<'a, S> {
     }
 }
 
-/// Whether a report may show a trial of this phase.
+/// Returns whether a report may show a trial of this phase.
 fn is_shown(phase: Phase) -> bool {
     match phase {
         Phase::Confirm | Phase::Lift | Phase::Check | Phase::Healthy | Phase::Unhealthy => true,
@@ -188,7 +189,7 @@ impl<S: Source> Driver for Probe<'_, S> {
     }
 }
 
-/// Asks for one path.
+/// Requests one path over and over.
 struct Plain(Vec<StepFacts>);
 
 impl Plain {

@@ -1,4 +1,4 @@
-//! What was seen of requests, while they run: counts and histograms.
+//! Records requests during a run, in counts and histograms.
 
 mod bins;
 
@@ -11,10 +11,10 @@ use crate::outcome::{Outcome, Outcomes};
 use crate::run::{Interval, Latency, Requests};
 pub use bins::Bins;
 
-/// Times in microseconds, three digits; it grows with the greatest.
+/// A histogram of times in microseconds, to three digits; its range grows as needed.
 pub type Times = Histogram<u64>;
 
-/// An empty histogram of times.
+/// Returns an empty histogram of times.
 pub fn times() -> Times {
     growing(3)
 }
@@ -25,21 +25,21 @@ fn growing(digits: u8) -> Times {
     times
 }
 
-/// Counts of requests and how they ended.
+/// Counts of requests and of how they ended.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
-    /// Totals.
+    /// The totals.
     pub requests: Requests,
     /// Answers that came within a stage's own time, whenever their requests were due …
     pub answered_within: u64,
-    /// … and those of them that were as expected.
+    /// … and how many of them were as expected.
     pub ok_within: u64,
-    /// By status, those from 100 to 599; the rest is rare.
+    /// Counts by status from 100 to 599; others are rare.
     statuses: Vec<(Outcome, u64)>,
 }
 
 impl Counts {
-    /// Counts one.
+    /// Counts a request.
     pub fn add(&mut self, outcome: Outcome, ok: bool, late: bool) {
         self.requests.total += 1;
         self.requests.ok += u64::from(ok);
@@ -54,7 +54,7 @@ impl Counts {
         self.ok_within += u64::from(ok);
     }
 
-    /// Counts what another has counted.
+    /// Adds the counts of another record.
     pub fn merge(&mut self, other: &Self) {
         self.requests.total += other.requests.total;
         self.requests.ok += other.requests.ok;
@@ -67,7 +67,7 @@ impl Counts {
         }
     }
 
-    /// By name.
+    /// Returns the counts by the outcome's name.
     pub fn outcomes(&self) -> Outcomes {
         self.statuses.iter().map(|(outcome, count)| (outcome.name(), *count)).collect()
     }
@@ -80,16 +80,16 @@ impl Counts {
     }
 }
 
-/// What was seen of some requests: all of a stage, or all of a step.
+/// The record of some requests: all of a stage, or all of a step.
 #[derive(Debug, Clone)]
 pub struct Seen {
     /// How they ended.
     pub counts: Counts,
-    /// From the intended moment to the end of the answer.
+    /// The times from the due moment to the end of the answer.
     pub response: Times,
-    /// From the moment each was sent; what was never sent has none.
+    /// The times from sending to the end of the answer; requests that were never sent have none.
     pub service: Times,
-    /// Between both.
+    /// The times from the due moment to sending.
     pub lag: Times,
 }
 
@@ -100,7 +100,7 @@ impl Default for Seen {
 }
 
 impl Seen {
-    /// Adds what another has seen.
+    /// Adds the requests of another record.
     pub fn merge(&mut self, other: &Self) {
         self.counts.merge(&other.counts);
         merge(&mut self.response, &other.response);
@@ -113,12 +113,12 @@ impl Seen {
 ///
 /// # Panics
 ///
-/// Never with those of [`times`]: they grow as they must.
+/// Never for histograms made by [`times`], which grow as needed.
 pub fn merge(into: &mut Times, from: &Times) {
     into.add(from).expect("both grow as they must");
 }
 
-/// A histogram as its file form: `HdrHistogram` V2, deflated, base64.
+/// Encodes a histogram for a file: `HdrHistogram` V2, deflated, base64.
 pub fn encoded(times: &Times) -> String {
     use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 
@@ -130,59 +130,60 @@ pub fn encoded(times: &Times) -> String {
     )
 }
 
-/// A histogram from its file form.
+/// Decodes a histogram from a file.
 pub fn decoded(text: &str) -> Option<Times> {
     let bytes = base64::engine::general_purpose::STANDARD.decode(text).ok()?;
     hdrhistogram::serialization::Deserializer::new().deserialize(&mut bytes.as_slice()).ok()
 }
 
-/// One request that is over. Moments are nanoseconds since the run began.
+/// A request that has ended. Moments are in nanoseconds since the run began.
 #[derive(Debug, Clone, Copy)]
 pub struct Over {
     /// The number of its stage.
     pub stage: usize,
-    /// The number of its step; none if it was never made.
+    /// The number of its step; `None` if the request was never made.
     pub step: Option<usize>,
     /// When it was due.
     pub due: u64,
     /// When it was sent.
     pub sent: u64,
-    /// When it was over.
+    /// When it ended.
     pub done: u64,
     /// How it ended.
     pub outcome: Outcome,
-    /// Whether that is as expected.
+    /// Whether the outcome is as expected.
     pub ok: bool,
     /// Whether it had to wait for a connection.
     pub late: bool,
 }
 
 impl Over {
-    /// Whether it ever left: what did not has no service time.
+    /// Returns whether it was sent: a request that was not has no service time.
     fn was_sent(&self) -> bool {
         self.step.is_some() && self.outcome != Outcome::NoRoom
     }
 }
 
-/// What one second of a run saw.
+/// The record of one second of a run.
 #[derive(Debug, Clone)]
 pub struct Second {
     /// Its number, from 0.
     pub number: u64,
-    /// Requests that were over in it.
+    /// The requests that ended in it.
     pub counts: Counts,
     /// Their response times.
     pub response: Times,
-    /// Requests of modelled clients that were due in it; those of a rate are known beforehand.
+    /// The requests of modelled clients that were due in it; those of a rate are known beforehand.
     pub due: u64,
-    /// Requests that waited for an answer at its end.
+    /// The requests that waited for an answer at its end.
     pub in_flight: u64,
-    /// When sending was told to end, in nanoseconds since the run began, if it was by then.
+    /// When sending was told to end, in nanoseconds since the run began; `None` if it was not by
+    /// then.
     pub stopped_at: Option<u64>,
 }
 
 impl Second {
-    /// The second of this number, with nothing seen.
+    /// Returns an empty record of the second with this number.
     pub fn new(number: u64) -> Self {
         Self {
             number,
@@ -194,7 +195,7 @@ impl Second {
         }
     }
 
-    /// Adds what another thread saw in the same second.
+    /// Adds another thread's record of the same second.
     pub fn merge(&mut self, other: &Self) {
         self.counts.merge(&other.counts);
         merge(&mut self.response, &other.response);
@@ -203,14 +204,14 @@ impl Second {
         self.stopped_at = self.stopped_at.max(other.stopped_at);
     }
 
-    /// Until when requests of a rate were due that are counted by its end, in nanoseconds since the
-    /// run began: nothing is due when sending was told to end.
+    /// Returns the moment before which requests of a rate count as due by its end, in nanoseconds
+    /// since the run began. None is due after sending was told to end.
     pub fn due_before(&self) -> u64 {
         let end = (self.number + 1) * 1_000_000_000;
         self.stopped_at.map_or(end, |stopped| end.min(stopped + 1))
     }
 
-    /// As a row of a run file. `due` are the requests of a rate.
+    /// Returns a row of a run file; `due` is the number of requests due at a rate.
     pub fn interval(&self, due: u64) -> Interval {
         let latency = latency(&self.response);
         Interval {
@@ -228,31 +229,31 @@ impl Second {
     }
 }
 
-/// What one thread saw of a run.
+/// One thread's record of a run.
 #[derive(Debug)]
 pub struct Share {
-    /// By stage.
+    /// The records by stage.
     pub stages: Vec<Seen>,
     /// When each stage ends, in nanoseconds since the run began.
     ends: Vec<u64>,
     /// When sending was told to end, in nanoseconds since the run began.
     pub stopped_at: Option<u64>,
-    /// By step.
+    /// The counts and response times by step.
     pub steps: Vec<(Counts, Times)>,
-    /// The lag of requests for which a connection was free: the generator's own.
+    /// The lag of requests for which a connection was free: the generator's own lag.
     pub own_lag: Times,
-    /// Tenths of a second, if they are wanted.
+    /// The record by tenths of a second, if it is wanted.
     pub bins: Option<Bins>,
-    /// Requests that were given up when the run was over.
+    /// The requests that were given up when the run ended.
     pub abandoned: u64,
-    /// Processor time of the thread.
+    /// The thread's processor time.
     pub cpu: Duration,
-    /// How long it sent and waited.
+    /// How long the thread sent and waited.
     pub wall: Duration,
 }
 
 impl Share {
-    /// Nothing seen yet of stages that end at these moments.
+    /// Returns an empty record for stages that end at these moments.
     pub fn new(ends: Vec<u64>, steps: usize, bins: bool) -> Self {
         Self {
             stages: vec![Seen::default(); ends.len()],
@@ -267,7 +268,7 @@ impl Share {
         }
     }
 
-    /// Counts a request that is over.
+    /// Counts a request that has ended.
     pub fn add(&mut self, over: &Over, second: &mut Second) {
         let response = micros(over.done - over.due);
         let lag = micros(over.sent - over.due);
@@ -296,7 +297,8 @@ impl Share {
         }
     }
 
-    /// Counts an answer for the stage in which it came; what comes after the last counts for none.
+    /// Counts an answer for the stage in which it came; answers after the last stage count for
+    /// none.
     fn add_answer(&mut self, over: &Over) {
         let came = self.ends.partition_point(|end| *end <= over.done);
         let Some(stage) = self.stages.get_mut(came) else { return };
@@ -306,7 +308,7 @@ impl Share {
         }
     }
 
-    /// Sending was told to end: so do the stages.
+    /// Ends the stages when sending is told to end.
     pub fn stop(&mut self, now: u64) {
         self.stopped_at = Some(now);
         for end in &mut self.ends {
@@ -314,7 +316,7 @@ impl Share {
         }
     }
 
-    /// Adds what another thread saw of the same run.
+    /// Adds another thread's record of the same run.
     pub fn merge(&mut self, other: &Self) {
         for (into, from) in self.stages.iter_mut().zip(&other.stages) {
             into.merge(from);
@@ -334,7 +336,7 @@ impl Share {
     }
 }
 
-/// Notes a time; a histogram that grows takes every one.
+/// Records a time; the histogram grows, so it takes every value.
 fn record(into: &mut Times, micros: u64) {
     _ = into.record(micros);
 }
@@ -343,7 +345,7 @@ fn micros(nanoseconds: u64) -> u64 {
     nanoseconds.div_ceil(1000)
 }
 
-/// A histogram as figures, in milliseconds.
+/// Returns a histogram's figures in milliseconds.
 pub fn latency(times: &Times) -> Latency {
     let ms = |us: u64| us as f64 / 1e3;
     let at = |percentile: f64| ms(times.value_at_quantile(percentile / 100.0));

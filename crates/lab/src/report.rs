@@ -1,7 +1,8 @@
-//! Reports: what a run or a search gave, as text, as tables and as one page that needs no network.
+//! Reports on a run or a search, as text, as tables and as one HTML page that needs no network.
 //!
-//! All of it is made of values and is a value; callers write files. Whatever comes from outside
-//! (names of scenarios, steps and servers, addresses, the command line) is text in each form.
+//! Reports are built from values and returned as values; callers write the files. Anything from
+//! outside (names of scenarios, steps and servers, addresses, the command line) is escaped in each
+//! format.
 
 mod chart;
 mod files;
@@ -31,21 +32,21 @@ pub use verdict::{Finding, Judgement, StageVerdict, Verdict, judge};
 use crate::capacity::Capacity;
 use crate::run::RunFile;
 
-/// What a report is made of.
+/// The content of a report.
 #[derive(Debug, Clone, Copy)]
 pub struct Report<'a> {
-    /// The run; of a search for the capacity, the one that is nearest to the stable level.
+    /// The run; for a capacity search, the one nearest to the stable level.
     pub run: &'a RunFile,
-    /// What a search for the capacity found; then the answer is its.
+    /// The result of a capacity search, which is then the report's answer.
     pub capacity: Option<&'a Capacity>,
-    /// Further runs, with what they show: below capacity, above it.
+    /// Further runs and what they show: below capacity, above it.
     pub profiles: &'a [(&'a str, &'a RunFile)],
-    /// Further tables, for instance of a comparison or of a gate.
+    /// Further tables, such as those of a comparison or a gate.
     pub tables: &'a [Table],
 }
 
 impl<'a> Report<'a> {
-    /// The report of a run alone.
+    /// Returns the report of a single run.
     pub fn of(run: &'a RunFile) -> Self {
         Self { run, capacity: None, profiles: &[], tables: &[] }
     }

@@ -1,4 +1,4 @@
-//! The run file: what a run gave, for people and programs.
+//! The run file: the results of a run, for people and programs.
 
 use std::collections::BTreeMap;
 
@@ -9,45 +9,45 @@ use crate::outcome::Outcomes;
 use crate::record::{Counts, Seen, Times, encoded, latency};
 use crate::stage::{Arrivals, Stage};
 
-/// The form that this version writes.
+/// The format version that this version writes.
 pub const FORMAT: u32 = 1;
 
-/// A run, as it stands in its file. Times are milliseconds unless a name says otherwise.
+/// A run, as in its file. Times are in milliseconds unless a name says otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunFile {
-    /// The form: [`FORMAT`].
+    /// The format version: [`FORMAT`].
     pub format: u32,
-    /// What was known before it began; its members stand beside the others in the file.
+    /// What was known before the run began; in the file these members stand beside the others.
     #[serde(flatten)]
     pub facts: Facts,
-    /// What was asked for, in order.
+    /// The requested stages, in order.
     pub plan: Vec<Stage>,
-    /// When it was interrupted, in seconds since it began; nothing if it was not. Its figures are of
-    /// the part until then.
+    /// When the run was interrupted, in seconds since it began; `None` if it was not. The figures
+    /// cover the part until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupted_s: Option<f64>,
     /// All requests of all stages.
     pub requests: Requests,
-    /// From the intended moment to the end of the answer.
+    /// The times from the due moment to the end of the answer.
     pub response_ms: Latency,
-    /// From the moment it was sent to the end of the answer.
+    /// The times from sending to the end of the answer.
     pub service_ms: Latency,
-    /// From the intended moment to the moment it was sent.
+    /// The times from the due moment to sending.
     pub send_lag_ms: Latency,
-    /// The same of those for which a connection was free: how late the generator itself was.
+    /// The same for requests for which a connection was free: the generator's own lag.
     #[serde(default)]
     pub own_lag_ms: Latency,
     /// All requests by how they ended.
     pub outcomes: Outcomes,
-    /// A row a stage that began.
+    /// One row per stage that began.
     pub stages: Vec<StageResult>,
-    /// A row a second.
+    /// One row per second.
     pub intervals: Vec<Interval>,
-    /// A row a step of the scenario.
+    /// One row per step of the scenario.
     pub steps: Vec<StepResult>,
-    /// What was seen of the server's processes and exporters, by name.
+    /// Measurements of the server's processes and exporters, by name.
     pub server: Vec<Watched>,
-    /// What the generator itself used.
+    /// The resource use of the generator itself.
     pub generator: Generator,
     /// Histograms in microseconds (`HdrHistogram` V2, deflated, base64), by what they count:
     /// `response`, `service`, `send_lag`.
@@ -57,27 +57,27 @@ pub struct RunFile {
 /// What is known of a run before it begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Version and commit of the generator.
+    /// The version and commit of the generator.
     pub generator_version: String,
     /// The scenario's name.
     pub scenario: String,
     /// The target's origin.
     pub target: String,
-    /// The command line that repeats it, without secrets.
+    /// The command line that repeats the run, without secrets.
     pub command: Vec<String>,
-    /// When it began (RFC 3339, UTC).
+    /// When the run began (RFC 3339, UTC).
     pub started: String,
-    /// What random choices follow from.
+    /// The seed of random choices.
     pub seed: u64,
-    /// How it is sent.
+    /// How requests are sent.
     pub settings: Settings,
-    /// Where the generator runs.
+    /// The machine of the generator.
     pub machine: Machine,
 }
 
 impl RunFile {
-    /// A run's figures from what the engine has seen. What was watched at the server is added by
-    /// whoever watched it: `server`, each stage's `server`, and the generator's memory and steal.
+    /// Returns a run's figures from what the engine measured. The caller adds what was watched:
+    /// `server`, each stage's `server`, and the generator's memory and steal.
     pub fn new(facts: Facts, plan: &[Stage], steps: &[StepFacts], observed: &Observed) -> Self {
         let share = &observed.share;
         let mut all = Seen::default();
@@ -131,22 +131,22 @@ impl RunFile {
         }
     }
 
-    /// For how many seconds was sent.
+    /// Returns for how many seconds requests were sent.
     pub fn seconds(&self) -> f64 {
         self.stages.iter().map(|stage| stage.seconds).sum()
     }
 
-    /// Answers a second while was sent.
+    /// Returns the answers per second of sending.
     pub fn answered_per_s(&self) -> f64 {
         self.mean(|stage| stage.answered_per_s)
     }
 
-    /// Answers as expected, a second, while was sent.
+    /// Returns the expected answers per second of sending.
     pub fn goodput(&self) -> f64 {
         self.mean(|stage| stage.goodput)
     }
 
-    /// The mean over the time of all stages.
+    /// Returns the mean over the stages, weighted by their time.
     fn mean(&self, of: impl Fn(&StageResult) -> f64) -> f64 {
         let sum: f64 = self.stages.iter().map(|stage| of(stage) * stage.seconds).sum();
         sum / self.seconds().max(1e-9)
@@ -195,16 +195,16 @@ fn step_result(
 /// How requests were sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// How arrivals lie.
+    /// The distribution of arrivals.
     pub arrivals: Arrivals,
-    /// At most so many connections, one a modelled client.
+    /// The most connections; one per modelled client.
     pub connections: u32,
-    /// Time-out of a request.
+    /// The time-out of a request.
     pub timeout_ms: u64,
-    /// How much later than due a request might be sent, so that several go at a time.
+    /// How much later than due a request might be sent, so that several could be sent together.
     #[serde(default)]
     pub slack_us: u64,
-    /// Threads that send.
+    /// The number of sending threads.
     pub threads: u32,
     /// `HTTP/1.1` or `HTTP/2`.
     pub protocol: String,
@@ -213,9 +213,9 @@ pub struct Settings {
 /// The machine of the generator.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Model of the processor.
+    /// The model of the processor.
     pub cpu: String,
-    /// Cores.
+    /// The number of cores.
     pub cores: u32,
     /// Memory in megabytes.
     pub memory_mb: u64,
@@ -223,127 +223,127 @@ pub struct Machine {
     pub system: String,
 }
 
-/// Requests by what became of them.
+/// Requests by how they ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Requests {
-    /// All that were due.
+    /// All requests that were due.
     pub total: u64,
-    /// Answered as the step expects, its checks passed.
+    /// Requests that were answered as the step expects, including its checks.
     pub ok: u64,
-    /// All others, but for those that an interruption cut off.
+    /// All other requests, except those that an interruption cut off.
     pub failed: u64,
-    /// Sent more than a millisecond after their moment as every connection was waiting; they count
-    /// among the two above, too.
+    /// Requests sent more than a millisecond late because every connection was waiting; they also
+    /// count among the two above.
     pub late: u64,
 }
 
 /// A distribution of times, in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
-    /// Mean.
+    /// The mean.
     pub mean: f64,
-    /// Standard deviation.
+    /// The standard deviation.
     pub sd: f64,
-    /// Least.
+    /// The least value.
     pub min: f64,
-    /// Median.
+    /// The median.
     pub p50: f64,
-    /// 75th percentile.
+    /// The 75th percentile.
     pub p75: f64,
-    /// 90th percentile.
+    /// The 90th percentile.
     pub p90: f64,
-    /// 95th percentile.
+    /// The 95th percentile.
     pub p95: f64,
-    /// 98th percentile.
+    /// The 98th percentile.
     pub p98: f64,
-    /// 99th percentile.
+    /// The 99th percentile.
     pub p99: f64,
-    /// 99.9th percentile.
+    /// The 99.9th percentile.
     pub p99_9: f64,
-    /// Greatest.
+    /// The greatest value.
     pub max: f64,
 }
 
-/// What a stage gave.
+/// The results of a stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StageResult {
-    /// What was asked for.
+    /// The requested stage.
     pub stage: Stage,
-    /// When it began, seconds since the run began.
+    /// When it began, in seconds since the run began.
     pub start_s: f64,
-    /// How long it took, draining not counted; less than was asked for if it was interrupted.
+    /// How long it took without draining, in seconds; less than requested if it was interrupted.
     pub seconds: f64,
     /// The requests that were due in it, whenever they ended.
     pub requests: Requests,
-    /// By how they ended.
+    /// These requests by how they ended.
     pub outcomes: Outcomes,
-    /// Answers that came in it, a second, whenever their requests were due.
+    /// Answers per second that came during the stage, whenever their requests were due.
     #[serde(default)]
     pub answered_per_s: f64,
-    /// Those of them that were as expected.
+    /// Expected answers per second that came during the stage.
     pub goodput: f64,
-    /// From the intended moment.
+    /// The times from the due moment to the end of the answer.
     pub response_ms: Latency,
-    /// From the moment it was sent.
+    /// The times from sending to the end of the answer.
     pub service_ms: Latency,
-    /// Between both.
+    /// The times from the due moment to sending.
     pub send_lag_ms: Latency,
-    /// Means of what was watched at the server, by series name.
+    /// The means of the watched series, by name.
     pub server: BTreeMap<String, f64>,
 }
 
-/// What was seen in one second of a run.
+/// The results of one second of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Its beginning, seconds since the run began.
+    /// Its beginning, in seconds since the run began.
     pub at_s: f64,
     /// Requests that were due in it.
     pub due: u64,
-    /// Requests whose answer (or failure) came in it.
+    /// Requests whose answer or failure came in it.
     pub answered: u64,
-    /// Of those, as expected.
+    /// How many of these were as expected.
     pub ok: u64,
-    /// Of those, by how they ended.
+    /// These requests by how they ended.
     pub outcomes: Outcomes,
-    /// Mean of the response times of those.
+    /// The mean of their response times.
     pub mean_ms: f64,
-    /// Median of those.
+    /// The median of their response times.
     pub p50_ms: f64,
-    /// 99th percentile of those.
+    /// The 99th percentile of their response times.
     pub p99_ms: f64,
-    /// Greatest of those.
+    /// The greatest of their response times.
     pub max_ms: f64,
-    /// Requests sent and not answered at its end.
+    /// Requests that were sent and not answered by its end.
     pub in_flight: u64,
 }
 
-/// What one step of the scenario gave.
+/// The results of one step of the scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepResult {
     /// Its name.
     pub name: String,
-    /// What it belongs to in the report: a resource, for instance; empty for nothing.
+    /// What it belongs to in the report, such as a resource; empty for nothing.
     pub group: String,
-    /// Its method.
+    /// Its HTTP method.
     pub method: String,
     /// Its requests.
     pub requests: Requests,
-    /// By how they ended.
+    /// These requests by how they ended.
     pub outcomes: Outcomes,
-    /// Answers a second while was sent.
+    /// The answers per second of sending.
     #[serde(default)]
     pub answered_per_s: f64,
-    /// From the intended moment.
+    /// The times from the due moment to the end of the answer.
     pub response_ms: Latency,
-    /// How often it was its turn and it could not be done, as a value, an entry of a pool or a
+    /// How often the step was due but could not be done, because a value, an entry of a pool or a
     /// further combination was missing.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub skipped: u64,
-    /// Right answers in which a value to be taken or kept was missing.
+    /// Expected answers that lacked a value to take or keep.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub untaken: u64,
-    /// Whether it had no further combination before the end: then it was not done any more, and the
-    /// mixture was another.
+    /// Whether it ran out of combinations before the end; from then on it was not done, and the
+    /// mixture of steps was different.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_used_up: bool,
 }
@@ -353,22 +353,22 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// A process or an exporter that was watched.
+/// A watched process or exporter.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Watched {
-    /// What it is called: `web`, `database`, or what the command line named it.
+    /// Its name: `web`, `database`, or the name from the command line.
     pub name: String,
     /// Its series.
     pub series: Vec<Series>,
-    /// What could not be read, in words; empty if all could.
+    /// What could not be read, in words; empty if everything could.
     pub trouble: String,
-    /// The name of what it is in the process of; empty where it is by itself.
+    /// The name of the watched process that it is part of; empty if it is separate.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub within: String,
 }
 
 impl Watched {
-    /// One of this name, of which nothing was seen.
+    /// Returns an empty one of this name.
     pub fn called(name: &str) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
@@ -377,23 +377,23 @@ impl Watched {
 /// One value over time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// What it is: `cpu_percent` (of one core), `memory_mb`, `threads`, `disk_write_mb_s`, …
+    /// Its name: `cpu_percent` (of one core), `memory_mb`, `threads`, `disk_write_mb_s`, …
     pub name: String,
-    /// Moments, seconds since the run began, and values.
+    /// The points: seconds since the run began, and values.
     pub points: Vec<(f64, f64)>,
 }
 
-/// What the generator used.
+/// The generator's resource use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Generator {
-    /// Its processor time, user and system.
+    /// Its processor time, user and system, in seconds.
     pub cpu_s: f64,
-    /// Requests for each second of that.
+    /// The requests per second of this processor time.
     pub requests_per_cpu_s: f64,
-    /// Share of a core that its busiest sending thread used.
+    /// The share of a core that its busiest sending thread used.
     pub cpu_share_max: f64,
-    /// Share of processor time that the host took from this machine.
+    /// The share of processor time that the host took from this machine.
     pub steal_share: f64,
-    /// Greatest resident memory.
+    /// The greatest resident memory, in megabytes.
     pub memory_mb: f64,
 }

@@ -1,8 +1,8 @@
-//! What modelled clients send: a scenario from a file.
+//! Scenarios: what modelled clients send.
 //!
-//! A [`ScenarioFile`] is read or made, checked and compiled once into a [`Program`], which all
-//! threads share; each thread has a [`ScenarioSource`] of its own, with its own pools, random
-//! numbers and serial numbers.
+//! A [`ScenarioFile`] is read or built, checked and compiled once into a [`Program`], which all
+//! threads share. Each thread has its own [`ScenarioSource`], with its own pools, random numbers
+//! and serial numbers.
 
 mod calendar;
 mod choice;
@@ -25,7 +25,7 @@ pub use program::{Program, Setup};
 pub use shipped::{SHIPPED, Shipped};
 pub use source::{Client, ScenarioSource, Share};
 
-/// Whether a text is a token of HTTP: the name of a header, a method (RFC 9110 §5.6.2).
+/// Returns whether a text is an HTTP token, as header names and methods are (RFC 9110 §5.6.2).
 fn is_token(text: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(is_allowed)

@@ -1,4 +1,4 @@
-//! How much load, for how long: the stages of a run.
+//! The stages of a run: how much load, for how long.
 
 mod parse;
 
@@ -6,57 +6,58 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A part of a run with one kind of load. A constant load has two equal ends, a ramp differs.
+/// A part of a run with one kind of load. A constant load starts and ends with the same value; a
+/// ramp does not.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
-    /// What comes.
+    /// The load.
     pub load: Load,
-    /// For how long.
+    /// How long it lasts.
     pub duration: Duration,
 }
 
-/// What comes: requests at their moments, or people who wait for their answers.
+/// A load: requests at a rate, or modelled clients that wait for their answers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Load {
-    /// Requests a second, from the first to the last moment; they come whether or not earlier ones
+    /// Requests per second, at the start and at the end; they are sent whether or not earlier ones
     /// are answered (an open loop).
     Rate {
-        /// At the start.
+        /// The rate at the start.
         from: f64,
-        /// At the end.
+        /// The rate at the end.
         to: f64,
     },
-    /// Modelled clients, from the first to the last moment; each sends when its last request is
-    /// answered and its think time is over (a closed loop).
+    /// Modelled clients, at the start and at the end; each sends a request when its last one is
+    /// answered and its pause is over (a closed loop).
     Users {
-        /// At the start.
+        /// The number at the start.
         from: u32,
-        /// At the end.
+        /// The number at the end.
         to: u32,
     },
 }
 
 impl Stage {
-    /// A constant rate of requests a second.
+    /// Returns a stage with a constant rate of requests per second.
     pub fn rate(rate: f64, duration: Duration) -> Self {
         Self { load: Load::Rate { from: rate, to: rate }, duration }
     }
 
-    /// A constant number of modelled clients.
+    /// Returns a stage with a constant number of modelled clients.
     pub fn users(users: u32, duration: Duration) -> Self {
         Self { load: Load::Users { from: users, to: users }, duration }
     }
 }
 
-/// How the moments of a rate lie.
+/// The distribution of arrivals at a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrivals {
-    /// Exactly rate x duration requests, each at its place.
+    /// Exactly rate x duration requests, evenly spaced.
     #[default]
     Even,
-    /// Independent of each other (a Poisson process), as many people are; still exactly
-    /// rate x duration of them.
+    /// Requests at independent moments (a Poisson process), like those of many people; still
+    /// exactly rate x duration of them.
     Poisson,
 }

@@ -1,6 +1,6 @@
-//! Figures about figures: how sure a mean, a quantile, a ratio or a trend is.
+//! Statistics: how certain a mean, a quantile, a ratio or a trend is.
 //!
-//! Everything here is a function from values to values; where chance has a part, a seed is given.
+//! Every function is pure; where chance plays a part, it takes a seed.
 
 mod bootstrap;
 mod distribution;
@@ -24,23 +24,23 @@ pub use queue::littles_gap;
 pub use usl::{Forecast, Usl, forecast};
 pub use warm_up::mser5;
 
-/// A value and an interval that holds the true one with the confidence asked for.
+/// A value and the interval that contains the true value with the requested confidence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// What was measured.
+    /// The measured value.
     pub value: f64,
-    /// The lower end.
+    /// The lower end of the interval.
     pub low: f64,
-    /// The upper end.
+    /// The upper end of the interval.
     pub high: f64,
 }
 
-/// The mean of some values; 0 of none.
+/// Returns the mean of the values; 0 if there are none.
 pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
-/// The median of some values; 0 of none.
+/// Returns the median of the values; 0 if there are none.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -52,7 +52,7 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The variance of some values about their mean, as a sample; 0 of fewer than two.
+/// Returns the sample variance of the values about their mean; 0 for fewer than two.
 pub fn variance(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;

@@ -1,4 +1,5 @@
-//! A token for the run: OAuth 2.0 client credentials (RFC 6749 §4.4), as Ed-Fi's APIs give them.
+//! Requests a token for the run: OAuth 2.0 client credentials (RFC 6749 §4.4), as Ed-Fi APIs
+//! implement them.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,18 +10,18 @@ use serde_json::Value;
 
 use crate::client::{Caller, words};
 
-/// Where a token is had if the target does not tell.
+/// The path of the token endpoint if the target's discovery document does not name one.
 const USUAL_PATH: &str = "/oauth/token";
 
-/// A lifetime that is taken for granted if none is told.
+/// The lifetime that is assumed if the answer does not give one.
 const USUAL_LIFETIME: Duration = Duration::from_mins(30);
 
-/// Who asks. Neither part is ever shown.
+/// A key and its secret, neither of which is ever shown.
 #[derive(Clone)]
 pub struct Key {
-    /// The key.
+    /// The key, or client id.
     pub id: String,
-    /// Its secret.
+    /// The key's secret.
     pub secret: String,
 }
 
@@ -33,9 +34,9 @@ impl fmt::Debug for Key {
 /// A token, which is never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token {
-    /// What goes into `Authorization: Bearer`.
+    /// The text after `Authorization: Bearer`.
     pub text: String,
-    /// How long it is good from when it was asked for.
+    /// How long the token is valid, counted from the request for it.
     pub lifetime: Duration,
 }
 
@@ -46,35 +47,36 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
-    /// When it should be renewed: while there is a third of its life left, so that a target which
-    /// is slow under load has time to give another.
+    /// Returns when to renew the token: while a third of its lifetime is left, so that a target
+    /// which is slow under load has time to issue another.
     pub fn renew_after(&self) -> Duration {
         self.lifetime.mul_f64(2.0 / 3.0).max(Duration::from_secs(1))
     }
 }
 
-/// Why there is no token.
+/// Why no token was obtained.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// The target does not answer at all.
+    /// The target does not answer.
     #[error("{url} gives no token: {why}")]
     Unreachable {
-        /// Where it was asked for.
+        /// The URL of the request.
         url: String,
-        /// Why.
+        /// The cause.
         why: String,
     },
-    /// It answers something else.
+    /// The target answers with something other than a token.
     #[error("{url} gives no token: {why}; check --key and --secret")]
     Refused {
-        /// Where it was asked for.
+        /// The URL of the request.
         url: String,
-        /// What it said.
+        /// The target's message.
         why: String,
     },
 }
 
-/// Where the target gives tokens: its discovery document's `urls.oauth`, or the usual place.
+/// Returns the path of the token endpoint: `urls.oauth` of the discovery document, or the usual
+/// path.
 pub fn path(caller: &Caller) -> String {
     let prefix = &caller.target.prefix;
     let root = if prefix.is_empty() { "/" } else { prefix };
@@ -84,7 +86,7 @@ pub fn path(caller: &Caller) -> String {
         .unwrap_or_else(|| format!("{prefix}{USUAL_PATH}"))
 }
 
-/// The path of `urls.oauth`; a proxy may have another origin than the target knows of.
+/// Returns the path of `urls.oauth`; its origin is ignored, since a proxy may have another one.
 fn discovered(body: &[u8]) -> Option<String> {
     let document: Value = serde_json::from_slice(body).ok()?;
     let url = document["urls"]["oauth"].as_str()?;
@@ -93,11 +95,11 @@ fn discovered(body: &[u8]) -> Option<String> {
     path.bytes().all(|byte| byte.is_ascii_graphic()).then(|| path.to_owned())
 }
 
-/// Gets a token.
+/// Requests a token.
 ///
 /// # Errors
 ///
-/// The target does not answer, or gives none.
+/// If the target does not answer, or issues no token.
 pub fn get(caller: &Caller, path: &str, key: &Key) -> Result<Token, TokenError> {
     let url = || {
         let origin = caller.target.url();
@@ -130,7 +132,7 @@ fn read(body: &[u8]) -> Option<Token> {
     })
 }
 
-/// The error that an answer names, if it does.
+/// Returns the error that an answer names, if any.
 fn said(body: &[u8]) -> String {
     const SHOWN_MAX: usize = 200;
     let answer: Value = serde_json::from_slice(body).unwrap_or_default();

@@ -1,15 +1,15 @@
-//! A trial: a constant load for some seconds, seen closely enough to judge it.
+//! A trial: a constant load for some seconds, recorded in enough detail to be judged.
 
 use crate::engine::Observed;
 use crate::outcome::Outcome;
 use crate::record::{Bins, Seen, times};
 
-/// What is asked of a trial.
+/// The parameters of a trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ask {
-    /// Requests a second.
+    /// The rate in requests per second.
     pub rate: f64,
-    /// For how many seconds.
+    /// The length in seconds.
     pub seconds: f64,
 }
 
@@ -22,48 +22,48 @@ pub const WINDOW_SECONDS: f64 = 10.0;
 /// What happened to the requests that were due within a tenth of a second.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Bin {
-    /// How many were due.
+    /// How many requests were due.
     pub due: u64,
     /// How many of them did not end as expected.
     pub not_ok: u64,
-    /// Sum of their response times, from the intended moment, in milliseconds. One that got no
+    /// The sum of their response times from the due moment, in milliseconds. A request without an
     /// answer counts with the time after which it was given up.
     pub sum_ms: f64,
-    /// Requests waiting for an answer, or for a connection, at its end.
+    /// The requests that waited for an answer or a connection at its end.
     pub waiting: u64,
 }
 
-/// What a trial gave.
+/// The results of a trial.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Trial {
-    /// What was asked.
+    /// The requested rate.
     pub rate: f64,
-    /// How long it took to send, in seconds.
+    /// How long it sent, in seconds.
     pub seconds: f64,
-    /// Bins in order of time, over the whole trial.
+    /// The bins of the whole trial, in order of time.
     pub bins: Vec<Bin>,
-    /// 99th percentile of the send lag in milliseconds, of requests for which a connection was
-    /// free: the generator's own lateness.
+    /// The 99th percentile of the send lag in milliseconds, among requests for which a connection
+    /// was free: the generator's own lag.
     pub lag_p99_ms: f64,
-    /// Share of the due requests that were sent at all.
+    /// The share of the due requests that were sent.
     pub sent_share: f64,
-    /// Share of the due requests for which this machine had no socket, port or address.
+    /// The share of the due requests for which this machine had no socket, port or address.
     pub no_room_share: f64,
-    /// Processor time of the generator, as a share of the cores it may use.
+    /// The generator's processor time, as a share of the cores it may use.
     pub generator_share: f64,
-    /// Processor time that the host took from this machine, as a share.
+    /// The processor time that the host took from this machine, as a share.
     pub steal_share: f64,
-    /// Score of a fixed piece of work, before and after, as a share of the reference's.
+    /// The score of a fixed piece of work before and after, as a share of the reference score.
     pub spin_share: f64,
     /// Whether all answers came before the drain's limit.
     pub drained: bool,
-    /// From the end of sending until the last answer came, or until the drain's limit, in seconds;
-    /// with whatever else the trial needed, so that sums of times keep to a budget.
+    /// The time in seconds from the end of sending until the last answer or the drain's limit, plus
+    /// whatever else the trial needed, so that the sum of all times keeps to a budget.
     pub drain_s: f64,
-    /// 5th, 50th, 95th, 99th percentile of the response time in milliseconds, for reports.
+    /// The 5th, 50th, 95th and 99th percentile of the response time in milliseconds, for reports.
     pub percentiles_ms: [f64; 4],
-    /// 99th percentile of the response time in each [`WINDOW_SECONDS`] of the trial, by the moment
-    /// a request was due, in milliseconds; a shorter rest belongs to the last one.
+    /// The 99th percentile of the response time in each [`WINDOW_SECONDS`] of the trial, by the
+    /// moment a request was due, in milliseconds; a shorter remainder belongs to the last window.
     pub windows_p99_ms: Vec<f64>,
 }
 
@@ -77,7 +77,7 @@ pub struct Host {
 }
 
 impl Trial {
-    /// A trial from what the engine has seen, which keeps bins for it.
+    /// Returns a trial from the measurements of an engine that keeps bins.
     pub fn new(ask: Ask, observed: &Observed, host: Host) -> Self {
         let share = &observed.share;
         let mut all = Seen::default();

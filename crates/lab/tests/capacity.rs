@@ -1,4 +1,5 @@
-//! The search against a real server whose capacity is planted: short trials, so a coarse level.
+//! Runs the search against a real server with a planted capacity, with short trials and so a coarse
+//! level.
 
 use std::sync::Arc;
 use std::time::Duration;

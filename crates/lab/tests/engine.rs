@@ -1,4 +1,4 @@
-//! The engine against servers that do what a test wants of them.
+//! Tests of the engine against servers that behave as a test needs.
 
 #[path = "engine/stand_in.rs"]
 mod stand_in;
@@ -18,7 +18,7 @@ fn seconds(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds)
 }
 
-/// Runs stages against a server with so many connections and threads.
+/// Runs stages against a server with a number of connections and threads.
 fn run(server: &StandIn, stages: &[Stage], connections: u32, threads: usize) -> Observed {
     let mut options = options(server, connections);
     options.timeout = seconds(5.0);
@@ -84,7 +84,7 @@ fn a_server_that_freezes_is_seen_by_all_who_were_due_meanwhile() {
 
     let observed = run(&server, &[Stage::rate(400.0, seconds(3.0))], 50, 1);
 
-    // A third of the requests are due while it stands still, and wait from 0 to 1 s.
+    // A third of the requests are due during the freeze and wait from 0 to 1 s.
     let found = requests(&observed);
     let response = latency(&observed.share.stages[0].response);
     assert_eq!((found.total, found.ok), (1200, 1200));
@@ -143,7 +143,8 @@ fn a_server_may_close_connections_as_it_likes_without_a_failure() {
             closes: true,
             ..Answering::default()
         },
-        // Without a word, after an answer: it must not have been idle for a request to be lost.
+        // The server closes after each answer without announcing it; no request may be lost to
+        // that.
         Answering { closes: true, ..Answering::default() },
     ] {
         let server = StandIn::start(answering);
@@ -169,7 +170,7 @@ fn requests_wait_for_a_connection_and_are_counted_as_late() {
     assert!(found.late > 80, "{found:?}");
     assert!(response.max > 1000.0 && service.max < 1000.0, "{response:?} {service:?}");
     assert_eq!(server.connections(), 2);
-    // What was answered after the stage was not answered in its second.
+    // Answers after the end of the stage do not count within it.
     let counts = &observed.share.stages[0].counts;
     assert!((20..=42).contains(&counts.answered_within), "{counts:?}");
     assert_eq!(counts.ok_within, counts.answered_within);
@@ -188,7 +189,7 @@ fn more_threads_than_connections_make_no_more_connections() {
 fn a_request_for_which_this_machine_has_no_room_is_not_refused_by_the_server() {
     let server = StandIn::start(Answering::default());
     let mut options = options(&server, 10);
-    // An address that no machine has: it is for documentation.
+    // An address that no machine has: it is reserved for documentation.
     options.from = vec!["192.0.2.1".parse().unwrap()];
     let mut engine = Engine::new(options, vec![Asking::default()], Arc::default()).unwrap();
 
@@ -228,7 +229,7 @@ fn modelled_clients_wait_for_their_answers_and_think() {
     let observed =
         engine.run(&[Stage::users(10, seconds(1.0))], Arrivals::Even, 1, &mut |_| {}).unwrap();
 
-    // Ten clients with a request each tenth of a second or somewhat more.
+    // Ten clients each send a request about every tenth of a second.
     let found = requests(&observed);
     assert!((30..=100).contains(&found.total), "{found:?}");
     assert_eq!((found.ok, server.connections()), (found.total, 10));
@@ -277,7 +278,7 @@ fn a_run_that_is_told_to_end_ends_and_keeps_what_it_has() {
     let found = requests(&observed);
     assert!(found.total > 0 && found.total < 1000, "{found:?}");
     assert_eq!(found.total, server.answered());
-    // Nothing was due any longer, and the rate is that of the time until then.
+    // Nothing was due after that, and the rate covers the time until then.
     assert_eq!(observed.intervals.iter().map(|second| second.due).sum::<u64>(), found.total);
     let stopped = observed.stopped_at.unwrap().as_secs_f64();
     assert!((1.0..60.0).contains(&stopped), "{stopped}");

@@ -1,4 +1,5 @@
-//! HTTP/1.1 and HTTP/2, with and without TLS, against a server that others have written.
+//! Tests of HTTP/1.1 and HTTP/2, with and without TLS, against an independent server
+//! implementation.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use homeroom_lab::stage::{Arrivals, Stage};
 use rustls::ServerConfig;
 use rustls::pki_types::PrivatePkcs8KeyDer;
 
-/// Posts a body and wants it back, or one of another length.
+/// Posts a body and expects it back, or a body of another length.
 struct Posting {
     steps: Vec<StepFacts>,
     body: Vec<u8>,
@@ -60,7 +61,7 @@ impl Source for Posting {
     }
 }
 
-/// A certificate that nobody has signed: for servers, and as text for those who are to believe it.
+/// Creates a self-signed certificate, for servers and as PEM text for clients that trust it.
 fn certificate() -> (Arc<ServerConfig>, String) {
     let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
     let made = rcgen::generate_simple_self_signed(names).unwrap();
@@ -79,12 +80,12 @@ struct Case<'a> {
     bytes: usize,
 }
 
-/// Posts for half a second; how many were right, and how all ended.
+/// Posts for half a second. Returns how many answers were right, and how all requests ended.
 fn post(echo: &Echo, case: &Case<'_>) -> (u64, Outcomes) {
     post_at(100.0, echo, case, None)
 }
 
-/// The same at another rate, to a server whose answers have this length.
+/// Does the same at another rate, against a server whose answers have this length.
 fn post_at(
     rate: f64,
     echo: &Echo,

@@ -1,4 +1,5 @@
-//! Reports of made-up runs: what people and programs read, and that nothing breaks out of it.
+//! Tests of reports on made-up runs: what people and programs read, and that no text breaks out of
+//! its place.
 
 mod made_up;
 
@@ -12,10 +13,11 @@ use homeroom_lab::run::{RunFile, Watched};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-/// A page of a run of 48 hours over 350 resources stays below.
+/// The largest page for a run of 48 hours over 350 resources, in bytes.
 const PAGE_BYTES_MAX: usize = 2_000_000;
 
-/// Names, attributes and texts of all elements, in order. Fails where the page is not well-formed.
+/// The names, attributes and texts of all elements, in order. Reading fails if the page is not
+/// well-formed.
 struct Page {
     elements: Vec<(String, Vec<(String, String)>)>,
     text: String,
@@ -225,7 +227,7 @@ fn a_percentile_of_too_few_requests_is_left_empty() {
     let table = samples(&run);
 
     let rows: Vec<&Vec<Cell>> = table.rows().collect();
-    // p98 needs 250, p99 500, p99.9 5,000.
+    // The 98th percentile needs 250 requests, the 99th 500, the 99.9th 5,000.
     assert!(matches!(rows[0][9..], [Cell::Figure(_), Cell::Nothing, Cell::Nothing]), "{rows:?}");
     assert!(rows[1][6..].iter().all(|cell| *cell == Cell::Nothing), "{rows:?}");
     assert!(!rows.last().unwrap().contains(&Cell::Nothing), "{rows:?}");
@@ -248,7 +250,7 @@ fn percentiles_have_the_interval_that_the_histograms_give() {
 
     let page = Page::read(&html(&Report::of(&run)));
 
-    // Ranks 4,902 to 5,099 of 10,000, and 9,980 or so to 9,996.
+    // Ranks 4,902 to 5,099 of 10,000, and about 9,980 to 9,996.
     assert!(page.text.contains("49 to 51"), "{}", page.text);
     assert!(page.text.contains("99.8 to 100") || page.text.contains("99.9 to 100"));
 }

@@ -1,4 +1,4 @@
-//! What a report says of a search for the capacity, of a comparison and of a gate.
+//! Tests of reports on a capacity search, a comparison and a gate.
 
 mod made_up;
 

@@ -1,4 +1,4 @@
-//! What a report says of a run.
+//! Tests of the verdict that a report gives on a run.
 
 mod made_up;
 
@@ -54,7 +54,7 @@ fn requests_that_wait_longer_and_longer_are_no_load_held() {
     assert_eq!(verdict.stages[0].why_not, ["the wait grew by 667 ms"]);
 }
 
-/// A run of one stage at 1,000/s in which so many requests wait at the end of each second.
+/// Returns a run of one stage at 1,000/s with this many requests waiting at the end of each second.
 fn paced(waiting: &[u64]) -> RunFile {
     let mut run = made_up::held();
     let seconds = waiting.len();
@@ -67,7 +67,7 @@ fn paced(waiting: &[u64]) -> RunFile {
         (interval.ok, interval.in_flight) = (interval.answered, 20);
         before = *now;
     }
-    // All are answered in the end, and quickly enough.
+    // All requests are answered in the end, and fast enough.
     let total = 1_000 * seconds as u64;
     run.requests = Requests { total, ok: total, failed: 0, late: 0 };
     let stage = &mut run.stages[0];
@@ -124,7 +124,7 @@ fn a_ramp_is_held_where_no_more_wait_than_more_are_asked_for() {
         let (mut before, mut total) = (0, 0);
         for (second, interval) in run.intervals.iter_mut().enumerate() {
             let due = 1_000 * second as u64 / 60;
-            // Half a second each; or the server answers 600/s and no more.
+            // Each waits half a second; or the server answers only 600/s.
             let waiting = if behind { (before + due).saturating_sub(600) } else { due / 2 };
             (interval.due, interval.answered) = (due, before + due - waiting);
             (before, total) = (waiting, total + due);

@@ -1,7 +1,7 @@
-//! What strangers and a greedy key do, each on a thread of its own until it is over.
+//! What strangers and a greedy key do, each in a thread of its own until the attack ends.
 //!
-//! The rates are stated: this runs on the machine of the server, whose processors it shares. What it
-//! shows is what a stranger can hold, not how fast the machine is.
+//! The rates are fixed, because the attacks share the processors of the server's machine. The
+//! attacks show what a stranger can occupy, not how fast the machine is.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,34 +10,34 @@ use std::time::{Duration, Instant};
 use super::frames;
 use super::wire::Wire;
 
-/// A document that anybody may read, and large.
+/// A large document that anybody may read.
 const OPENAPI: &str = "/metadata/data/v3/resources/swagger.json";
 const TOKEN: &str = "/oauth/token";
 const STUDENTS: &str = "/data/v3/ed-fi/students";
-/// Most streams that a connection has open.
+/// The most streams that a connection opens.
 const STREAMS: u32 = 256;
 
-/// What the attacks are on, and with what.
+/// The target of the attacks.
 pub struct Target<'a> {
-    /// The server.
+    /// The address of the API.
     pub api: SocketAddr,
-    /// Whether it shall end.
+    /// Set when the attacks must end.
     pub over: &'a AtomicBool,
     /// The token of the greedy key.
     pub greedy: String,
 }
 
-/// Something that is done to a server.
+/// An attack on a server.
 pub struct Attack {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What it does.
+    /// A description of what it does.
     pub does: &'static str,
-    /// Does it from an address until it is over; gives how often.
+    /// Runs it from an address until it must end. Returns how many times it acted.
     pub run: fn(&Target<'_>, IpAddr) -> u64,
 }
 
-/// All of them.
+/// All attacks.
 pub const ATTACKS: &[Attack] = &[
     Attack {
         name: "idle connections",
@@ -217,7 +217,7 @@ pub const ATTACKS: &[Attack] = &[
     },
 ];
 
-/// What a student has beside its number.
+/// The members of a student except its number.
 const REST: &str = "\"firstName\":\"Ada\",\"lastSurname\":\"Quill\",\"birthDate\":\"2012-05-17\"";
 const JSON: &str = "content-type: application/json\r\n";
 
@@ -229,20 +229,20 @@ fn streams() -> impl Iterator<Item = u32> {
     (0..STREAMS).map(|number| 2 * number + 1)
 }
 
-/// The first bytes of an idle connection: most say nothing ever.
+/// Returns the first bytes of an idle connection; most connections never send any.
 fn idle(number: usize) -> Vec<u8> {
     if number.is_multiple_of(3) { head("GET", "/livez", "") } else { vec![] }
 }
 
-/// Eight addresses of strangers.
+/// Returns eight addresses of strangers.
 fn near(from: IpAddr) -> Vec<IpAddr> {
     let IpAddr::V4(four) = from else { return vec![from] };
     let [a, b, _, d] = four.octets();
     (0..8).map(|c| IpAddr::V4(Ipv4Addr::new(a, b, 2 + c, d))).collect()
 }
 
-/// Keeps so many connections open: each begins with some bytes, goes on in steps at every pause, and
-/// is opened anew when the server has closed it. Gives how often one was opened.
+/// Keeps `count` connections open. Each begins with some bytes, does a step after every pause, and
+/// is replaced when the server has closed it. Returns how many connections were opened.
 fn kept(
     target: &Target<'_>,
     from: &[IpAddr],
@@ -259,7 +259,7 @@ fn kept(
             if target.over.load(Ordering::Acquire) {
                 break;
             }
-            // A client that reads nothing finds out by writing that it was cut.
+            // A client that reads nothing learns only by writing that its connection was closed.
             let is_there = place.as_mut().is_some_and(|wire| step(wire) && wire.is_open());
             if !is_there {
                 *place = Wire::open(from[number % from.len()], target.api);
@@ -274,8 +274,8 @@ fn kept(
     opened
 }
 
-/// Sends a request so many times a second, over connections that are kept, whether or not answers
-/// come; gives how often.
+/// Sends a request at a fixed rate over kept connections, whether or not answers come. Returns how
+/// many were sent.
 fn paced(target: &Target<'_>, from: IpAddr, rate: f64, request: &[u8]) -> u64 {
     const WIRES: usize = 16;
     let mut wires: Vec<Option<Wire>> = (0..WIRES).map(|_| None).collect();
@@ -293,7 +293,8 @@ fn paced(target: &Target<'_>, from: IpAddr, rate: f64, request: &[u8]) -> u64 {
     sent as u64
 }
 
-/// Sends requests so many times a second, each on a connection that is closed at once; gives how often.
+/// Sends requests at a fixed rate, each on a connection that is closed at once. Returns how many
+/// were sent.
 fn left(target: &Target<'_>, from: IpAddr, rate: f64, request: impl Fn(usize) -> Vec<u8>) -> u64 {
     let (begun, mut sent) = (Instant::now(), 0_usize);
     while !target.over.load(Ordering::Acquire) {

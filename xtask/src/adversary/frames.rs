@@ -1,8 +1,8 @@
-//! Frames of HTTP/2 as an adversary needs them: what a well-made client library would not send.
+//! HTTP/2 frames for the adversary, which well-made client libraries would not send.
 //!
 //! Source: RFC 9113 §4.1 (frames), §6; RFC 7541 §6.2.2 (literal header fields without indexing).
 
-/// What a connection begins with.
+/// The first bytes of a connection.
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 const DATA: u8 = 0;
@@ -12,7 +12,7 @@ const SETTINGS: u8 = 4;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
-/// The setting of the window that each stream begins with.
+/// The setting for the initial window of each stream.
 const INITIAL_WINDOW: u16 = 4;
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -24,14 +24,14 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The beginning of a connection, with this window for each stream.
+/// Returns the first bytes of a connection, with this window for each stream.
 pub fn begin(window: u32) -> Vec<u8> {
     let mut setting = INITIAL_WINDOW.to_be_bytes().to_vec();
     setting.extend(window.to_be_bytes());
     [PREFACE, &frame(SETTINGS, 0, 0, &setting)].concat()
 }
 
-/// A request's header; with `is_whole` there is no body.
+/// Returns the header of a request; with `is_whole` it has no body.
 pub fn request(
     stream: u32,
     method: &str,
@@ -51,18 +51,18 @@ pub fn request(
     frame(HEADERS, flags, stream, &block)
 }
 
-/// A piece of a body that has no end.
+/// Returns a part of a body that does not end.
 pub fn data(stream: u32, bytes: &[u8]) -> Vec<u8> {
     frame(DATA, 0, stream, bytes)
 }
 
-/// The end of a stream that nobody wants any more.
+/// Returns the reset of a stream.
 pub fn reset(stream: u32) -> Vec<u8> {
     const CANCEL: u32 = 8;
     frame(RESET, 0, stream, &CANCEL.to_be_bytes())
 }
 
-/// A text as it is: its length with a prefix of seven bits, then its bytes.
+/// Appends an uncompressed string: its length with a prefix of seven bits, then its bytes.
 fn text(out: &mut Vec<u8>, text: &str) {
     let mut rest = text.len();
     if rest < 127 {

@@ -1,5 +1,5 @@
-//! Ordinary clients: a few keys, requests on a schedule; most keep a connection, some connect anew for
-//! each request.
+//! Ordinary clients: a few keys, requests on a schedule. Most keep a connection; some connect again
+//! for each request.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,45 +13,45 @@ use crate::soak::client::Client;
 use crate::soak::load::{Random, student};
 use crate::soak::server::Server;
 
-/// How many there are.
+/// The number of ordinary clients.
 const CLIENTS: usize = 6;
 /// How many of them have a key of their own; the others share one.
 const OWN_KEYS: usize = 2;
-/// One client in this many connects anew for each request.
+/// One client in this many connects again for each request.
 const ANEW_EVERY: usize = 3;
-/// Most complaints that are kept.
+/// The most complaints that are kept.
 const COMPLAINTS_MAX: usize = 5;
 const PATH: &str = "/data/v3/ed-fi/students";
 
-/// A number that no document of an earlier client has.
+/// The next number for a document, unique over all clients.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// Ordinary clients before they begin.
+/// Ordinary clients that have not started yet.
 pub struct Ordinary {
     clients: Vec<Client>,
-    /// What a token is asked for with.
+    /// The body of a token request.
     token_request: String,
-    /// Paths of documents.
+    /// The paths of documents to read.
     paths: Vec<String>,
     pause: Duration,
 }
 
-/// What ordinary clients have seen.
+/// The measurements of ordinary clients.
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// How long answers took from the moment that their requests were due, in microseconds.
+    /// How long answers took from the moment their requests were due, in microseconds.
     micros: Vec<u64>,
     statuses: BTreeMap<u16, u64>,
     /// Requests that were due.
     pub due: u64,
-    /// Requests to which no answer came.
+    /// Requests that got no answer.
     pub broken: u64,
-    /// The first answers that should not have been.
+    /// The first unexpected answers.
     pub complaints: Vec<String>,
 }
 
 impl Ordinary {
-    /// Clients that send so many requests a second together.
+    /// Returns clients that together send `rate` requests per second.
     pub fn new(server: &Server, binary: &Path, rate: f64) -> Result<Self, String> {
         let client = |number| {
             if number < OWN_KEYS { server.another(binary) } else { server.client() }
@@ -70,7 +70,7 @@ impl Ordinary {
         Ok(Self { clients, token_request: server.token_request(), paths, pause })
     }
 
-    /// Starts them.
+    /// Starts the clients.
     pub fn start<'s>(
         self,
         scope: &'s Scope<'s, '_>,
@@ -113,7 +113,8 @@ fn send(
                 client.send("POST", PATH, Some(&student(&id, "Ada")))
             }
         };
-        // Requests that wait for this one are late as well: their time counts from here on.
+        // The time of an answer counts from when its request was due, so requests that wait behind
+        // a slow one are late as well.
         seen.due += 1;
         match answer {
             Ok(answer) => {
@@ -132,19 +133,19 @@ fn send(
         }
         due += pause;
     }
-    // What was due and not sent, since answers came too late.
+    // Requests that were due but not sent, because answers came too late.
     let late = Instant::now().saturating_duration_since(due);
     seen.due += u64::try_from(late.as_micros() / pause.as_micros().max(1)).unwrap_or(0);
     seen
 }
 
 impl Seen {
-    /// A client that is gone, which is as bad as can be.
+    /// Returns the result of a client that panicked, which counts as a broken request.
     pub fn panicked() -> Self {
         Self { broken: 1, complaints: vec!["a client panicked".into()], ..Self::default() }
     }
 
-    /// Takes in what another has seen.
+    /// Adds the measurements of another client.
     pub fn merge(&mut self, other: Self) {
         self.micros.extend(other.micros);
         for (status, count) in other.statuses {
@@ -161,22 +162,22 @@ impl Seen {
         }
     }
 
-    /// How many answers have such a status.
+    /// Returns how many answers have a status that satisfies `is`.
     pub fn count(&self, is: impl Fn(u16) -> bool) -> u64 {
         self.statuses.iter().filter(|(status, _)| is(**status)).map(|(_, count)| count).sum()
     }
 
-    /// Answers in all.
+    /// Returns the number of answers.
     pub fn total(&self) -> u64 {
         self.count(|_| true)
     }
 
-    /// The 99th percentile in milliseconds.
+    /// Returns the 99th percentile in milliseconds.
     pub fn p99_ms(&self) -> f64 {
         self.quantile_ms(99)
     }
 
-    /// A percentile in milliseconds.
+    /// Returns a percentile in milliseconds.
     pub fn quantile_ms(&self, percent: usize) -> f64 {
         let mut sorted = self.micros.clone();
         sorted.sort_unstable();
@@ -184,7 +185,7 @@ impl Seen {
         sorted.get(at.saturating_sub(1)).map_or(0.0, |micros| *micros as f64 / 1_000.0)
     }
 
-    /// Statuses and how often they came.
+    /// Returns the statuses and how often each came.
     pub fn statuses(&self) -> String {
         let all = self.statuses.iter().map(|(status, count)| format!("{status}: {count}"));
         all.collect::<Vec<_>>().join(", ")

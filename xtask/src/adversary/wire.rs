@@ -1,4 +1,4 @@
-//! Bare connections from an address of the caller's choice.
+//! Bare connections from a local address that the caller chooses.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -7,12 +7,12 @@ use std::time::Duration;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 
-/// Longest wait for a connection.
+/// The longest time for connecting.
 const CONNECT: Duration = Duration::from_secs(1);
-/// Longest wait of a write that the other side does not take.
+/// The longest time for a write that the server does not read.
 const WRITE: Duration = Duration::from_millis(50);
 
-/// A connection that is nobody's client: it sends bytes, and may or may not look at what comes.
+/// A bare connection: it sends bytes, and may or may not read what comes.
 pub struct Wire(TcpStream);
 
 impl Wire {
@@ -20,7 +20,7 @@ impl Wire {
     pub fn open(from: IpAddr, to: SocketAddr) -> Option<Self> {
         let fd = socket(AddressFamily::INET, SocketType::STREAM, None).ok()?;
         bind(&fd, &SocketAddr::new(from, 0)).ok()?;
-        // A server that takes no more connections must not keep this thread waiting.
+        // A server that accepts no more connections must not block this thread.
         set_socket_timeout(&fd, Timeout::Send, Some(CONNECT)).ok()?;
         connect(&fd, &to).ok()?;
         let stream = TcpStream::from(fd);
@@ -30,7 +30,7 @@ impl Wire {
         Some(Self(stream))
     }
 
-    /// Sends bytes; gives whether the connection still takes any.
+    /// Sends bytes. Returns whether the connection still accepts any.
     pub fn send(&mut self, bytes: &[u8]) -> bool {
         match self.0.write_all(bytes) {
             Ok(()) => true,
@@ -38,7 +38,7 @@ impl Wire {
         }
     }
 
-    /// Whether the other side has not closed the connection. Of what has come nothing is taken.
+    /// Returns whether the server has not closed the connection. Consumes no received bytes.
     pub fn is_open(&self) -> bool {
         _ = self.0.set_nonblocking(true);
         let is_open = match self.0.peek(&mut [0]) {
@@ -49,7 +49,7 @@ impl Wire {
         is_open
     }
 
-    /// Takes what has come; gives whether the connection is still there.
+    /// Reads and discards what has arrived. Returns whether the connection is still open.
     pub fn drain(&mut self) -> bool {
         let mut bytes = [0; 16 << 10];
         _ = self.0.set_nonblocking(true);

@@ -1,5 +1,5 @@
-//! Whether the lab is right: beside other generators at a server whose delay is known, and at one
-//! that stands still for a while.
+//! Checks the lab's figures against those of other generators, with a server whose delay is known
+//! and with one that freezes for a while.
 
 use serde_json::Value;
 
@@ -9,10 +9,10 @@ use super::generators::{Cost, Load, k6, lab, oha};
 use super::{Settings, homeroom, text};
 use crate::house::Done;
 
-/// The server holds each answer back for so long.
+/// How long the server holds back each answer.
 const DELAY: &str = "20ms";
 
-/// Measures each in each round; the first round is a rehearsal.
+/// Measures each generator in each round; the first round is a rehearsal.
 pub fn run(settings: &Settings, table: &mut String) -> Done {
     let folder = &settings.folder;
     let load = Load { url: Echo::url(), rate: 1_000, connections: 100, seconds: 10 };
@@ -27,7 +27,7 @@ pub fn run(settings: &Settings, table: &mut String) -> Done {
             Ok(())
         };
         one(&mut || lab(folder, "the lab", &load, &[]).map(Some))?;
-        // Even arrivals at a rate of one a millisecond are in step with a timer of milliseconds.
+        // Even arrivals at one per millisecond are in step with a millisecond timer.
         let unevenly = ["--arrivals", "poisson"];
         one(&mut || lab(folder, "the lab, Poisson arrivals", &load, &unevenly).map(Some))?;
         one(&mut || Ok(oha(folder, &load)))?;
@@ -70,7 +70,7 @@ fn row_name(tool: &str, what: &str) -> String {
     format!("1,000/s at a server that waits {DELAY}, {tool}: {what}")
 }
 
-/// Arrivals a second between the first second and the last, which are not whole.
+/// Returns the arrivals per second, without the first and the last second, which are not complete.
 fn arrivals(counts: &Value) -> Result<f64, String> {
     let seconds: Vec<f64> =
         counts["by_second"].as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
@@ -82,7 +82,7 @@ fn arrivals(counts: &Value) -> Result<f64, String> {
     }
 }
 
-/// p99, the greatest time, requests counted, requests that came.
+/// Returns p99, the greatest time, the requests counted and the requests that arrived.
 fn frozen(settings: &Settings) -> Result<[f64; 4], String> {
     let _echo = Echo::start(&["--freeze-at", "4s", "--freeze-for", "2s"])?;
     let file = settings.folder.join("frozen.json");

@@ -1,4 +1,4 @@
-//! A server of known trouble: `homeroom lab echo`.
+//! A server with known faults: `homeroom lab echo`.
 
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
@@ -11,11 +11,11 @@ use super::{BINARY, wait};
 
 const PORT: u16 = 18_082;
 
-/// A running one.
+/// A running echo server.
 pub struct Echo(Child);
 
 impl Echo {
-    /// Starts it with further arguments.
+    /// Starts the server with further arguments.
     pub fn start(trouble: &[&str]) -> Result<Self, String> {
         if TcpStream::connect(("127.0.0.1", PORT)).is_ok() {
             return Err(format!("another server listens on port {PORT}; it would be measured"));
@@ -28,17 +28,17 @@ impl Echo {
             .spawn()
             .map_err(|e| e.to_string())?;
         let echo = Self(child);
-        // It is not asked for anything: it counts from the first request.
+        // Only connects: the server counts from its first request.
         let is_there = || TcpStream::connect(("127.0.0.1", PORT)).is_ok();
         if wait(Duration::from_secs(10), is_there) { Ok(echo) } else { Err("no echo".into()) }
     }
 
-    /// Where each of them is.
+    /// Returns the URL of the server.
     pub fn url() -> String {
         format!("http://127.0.0.1:{PORT}/")
     }
 
-    /// What came, as it tells.
+    /// Returns the server's counts.
     pub fn counts() -> Result<Value, String> {
         let (_, body) = exchange(PORT, "GET", "/_lab/counts", "", "")?;
         serde_json::from_str(&body).map_err(|e| e.to_string())

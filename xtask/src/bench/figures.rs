@@ -1,17 +1,17 @@
-//! Figures of the rounds, and the table that they make.
+//! The figures of the rounds, and the table made from them.
 
 use std::fmt::Write as _;
 
 use super::load::Run;
 use super::machine::{cpu_seconds, spread};
 
-/// A load, and what it cost the server.
+/// A load and what it cost the server.
 pub struct Measured {
     pub run: Run,
     pub cpu_micros: f64,
 }
 
-/// Runs a load and gives the CPU time that the server's processes took per request.
+/// Runs a load and measures the CPU time per request of the server's processes.
 pub fn measure(
     pids: &[u32],
     load: impl FnOnce() -> Result<Run, String>,
@@ -22,14 +22,14 @@ pub fn measure(
     Ok(Measured { cpu_micros: cpu * 1e6 / run.requests.max(1.0), run })
 }
 
-/// Rows in the order in which they came first, a value a round.
+/// Rows in the order of their first value, with one value per round.
 #[derive(Default)]
 pub struct Figures {
     rows: Vec<(String, usize, Vec<f64>)>,
 }
 
 impl Figures {
-    /// Adds a round's value, shown with so many digits after the point.
+    /// Adds a round's value, shown with this many decimals.
     pub fn push(&mut self, name: &str, digits: usize, value: f64) {
         match self.rows.iter_mut().find(|(known, ..)| known == name) {
             Some((_, _, values)) => values.push(value),
@@ -53,13 +53,13 @@ impl Figures {
         );
     }
 
-    /// The median of a row.
+    /// Returns the median of a row.
     pub fn median(&self, name: &str) -> Option<f64> {
         let (_, _, values) = self.rows.iter().find(|(known, ..)| known == name)?;
         Some(spread(values).0)
     }
 
-    /// Writes the rows: median, least, greatest.
+    /// Writes the rows with median, least and greatest value.
     pub fn write(&self, table: &mut String) {
         for (name, digits, values) in &self.rows {
             row(table, name, values, *digits);
@@ -67,7 +67,8 @@ impl Figures {
     }
 }
 
-/// A table of two builds' figures: medians, and the median, least and greatest of the rounds' ratios.
+/// Returns a table of two builds' figures: medians, and the median, least and greatest ratio of the
+/// rounds.
 pub fn ratios(present: &Figures, other: &Figures) -> String {
     let mut table = String::from(
         "| what | other build | this build | this : other, median | least – greatest |\n\

@@ -1,4 +1,4 @@
-//! What load generators cost at a constant rate, side by side: the lab, k6 and oha against nginx.
+//! Compares what load generators cost at a constant rate: the lab, k6 and oha against nginx.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,16 +10,16 @@ use super::server::Nginx;
 use super::{BINARY, Settings, text, write};
 use crate::house::Done;
 
-/// What every generator is asked for.
+/// The load that every generator sends.
 pub struct Load {
     pub url: String,
-    /// Requests a second.
+    /// The requests per second.
     pub rate: u32,
     pub connections: u32,
     pub seconds: u32,
 }
 
-/// Variables, an id that is carried over, a check.
+/// A scenario with variables, an id that is carried over, and a check.
 const SCENARIO: &str = r#"name = "values"
 [[steps]]
 name = "first"
@@ -35,7 +35,7 @@ check = ["header:etag"]
 expect = 200
 "#;
 
-/// Measures every generator that is here in each round, one after the other; the first round is a
+/// Measures every installed generator in each round, one after the other; the first round is a
 /// rehearsal.
 pub fn run(settings: &Settings, table: &mut String) -> Done {
     let folder = &settings.folder;
@@ -84,7 +84,7 @@ pub fn run(settings: &Settings, table: &mut String) -> Done {
     Ok(())
 }
 
-/// What a run cost, and what its generator says of it.
+/// The cost of a run, and the figures that its generator reports.
 pub struct Cost {
     pub name: &'static str,
     per_cpu_second: f64,
@@ -121,7 +121,7 @@ pub fn lab(folder: &Path, name: &'static str, load: &Load, more: &[&str]) -> Res
     })
 }
 
-/// Runs oha, if it is here.
+/// Runs oha, if it is installed.
 pub fn oha(folder: &Path, load: &Load) -> Option<Cost> {
     let file = folder.join("oha.json");
     let Load { url, rate, connections, seconds } = load;
@@ -141,7 +141,7 @@ pub fn oha(folder: &Path, load: &Load) -> Option<Cost> {
     })
 }
 
-/// Runs k6, if it is here.
+/// Runs k6, if it is installed.
 pub fn k6(folder: &Path, load: &Load) -> Result<Option<Cost>, String> {
     let (file, script) = (folder.join("k6.json"), folder.join("k6.js"));
     write(&script, &k6_script(load))?;
@@ -182,7 +182,7 @@ fn is_here(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok()
 }
 
-/// Runs a program and gives its processor time, user and system, with that of its children.
+/// Runs a program. Returns its processor time, user and system, including that of its children.
 fn cpu_of(program: &str, arguments: &[&str]) -> Result<f64, String> {
     let run = Command::new("bash")
         .args(["-c", "TIMEFORMAT='%U %S'; time \"$@\" >/dev/null 2>/dev/null", "bash", program])

@@ -1,4 +1,4 @@
-//! A million documents: load, start, memory, pages, counts, reads beside scans.
+//! Measures a million documents: load, start, memory, pages, counts, reads beside scans.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,10 +11,10 @@ use super::work::{ATTENDANCE, Made};
 use super::{Settings, homeroom, text};
 use crate::house::Done;
 
-/// Scans that run at the same time.
+/// The number of scans that run at the same time.
 const SCANS: usize = 4;
 
-/// Measures one thing after the other.
+/// Runs the measurements one after the other.
 pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
     let data = settings.folder.join("large");
     homeroom(&["load", text(district), "--data-dir", text(&data)])?;
@@ -70,7 +70,7 @@ fn pages(settings: &Settings, client: &Client, table: &mut String) -> Done {
     Ok(())
 }
 
-/// Reads by id, alone and while scans go over all documents; each scan ends at its deadline.
+/// Measures reads by id, alone and while scans read all documents; each scan ends at its deadline.
 fn beside_scans(settings: &Settings, server: &Server, client: &Client, table: &mut String) -> Done {
     let reads = ATTENDANCE.get("scan", client)?;
     let scan = format!("{}?attendanceEventReason=none%20has%20it", ATTENDANCE.path);
@@ -86,7 +86,7 @@ fn beside_scans(settings: &Settings, server: &Server, client: &Client, table: &m
             for _ in 0..SCANS {
                 scope.spawn(|| {
                     while !is_over.load(Ordering::Relaxed) {
-                        // 503 at the deadline is an answer, too.
+                        // A 503 at the deadline is expected.
                         _ = client.get(&scan);
                         scanned.fetch_add(1, Ordering::Relaxed);
                     }

@@ -1,4 +1,4 @@
-//! A load by the lab: modelled clients, each of which sends its next request when it has its answer.
+//! A load by the lab: modelled clients that send their next request when they have an answer.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -9,35 +9,35 @@ use serde_json::Value;
 use super::server::Client;
 use super::{BINARY, text, write};
 
-/// How hard it pulls.
+/// The size of a load.
 pub struct Load<'a> {
-    /// Clients, each with one request open.
+    /// The number of clients, each with one open request.
     pub users: u32,
-    /// Threads.
+    /// The number of sending threads.
     pub threads: u32,
-    /// Duration.
+    /// The duration in seconds.
     pub seconds: u32,
-    /// Where scenarios and run files are put.
+    /// The folder for scenarios and run files.
     pub folder: &'a Path,
 }
 
-/// What a run gave.
+/// The result of a run.
 pub struct Run {
     /// Requests answered.
     pub requests: f64,
-    /// Requests a second that were answered as expected.
+    /// The requests per second that were answered as expected.
     pub rate: f64,
-    /// 99th percentile of the response time.
+    /// The 99th percentile of the response time in milliseconds.
     pub p99_ms: f64,
-    /// Answers that were not, and requests without one.
+    /// Unexpected answers, and requests without an answer.
     pub errors: f64,
-    /// Requests for each second of the lab's own processor time.
+    /// The requests per second of the lab's own processor time.
     pub per_cpu_second: f64,
 }
 
 impl Load<'_> {
-    /// Runs a scenario. Runs with different numbers draw different serial numbers, so what they
-    /// create never meets.
+    /// Runs a scenario. Runs with different numbers draw different serial numbers, so the documents
+    /// that they create never collide.
     pub fn run(
         &self,
         target: &str,
@@ -53,7 +53,7 @@ impl Load<'_> {
         })
     }
 
-    /// Gets one page again and again.
+    /// Requests one page over and over.
     pub fn get(&self, url: &str) -> Result<Run, String> {
         self.send(url, "1", |_| {})
     }
@@ -88,7 +88,7 @@ impl Load<'_> {
     }
 }
 
-/// What is sent.
+/// The scenario of a load.
 pub struct Scenario {
     name: String,
     steps: Vec<Value>,
@@ -96,17 +96,17 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Without steps.
+    /// Returns a scenario without steps.
     pub fn new(name: &str) -> Self {
         Self { name: name.to_owned(), steps: vec![], pools: serde_json::Map::new() }
     }
 
-    /// Adds a step, as a scenario file has it.
+    /// Adds a step in the form of a scenario file.
     pub fn step(&mut self, step: Value) {
         self.steps.push(step);
     }
 
-    /// Adds what a pool has from the start: rows of values by variable.
+    /// Adds the initial rows of a pool: values by variable.
     pub fn pool(&mut self, name: &str, rows: Vec<Value>) {
         self.pools.insert(name.to_owned(), rows.into());
     }

@@ -3,10 +3,10 @@
 use std::fs::read_to_string;
 use std::process::Command;
 
-/// Ticks of `/proc/PID/stat` a second; the same on every Linux that Homeroom runs on.
+/// The ticks per second in `/proc/PID/stat`, the same on every Linux that Homeroom runs on.
 const TICKS: f64 = 100.0;
 
-/// Processors, memory, kernel.
+/// Describes processors, memory and kernel.
 pub fn describe() -> String {
     let first = |file: &str, name: &str| {
         read_to_string(file)
@@ -26,7 +26,7 @@ pub fn describe() -> String {
     )
 }
 
-/// The commit that is measured.
+/// Returns the commit that is measured.
 pub fn commit() -> String {
     let said = Command::new("git").args(["describe", "--always", "--dirty"]).output();
     said.map_or_else(
@@ -35,7 +35,7 @@ pub fn commit() -> String {
     )
 }
 
-/// CPU time of processes so far, in seconds.
+/// Returns the CPU time of processes so far, in seconds.
 pub fn cpu_seconds(pids: &[u32]) -> Result<f64, String> {
     let mut ticks = 0.0;
     for pid in pids {
@@ -49,7 +49,7 @@ pub fn cpu_seconds(pids: &[u32]) -> Result<f64, String> {
     Ok(ticks / TICKS)
 }
 
-/// Median, least, greatest.
+/// Returns median, least and greatest value.
 pub fn spread(values: &[f64]) -> (f64, f64, f64) {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

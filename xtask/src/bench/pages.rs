@@ -1,4 +1,4 @@
-//! Which page size a store should have: single writes and loads, for each size, interleaved.
+//! Compares page sizes of a store: single writes and loads for each size, interleaved.
 
 use std::path::Path;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use super::{Settings, homeroom_with, lines, text};
 use crate::house::Done;
 
 const SIZES: [&str; 4] = ["2048", "4096", "8192", "16384"];
-/// Decides the page size of stores that are made while it is set.
+/// The environment variable with the page size of new stores.
 const PAGE_BYTES: &str = "HOMEROOM_STORE__PAGE_BYTES";
 
 /// Measures each size in each round.

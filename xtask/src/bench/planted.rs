@@ -1,7 +1,7 @@
-//! How well the lab finds a capacity that was planted: seven searches against `homeroom lab echo`.
+//! Measures how well the lab finds a planted capacity: seven searches against `homeroom lab echo`.
 //!
-//! On a quiet host, or with `--noisy` beside bursts of other work; last, one search whose generator
-//! is starved of processor time.
+//! They run on a quiet host or, with `--noisy`, beside bursts of other work. A last search has a
+//! generator that is starved of processor time.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,15 +16,15 @@ use super::machine::spread;
 use super::{BINARY, Settings, text};
 use crate::house::Done;
 
-/// The planted capacity, requests a second.
+/// The planted capacity in requests per second.
 const CAPACITY: f64 = 400.0;
 const SEARCHES: u64 = 7;
-/// Threads that disturb: as many want a core as there are, and again as many.
+/// The number of disturbing threads: twice as many as a machine of two cores has.
 const DISTURBING: usize = 4;
-/// Threads beside a generator that is starved.
+/// The number of threads beside a starved generator.
 const STARVING: usize = 16;
 
-/// Searches, one after the other.
+/// Runs the searches one after the other.
 pub fn run(settings: &Settings, table: &mut String) -> Done {
     let is_noisy = settings.is_noisy;
     let (mut stable, mut seconds, mut verdicts) = (vec![], vec![], vec![]);
@@ -60,7 +60,7 @@ pub fn run(settings: &Settings, table: &mut String) -> Done {
     missed.map_or(Ok(()), Err)
 }
 
-/// What is not as it should be.
+/// Returns what is not as expected, if anything.
 fn missed(stable: &[f64], seconds: &[f64], verdicts: &[String]) -> Option<String> {
     let (beside, longest) = (spread(stable).0, spread(seconds).0);
     if beside.abs() > 5.0 || longest > 600.0 {
@@ -72,7 +72,7 @@ fn missed(stable: &[f64], seconds: &[f64], verdicts: &[String]) -> Option<String
     silent.map(|(beside, verdict)| format!("{verdict}, and {beside:.1} % beside"))
 }
 
-/// One search, started by another program if that is asked for.
+/// Runs one search, under another program if one is given.
 fn search(settings: &Settings, seed: u64, by: &[&str]) -> Result<Value, String> {
     let seed = seed.to_string();
     let capacity = CAPACITY.to_string();
@@ -90,13 +90,13 @@ fn search(settings: &Settings, seed: u64, by: &[&str]) -> Result<Value, String> 
     serde_json::from_slice(&found).map_err(|e| e.to_string())
 }
 
-/// Other work on this machine, until it is dropped.
+/// Other work on this machine, which ends when the value is dropped.
 struct Noise {
     is_over: &'static AtomicBool,
 }
 
 impl Noise {
-    /// Half a second to four seconds of work, on average four times a minute.
+    /// Returns bursts of half a second to four seconds of work, four times a minute on average.
     fn bursts(seed: u64) -> Self {
         let noise = Self::new();
         let is_over = noise.is_over;
@@ -144,11 +144,11 @@ fn sleep(time: Duration, is_over: &AtomicBool) {
     }
 }
 
-/// `SplitMix64`: pauses and lengths that a seed gives again.
+/// `SplitMix64`: reproducible pauses and lengths.
 struct Random(u64);
 
 impl Random {
-    /// From 0 to 1, without 1.
+    /// Returns a number from 0 up to but not including 1.
     fn share(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut bits = self.0;

@@ -1,4 +1,5 @@
-//! The published transactional test: its stages over every resource, then how much more there is.
+//! The published transactional test: its stages over every resource, then a search for the
+//! capacity.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,10 +21,10 @@ pub fn run(settings: &Settings, district: &Path) -> Done {
     let files = ["--markdown", text(&stages), "--html", text(&page)];
     lab(&[&["run", "--published", "--seed", "1"], &files[..]].concat(), &server, &client)?;
     let table = std::fs::read_to_string(&stages).map_err(|e| e.to_string())?;
-    // The second table has a row for each of some thousand steps.
+    // The second table is left out: it has a row for each of some thousand steps.
     println!("{}\n", table.split("\n**").next().unwrap_or_default());
     let levels = settings.folder.join("capacity.html");
-    // Another seed makes other documents.
+    // Another seed creates other documents.
     lab(&["capacity", "--seed", "2", "--html", text(&levels)], &server, &client)?;
     println!("Reports: {} and {}.", page.display(), levels.display());
     Ok(())

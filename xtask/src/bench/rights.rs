@@ -1,4 +1,5 @@
-//! A thousand schools: lists for callers who may see a part of them, and a change of the hierarchy.
+//! Measures a thousand schools: lists for callers who may see a part of them, and a change of the
+//! hierarchy.
 
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
@@ -14,16 +15,16 @@ use crate::house::Done;
 
 const SCHOOLS: usize = 1_000;
 const STUDENTS: usize = 100_000;
-/// Attendance events of a student.
+/// The attendance events of each student.
 const EVENTS: usize = 5;
-/// Number of the agency above all; those below it follow, then the schools.
+/// The number of the topmost agency; the agencies below it and then the schools follow.
 const TOP: usize = 9_000_000;
 const AGENCIES: usize = 10;
 const FIRST_SCHOOL: usize = 9_100_000;
-/// Number of an agency that has nothing at first.
+/// The number of an agency that has no schools at first.
 const NEWCOMER: usize = 9_200_000;
 
-/// Measures lists and a change.
+/// Measures the lists and the change.
 pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
     let data = settings.folder.join("rights");
     homeroom(&["load", text(district), "--data-dir", text(&data)])?;
@@ -75,7 +76,7 @@ fn lists(
     Ok(())
 }
 
-/// Puts the agency above all below one that had nothing, and sees it.
+/// Moves the topmost agency below one without schools, and times that with the first list after it.
 fn hierarchy(
     settings: &Settings,
     server: &Server,

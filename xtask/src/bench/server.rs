@@ -1,4 +1,4 @@
-//! The servers that are measured: Homeroom and, beside it, nginx.
+//! The servers that are measured: Homeroom and nginx.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -12,46 +12,46 @@ use crate::house::Done;
 const PORT: u16 = 18_080;
 const ADMIN_PORT: u16 = 18_090;
 const NGINX_PORT: u16 = 18_081;
-/// Where the other build listens that a bench compares with.
+/// The port of the other build in a comparison.
 const OTHER_PORT: u16 = 18_082;
 const OTHER_ADMIN_PORT: u16 = 18_092;
-/// Says where the other build's store is.
+/// The environment variable with the URL of the other build's store.
 pub const OTHER_STORE: &str = "HOMEROOM_BENCH_OTHER_STORE";
 
-/// A build of Homeroom: its binary, its ports, its store.
+/// A build of Homeroom with its binary, its ports and its store.
 #[derive(Clone)]
 pub struct Build {
     binary: PathBuf,
     port: u16,
     admin_port: u16,
-    /// The store's URL, where it is not in the data folder.
+    /// The store's URL, if it is not in the data folder.
     store: Option<String>,
 }
 
 impl Build {
-    /// What stands in `target/release`.
+    /// Returns the build in `target/release`.
     pub fn present() -> Self {
         let store = std::env::var(STORE).ok();
         Self { binary: BINARY.into(), port: PORT, admin_port: ADMIN_PORT, store }
     }
 
-    /// Another build that is measured beside it.
+    /// Returns another build to measure beside it.
     pub fn other(binary: &Path) -> Self {
         let store = std::env::var(OTHER_STORE).ok();
         Self { binary: binary.to_owned(), port: OTHER_PORT, admin_port: OTHER_ADMIN_PORT, store }
     }
 
-    /// Where its server listens.
+    /// Returns the port of its server.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Runs a command of it.
+    /// Runs one of its commands.
     pub fn run(&self, arguments: &[&str]) -> Done {
         self.run_with(arguments, &[])
     }
 
-    /// Runs a command of it with further environment variables.
+    /// Runs one of its commands with further environment variables.
     pub fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Done {
         let done = self
             .command(arguments)
@@ -75,20 +75,20 @@ impl Build {
 /// A running Homeroom.
 pub struct Server {
     child: Child,
-    /// What runs.
+    /// The build that runs.
     pub build: Build,
-    /// Its folder.
+    /// The data folder.
     pub data: PathBuf,
-    /// From the start of the process to the first 200 of `/readyz`.
+    /// The time from the start of the process to the first 200 of `/readyz`.
     pub seconds_to_ready: f64,
 }
 
-/// A key and a token of it.
+/// A key with a token.
 pub struct Client {
     port: u16,
-    /// The key.
+    /// The key, or client id.
     pub key: String,
-    /// Its secret.
+    /// The key's secret.
     pub secret: String,
     token: String,
 }
@@ -122,17 +122,17 @@ impl Server {
         if ready { Ok(server) } else { Err("the server did not become ready".into()) }
     }
 
-    /// Its process.
+    /// Returns its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// A URL of it.
+    /// Returns the URL of a path.
     pub fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.build.port)
     }
 
-    /// A client with a new key, which `arguments` of `keys create` describe.
+    /// Returns a client with a new key, created with these arguments of `keys create`.
     pub fn client(&self, arguments: &[&str]) -> Result<Client, String> {
         let made = self
             .build
@@ -148,7 +148,7 @@ impl Server {
         });
         let header = "Content-Type: application/json\r\n";
         let mut answer = Err("no token came".to_owned());
-        // A server that shares its database learns of a key within half a second.
+        // A server that shares its database sees a new key within half a second.
         wait(Duration::from_secs(5), || {
             answer = exchange(self.build.port, "POST", "/oauth/token", header, &body.to_string());
             answer.as_ref().is_ok_and(|(status, _)| *status == 200)
@@ -166,7 +166,7 @@ impl Server {
         })
     }
 
-    /// Memory that the process holds.
+    /// Returns the memory of the process.
     pub fn resident_megabytes(&self) -> Result<f64, String> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid()))
             .map_err(|e| e.to_string())?;
@@ -178,7 +178,7 @@ impl Server {
 }
 
 impl Client {
-    /// The body of a GET.
+    /// Returns the body of a GET request.
     pub fn get(&self, path: &str) -> Result<String, String> {
         let header = format!("Authorization: Bearer {}\r\n", self.token);
         match exchange(self.port, "GET", path, &header, "")? {
@@ -197,7 +197,7 @@ impl Client {
         }
     }
 
-    /// The ids of a list.
+    /// Returns the ids of a list.
     pub fn ids(&self, path: &str) -> Result<Vec<String>, String> {
         let page: serde_json::Value =
             serde_json::from_str(&self.get(path)?).map_err(|e| e.to_string())?;
@@ -219,7 +219,7 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    /// Starts it in a folder of its own.
+    /// Starts nginx in a folder of its own.
     pub fn start(folder: &Path, page: &str) -> Result<Self, String> {
         let folder = std::fs::canonicalize(folder).map_err(|e| e.to_string())?.join("nginx");
         std::fs::create_dir_all(folder.join("www")).map_err(|e| e.to_string())?;
@@ -247,7 +247,7 @@ impl Nginx {
         if ready { Ok(nginx) } else { Err("nginx did not start".into()) }
     }
 
-    /// Its workers' processes.
+    /// Returns the process ids of its workers.
     pub fn pids(&self) -> Vec<u32> {
         let master = self.child.id();
         let children = format!("/proc/{master}/task/{master}/children");
@@ -255,7 +255,7 @@ impl Nginx {
         listed.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
     }
 
-    /// A URL of it.
+    /// Returns the URL of a path.
     pub fn url(path: &str) -> String {
         format!("http://127.0.0.1:{NGINX_PORT}{path}")
     }
@@ -268,7 +268,7 @@ impl Drop for Nginx {
     }
 }
 
-/// One request on a connection of its own: status and body.
+/// Sends one request on a connection of its own. Returns status and body.
 pub fn exchange(
     port: u16,
     method: &str,

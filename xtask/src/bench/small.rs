@@ -1,5 +1,5 @@
-//! A small district: reads by id beside nginx, durable creates, the mix; of two builds, where one is
-//! compared with.
+//! Measures a small district: reads by id beside nginx, durable creates, the mix; for two builds,
+//! if they are compared.
 
 use std::path::Path;
 
@@ -10,18 +10,20 @@ use super::work::{ASSESSMENT, ATTENDANCE, Every, by_namespace, by_relationship};
 use super::{Settings, text};
 use crate::house::Done;
 
-/// Numbers for each second of a run that creates, so that no two runs' documents meet: each is a
-/// thousand serial numbers.
+/// The numbers that each second of a creating run uses up, each standing for a thousand serial
+/// numbers, so that the documents of two runs never collide.
 const STEP: u32 = 25;
-/// The first such number. What stands in the district is below.
+/// The first such number; the district's own documents are below it.
 const FIRST: u32 = 100;
-/// Four runs a round create, and there is a rehearsal; the lab has dates for three million.
+/// The most rounds: four runs of each round and of the rehearsal create documents, and the lab has
+/// dates for three million.
 const ROUNDS_MAX: usize = 6;
 
-/// Measures everything in each round, one after the other; the first round is a rehearsal.
+/// Runs every measurement in each round, one after the other; the first round is a rehearsal.
 ///
-/// With another build to compare with, each work is measured second by second on the one and the other,
-/// and which of them is first changes each time: a machine whose speed changes is then as fast for both.
+/// If another build is compared, each work runs for a second at a time on one build and then the
+/// other, and the first of the two alternates. So a change in the machine's speed affects both
+/// equally.
 pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
     let folder = &settings.folder;
     if settings.rounds > ROUNDS_MAX {
@@ -69,18 +71,18 @@ pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
     Ok(())
 }
 
-/// What is measured.
+/// A measurement.
 struct Work {
-    /// How its rows are called.
+    /// The name of its rows.
     name: &'static str,
-    /// Which of a subject's scenarios it sends, as which of its clients.
+    /// Returns the scenario and the client of a subject that it uses.
     send: fn(&Subject) -> (&Scenario, &Client),
     cpu: Cpu,
-    /// Whether it makes documents, which need serial numbers of their own.
+    /// Whether it creates documents, which need serial numbers of their own.
     creates: bool,
 }
 
-/// Whose CPU time a work's rows have.
+/// The processes whose CPU time a work's rows show.
 #[derive(Clone, Copy)]
 enum Cpu {
     No,
@@ -140,7 +142,7 @@ const WORKS: &[Work] = &[
     },
 ];
 
-/// A build's server with its clients, and what they send.
+/// A build's server with its clients and scenarios.
 struct Subject {
     server: Server,
     everybody: Client,

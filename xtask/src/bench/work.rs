@@ -1,4 +1,4 @@
-//! What the loads send: bodies, paths, the documents of every resource.
+//! The requests of the loads: bodies, paths, the documents of every resource.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,21 +10,21 @@ use super::server::{Build, Client, Server};
 use super::{text, write};
 use crate::house::Done;
 
-/// A kind of document that is created over and over, each time with another value.
+/// A kind of document that is created over and over, each time with a different value.
 pub struct Made {
-    /// Its path.
+    /// The path of its resource.
     pub path: &'static str,
-    /// References that every document has.
+    /// The references that every document has.
     references: &'static [&'static str],
-    /// Scalars that every document has, as they are found.
+    /// The scalars that every document has, copied from a stored one.
     scalars: &'static [&'static str],
-    /// The scalar that makes documents differ.
+    /// The scalar that differs between documents.
     fresh: &'static str,
-    /// What a scenario puts there.
+    /// The value that a scenario gives it.
     value: &'static str,
 }
 
-/// Three references and a descriptor; the date is new each time.
+/// A document with three references and a descriptor; the date is new each time.
 pub const ATTENDANCE: Made = Made {
     path: "/data/v3/ed-fi/studentSchoolAttendanceEvents",
     references: &["schoolReference", "sessionReference", "studentReference"],
@@ -33,7 +33,8 @@ pub const ATTENDANCE: Made = Made {
     value: "${serial:date}",
 };
 
-/// Three references, a namespace in one of them; the identifier is new each time.
+/// A document with three references, one of which contains a namespace; the identifier is new each
+/// time.
 pub const ASSESSMENT: Made = Made {
     path: "/data/v3/ed-fi/studentAssessments",
     references: &["assessmentReference", "studentReference", "schoolYearTypeReference"],
@@ -42,11 +43,11 @@ pub const ASSESSMENT: Made = Made {
     value: "s${serial}",
 };
 
-/// How many pages of a list are read in turn.
+/// The number of pages of a list that are read in turn.
 const PAGES: usize = 100;
 
 impl Made {
-    /// Bodies made of stored documents, `%s` for the value that is new each time.
+    /// Returns bodies made from stored documents, with `%s` for the value that is new each time.
     pub fn templates(&self, client: &Client) -> Result<Vec<String>, String> {
         let page = client.get(&format!("{}?limit=500", self.path))?;
         let found: Value = serde_json::from_str(&page).map_err(|e| e.to_string())?;
@@ -72,7 +73,7 @@ impl Made {
         if bodies.is_empty() { Err(format!("there are no {}", self.path)) } else { Ok(bodies) }
     }
 
-    /// Creates of documents like those that are stored, each new.
+    /// Returns a scenario that creates new documents like the stored ones.
     pub fn create(&self, name: &str, client: &Client) -> Result<Scenario, String> {
         let rows = self.templates(client)?.into_iter().filter_map(|body| {
             let (head, tail) = body.split_once("%s")?;
@@ -91,20 +92,20 @@ impl Made {
         Ok(scenario)
     }
 
-    /// Reads by id of documents that are stored.
+    /// Returns a scenario that reads stored documents by id.
     pub fn get(&self, name: &str, client: &Client) -> Result<Scenario, String> {
         let ids = client.ids(&format!("{}?limit=500", self.path))?;
         let paths = ids.into_iter().map(|id| format!("{}/{id}", self.path));
         Ok(reads(name, paths))
     }
 
-    /// The usual page of a list, from different places of the resource.
+    /// Returns a scenario that lists pages of the usual size at different offsets.
     pub fn list(&self, name: &str) -> Scenario {
         let pages = (0..PAGES).map(|at| format!("{}?offset={}&limit=25", self.path, at * 25));
         reads(name, pages)
     }
 
-    /// Writes many documents, each with a date of its own.
+    /// Writes many documents, each with a different date.
     pub fn write_many(bodies: &[String], count: usize, file: &Path) -> Done {
         use std::io::Write as _;
 
@@ -123,7 +124,7 @@ impl Made {
     }
 }
 
-/// A scenario that reads paths at random.
+/// Returns a scenario that reads random paths.
 fn reads(name: &str, paths: impl Iterator<Item = String>) -> Scenario {
     let mut scenario = Scenario::new(name);
     scenario.pool("stored", paths.map(|path| json!({"path": path})).collect());
@@ -133,17 +134,17 @@ fn reads(name: &str, paths: impl Iterator<Item = String>) -> Scenario {
     scenario
 }
 
-/// Documents of every resource: made from the model, stored, and ready to be sent anew.
+/// Documents of every resource: made from the model, stored, and templates to create new ones.
 pub struct Every {
     makers: Vec<Maker>,
-    /// Files of what they refer to.
+    /// The files of the documents that they refer to.
     setup: PathBuf,
 }
 
 /// A line of the file that the example `every_resource` writes.
 struct Maker {
     path: String,
-    /// The value that makes its documents differ; none where only references do.
+    /// The value that makes its documents differ; `None` if only references do.
     fresh: Option<&'static str>,
     body: String,
     changed: Option<String>,
@@ -168,19 +169,20 @@ impl Every {
         Ok(Self { makers, setup: folder.join("setup") })
     }
 
-    /// Puts what they need into the store of `data`, which no server has open.
+    /// Loads the documents that they refer to into the store of `data`, which no server has open.
     pub fn load(&self, build: &Build, data: &Path) -> Done {
         build.run(&["load", text(&self.setup), "--data-dir", text(data)])
     }
 
-    /// How many resources there are, how many of them can be created anew, how many updated.
+    /// Returns how many resources there are, how many of them can be created anew, and how many
+    /// updated.
     pub fn counts(&self) -> [usize; 3] {
         let count = |is: &dyn Fn(&Maker) -> bool| self.makers.iter().filter(|m| is(m)).count();
         [self.makers.len(), count(&|m| m.fresh.is_some()), count(&|m| m.changed.is_some())]
     }
 
-    /// 60 % read, 20 % create, 15 % update, 5 % delete; reads are of up to 100 stored documents of
-    /// each resource.
+    /// Returns a scenario of 60 % reads, 20 % creates, 15 % updates and 5 % deletes; reads are of
+    /// up to 100 stored documents of each resource.
     pub fn mix(&self, client: &Client) -> Result<Scenario, String> {
         let mut paths = vec![];
         for Maker { path, .. } in &self.makers {
@@ -210,7 +212,7 @@ impl Every {
                 "weight": 5.0 / created as f64,
             }));
             let Some(changed) = changed else { continue };
-            // 201: another client has deleted it meanwhile.
+            // A 201 means that another client has deleted the document in the meantime.
             scenario.step(json!({
                 "name": format!("update {path}"), "method": "POST", "path": path,
                 "body": changed.replace("\\1", "${fresh}").replace("\\2", "r${serial}"),
@@ -228,7 +230,7 @@ impl Maker {
         let [path, form, body, changed] = parts[..] else { return None };
         let fresh = match form {
             "text" => Some("m${serial}"),
-            // No other resource gets the same, so that subclasses of one base never meet.
+            // The number is unique over all resources, so subclasses of one base never collide.
             "number" => Some("1${serial}"),
             "date" => Some("${serial:date}"),
             "-" => None,
@@ -239,7 +241,7 @@ impl Maker {
     }
 }
 
-/// Makes a claim set that grants resources within a strategy.
+/// Creates a claim set that grants resources under a strategy.
 pub fn claim_set(
     folder: &Path,
     server: &Server,
@@ -265,13 +267,13 @@ pub fn claim_set(
     server.build.run(&["claim-sets", "put", name, "--file", text(&file), "--data-dir", data])
 }
 
-/// A client for whom assessments' results are authorized by namespace.
+/// Returns a client for whom assessment results are authorized by namespace.
 pub fn by_namespace(folder: &Path, server: &Server) -> Result<Client, String> {
     claim_set(folder, server, "ByNamespace", "NamespaceBased", &["studentAssessment"])?;
     server.client(&["--claim-set", "ByNamespace", "--namespace-prefixes", "uri://"])
 }
 
-/// A client for whom attendance is authorized by relationships with a district's agency.
+/// Returns a client for whom attendance is authorized by relationships with a district's agency.
 pub fn by_relationship(folder: &Path, server: &Server, district: &Path) -> Result<Client, String> {
     let resources = ["studentSchoolAttendanceEvent"];
     claim_set(folder, server, "ByRelationship", RELATIONSHIPS, &resources)?;
@@ -279,10 +281,10 @@ pub fn by_relationship(folder: &Path, server: &Server, district: &Path) -> Resul
     server.client(&["--claim-set", "ByRelationship", "--education-organizations", &agency])
 }
 
-/// The strategy of most vendors for what is about students.
+/// The strategy that most vendors have for student data.
 pub const RELATIONSHIPS: &str = "RelationshipsWithEdOrgsAndPeople";
 
-/// The first document of a resource in a folder of JSON lines.
+/// Returns the first document of a resource in a folder of JSON lines.
 pub fn first(district: &Path, endpoint: &str) -> Result<Value, String> {
     let file = district.join(format!("{endpoint}.jsonl"));
     let lines = std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;

@@ -1,4 +1,4 @@
-//! Crates depend on each other in one direction, and on nothing that they do not use.
+//! Checks that crates depend on each other in one direction, and only on what they use.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::metadata::{DependencyKind, Metadata, Package};
 use super::source::{Source, has_word};
 use crate::house::{Done, is_test, read, root, rust_files, shown};
 
-/// What each crate may know of the others; those that know nothing come first.
+/// The crates that each crate may depend on, in order; the lowest come first.
 const KNOWS: &[(&str, &[&str])] = &[
     ("homeroom-http", &[]),
     ("homeroom-lab", &[]),
@@ -25,14 +25,14 @@ const KNOWS: &[(&str, &[&str])] = &[
     ("homeroom-report", &["homeroom-data", "homeroom-http", "homeroom-store", "homeroom-model"]),
 ];
 
-/// Crates at the top: they may know every other, and none may know them.
+/// The crates at the top: they may depend on every other, and none may depend on them.
 const TOP: &[&str] = &["homeroom", "homeroom-e2e", "xtask"];
 
-/// Checks what the workspace's crates know of each other; tests may know more.
+/// Checks the dependencies between the workspace's crates; tests may have more.
 ///
 /// # Errors
 ///
-/// Names each dependency against the direction and each crate without a place.
+/// Names each dependency against the direction and each crate that is not in the list.
 pub fn check_direction() -> Done {
     let metadata = Metadata::ask()?;
     let own: BTreeSet<&str> = metadata.own().map(|package| package.name.as_str()).collect();
@@ -60,12 +60,12 @@ pub fn check_direction() -> Done {
     all_well(&problems)
 }
 
-/// Checks that the source of each crate names each of its dependencies, outside its tests unless
-/// the dependency is there for them; and that the workspace lists none that no crate asks for.
+/// Checks that the source of each crate names each of its dependencies, outside its tests unless it
+/// is a dependency for tests, and that the workspace lists no dependency that no crate uses.
 ///
 /// # Errors
 ///
-/// Names each dependency that can go.
+/// Names each dependency that can be removed.
 pub fn check_unused() -> Done {
     let metadata = Metadata::ask()?;
     let mut problems = vec![];
@@ -92,7 +92,7 @@ pub fn check_unused() -> Done {
     all_well(&problems)
 }
 
-/// A crate's code, without comments and texts.
+/// A crate's code, without comments and string literals.
 struct Code {
     crate_itself: String,
     tests: String,
@@ -123,7 +123,7 @@ impl Code {
     }
 }
 
-/// What `[workspace.dependencies]` lists.
+/// Returns the names in `[workspace.dependencies]`.
 fn listed() -> Result<Vec<String>, String> {
     let path = root().join("Cargo.toml");
     let manifest: toml::Table =

@@ -1,4 +1,4 @@
-//! Laws about the code that no lint knows.
+//! Checks of the code that no lint makes.
 
 use std::collections::HashSet;
 
@@ -8,16 +8,16 @@ use super::all_well;
 use super::source::{Source, has_word};
 use crate::house::{Done, is_test, read, root, rust_files, shown};
 
-/// Crates whose behaviour comes from the model: what differs between resources stands there.
+/// Crates whose behaviour comes from the model, which holds all differences between resources.
 const WITHOUT_NAMES: &[&str] = &["access", "bulk", "data", "gateway", "http", "store"];
 
-/// Where a resource's name may stand after all: file, name, reason.
+/// Exceptions where a resource's name is allowed: file, name, reason.
 const NAMES_ALLOWED: &[(&str, &str, &str)] = &[
     ("crates/data/src/metadata/openapi/shared.rs", "Location", "the HTTP header"),
     ("crates/data/src/metadata/page.rs", "credentials", "what a caller shows, on the first page"),
 ];
 
-/// What pure crates must not name: crate, path in the code, reason.
+/// Paths that pure crates must not name: crate, path in the code, reason.
 const IMPURE: &[(&str, &str, &str)] = &[
     ("model", "std::fs", "the model is text in, values out; callers read files"),
     ("model", "std::net", "the model does no I/O"),
@@ -32,17 +32,17 @@ const IMPURE: &[(&str, &str, &str)] = &[
     ("http", "rusqlite", "the HTTP parts know no SQL"),
 ];
 
-/// Macros and attributes of work that is not done.
+/// Macros and attributes of unfinished work.
 const UNFINISHED: &[&str] = &["todo!", "unimplemented!", "dbg!", "#[ignore"];
 
-/// Words in comments that put work off.
+/// Words in comments that postpone work.
 const PUT_OFF: &[&str] = &["TODO", "FIXME", "XXX", "HACK"];
 
 /// Checks that no branch names a resource: no string literal outside tests is a resource's name.
 ///
 /// # Errors
 ///
-/// Names each literal, and each row of the exceptions that is needed no more.
+/// Names each such literal, and each exception that is no longer needed.
 pub fn check_names() -> Done {
     let names = Names::of_the_model()?;
     let mut problems = vec![];
@@ -94,11 +94,11 @@ pub fn check_purity() -> Done {
     all_well(&problems)
 }
 
-/// Checks that no source puts work off and no test is switched off.
+/// Checks that no source postpones work and that no test is ignored.
 ///
 /// # Errors
 ///
-/// Names each place.
+/// Names each such place.
 pub fn check_leftovers() -> Done {
     let mut problems = vec![];
     for folder in ["crates", "tests", "xtask"] {
@@ -122,9 +122,10 @@ pub fn check_leftovers() -> Done {
 
 /// The names of the shipped model's resources and their endpoints.
 struct Names {
-    /// `Student`, `students`
+    /// All names, such as `Student` and `students`.
     all: HashSet<String>,
-    /// `StudentAssessment`, `studentAssessments`: no word of a sentence looks like these.
+    /// Names such as `StudentAssessment` and `studentAssessments`, which do not look like words of
+    /// a sentence.
     compound: HashSet<String>,
 }
 
@@ -145,7 +146,8 @@ impl Names {
         Ok(names)
     }
 
-    /// The resource that a text names: the whole of it, a segment of a path, or a compound word.
+    /// Returns the resource that a text names: as the whole text, a segment of a path, or a
+    /// compound word.
     fn find<'a>(&self, text: &'a str) -> Option<&'a str> {
         let whole = Some(text).filter(|text| self.all.contains(*text));
         let segment = || {

@@ -1,10 +1,10 @@
-//! Every dependency may be used under a licence that is on the list.
+//! Checks that every dependency has a licence on the list.
 
 use super::all_well;
 use super::metadata::Metadata;
 use crate::house::Done;
 
-/// Licences that ask for no more than to be named, and MPL-2.0, which asks for its own files only.
+/// Licences that ask only for attribution, and MPL-2.0, which applies only to its own files.
 const ALLOWED: &[&str] = &[
     "0BSD",
     "Apache-2.0",
@@ -22,7 +22,7 @@ const ALLOWED: &[&str] = &[
     "Zlib",
 ];
 
-/// Checks every package that a build on this machine takes in.
+/// Checks every package in a build on this machine.
 ///
 /// # Errors
 ///
@@ -47,13 +47,13 @@ pub fn check() -> Done {
     all_well(&problems)
 }
 
-/// Whether an SPDX expression can be met with the licences on the list.
+/// Returns whether an SPDX expression can be satisfied by the licences on the list.
 ///
 /// # Errors
 ///
-/// When it is no SPDX expression; the old `MIT/Apache-2.0` is taken for `OR`.
+/// If it is not an SPDX expression; the old `MIT/Apache-2.0` is read as `OR`.
 ///
-/// Source: SPDX 2.3, annex D; `AND` binds stronger than `OR`.
+/// Source: SPDX 2.3, annex D; `AND` binds more tightly than `OR`.
 fn allows(expression: &str) -> Result<bool, String> {
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let mut words = spaced.split_whitespace().peekable();
@@ -89,7 +89,7 @@ fn one<'a, I: Iterator<Item = &'a str>>(words: &mut Words<'a, I>) -> Result<bool
         }
         None | Some(")" | "AND" | "OR" | "WITH") => Err("a licence is missing".into()),
         Some(licence) => {
-            // An exception only adds permissions.
+            // An exception only adds permissions, so it is ignored.
             if words.next_if_eq(&"WITH").is_some() {
                 words.next().ok_or("an exception is missing")?;
             }

@@ -1,4 +1,4 @@
-//! What `cargo metadata` says about the workspace and its dependencies.
+//! Reads the workspace and its dependencies from `cargo metadata`.
 
 use std::path::{Path, PathBuf};
 
@@ -6,75 +6,75 @@ use serde::Deserialize;
 
 use crate::house::cargo;
 
-/// The packages that a build on this machine takes in.
+/// The packages in a build on this machine.
 #[derive(Debug, Deserialize)]
 pub struct Metadata {
-    /// Every package, the workspace's own among them.
+    /// Every package, including the workspace's own.
     pub packages: Vec<Package>,
-    /// Ids of the workspace's own packages.
+    /// The ids of the workspace's own packages.
     pub workspace_members: Vec<String>,
-    /// Which packages the build takes in: fewer than `packages`, which are for every platform.
+    /// The packages in this build: fewer than `packages`, which cover every platform.
     pub resolve: Resolve,
 }
 
-/// Which packages a build takes in.
+/// The packages in a build.
 #[derive(Debug, Deserialize)]
 pub struct Resolve {
-    /// One node a package.
+    /// One node per package.
     pub nodes: Vec<Node>,
 }
 
 /// A package of the build.
 #[derive(Debug, Deserialize)]
 pub struct Node {
-    /// Its id.
+    /// The package's id.
     pub id: String,
 }
 
 /// A package.
 #[derive(Debug, Deserialize)]
 pub struct Package {
-    /// Unique id.
+    /// The unique id.
     pub id: String,
-    /// Name.
+    /// The package's name.
     pub name: String,
-    /// Version.
+    /// The package's version.
     pub version: String,
-    /// SPDX expression, if it has one.
+    /// The licence as an SPDX expression, if there is one.
     pub license: Option<String>,
-    /// Its `Cargo.toml`.
+    /// The path of its `Cargo.toml`.
     pub manifest_path: PathBuf,
-    /// What it asks for.
+    /// Its direct dependencies.
     pub dependencies: Vec<Dependency>,
 }
 
-/// A dependency as a package asks for it.
+/// A dependency as a package declares it.
 #[derive(Debug, Deserialize)]
 pub struct Dependency {
-    /// Name of the package.
+    /// The name of the package.
     pub name: String,
-    /// Name in the source, where it differs.
+    /// The name in the source, if it differs.
     pub rename: Option<String>,
-    /// For what.
+    /// The kind of dependency; `None` for an ordinary one.
     pub kind: Option<DependencyKind>,
 }
 
-/// What a dependency is for; none is the crate itself.
+/// The kind of a dependency; an ordinary one has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DependencyKind {
-    /// Tests and benchmarks.
+    /// For tests and benchmarks.
     Dev,
-    /// The build script.
+    /// For the build script.
     Build,
 }
 
 impl Metadata {
-    /// Asks cargo.
+    /// Runs `cargo metadata`.
     ///
     /// # Errors
     ///
-    /// When cargo fails or answers what cannot be read.
+    /// If cargo fails or its answer cannot be parsed.
     pub fn ask() -> Result<Self, String> {
         let host = host()?;
         let output = cargo(&["metadata", "--format-version=1", "--locked"])
@@ -87,27 +87,27 @@ impl Metadata {
         serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))
     }
 
-    /// The workspace's own packages.
+    /// Returns the workspace's own packages.
     pub fn own(&self) -> impl Iterator<Item = &Package> {
         self.packages.iter().filter(|package| self.workspace_members.contains(&package.id))
     }
 }
 
 impl Package {
-    /// The folder of its `Cargo.toml`.
+    /// Returns the folder of its `Cargo.toml`.
     pub fn folder(&self) -> &Path {
         self.manifest_path.parent().expect("a manifest stands in a folder")
     }
 }
 
 impl Dependency {
-    /// How the source names it.
+    /// Returns its name in the source.
     pub fn ident(&self) -> String {
         self.rename.as_deref().unwrap_or(&self.name).replace('-', "_")
     }
 }
 
-/// The platform that this machine builds for.
+/// Returns the platform that this machine builds for.
 fn host() -> Result<String, String> {
     let output = std::process::Command::new("rustc")
         .arg("-vV")

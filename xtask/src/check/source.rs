@@ -1,9 +1,10 @@
-//! Rust source, told apart into code, comments and texts: enough to look for words, no parser.
+//! Splits Rust source into code, comments and string literals: enough to search for words, without
+//! a parser.
 
 /// A source file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// The code; comments and what stands inside texts are blanks, so places stay what they are.
+    /// The code; comments and the content of string literals are blanked, so offsets stay the same.
     pub code: String,
     /// String literals, as written between the quotes.
     pub texts: Vec<Text>,
@@ -14,14 +15,14 @@ pub struct Source {
 /// A string literal or a comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
-    /// Byte where it starts.
+    /// The byte offset where it starts.
     pub at: usize,
-    /// What it says.
+    /// Its content.
     pub text: String,
 }
 
 impl Source {
-    /// Tells a file apart.
+    /// Splits a file.
     pub fn read(file: &str) -> Self {
         let mut source = Self { code: String::new(), texts: vec![], comments: vec![] };
         let mut at = 0;
@@ -46,7 +47,7 @@ impl Source {
         source
     }
 
-    /// The same without the items under `#[cfg(test)]`.
+    /// Returns the same source without the items under `#[cfg(test)]`.
     pub fn without_tests(mut self) -> Self {
         const MARK: &str = "#[cfg(test)]";
         let mut from = 0;
@@ -65,13 +66,13 @@ impl Source {
         self
     }
 
-    /// The line of a byte, from 1.
+    /// Returns the line of a byte offset, from 1.
     pub fn line(&self, at: usize) -> usize {
         1 + self.code[..at].matches('\n').count()
     }
 }
 
-/// Whether a word stands in a text, not as a part of another.
+/// Returns whether a text contains a whole word.
 pub fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         let before = text[..at].chars().next_back();
@@ -83,14 +84,14 @@ pub fn has_word(text: &str, word: &str) -> bool {
 enum Piece {
     Code,
     Comment,
-    /// Lengths of the two ends.
+    /// A string literal, with the lengths of its opening and closing delimiter.
     Text {
         open: usize,
         close: usize,
     },
 }
 
-/// The piece at the start of `rest`, which is not empty, and its length in bytes.
+/// Returns the kind of piece at the start of `rest`, which is not empty, and its length in bytes.
 fn piece(rest: &str, before: Option<char>) -> (Piece, usize) {
     if rest.starts_with("//") {
         return (Piece::Comment, rest.find('\n').unwrap_or(rest.len()));
@@ -111,7 +112,7 @@ fn piece(rest: &str, before: Option<char>) -> (Piece, usize) {
     (Piece::Code, rest.chars().next().map_or(0, char::len_utf8))
 }
 
-/// A block comment's length; they nest.
+/// Returns the length of a block comment, which may be nested.
 fn block_length(rest: &str) -> usize {
     let (mut depth, mut at) = (0_usize, 0);
     while at < rest.len() {
@@ -132,7 +133,7 @@ fn block_length(rest: &str) -> usize {
     rest.len()
 }
 
-/// `r"…"`, `r#"…"#` and the like, with `b` or `c` before.
+/// Parses `r"…"`, `r#"…"#` and the like, with or without `b` or `c` before it.
 fn raw_text(rest: &str) -> Option<(Piece, usize)> {
     let marks = rest.strip_prefix(['b', 'c']).unwrap_or(rest).strip_prefix('r')?;
     let hashes = marks.len() - marks.trim_start_matches('#').len();
@@ -143,7 +144,7 @@ fn raw_text(rest: &str) -> Option<(Piece, usize)> {
     Some((Piece::Text { open, close: end.len() }, open + inside + end.len()))
 }
 
-/// From a quote to the next that no backslash guards, both included.
+/// Returns the length from a quote to the next unescaped one, including both.
 fn quoted_length(rest: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, character) in rest.char_indices().skip(1) {
@@ -157,7 +158,7 @@ fn quoted_length(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// A character literal's length; a lifetime is none.
+/// Returns the length of a character literal; `None` for a lifetime.
 fn character_length(rest: &str) -> Option<usize> {
     let mut characters = rest.strip_prefix('\'')?.chars();
     let first = characters.next()?;
@@ -167,7 +168,7 @@ fn character_length(rest: &str) -> Option<usize> {
     characters.as_str().starts_with('\'').then(|| first.len_utf8() + 2)
 }
 
-/// The length of the item at the start of `code`: up to its closing brace, or its semicolon.
+/// Returns the length of the item at the start of `code`: up to its closing brace or semicolon.
 fn item_length(code: &str) -> usize {
     let mut depth = 0_usize;
     for (at, byte) in code.bytes().enumerate() {

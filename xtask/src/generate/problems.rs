@@ -1,4 +1,4 @@
-//! The page of problem types, from the table that answers with them.
+//! The page of problem types, generated from the table that the server answers with.
 
 use std::fmt::Write;
 
@@ -29,7 +29,7 @@ says nothing better.
 |---|---|---|---|
 ";
 
-/// The page.
+/// Returns the page.
 pub fn page() -> String {
     let mut page = HEAD.to_owned();
     for kind in Kind::ALL {

@@ -1,16 +1,16 @@
-//! Building the shim; the tests of the real binary use this file too.
+//! Builds the shim; the tests of the real binary use this file too.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Compiles the shim below `target`, if it does not stand there already, and gives its path. `root`
-/// is the folder of the workspace.
+/// Compiles the shim below `target` unless it exists already, and returns its path. `root` is the
+/// folder of the workspace.
 ///
-/// Several threads and programs may ask at the same time.
+/// Several threads and programs may call this at the same time.
 ///
 /// # Errors
 ///
-/// When there is no C compiler, or it does not like the file.
+/// If there is no C compiler, or it rejects the file.
 pub fn disk(root: &Path) -> Result<PathBuf, String> {
     let source = root.join("xtask/shims/disk.c");
     let folder = root.join("target/shims");

@@ -1,26 +1,26 @@
-//! A small HTTP client: one kept connection.
+//! A small HTTP client with one kept connection.
 
 use std::io::{BufRead as _, BufReader, Error, Read as _, Result, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// Longest wait for an answer.
+/// The longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// An answer.
 #[derive(Debug)]
 pub struct Answer {
-    /// Status.
+    /// The HTTP status.
     pub status: u16,
-    /// Path of the `Location`, if there was one.
+    /// The path in `Location`, if there was one.
     pub location: Option<String>,
-    /// `Total-Count`, if there was one.
+    /// The `Total-Count` header, if there was one.
     pub total: Option<u64>,
-    /// Body.
+    /// The response body.
     pub body: Vec<u8>,
 }
 
-/// A client.
+/// A client of one server.
 #[derive(Debug)]
 pub struct Client {
     address: SocketAddr,
@@ -30,12 +30,12 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client without a token.
+    /// Returns a client without a token.
     pub fn new(address: SocketAddr) -> Self {
         Self { address, connection: None, token: None }
     }
 
-    /// A request as bytes.
+    /// Returns a request as text.
     pub fn request(&self, method: &str, path: &str, body: Option<&str>) -> String {
         let token = self.token.as_ref().map(|token| format!("authorization: Bearer {token}\r\n"));
         let length = body.map(|body| {
@@ -49,7 +49,7 @@ impl Client {
         )
     }
 
-    /// A connection of its own.
+    /// Opens a separate connection.
     pub fn connect(&self) -> Result<TcpStream> {
         let stream = TcpStream::connect_timeout(&self.address, PATIENCE)?;
         stream.set_nodelay(true)?;
@@ -58,12 +58,12 @@ impl Client {
         Ok(stream)
     }
 
-    /// Gives up the kept connection, so that the next request has one of its own.
+    /// Drops the kept connection, so that the next request opens a new one.
     pub fn leave(&mut self) {
         self.connection = None;
     }
 
-    /// Asks for a token as somebody who has none yet, on the same connection.
+    /// Requests a token without sending the present one, on the same connection.
     pub fn ask_for_token(&mut self, request: &str) -> Result<Answer> {
         let token = self.token.take();
         let answer = self.send("POST", "/oauth/token", Some(request));
@@ -85,7 +85,7 @@ impl Client {
     }
 }
 
-/// Reads an answer, and whether the connection is kept.
+/// Reads an answer. Also returns whether the connection can be kept.
 fn read(from: &mut BufReader<TcpStream>) -> Result<(Answer, bool)> {
     let mut line = String::new();
     from.read_line(&mut line)?;

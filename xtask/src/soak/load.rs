@@ -1,4 +1,4 @@
-//! The load: well-behaved clients on a schedule, and others.
+//! The load: well-behaved clients on a schedule, and misbehaving ones.
 
 use std::collections::VecDeque;
 use std::io::{Read as _, Write as _};
@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use super::client::Answer;
 use super::server::Server;
 
-/// Clients that behave.
+/// The number of well-behaved clients.
 const CLIENTS: usize = 8;
-/// Documents that each of them keeps.
+/// The number of documents that each of them keeps.
 const DOCUMENTS: usize = 250;
-/// Clients that do not, each at it once a second.
+/// The number of misbehaving clients, each active once a second.
 const OTHERS: usize = 3;
 
 const STUDENTS: &str = "/data/v3/ed-fi/students";
@@ -25,38 +25,38 @@ const STUDENTS: &str = "/data/v3/ed-fi/students";
 /// A load on a server.
 #[derive(Clone, Copy)]
 pub struct Load<'a> {
-    /// The server.
+    /// The server under load.
     pub server: &'a Server,
-    /// Where it is counted.
+    /// The counts of the load.
     pub tally: &'a Tally,
-    /// Whether it shall end.
+    /// Set when the load must end.
     pub is_over: &'a AtomicBool,
-    /// Requests a second of all well-behaved clients together.
+    /// The requests per second of all well-behaved clients together.
     pub rate: f64,
 }
 
-/// What came of the requests.
+/// The results of the requests.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Answers by hundreds: 2xx at 2.
+    /// Answers by the first digit of the status: 2xx at 2.
     pub answers: [AtomicU64; 6],
-    /// Requests to which no answer came.
+    /// Requests that got no answer.
     pub broken: AtomicU64,
-    /// What the others did.
+    /// The number of actions of misbehaving clients.
     pub strange: AtomicU64,
-    /// Longest time of an answer since it was last looked at, in microseconds.
+    /// The longest time of an answer since the last sample, in microseconds.
     pub slowest: AtomicU64,
-    /// The first answers that should not have been.
+    /// The first unexpected answers.
     pub complaints: Mutex<Vec<String>>,
 }
 
 impl Tally {
-    /// Answers in all.
+    /// Returns the number of answers.
     pub fn total(&self) -> u64 {
         self.answers.iter().map(|count| count.load(Ordering::Relaxed)).sum()
     }
 
-    /// For a program.
+    /// Returns the counts as JSON.
     pub fn json(&self) -> Value {
         let answers: Vec<u64> = self.answers.iter().map(|n| n.load(Ordering::Relaxed)).collect();
         json!({
@@ -120,7 +120,7 @@ impl<'a> Load<'a> {
         Ok(())
     }
 
-    /// How many documents there should be and are.
+    /// Returns how many documents there should be and how many there are.
     pub fn stored(&self) -> Result<(u64, u64), String> {
         let mut client = self.server.client()?;
         let path = format!("{STUDENTS}?limit=1&totalCount=true");
@@ -128,7 +128,7 @@ impl<'a> Load<'a> {
         Ok(((CLIENTS * DOCUMENTS) as u64, answer.total.unwrap_or(0)))
     }
 
-    /// Sends on schedule, one after another.
+    /// Sends requests on schedule, one after another.
     fn behave(self, number: usize) {
         let pause = Duration::from_secs_f64(CLIENTS as f64 / self.rate);
         let mut random = Random(number as u64 + 1);
@@ -173,7 +173,7 @@ impl<'a> Load<'a> {
                         }
                     }
                 }
-                // One goes and another comes: as many as before.
+                // Deletes a document and creates another, so their number stays the same.
                 86..96 => {
                     let oldest = own.pop_front().expect("a client has documents");
                     let body = student(&oldest, "Gone");
@@ -202,7 +202,7 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Is slow, breaks off, or talks nonsense; what comes back is of no interest.
+    /// Is slow, disconnects, or sends nonsense; the answers are ignored.
     fn misbehave(self, number: usize) {
         let Ok(client) = self.server.client() else {
             return self.tally.complain("no token at the start".into());
@@ -216,9 +216,9 @@ impl<'a> Load<'a> {
             self.tally.strange.fetch_add(1, Ordering::Relaxed);
             let Ok(mut wire) = client.connect() else { continue };
             match random.below(6) {
-                // Breaks off in the middle of a request.
+                // Disconnects in the middle of a request.
                 0 => _ = wire.write_all(&write.as_bytes()[..random.below(write.len())]),
-                // Breaks off in the middle of an answer.
+                // Disconnects in the middle of an answer.
                 1 => {
                     _ = wire.write_all(page.as_bytes());
                     _ = wire.read(&mut vec![0; 1 + random.below(20_000)]);
@@ -228,7 +228,7 @@ impl<'a> Load<'a> {
                     _ = wire.write_all(page.repeat(20).as_bytes());
                     std::thread::sleep(Duration::from_secs(3));
                 }
-                // A byte at a time.
+                // Sends one byte at a time.
                 3 => {
                     for byte in page.bytes() {
                         if wire.write_all(&[byte]).is_err() {
@@ -239,7 +239,7 @@ impl<'a> Load<'a> {
                     _ = wire.read(&mut [0; 100]);
                 }
                 4 => _ = wire.write_all(b"\x16\x03\x01 hello\r\n\r\n"),
-                // Says nothing for a while.
+                // Sends nothing for a while.
                 _ => std::thread::sleep(Duration::from_secs(2)),
             }
         }
@@ -250,7 +250,7 @@ fn name(client: usize, at: usize) -> String {
     format!("s{client}-{at}")
 }
 
-/// A student with the members that one must have.
+/// Returns a student with the required members.
 pub fn student(id: &str, first_name: &str) -> String {
     json!({
         "studentUniqueId": id,
@@ -261,16 +261,16 @@ pub fn student(id: &str, first_name: &str) -> String {
     .to_string()
 }
 
-/// Random numbers, the same in every run (splitmix64).
+/// Reproducible random numbers (splitmix64).
 pub struct Random(u64);
 
 impl Random {
-    /// Numbers that follow from a seed.
+    /// Returns a generator with this seed.
     pub fn of(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

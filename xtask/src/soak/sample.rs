@@ -1,4 +1,4 @@
-//! How the server is at a moment, seen from outside.
+//! The state of the server at a moment, as seen from outside.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -9,31 +9,31 @@ use super::client::Client;
 use super::load::Tally;
 use super::server::Server;
 
-/// How many rows the printed table has at most.
+/// The most rows of the printed table.
 const ROWS_MAX: usize = 16;
 
-/// A sample.
+/// A sample of the server's state.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
-    /// Since the load began.
+    /// The seconds since the load began.
     pub seconds: f64,
-    /// Resident memory, in KiB.
+    /// The resident memory in KiB.
     pub rss_kib: f64,
-    /// Open files.
+    /// The number of open files.
     pub files: usize,
-    /// Threads.
+    /// The number of threads.
     pub threads: usize,
-    /// Bytes of the write-ahead log.
+    /// The size of the write-ahead log in bytes.
     pub log_bytes: i64,
-    /// Bytes of the store's file.
+    /// The size of the store's file in bytes.
     pub store_bytes: u64,
-    /// Requests being answered.
+    /// The number of requests in progress.
     pub in_flight: i64,
-    /// Writes not answered yet.
+    /// The number of writes that wait for their answer.
     pub waiting: i64,
-    /// Answers until now.
+    /// The number of answers so far.
     pub answers: u64,
-    /// Longest time of an answer since the last sample, in milliseconds.
+    /// The longest time of an answer since the last sample, in milliseconds.
     pub slowest_ms: f64,
 }
 
@@ -73,7 +73,7 @@ impl Sample {
         })
     }
 
-    /// For a program.
+    /// Returns the sample as JSON.
     pub fn json(&self) -> Value {
         json!({
             "seconds": self.seconds,
@@ -90,7 +90,7 @@ impl Sample {
     }
 }
 
-/// Prints samples at even distances as a Markdown table.
+/// Prints evenly spaced samples as a Markdown table.
 pub fn print(samples: &[Sample], tally: &Tally) {
     println!(
         "| minute | RSS, MiB | files | threads | log, MiB | store, MiB | in flight | answers | slowest, ms |"

@@ -1,4 +1,4 @@
-//! The server under test: the real binary on a new store, its log kept.
+//! The server under test: the real binary with a new store; its log is kept.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
@@ -11,17 +11,17 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 
-/// Longest wait for the server to serve.
+/// The longest wait for the server to start.
 const START: Duration = Duration::from_mins(1);
-/// Most lines of the log that are kept.
+/// The most lines of the log that are kept.
 const LINES_MAX: usize = 1_000;
 
-/// A running server; it is killed when the value goes.
+/// A running server, which is killed when the value is dropped.
 pub struct Server {
     child: Child,
-    /// Address of the API.
+    /// The address of the API.
     pub api: SocketAddr,
-    /// Address of metrics and probes.
+    /// The address of metrics and probes.
     pub admin: SocketAddr,
     /// The store's folder.
     pub data: std::path::PathBuf,
@@ -30,12 +30,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Makes a key in a new store in `folder`, starts the server and waits until it serves.
+    /// Creates a key in a new store in `folder`, starts the server and waits until it serves.
     pub fn start(binary: &Path, folder: &Path) -> Result<Self, String> {
         Self::start_with(binary, folder, &|_| Ok(()))
     }
 
-    /// As [`Server::start`]; before the server starts, `fill` may put something into the store's
+    /// Does the same as [`Server::start`]; before the server starts, `fill` may add to the store's
     /// folder.
     pub fn start_with(
         binary: &Path,
@@ -91,12 +91,12 @@ impl Server {
         Err("the server does not serve".to_owned())
     }
 
-    /// A client with a new token.
+    /// Returns a client with a new token.
     pub fn client(&self) -> Result<Client, String> {
         self.client_of(&self.key)
     }
 
-    /// A client with a key of its own.
+    /// Returns a client with a key of its own.
     pub fn another(&self, binary: &Path) -> Result<Client, String> {
         let mut command = Command::new(binary);
         command.args(["keys", "create", "--claim-set", "FullAccess", "--json", "--data-dir"]);
@@ -105,7 +105,7 @@ impl Server {
         self.client_of(&key)
     }
 
-    /// What [`Server::client`] asks for a token with.
+    /// Returns the body of the token request that [`Server::client`] sends.
     pub fn token_request(&self) -> String {
         token_request(&self.key)
     }
@@ -122,18 +122,18 @@ impl Server {
         Ok(client)
     }
 
-    /// Its process.
+    /// Returns the process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Whether the process runs: one that has ended and is not waited for has no memory.
+    /// Returns whether the process runs: a zombie process has no memory.
     pub fn is_alive(&self) -> bool {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid()));
         status.is_ok_and(|status| status.contains("VmRSS"))
     }
 
-    /// What it has logged, the first lines of it.
+    /// Returns the first lines of the log.
     pub fn log(&self) -> Vec<String> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,4 +1,4 @@
-//! Whether anything grew, failed or panicked. Pure: from samples and counts to findings.
+//! Checks that nothing grew, failed or panicked. Pure: from samples and counts to findings.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -8,37 +8,38 @@ use serde_json::{Value, json};
 use super::load::Tally;
 use super::sample::Sample;
 
-/// The part of the time at the beginning in which caches fill, and which does not count.
+/// The share of the time at the beginning that does not count, because caches still fill.
 const WARM_UP: f64 = 0.25;
-/// Most that resident memory may grow in a minute, in KiB: tombstones in the page caches and live
-/// tokens, each of which ends by itself.
+/// The most that resident memory may grow per minute, in KiB: room for tombstones in the page
+/// caches and for live tokens, both of which expire.
 const RSS_KIB_A_MINUTE_MAX: f64 = 256.0;
-/// Most that open files and threads may differ from what they were after the warm-up: connections
-/// come and go.
+/// The most by which open files and threads may exceed their number after the warm-up, since
+/// connections come and go.
 const FILES_MORE_MAX: usize = 24;
 const THREADS_MORE_MAX: usize = 8;
-/// Longest write-ahead log, in bytes: where it is made to begin anew, and a group beyond.
+/// The longest write-ahead log in bytes: the size at which it starts over, and one group of writes
+/// more.
 const LOG_BYTES_MAX: i64 = 300 << 20;
 
-/// A check and what it found.
+/// A check and its result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     what: &'static str,
     found: String,
     bound: String,
-    /// Whether it is as it should be.
+    /// Whether the check passed.
     pub holds: bool,
 }
 
 impl Finding {
-    /// For a program.
+    /// Returns the finding as JSON.
     pub fn json(&self) -> Value {
         json!({"check": self.what, "found": self.found, "bound": self.bound, "holds": self.holds})
     }
 }
 
-/// Judges a soak. `last` was taken when nothing was sent any more; `stored` is how many documents
-/// there should be and are.
+/// Judges a soak. `last` is a sample after the load had ended; `stored` is how many documents there
+/// should be and how many there are.
 pub fn judge(
     samples: &[Sample],
     last: Option<&Sample>,
@@ -96,7 +97,7 @@ pub fn print(findings: &[Finding]) {
     }
 }
 
-/// The slope of the straight line that fits best (least squares); 0 for fewer than two points.
+/// Returns the slope of the best-fitting line (least squares); 0 for fewer than two points.
 fn slope(points: &[(f64, f64)]) -> f64 {
     let count = points.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;

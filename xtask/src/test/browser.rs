@@ -1,4 +1,4 @@
-//! The browser suites: what people read, in a real browser.
+//! The browser suites: the pages that people read, in a real browser.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,10 +8,10 @@ use super::{built, each_line};
 use crate::house::{root, succeed};
 use crate::summary::Summary;
 
-/// The browser; another one may be named.
+/// The variable that names a browser, and the default one.
 const BROWSER: (&str, &str) = ("CHROMIUM", "/usr/bin/chromium");
 
-/// Runs the suites, or notes why they are skipped.
+/// Runs the suites, or records why they are skipped.
 pub fn run(summary: &mut Summary) {
     let folder = root().join("tests/browser");
     if let Err(reason) = browser().and_then(|()| packages(&folder)) {
@@ -39,11 +39,11 @@ pub fn run(summary: &mut Summary) {
     }
 }
 
-/// Looks for the browser.
+/// Checks that there is a browser.
 ///
 /// # Errors
 ///
-/// That there is none: a reason to skip, no failure.
+/// If there is none: a reason to skip, not a failure.
 fn browser() -> Result<(), String> {
     let (variable, usual) = BROWSER;
     let program = std::env::var_os(variable).unwrap_or_else(|| usual.into());
@@ -51,11 +51,11 @@ fn browser() -> Result<(), String> {
         .map_err(|why| format!("Chromium is needed (Debian: chromium): {why}"))
 }
 
-/// Installs what `package-lock.json` pins when it is not there.
+/// Installs the packages that `package-lock.json` pins, unless they are installed.
 ///
 /// # Errors
 ///
-/// Why it cannot be had: a reason to skip, no failure.
+/// Why they cannot be installed: a reason to skip, not a failure.
 fn packages(folder: &Path) -> Result<(), String> {
     quietly(Command::new("node").arg("--version"))
         .map_err(|why| format!("Node.js is needed (Debian: nodejs): {why}"))?;

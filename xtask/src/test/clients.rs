@@ -1,4 +1,4 @@
-//! The client suites: what vendors and districts use, from the package registry, unchanged.
+//! The client suites: the clients of vendors and districts, unchanged from the package registry.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -23,7 +23,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "duckdb", installs: true },
 ];
 
-/// Runs the suites with environment variables, or notes why they are skipped.
+/// Runs the suites with environment variables, or records why they are skipped.
 pub fn run(environment: &[(&str, &str)], summary: &mut Summary) {
     let folder = root().join("tests/clients");
     let plain = plain_python();
@@ -67,22 +67,22 @@ fn skip(summary: &mut Summary, suite: &Suite, reason: &str) {
     summary.skipped.push((format!("clients {}", suite.name), reason.to_owned()));
 }
 
-/// The machine's own interpreter.
+/// Returns the machine's own interpreter.
 ///
 /// # Errors
 ///
-/// That there is none: a reason to skip, no failure.
+/// If there is none: a reason to skip, not a failure.
 fn plain_python() -> Result<PathBuf, String> {
     quietly(Command::new("python3").arg("--version"))
         .map(|()| "python3".into())
         .map_err(|why| format!("python3 is needed: {why}"))
 }
 
-/// The interpreter of `.venv`, with the pinned clients in it; installs them when they are not.
+/// Returns the interpreter of `.venv` with the pinned clients; installs them if necessary.
 ///
 /// # Errors
 ///
-/// Why they cannot be had: a reason to skip, no failure.
+/// Why they cannot be installed: a reason to skip, not a failure.
 pub(super) fn python(folder: &Path) -> Result<PathBuf, String> {
     let venv = root().join(".venv");
     let python = venv.join("bin/python");
@@ -105,7 +105,7 @@ pub(super) fn python(folder: &Path) -> Result<PathBuf, String> {
     Ok(python)
 }
 
-/// Runs a program; its last words are the reason when it fails.
+/// Runs a program. If it fails, the last line of its output is the reason.
 pub(super) fn quietly(command: &mut Command) -> Result<(), String> {
     let output =
         command.stdin(Stdio::null()).output().map_err(|error| format!("cannot start: {error}"))?;

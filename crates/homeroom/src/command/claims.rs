@@ -1,4 +1,4 @@
-//! `homeroom claim-sets import`: the shipped claims files from published hierarchies.
+//! `homeroom claim-sets import`: makes the shipped claims files from published hierarchies.
 
 use std::path::PathBuf;
 

@@ -54,7 +54,7 @@ pub fn run(args: CountsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The resources that are asked for, as the store names them.
+/// Returns the requested resources under the store's names.
 fn asked(model: &Model, names: &[String]) -> Result<Vec<String>, Failure> {
     names
         .iter()
@@ -70,7 +70,7 @@ fn asked(model: &Model, names: &[String]) -> Result<Vec<String>, Failure> {
 struct Counts {
     since: Option<i64>,
     change_version: i64,
-    /// Documents and deletes by resource, `ed-fi/students`.
+    /// The number of documents and of deletes by resource, such as `ed-fi/students`.
     resources: BTreeMap<String, (u64, u64)>,
 }
 
@@ -137,8 +137,8 @@ impl Counts {
     }
 }
 
-/// A resource's name for people, `ed-fi/students`; one that the model has no longer keeps the
-/// store's name.
+/// Returns a resource's name for display, such as `ed-fi/students`. A resource that is no longer in
+/// the model keeps the store's name.
 fn shown(model: &Model, name: &str) -> String {
     model.named(name).map_or_else(|| name.to_owned(), |r| format!("{}/{}", r.schema, r.endpoint))
 }

@@ -19,9 +19,9 @@ use crate::exit::{Exit, Failure};
 use crate::serve::{Server, told_to_stop};
 use crate::standard::DEFAULT_VERSION;
 
-/// Name of the demonstration's key.
+/// The name of the demonstration's key.
 const KEY_NAME: &str = "homeroom demo";
-/// Folder, in the store's, of the files that fail to load.
+/// The folder, within the store's folder, for the files that fail to load.
 const FAILING: &str = "failing-load";
 
 /// Makes (or reuses) a store with a generated sample district, prints a key and three curl lines
@@ -87,7 +87,8 @@ pub fn run(args: DemoArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Keys that stand on a screen are for this machine only.
+/// Refuses to listen for other machines unless that is allowed, since the key is shown on the
+/// screen.
 fn refuse_strangers(listen: SocketAddr, allowed: bool) -> Result<(), Failure> {
     if listen.ip().is_loopback() || allowed {
         return Ok(());
@@ -98,8 +99,7 @@ fn refuse_strangers(listen: SocketAddr, allowed: bool) -> Result<(), Failure> {
     )))
 }
 
-/// Loads the district into a store that has none; gives documents and seconds.
-/// The sample district is made of the kinds of one version.
+/// Refuses other standards: the sample district exists for one version only.
 fn refuse_other_standards(standard: &StandardConfig) -> Result<(), Failure> {
     if standard.model.is_some() || standard.version == DEFAULT_VERSION {
         return Ok(());
@@ -119,7 +119,7 @@ async fn fill(app: &App, plan: DistrictPlan) -> Result<Option<(u64, f64)>, Failu
 }
 
 fn fill_store(data: &DataApi, plan: DistrictPlan) -> Result<Option<(u64, f64)>, Failure> {
-    // A store that holds more than the standard's own documents is reused as it is.
+    // A store with more than the standard's own documents is reused unchanged.
     let seeded = data.catalog.model.school_years.len();
     let newest = data.store.newest_change_version_blocking();
     let newest = newest.map_err(|e| Failure::because("reading the store", e))?;
@@ -142,7 +142,7 @@ fn fill_store(data: &DataApi, plan: DistrictPlan) -> Result<Option<(u64, f64)>, 
     Ok(Some((summary.loaded, begun.elapsed().as_secs_f64())))
 }
 
-/// Files that fail to load, to look at what rejects say.
+/// Writes files that fail to load, so that the user can see what rejects look like.
 fn write_failing(data_dir: &Path) -> Result<PathBuf, Failure> {
     let folder = data_dir.join(FAILING);
     let wrong = |error| Failure::because(&format!("writing {}", folder.display()), error);
@@ -153,7 +153,7 @@ fn write_failing(data_dir: &Path) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-/// A new key for this run; those of earlier runs end.
+/// Creates a new key for this run and revokes those of earlier runs.
 async fn new_key(app: &App) -> Result<Credentials, Failure> {
     let manage = async |manage| {
         let done = app.access.manage(manage, Timestamp::now()).await;
@@ -243,7 +243,7 @@ impl Demo {
     }
 }
 
-/// How this program is called from here.
+/// Returns how this program is called from the current folder.
 fn program() -> String {
     let whole = std::env::current_exe().unwrap_or_else(|_| "homeroom".into());
     let here = std::env::current_dir().unwrap_or_default();

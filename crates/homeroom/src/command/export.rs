@@ -127,7 +127,7 @@ pub fn run(args: ExportArgs) -> Result<Exit, Failure> {
     line.end();
     let manifest = match done {
         Ok(manifest) => manifest,
-        // A reader who has enough is no failure.
+        // A reader that closes the stream early is not an error.
         Err(ExportError::Closed) if is_stream => return Ok(Exit::Done),
         Err(error) => return Err(failure(&error)),
     };
@@ -135,7 +135,7 @@ pub fn run(args: ExportArgs) -> Result<Exit, Failure> {
     if manifest.left_out.is_empty() { Ok(Exit::Done) } else { Err(not_whole(&manifest)) }
 }
 
-/// Says what an export has not, since the model does not have it.
+/// Says what the export lacks because the model does not have it.
 fn not_whole(manifest: &Manifest) -> Failure {
     let kinds: Vec<String> = manifest
         .left_out
@@ -215,7 +215,7 @@ fn progress_text(progress: &ExportProgress) -> String {
     )
 }
 
-/// A flag that is set when the process is told to stop.
+/// Returns a flag that is set when the process is told to stop.
 fn stop_when_told() -> Result<Arc<AtomicBool>, Failure> {
     let stopped = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stopped);

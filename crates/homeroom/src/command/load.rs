@@ -16,7 +16,7 @@ use crate::config::{Config, ConfigArgs};
 use crate::control::{self, Request};
 use crate::exit::{Exit, Failure};
 
-/// Causes that are shown; the results have all.
+/// The number of causes that are shown; the results contain all.
 const CAUSES_SHOWN: usize = 10;
 
 /// Loads interchange XML and JSON lines, in the order of their dependencies, whatever file they
@@ -59,7 +59,7 @@ pub struct LoadArgs {
     json: bool,
 }
 
-/// Runs the command: in the server that has the store open, or here.
+/// Runs the command in the server that has the store open, or else in this process.
 pub fn run(args: LoadArgs) -> Result<Exit, Failure> {
     let config = super::prepare_quietly(&args.config)?;
     if control::is_served(&config) {
@@ -72,8 +72,8 @@ pub fn run(args: LoadArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// Has the server load: it reads the files itself, so they get their whole paths, and what comes
-/// in and goes out by the standard streams gets a file of its own for the time.
+/// Lets the server load. The server reads the files itself, so their paths are made absolute, and
+/// standard input and output are replaced by temporary files.
 fn load_there(
     config: &Config,
     options: &LoadOptions,
@@ -108,7 +108,7 @@ fn load_there(
     serde_json::from_value(summary).map_err(|e| Failure::because("reading the server's answer", e))
 }
 
-/// A folder that goes with its value.
+/// A folder that is removed when the value is dropped.
 struct Temporary(PathBuf);
 
 impl Temporary {
@@ -122,7 +122,7 @@ impl Temporary {
         Ok(Self(path))
     }
 
-    /// A file with all that comes by the standard input; its lines name their resources.
+    /// Copies standard input to a file; each line names its resource.
     fn standard_input(&self) -> Result<PathBuf, Failure> {
         let path = self.0.join("stdin.jsonl");
         let mut input = std::io::stdin().lock().take(STDIN_BYTES_MAX + 1);
@@ -143,12 +143,12 @@ impl Drop for Temporary {
     }
 }
 
-/// Has a load done by `run`, here or by the server that has the store open, shows its progress and
-/// tells what came of it.
+/// Loads by `run`, either here or in the server that has the store open, shows the progress and
+/// reports the result.
 ///
 /// # Errors
 ///
-/// What `run` fails with.
+/// The error of `run`.
 fn run_by(
     args: &LoadArgs,
     run: impl FnOnce(&LoadOptions, &mut dyn FnMut(&Progress)) -> Result<Summary, Failure>,
@@ -173,7 +173,7 @@ fn run_by(
     Ok(if summary.is_clean() { Exit::Done } else { Exit::Rejects })
 }
 
-/// A load that could not be done, as a failure of the command.
+/// Converts a load error into a failure of the command.
 pub fn failure(error: LoadError) -> Failure {
     match error {
         LoadError::Path { .. }

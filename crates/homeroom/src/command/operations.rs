@@ -95,10 +95,10 @@ pub fn doctor(args: DoctorArgs) -> Result<Exit, Failure> {
     Ok(if findings.is_empty() { Exit::Done } else { Exit::Differences })
 }
 
-/// What `doctor` tells.
+/// The report of `doctor`.
 #[derive(Default)]
 struct Examined {
-    /// What is wrong, and how to mend it.
+    /// Problems, each with what to do about it.
     findings: Vec<(String, String)>,
     left_out: Vec<String>,
     documents: u64,

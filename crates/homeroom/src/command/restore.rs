@@ -71,16 +71,16 @@ pub fn run(args: RestoreArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What is told of a restore.
+/// The report of a restore.
 struct Report {
     url: StoreUrl,
     from: Option<PathBuf>,
     restored: Restored,
     revival: Revival,
-    /// Documents that were written since the backup, and deletions; where the store before can be
-    /// read and is a later state of the same one.
+    /// The number of documents written since the backup, and of deletions; `None` unless the
+    /// replaced store can be read and is a later state of the backed-up one.
     lost: Option<(u64, u64)>,
-    /// Why the store before cannot be compared.
+    /// Why the replaced store cannot be compared.
     unread: Option<String>,
     as_in_backup: bool,
     looked: Looked,
@@ -122,7 +122,7 @@ fn raise(config: &Config) -> Result<Report, Failure> {
     })
 }
 
-/// Looks at a backup, and compares it with the store that it replaces.
+/// Examines a backup and compares it with the store that it replaces.
 struct Comparing<'a> {
     standard: &'a Standard,
     time_max: Duration,
@@ -149,7 +149,7 @@ impl Restoring for Comparing<'_> {
         replaced: Result<&Snapshot, &StoreError>,
     ) -> Result<Vec<Sql>, StoreError> {
         let now = Timestamp::now();
-        // What cannot be read to its end says as little as what cannot be opened.
+        // A store that cannot be read to its end is treated like one that cannot be opened.
         let compared = replaced.map_err(ToString::to_string).and_then(|replaced| {
             let since = restored.newest_change_version();
             let sum = |counts: Vec<(_, u64)>| counts.into_iter().map(|(_, n)| n).sum::<u64>();

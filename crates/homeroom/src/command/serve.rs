@@ -46,7 +46,7 @@ pub fn run(args: ServeArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The runtime of a server.
+/// Creates the async runtime of a server.
 pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -1,10 +1,10 @@
-//! What commands show to people who wait.
+//! Progress display for people who wait for a command.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
-/// The line on stderr that says how far a long command is: a terminal has one that changes,
-/// anything else gets a new one now and then.
+/// The progress line of a long command on stderr: on a terminal it changes in place, elsewhere a
+/// new line is printed from time to time.
 pub struct ProgressLine {
     is_terminal: bool,
     is_shown: bool,
@@ -12,12 +12,12 @@ pub struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// A line that is not shown yet.
+    /// Returns a line that is not shown yet.
     pub fn new() -> Self {
         Self { is_terminal: std::io::stderr().is_terminal(), is_shown: false, last: Instant::now() }
     }
 
-    /// Shows a text, unless the last was shown only just now.
+    /// Shows a text, unless the last one was shown only a moment ago.
     pub fn show(&mut self, text: impl FnOnce() -> String) {
         let wait =
             if self.is_terminal { Duration::from_millis(100) } else { Duration::from_secs(10) };
@@ -35,7 +35,7 @@ impl ProgressLine {
         };
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub fn end(&mut self) {
         if self.is_terminal && self.is_shown {
             eprint!("\r\u{1b}[K");
@@ -49,19 +49,20 @@ pub struct Canvas {
 }
 
 impl Canvas {
-    /// A canvas, where stderr is a terminal that can move its cursor and has room for so many lines.
+    /// Returns a canvas if stderr is a terminal that can move its cursor and has room for `lines`
+    /// lines.
     pub fn new(lines: usize) -> Option<Self> {
         let is_dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
         let rows = size().map_or(0, |(rows, _)| rows);
         (std::io::stderr().is_terminal() && !is_dumb && rows > lines).then_some(Self { drawn: 0 })
     }
 
-    /// How many characters a line may have.
+    /// Returns how many characters a line may have.
     pub fn width() -> usize {
         size().map_or(80, |(_, columns)| columns)
     }
 
-    /// Draws lines over those that were drawn before; no line is longer than [`Self::width`].
+    /// Draws lines over the previous ones; no line is longer than [`Self::width`].
     pub fn draw(&mut self, lines: &[String]) {
         let mut text = self.back();
         for line in lines {
@@ -73,7 +74,7 @@ impl Canvas {
         _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
     }
 
-    /// Takes the lines away.
+    /// Removes the lines.
     pub fn end(&mut self) {
         let text = self.back() + "\u{1b}[J";
         self.drawn = 0;
@@ -85,13 +86,13 @@ impl Canvas {
     }
 }
 
-/// Rows and columns of the terminal at stderr.
+/// Returns the rows and columns of the terminal on stderr.
 fn size() -> Option<(usize, usize)> {
     let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok()?;
     Some((size.ws_row.into(), size.ws_col.into())).filter(|(_, columns)| *columns > 0)
 }
 
-/// Whole documents a second.
+/// Returns the number of whole documents per second.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -102,7 +103,7 @@ pub fn rate(documents: u64, seconds: f64) -> u64 {
     if seconds > 0.0 { (documents as f64 / seconds).round() as u64 } else { 0 }
 }
 
-/// The number with commas between thousands.
+/// Formats a number with commas between thousands.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);

@@ -74,8 +74,8 @@ pub fn run(args: ViewsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Has the server that has the file put the views there, or puts them there where none has it, and
-/// into a database; gives how many there are.
+/// Creates the views: by the server that has the file open, or directly if none has it or the store
+/// is a database. Returns how many views there are.
 fn put(
     config: &Config,
     url: &StoreUrl,
@@ -93,7 +93,7 @@ fn put(
     Ok(views.len() as u64)
 }
 
-/// The views of the resources that are asked for; none stands for all.
+/// Returns the views of the requested resources; an empty list means all.
 fn wanted(config: &Config, url: &StoreUrl, names: &[String]) -> Result<Vec<View>, Failure> {
     let standard = Standard::read(&config.standard)?;
     refuse_unknown(&standard.model, names)?;

@@ -1,13 +1,13 @@
-//! Values that fit their type and make no sense.
+//! Checks values that fit their type but make no sense.
 
 use super::Config;
 
-/// Most writes that may be made to wait; the queue's places are made when the store is opened.
+/// The greatest length of the write queue, whose memory is allocated when the store is opened.
 const QUEUE_MAX: u32 = 1 << 20;
-/// Words for what is logged, from nothing to everything.
+/// The names of log levels, from nothing to everything.
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
-/// The first setting that makes no sense: its name and what would be right.
+/// Returns the name of the first setting that makes no sense, and what would be right.
 pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
     let (server, store) = (&config.server, &config.store);
     if store.data_dir.to_string_lossy().contains("://") {
@@ -37,7 +37,8 @@ pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
         .map(|word| ("log.level", format!("`{word}` is no level; there are {}", LEVELS.join(", "))))
 }
 
-/// The first word that stands where a level should be. Directives with spans are not looked into.
+/// Returns the first word in place of a level that is not one. Directives with spans are not
+/// checked.
 fn wrong_level(directives: &str) -> Option<&str> {
     if directives.contains('[') {
         return None;

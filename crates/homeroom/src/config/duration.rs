@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct HumanDuration(pub Duration);
 
 impl HumanDuration {
-    /// Whole seconds.
+    /// Returns a duration of whole seconds.
     pub const fn from_secs(seconds: u64) -> Self {
         Self(Duration::from_secs(seconds))
     }

@@ -9,63 +9,63 @@ use toml::{Table, Value};
 
 use super::{Config, StorePlace, check};
 
-/// Setting of the store's URL, which may hold a password.
+/// The setting of the store's URL, which may contain a password.
 const URL: &str = "store.url";
-/// Setting of the file that holds the URL instead.
+/// The setting of the file that holds the URL instead.
 const URL_FILE: &str = "store.url_file";
 
-/// A configuration that cannot be used.
+/// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
     #[error("cannot read {0}: {1}")]
     Unreadable(PathBuf, std::io::Error),
-    /// The file is no TOML. What stands in it is not shown: it may be a password.
+    /// The file is not valid TOML. Its content is not shown, since it may be a password.
     #[error(
         "{}: line {line}, column {column}{}: {message}",
         path.display(),
         setting.as_ref().map_or(String::new(), |name| format!(", `{name}`"))
     )]
     NotToml {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Where in it, from 1 on.
+        /// The line of the error, from 1.
         line: usize,
-        /// Where in the line, in characters from 1 on.
+        /// The column of the error in characters, from 1.
         column: usize,
-        /// The setting that the line begins with, if there is such a one.
+        /// The setting at the beginning of the line, if it is a known one.
         setting: Option<String>,
         /// What is wrong.
         message: String,
     },
-    /// A value that stands in a file of its own cannot be had.
+    /// A value that is kept in a file of its own cannot be read.
     #[error("{origin}: {name}: cannot read {}: {error}", path.display())]
     NoValue {
-        /// Where the file is named.
+        /// The origin of the file's name.
         origin: Origin,
-        /// The setting that names it.
+        /// The setting that names the file.
         name: String,
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Why it cannot be read.
         error: std::io::Error,
     },
-    /// Nothing has this name.
+    /// There is no setting of this name.
     #[error("{origin}: `{name}` is no setting{}", nearest.as_ref().map_or(String::new(), |n| format!("; did you mean `{n}`?")))]
     Unknown {
-        /// Where it stands.
+        /// The origin of the name.
         origin: Origin,
-        /// The name given.
+        /// The unknown name.
         name: String,
-        /// The nearest name that there is.
+        /// The nearest known name.
         nearest: Option<String>,
     },
-    /// A value does not fit.
+    /// A value does not fit its setting.
     #[error("{origin}: {name}: {message}")]
     Value {
-        /// Where it stands.
+        /// The origin of the value.
         origin: Origin,
-        /// The setting.
+        /// The setting's name.
         name: String,
         /// What is wrong.
         message: String,
@@ -75,9 +75,9 @@ pub enum ConfigError {
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// Built in.
+    /// The built-in default.
     Default,
-    /// A file.
+    /// A configuration file.
     File(PathBuf),
     /// An environment variable.
     Environment(String),
@@ -102,24 +102,24 @@ pub struct Layers {
     values: BTreeMap<String, (Given, Origin)>,
 }
 
-/// A value as it was given.
+/// A value in the form in which it was given.
 #[derive(Clone)]
 enum Given {
-    /// By a file.
+    /// A value from a file.
     Toml(Value),
-    /// By the environment or the command line.
+    /// A text from the environment or the command line.
     Text(String),
 }
 
 impl fmt::Debug for Given {
-    /// A value may be a password.
+    /// Hides the value, which may be a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Given")
     }
 }
 
 impl Given {
-    /// What it may mean, the likeliest first: a number, a truth value, text, a list.
+    /// Returns the possible readings, the likeliest first: a number, a boolean, a text, a list.
     fn readings(&self) -> Vec<Value> {
         match self {
             Self::Toml(value @ Value::String(_)) => vec![value.clone()],
@@ -137,11 +137,11 @@ impl Given {
 }
 
 impl Layers {
-    /// Adds a TOML file.
+    /// Adds the settings of a TOML file.
     ///
     /// # Errors
     ///
-    /// Unreadable files, unknown names.
+    /// If the file cannot be read or has an unknown setting.
     pub fn add_file(&mut self, path: &Path) -> Result<(), ConfigError> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| ConfigError::Unreadable(path.to_owned(), error))?;
@@ -155,11 +155,11 @@ impl Layers {
         Ok(())
     }
 
-    /// Adds environment variables `HOMEROOM_SECTION__KEY`; other names are passed over.
+    /// Adds environment variables `HOMEROOM_SECTION__KEY`; other variables are ignored.
     ///
     /// # Errors
     ///
-    /// Unknown settings.
+    /// If a setting is unknown.
     pub fn add_environment(
         &mut self,
         variables: impl Iterator<Item = (String, String)>,
@@ -175,20 +175,20 @@ impl Layers {
         Ok(())
     }
 
-    /// Adds a value of the command line.
+    /// Adds a value from the command line.
     ///
     /// # Errors
     ///
-    /// Unknown settings.
+    /// If the setting is unknown.
     pub fn add_flag(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
         self.add(name, Given::Text(value.into()), Origin::Flag)
     }
 
-    /// Adds the URL of the store from the file that `store.url_file` names, if it does.
+    /// Adds the store's URL from the file that `store.url_file` names, if it is set.
     ///
     /// # Errors
     ///
-    /// There is a URL already, or the file cannot be read.
+    /// If there is a URL already, or the file cannot be read.
     pub fn add_url_file(&mut self, config: &Config) -> Result<(), ConfigError> {
         let Some(path) = &config.store.url_file else { return Ok(()) };
         let (name, origin) = (URL_FILE.to_owned(), self.origin(URL_FILE));
@@ -215,11 +215,11 @@ impl Layers {
         Ok(())
     }
 
-    /// The configuration that results.
+    /// Returns the resulting configuration.
     ///
     /// # Errors
     ///
-    /// The first value that does not fit its setting.
+    /// Names the first value that does not fit its setting.
     pub fn resolve(&self) -> Result<Config, ConfigError> {
         let mut whole = Config::default();
         for (name, (given, origin)) in &self.values {
@@ -242,7 +242,7 @@ impl Layers {
         self.values.get(name).map_or(Origin::Default, |(_, origin)| origin.clone())
     }
 
-    /// Every setting: name, value in force without passwords, origin.
+    /// Returns every setting: its name, the value in force without passwords, and its origin.
     pub fn explain(&self, config: &Config) -> Vec<(String, String, Origin)> {
         let mut flat = vec![];
         flatten("", Table::try_from(config).unwrap_or_default(), &mut flat);
@@ -258,13 +258,13 @@ impl Layers {
     }
 }
 
-/// What is wrong with a file that is no TOML, without what stands in it.
+/// Describes what is wrong with an invalid TOML file, without showing its content.
 fn not_toml(path: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
     let at = error.span().map_or(0, |span| span.start).min(text.len());
     let before = text.get(..at).unwrap_or(text);
     let begin = before.rfind('\n').map_or(0, |at| at + 1);
     let word = text[begin..].split(['=', '\n']).next().unwrap_or_default().trim();
-    // Nothing but a known name: any other word may be a part of a value.
+    // Only a known name is shown: any other word may be part of a value.
     let is_setting =
         names().iter().any(|(name, _)| name == word || name.rsplit('.').next() == Some(word));
     ConfigError::NotToml {
@@ -276,7 +276,7 @@ fn not_toml(path: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
     }
 }
 
-/// Every setting that there is; those without a default too.
+/// Returns every setting, including those without a default.
 fn names() -> Vec<(String, Value)> {
     let mut config = Config::default();
     config.standard.model = Some(PathBuf::new());
@@ -297,7 +297,7 @@ fn flatten(prefix: &str, table: Table, out: &mut Vec<(String, Value)>) {
     }
 }
 
-/// The configuration with one more value; the message that helps most where it does not fit.
+/// Returns the configuration with one more value or, if it does not fit, the most helpful message.
 fn with(config: &Config, name: &str, given: &Given) -> Result<Config, String> {
     let mut table = Table::try_from(config).map_err(|error| error.to_string())?;
     let mut messages = vec![];
@@ -308,7 +308,7 @@ fn with(config: &Config, name: &str, given: &Given) -> Result<Config, String> {
             Err(error) => messages.push(error.message().to_owned()),
         }
     }
-    // Of a reading with the right type it says more than that the type is wrong.
+    // A message about a reading of the right type says more than one about a wrong type.
     let best = messages.iter().position(|message| !message.starts_with("invalid type"));
     Err(masked_text(&messages.swap_remove(best.unwrap_or(0))))
 }
@@ -379,7 +379,7 @@ mod tests {
                     Err(error) => format!("{error} {error:?}"),
                 };
 
-                // A host without a user may be called like that.
+                // This may also be the name of a host in a URL without a user.
                 let is_hidden = name == URL || !given.ends_with("hunter2/ods");
                 assert!(!is_hidden || !shown.contains("hunter2"), "{name}: {shown}");
                 assert!(!format!("{layers:?}").contains("hunter2"));

@@ -1,4 +1,4 @@
-//! Where the store is, as people write it.
+//! The store's location, as people write it.
 
 use std::fmt;
 
@@ -6,7 +6,8 @@ use homeroom_store::{StoreError, StoreUrl};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A store's URL. Shown, it has no password; serialized, as layers of configuration do, it has.
+/// A store's URL. Displaying it hides the password; serializing it, as layers of configuration do,
+/// does not.
 #[derive(Clone, PartialEq)]
 pub struct StorePlace {
     given: String,
@@ -14,16 +15,16 @@ pub struct StorePlace {
 }
 
 impl StorePlace {
-    /// Reads a URL.
+    /// Parses a URL.
     ///
     /// # Errors
     ///
-    /// What a URL of a store looks like.
+    /// Says what a store's URL looks like.
     pub fn read(text: &str) -> Result<Self, StoreError> {
         Ok(Self { given: text.to_owned(), url: text.parse()? })
     }
 
-    /// The URL.
+    /// Returns the URL.
     pub fn url(&self) -> &StoreUrl {
         &self.url
     }

@@ -1,4 +1,5 @@
-//! The socket's file: private from its first moment, and removed by whoever made it alone.
+//! The socket's file, which is private from the moment it exists and is removed only by the process
+//! that made it.
 
 use std::fs::{DirBuilder, Permissions};
 use std::io;
@@ -17,23 +18,23 @@ pub struct Socket {
     pub(super) name: Name,
 }
 
-/// The name under which a socket stands.
+/// The path at which a socket is bound.
 #[derive(Debug, Clone)]
 pub(super) struct Name {
     path: PathBuf,
-    /// Device and number of the socket's file.
+    /// The device and inode numbers of the socket's file.
     id: (u64, u64),
 }
 
 impl Socket {
-    /// Binds the socket; one that a killed server left behind is replaced. The store's lock keeps two
-    /// servers from the same store, and so from the same name.
+    /// Binds the socket and replaces one that a killed server left behind. The store's lock
+    /// prevents two servers from using the same store, and so the same path.
     ///
-    /// It gets its rights in a folder that nobody else may enter, then its name.
+    /// The socket gets its permissions inside a private folder, and only then its final name.
     ///
     /// # Errors
     ///
-    /// Why it cannot be bound.
+    /// Says why it cannot be bound.
     pub fn bind(path: &Path) -> Result<Self, Failure> {
         let doing = format!("binding {}", path.display());
         SocketAddr::from_pathname(path).map_err(|error| {
@@ -50,7 +51,7 @@ impl Socket {
 }
 
 impl Name {
-    /// Takes the socket away, unless another stands there by now.
+    /// Removes the socket, unless its path belongs to another one by now.
     pub(super) fn remove(&self) {
         if self.path.symlink_metadata().is_ok_and(|about| (about.dev(), about.ino()) == self.id) {
             _ = std::fs::remove_file(&self.path);
@@ -59,14 +60,14 @@ impl Name {
 }
 
 fn bind(path: &Path) -> io::Result<(UnixListener, (u64, u64))> {
-    // Not longer than the shortest name that is asked for, so that what may be bound there may be here.
+    // Not longer than the shortest final name, so a path that fits there also fits here.
     let folder = path.with_file_name(format!(".c{:x}", std::process::id()));
     let private = folder.join("s");
     let remove = || {
         _ = std::fs::remove_file(&private);
         _ = std::fs::remove_dir(&folder);
     };
-    // Left by a server that was killed here, with the same number.
+    // Left behind by a killed server that had the same process id.
     remove();
     DirBuilder::new().mode(0o700).create(&folder)?;
     let bound = bind_private(&private, path);

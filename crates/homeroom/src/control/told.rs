@@ -1,39 +1,39 @@
-//! What a command is told, one that does not listen included.
+//! Sends progress to a command, even if the command does not read it.
 
 use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, Write};
 
-/// Tells a command how far it is and what came of it. A command that takes nothing for the stream's
-/// write timeout (a person has stopped it) is told no more until the end, so that its load goes on;
-/// one that has gone is noticed.
+/// Sends progress and the result to a command. A command that reads nothing for the stream's write
+/// timeout, such as a suspended one, gets no more progress until the result, so that its load
+/// continues. A closed connection is noticed.
 pub(super) struct Told<W> {
     stream: RefCell<W>,
-    /// What is left of a line that was taken in part.
+    /// The rest of a line that was only partly written.
     rest: RefCell<Vec<u8>>,
     is_deaf: Cell<bool>,
     is_gone: Cell<bool>,
 }
 
 impl<W: Write> Told<W> {
-    /// Nothing is told yet.
+    /// Returns a sender that has sent nothing yet.
     pub(super) fn new(stream: W) -> Self {
         let rest = RefCell::default();
         Self { stream: stream.into(), rest, is_deaf: Cell::default(), is_gone: Cell::default() }
     }
 
-    /// Whether nobody is there any more.
+    /// Returns whether the connection is closed.
     pub(super) fn is_gone(&self) -> bool {
         self.is_gone.get()
     }
 
-    /// Tells a line, unless the command does not listen.
+    /// Sends a line, unless the command does not read.
     pub(super) fn progress(&self, line: &[u8]) {
         if !self.is_deaf.get() {
             self.write(line);
         }
     }
 
-    /// Tells the last line, whole, after what is left of the one before.
+    /// Sends the last line in full, after the rest of the previous one.
     pub(super) fn last(&self, line: &[u8]) {
         let mut all = self.rest.take();
         all.extend_from_slice(line);

@@ -1,4 +1,4 @@
-//! Whose store a command means, and whether a server has it.
+//! Identifies the store that a command means, and checks whether a server has it open.
 
 use std::path::{Path, PathBuf};
 
@@ -8,45 +8,45 @@ use serde::{Deserialize, Serialize};
 use super::Request;
 use crate::config::Config;
 
-/// The file that is a store unless another was named; its socket has the short name.
+/// The default name of the store's file; its socket has the short name.
 const USUAL_FILE: &str = "homeroom.db";
-/// Longest name of a store's file that stands in the name of its socket as it is: a socket's path has
-/// 107 bytes at most.
+/// The longest name of a store's file that is used unchanged in its socket's name: a socket's path
+/// may have at most 107 bytes.
 const NAME_BYTES_MAX: usize = 32;
 
-/// A request as it goes over the socket: no request goes without its store.
+/// A request as it is sent over the socket, always with the store that it is for.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
-    /// The store that is meant.
+    /// The store that it is for.
     pub store: Meant,
-    /// What is to be done.
+    /// The request itself.
     pub request: Request,
 }
 
-/// A store's file as a command finds it.
+/// The file of a store, as a command finds it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Meant {
-    /// Its path without links.
+    /// The path with links resolved.
     path: PathBuf,
-    /// The device that it is on, and its number there; nothing where there is no file.
+    /// The device and inode numbers; `None` if there is no file.
     file: Option<(u64, u64)>,
 }
 
 impl Meant {
-    /// The store of a configuration.
+    /// Returns the store that a configuration names.
     pub fn by(config: &Config) -> Self {
         let path = store_file(config).unwrap_or_default();
         let file = FileId::of(&path).map(|id| (id.device, id.inode));
         Self { path, file }
     }
 
-    /// Whether it is this file, which a server has open.
+    /// Returns whether this is the file that a server has open.
     pub fn is(&self, file: Option<&(PathBuf, FileId)>) -> bool {
         file.is_some_and(|(_, id)| self.file == Some((id.device, id.inode)))
     }
 
-    /// What a server says that has another file open, or none any more.
+    /// Returns the refusal of a server that has another file open, or none any more.
     pub fn refused_by(&self, file: Option<&(PathBuf, FileId)>) -> String {
         let meant = self.path.display();
         match file {
@@ -64,7 +64,7 @@ impl Meant {
     }
 }
 
-/// The path without links of a configuration's store, if that is a file.
+/// Returns the path of a configured store with links resolved, if it is a file.
 fn store_file(config: &Config) -> Option<PathBuf> {
     match config.store.place() {
         StoreUrl::Sqlite(file) => Some(real_file(&file).unwrap_or(file)),
@@ -72,8 +72,8 @@ fn store_file(config: &Config) -> Option<PathBuf> {
     }
 }
 
-/// The path of the socket of a store's file: in the folder where the file is, links followed, and of a
-/// name that no other file's has there.
+/// Returns the path of the socket for a store's file: in the folder of the file, with links
+/// resolved, under a name that belongs to that file.
 pub fn socket_name(file: &Path) -> PathBuf {
     let file = real_file(file).unwrap_or_else(|_| file.to_owned());
     let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -81,7 +81,7 @@ pub fn socket_name(file: &Path) -> PathBuf {
         USUAL_FILE => "control.sock".to_owned(),
         name if name.len() <= NAME_BYTES_MAX => format!("control-{name}.sock"),
         name => {
-            // Two that hash alike are told apart by the file that is meant.
+            // If two names have the same hash, the request still names the right file.
             format!("control-{:016x}.sock", fnv1a(name.as_bytes()))
         }
     };
@@ -94,7 +94,7 @@ fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
-/// What a server says to a line that it cannot read.
+/// Returns a server's answer to a line that it cannot parse.
 pub fn not_understood(error: &serde_json::Error) -> String {
     format!(
         "the request is of another version of Homeroom, or none ({error}); nothing was done; use the \
@@ -102,7 +102,7 @@ pub fn not_understood(error: &serde_json::Error) -> String {
     )
 }
 
-/// What a server has said, for people: an older one does not know what it is asked.
+/// Rewrites a server's message for people: an older server does not know the request.
 pub fn plainly(message: String) -> String {
     if message.starts_with("the request is wrong: unknown variant `store`") {
         return "the server at the control socket is of another version of Homeroom; nothing was done; \

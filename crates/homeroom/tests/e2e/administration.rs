@@ -6,7 +6,7 @@ use crate::support::{Answer, Client, Place, STUDENTS, Server, student};
 
 const BASE: &str = "/adminapi/v2";
 
-/// A client that may manage, with a key made by a command and a token as the Admin API gives it.
+/// Returns a client that may manage, with a key made by a command and a token from the Admin API.
 fn admin(place: &Place, server: &Server) -> Client {
     let made = place.json(&["keys", "create", "--scope", "admin", "--json"]);
     let mut client = server.client();

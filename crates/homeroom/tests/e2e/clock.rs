@@ -1,8 +1,9 @@
-//! A wall clock that is set forward and back: what must grow grows, and nothing waits for it.
+//! The wall clock is set forward and back: versions still increase, and nothing waits for the
+//! clock.
 
 use crate::support::{Faults, Place, STUDENTS, Server, student};
 
-/// What the clock is off by, in seconds, one after another.
+/// The successive offsets of the clock, in seconds.
 const STEPS: &[i64] = &[-3_600, 3_600, -86_400, 86_400, 0];
 
 #[test]
@@ -66,7 +67,7 @@ fn nothing_waits_for_a_clock_that_was_set_back() {
 
     faults.order(&["clock -86400"]);
 
-    // Limits in time, the idle store's work and the drain go by a clock that nobody sets.
+    // Time limits, background work on the store and the drain use a monotonic clock.
     assert_eq!(slow.rest(), b"", "a header that never ends is given up in time");
     assert_eq!(client.post(STUDENTS, &student("1", "Ada")).status, 201);
     assert_eq!(client.get(&format!("{STUDENTS}?totalCount=true")).status, 200);

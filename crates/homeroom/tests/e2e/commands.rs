@@ -1,4 +1,4 @@
-//! Managing commands: the same with and without a running server, and live at once.
+//! Management commands work the same with and without a running server, and take effect at once.
 
 use std::collections::HashMap;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Place, STUDENTS, Server, student};
 
-/// A path under which no store has a document.
+/// A path at which no store has a document.
 const NO_STUDENT: &str = "/data/v3/ed-fi/students/00000000000000000000000000000000";
 
 #[test]
@@ -263,7 +263,7 @@ fn a_backup_made_while_others_write_serves_the_same_documents_elsewhere() {
     other.done(&["restore", backup, "--yes"]);
     assert_eq!(other.json(&["doctor", "--json"])["problems"], json!([]));
     let restored = Server::start(&other);
-    // The keys are in the backup, too.
+    // The backup contains the keys, too.
     let mut client = restored.client_of(&key);
     for (path, document) in &before {
         assert_eq!(&client.get(path).json(), document);
@@ -288,7 +288,7 @@ fn restore_keeps_the_store_before_and_refuses_one_that_is_served() {
     assert!(refused.stderr.contains("another process"), "{refused:?}");
     assert_eq!(server.client_of(&key).get(&path).status, 200);
 
-    // What a killed server had only in its log is kept as well.
+    // Writes that a killed server had only in its log are kept as well.
     server.kill();
     place.done(&["restore", backup, "--yes"]);
     let server = Server::start(&place);
@@ -352,7 +352,7 @@ fn files_and_socket_are_their_owners_alone() {
     }
 
     assert_eq!(modes["control.sock"], 0o600);
-    // The store has students' data and the keys that tokens are signed with.
+    // The store contains student data and the keys that sign tokens.
     for name in ["homeroom.db", "homeroom.db-wal", "homeroom.db-shm"] {
         assert_eq!(modes[name], 0o600, "{name}");
     }
@@ -374,7 +374,7 @@ fn a_control_socket_that_a_killed_server_left_is_in_nobodys_way() {
     place.done(&["keys", "list"]);
 }
 
-/// A claim set that may read students and nothing else.
+/// Returns a claim set that may read students and nothing else.
 fn reads_students() -> Value {
     json!({
         "name": "Nightly",
@@ -388,7 +388,7 @@ fn reads_students() -> Value {
     })
 }
 
-/// Text with what is different every time left out: moments and secrets.
+/// Replaces the parts of a text that differ each time: times and secrets.
 fn masked(text: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "-:.".contains(c);
     let mut out = String::new();

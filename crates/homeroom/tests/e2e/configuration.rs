@@ -1,4 +1,4 @@
-//! Every setting is read from its place, and a wrong one names the place.
+//! Every setting is read from its source, and the error about a wrong one names the source.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use crate::support::{Place, Ran};
 
 const SHOW: &[&str] = &["config", "show", "--json"];
 
-/// `config show --json` with a configuration file and an environment.
+/// Runs `config show --json` with a configuration file and an environment.
 fn show(place: &Place, file: &str, environment: &[(&str, &str)], more: &[&str]) -> Ran {
     place.write("homeroom.toml", file);
     let arguments = [SHOW, more].concat();
@@ -71,26 +71,26 @@ fn config_show_is_readable_without_json() {
 fn what_is_wrong_names_place_and_setting_and_ends_with_code_2() {
     type Case = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
     let cases: &[(Case, &[&str])] = &[
-        // A name that is none, in each place.
+        // An unknown name, in each source.
         (("[store]\nqeue = 1\n", &[], &[]), &["homeroom.toml", "store.qeue", "`store.queue`"]),
         (("[sever]\nlisten = 'x'\n", &[], &[]), &["homeroom.toml", "`server.listen`"]),
         (("stroe = 1\n", &[], &[]), &["homeroom.toml", "stroe"]),
         (("", &[("HOMEROOM_LOG__LEVL", "info")], &[]), &["HOMEROOM_LOG__LEVL", "`log.level`"]),
         (("", &[], &["--data-dri", "x"]), &["--data-dri", "--data-dir"]),
-        // A value that does not fit, in each place.
+        // A value that does not fit, in each source.
         (("[store]\nqueue = 'many'\n", &[], &[]), &["homeroom.toml", "store.queue", "many"]),
         (("[server]\nlisten = 8080\n", &[], &[]), &["homeroom.toml", "server.listen", "address"]),
         (("", &[("HOMEROOM_STORE__QUEUE", "-1")], &[]), &["HOMEROOM_STORE__QUEUE", "store.queue"]),
         (("[server]\ndrain = 25\n", &[], &[]), &["homeroom.toml", "server.drain", "5s"]),
         (("", &[("HOMEROOM_LOG__FORMAT", "xml")], &[]), &["HOMEROOM_LOG__FORMAT", "json"]),
-        // A value that fits its type and makes no sense.
+        // A value that fits its type but makes no sense.
         (("", &[("HOMEROOM_LOG__LEVEL", "loud")], &[]), &["HOMEROOM_LOG__LEVEL", "loud", "debug"]),
         (("[log]\nlevel = 'info,a=loud'\n", &[], &[]), &["homeroom.toml", "log.level", "loud"]),
         (("[store]\nqueue = 0\n", &[], &[]), &["homeroom.toml", "store.queue", "1"]),
         (("[store]\npage_bytes = 5000\n", &[], &[]), &["store.page_bytes", "4096", "power"]),
         (("[server]\nin_flight_max = 0\n", &[], &[]), &["homeroom.toml", "server.in_flight_max"]),
         (("[store]\nlist_deadline = '0s'\n", &[], &[]), &["homeroom.toml", "store.list_deadline"]),
-        // A file that is none.
+        // A file that is not TOML.
         (("[store\nqueue = 1\n", &[], &[]), &["homeroom.toml", "line 1"]),
         (("", &[], &["--config", "absent.toml"]), &["absent.toml", "No such file"]),
     ];
@@ -133,7 +133,7 @@ fn the_environment_of_other_programs_is_passed_over() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
 }
 
-/// What a password is, wherever it stands.
+/// The password in these tests, wherever it is set.
 const PASSWORD: &str = "hunter2";
 
 #[test]

@@ -1,15 +1,16 @@
-//! Damage of every table and column that is derived from documents: `doctor` names it.
+//! Damage to every table and column that is derived from documents is reported by `doctor`.
 
 use serde_json::{Value, json};
 use tokio_postgres::NoTls;
 
 use crate::support::{Client, Database, Place, STUDENTS, Server, student};
 
-/// What is done to a store, in the SQL of both databases, and a word of what `doctor` must say.
+/// Each row damages a store: its name, SQL for both databases, and a word that `doctor` must say.
 ///
 /// `refs` begins with the numbers of links and of marks, two bytes each; each mark has eight bytes.
-/// The newest document has two marks and two links of thirty bytes; then comes where its empty
-/// collections belong: six bytes, and eight for each place, the offset and the first one's number.
+/// The newest document has two marks and two links of thirty bytes. Then follow the positions of
+/// its empty collections: six bytes, and eight for each position, beginning with the offset and the
+/// first one's number.
 const DAMAGE: &[(&str, &str, &str)] = &[
     ("all edges gone", "DELETE FROM ref", "edges"),
     ("edges of one kind gone", "DELETE FROM ref WHERE kind = (SELECT max(kind) FROM ref)", "edges"),
@@ -169,7 +170,7 @@ const DAMAGE: &[(&str, &str, &str)] = &[
     ("a document gone", "DELETE FROM doc WHERE id = (SELECT max(id) FROM doc)", "count"),
 ];
 
-/// Damage that one of the databases alone can have.
+/// Damage that is only possible in one of the databases.
 const OF_SQLITE: &[(&str, &str, &str)] = &[
     ("a number that is given again", "DELETE FROM high_water", "will be given again"),
     ("a number too low", "UPDATE high_water SET id = 1", "will be given again"),
@@ -234,7 +235,8 @@ fn create(client: &mut Client, endpoint: &str, body: &Value) -> String {
     answer.location()
 }
 
-/// Two schools, students, enrolments, and deletions of each; the newest document is an enrolment.
+/// Stores two schools, students, enrolments, and deletions of each; the newest document is an
+/// enrolment.
 fn fill(place: &Place) {
     let key = place.key("FullAccess");
     let server = Server::start(place);
@@ -290,7 +292,7 @@ fn problems(place: &Place) -> Vec<String> {
     problems.map(|problem| problem["problem"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Gives what was not noticed.
+/// Returns the names of the damage that was not noticed.
 fn unnoticed(
     place: &Place,
     damage: impl Fn(&str),
@@ -385,7 +387,8 @@ fn a_damaged_store_is_neither_backed_up_nor_restored() {
     }
 }
 
-/// A school that this Homeroom would not store: of other rules, and of an extension that is not loaded.
+/// Schools that this version would not store: one breaks its rules, one has an extension that is
+/// not loaded.
 const MISFITS: [&str; 2] = [
     "UPDATE doc SET body = replace(body, '\"nameOfInstitution\":\"School 1\"', '\"formerly\":\"S\"')",
     "UPDATE doc SET body = replace(body, '\"nameOfInstitution\":\"School 1\"', \

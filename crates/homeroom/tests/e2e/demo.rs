@@ -1,4 +1,4 @@
-//! The demonstration's key and secret: who gets to see them.
+//! Tests who gets to see the demonstration's key and secret.
 
 use std::io::{BufRead, BufReader, Read as _};
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{Answer, Place, Wire};
 
-/// Where anybody may read, without a token.
+/// Paths that can be read without a token.
 const PUBLIC: [&str; 14] = [
     "/",
     "/metadata",
@@ -26,7 +26,7 @@ const PUBLIC: [&str; 14] = [
     "/nowhere",
 ];
 
-/// A demonstration; it is killed when the value goes.
+/// A running demonstration, which is killed when the value is dropped.
 struct Demo {
     child: Child,
     told: Value,
@@ -60,7 +60,7 @@ impl Demo {
         wire.answer()
     }
 
-    /// Whether an answer has the key or the secret, in its header or its body.
+    /// Returns whether an answer contains the key or the secret, in its header or its body.
     fn is_told_by(&self, answer: &Answer) -> bool {
         let whole = format!("{:?} {}", answer.headers, answer.text());
         ["key", "secret"].iter().any(|name| whole.contains(self.told[*name].as_str().unwrap()))
@@ -92,7 +92,8 @@ fn a_demonstration_tells_its_secret_to_nobody_but_who_sits_at_the_machine() {
             );
         }
     }
-    // A name of anybody's that leads here, and what a site can have a browser add to it.
+    // A foreign host name that resolves to this server, and the headers that a site can make a
+    // browser send.
     for host in ["rebound.example", &format!("rebound.example:{port}"), "127.0.0.1.example"] {
         for path in PUBLIC {
             for more in [&[][..], &["x-forwarded-host: localhost"], &["origin: http://localhost"]] {
@@ -103,7 +104,7 @@ fn a_demonstration_tells_its_secret_to_nobody_but_who_sits_at_the_machine() {
         let page = demo.get("/", host, &[]).text();
         assert!(page.contains("are not shown, since") && page.contains("localhost"), "{page}");
     }
-    // An address of the machine, and yet somebody else who asks.
+    // The host is this machine, but the request comes from elsewhere.
     for line in
         ["sec-fetch-site: cross-site", "origin: http://a.example", "x-forwarded-for: 192.0.2.1"]
     {

@@ -1,5 +1,5 @@
-//! A disk that is slow, full or broken: those who wait are told, what was acknowledged stays, what
-//! was refused never comes, and when the disk is well again, so is the server.
+//! Tests with a disk that is slow, full or broken: waiting clients get an answer, acknowledged
+//! writes stay, refused writes never appear, and the server recovers when the disk does.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use crate::support::{
 /// The store's files.
 const STORE: &str = "path homeroom.db";
 
-/// Checks that an answer is the problem of a server that cannot at this moment.
+/// Checks that an answer is the problem of a temporarily unavailable server.
 fn assert_unavailable(answer: &Answer, word: &str) {
     assert_eq!(answer.status, 503, "{answer:?}");
     assert!(answer.header("retry-after").is_some(), "{answer:?}");
@@ -21,7 +21,7 @@ fn assert_unavailable(answer: &Answer, word: &str) {
     assert!(problem["detail"].as_str().unwrap().contains(word), "no `{word}` in {problem}");
 }
 
-/// All students that a server has.
+/// Returns the ids of all students that a server has.
 fn stored(client: &mut Client) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     loop {
@@ -34,7 +34,7 @@ fn stored(client: &mut Client) -> BTreeSet<String> {
     }
 }
 
-/// Sends students at the same time, each on a connection of its own; gives the answers.
+/// Sends students at the same time, each on a connection of its own. Returns the answers.
 fn send_at_once(server: &Server, token: Option<&String>, ids: &[String]) -> Vec<Answer> {
     std::thread::scope(|scope| {
         let each = ids.iter().map(|id| {
@@ -91,7 +91,7 @@ fn a_full_queue_is_told_at_once_while_the_others_are_written_and_reads_go_on() {
     assert_eq!(metric(&server, "homeroom_store_writes_waiting"), 0);
 }
 
-/// What can be wrong with a disk, and the word by which a client is told.
+/// Faults of a disk, and the word that the client's answer must contain.
 const FAULTS: &[(&[&str], &str)] = &[
     (&[STORE, "write enospc"], "full"),
     (&[STORE, "write enospc", "room 7000"], "full"),
@@ -128,7 +128,7 @@ fn while_the_disk_fails_writes_are_refused_and_reads_go_on_and_then_all_is_well_
         assert_eq!(client.get("/livez").status, 200);
 
         faults.end();
-        // Nobody writes: the store finds out by itself.
+        // No client writes: the store itself notices that the disk has recovered.
         eventually("the server is ready again", || client.get("/readyz").status == 200);
         assert_eq!(client.post(STUDENTS, &student(&format!("b{round}"), "Ada")).status, 201);
         acknowledged.insert(format!("b{round}"));
@@ -154,7 +154,7 @@ fn what_a_failing_disk_refused_is_not_there_after_kill_9_and_what_was_acknowledg
         assert_eq!(client.post(STUDENTS, &student(&format!("a{round}"), "Ada")).status, 201);
         acknowledged.insert(format!("a{round}"));
         faults.order(orders);
-        // One alone, then several in one transaction.
+        // A single write, then several in one transaction.
         for count in [1, 6] {
             let asked = ids(&format!("r{round}-{count}"), count);
             for answer in send_at_once(&server, client.token.as_ref(), &asked) {
@@ -228,7 +228,7 @@ fn writers_on_a_disk_that_fails_now_and_then_lose_nothing_that_was_acknowledged(
         let found = stored(&mut server.client_of(&key));
         let lost: Vec<_> = acknowledged.difference(&found).collect();
         assert!(lost.is_empty(), "round {round}: lost {lost:?}");
-        // What was being answered when the server was killed may be there: nobody knows of it.
+        // A write that was in progress when the server was killed may be stored or not.
         assert!(
             found.len() - acknowledged.len() <= WRITERS,
             "round {round}: refused ones came back"

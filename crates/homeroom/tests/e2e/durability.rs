@@ -1,4 +1,4 @@
-//! What was acknowledged is there, whatever happens to the process.
+//! Acknowledged writes survive whatever happens to the process.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use crate::support::{Client, Place, Random, STUDENTS, Server, student};
 
 const WRITERS: usize = 64;
 
-/// What one writer knows of one student.
+/// A writer's knowledge of one student.
 #[derive(Debug, Default)]
 struct Known {
     path: String,
-    /// First name and `ETag` of the last acknowledged write; [`None`] once a delete was.
+    /// The first name and `ETag` of the last acknowledged write; [`None`] after a delete.
     acknowledged: Option<(String, String)>,
-    /// What the server was doing when it was killed.
+    /// The request in progress when the server was killed.
     open: Option<Attempt>,
 }
 
@@ -49,7 +49,7 @@ fn every_acknowledged_write_survives_kill_9() {
 
         let server = Server::start(&place);
         let mut client = server.client();
-        // A token, too, is worth something after the crash.
+        // A token stays valid after the crash, too.
         client.token = token;
         let stored = all_students(&mut client);
         compare(&everything, &stored, round);
@@ -63,7 +63,8 @@ fn every_acknowledged_write_survives_kill_9() {
     assert!(count > WRITERS, "only {count} writes were acknowledged in {rounds} rounds");
 }
 
-/// Writes with all writers at once, kills the server at a moment, gives what they know.
+/// Writes with all writers at once and kills the server at some moment. Returns what the writers
+/// know.
 fn write_until_killed(
     server: Server,
     token: Option<&str>,
@@ -87,7 +88,7 @@ fn write_until_killed(
     })
 }
 
-/// Creates students, updates and deletes some of them, until the connection breaks.
+/// Creates students, and updates and deletes some of them, until the connection breaks.
 fn write(mut client: Client, prefix: &str, mut random: Random) -> Vec<(String, Known)> {
     let mut known: Vec<(String, Known)> = vec![];
     for step in 0.. {
@@ -126,7 +127,7 @@ fn write(mut client: Client, prefix: &str, mut random: Random) -> Vec<(String, K
                 known.acknowledged = None;
                 known.open = None;
             }
-            // Nothing was done.
+            // Nothing was written.
             503 => known.open = None,
             _ => panic!("{answer:?}"),
         }
@@ -169,13 +170,13 @@ fn compare(known: &HashMap<String, Known>, stored: &HashMap<String, Value>, roun
     assert!(strange.is_empty(), "round {round}: nobody sent {strange:?}");
 }
 
-/// Whether a document is what was being written when the server was killed.
+/// Returns whether a document equals what was being written when the server was killed.
 fn is_open(known: &Known, id: &str, found: &Value) -> bool {
     matches!(&known.open, Some(Attempt::Write(name)) if found == &as_read(found, id, name))
 }
 
-/// A student as the API gives it, with what the server adds taken from `found`: empty collections
-/// among it.
+/// Returns a student as the API answers with it. The server's own additions, such as empty
+/// collections, are taken from `found`.
 fn as_read(found: &Value, id: &str, first_name: &str) -> Value {
     let mut expected = student(id, first_name);
     for added in ["id", "_etag", "_lastModifiedDate"] {

@@ -1,4 +1,4 @@
-//! What a person reads who asks the program.
+//! Tests of the program's help texts.
 
 use serde_json::Value;
 
@@ -7,12 +7,12 @@ use crate::support::{Place, Ran, Server};
 /// Commands whose help has no example yet.
 const WITHOUT_EXAMPLE: &[&str] = &[];
 
-/// All commands that do something, as words: `["keys", "create"]`.
+/// Returns all commands that do something, as words: `["keys", "create"]`.
 pub fn commands(place: &Place, above: &[String]) -> Vec<Vec<String>> {
     let help = help(place, above);
     let listed = help.split_once("\nCommands:\n").map_or("", |(_, rest)| rest);
     let listed = listed.split("\n\n").next().unwrap_or("");
-    // A name stands two blanks in; what it does may go on in further lines.
+    // A name is indented by two blanks; its description may continue on further lines.
     let names = listed.lines().filter_map(|line| line.strip_prefix("  "));
     let names = names.filter(|line| !line.starts_with(' '));
     let mut found = vec![];
@@ -54,7 +54,7 @@ fn the_help_of_every_command_says_what_it_does_and_shows_an_example() {
     }
 }
 
-/// The words of a command line; what stands in double quotes is one.
+/// Splits a command line into words; a text in double quotes is one word.
 fn words(call: &str) -> Vec<&str> {
     let parts = call.split('"').enumerate();
     let words = parts.map(|(at, part)| match at % 2 {
@@ -75,7 +75,7 @@ fn an_example_in_the_help_is_one_that_the_program_takes() {
             if !call.starts_with(&command.join(" ")) {
                 continue;
             }
-            // `--help` behind it: the arguments are read, and nothing is done.
+            // With `--help` appended, the arguments are parsed and nothing is done.
             let call = call.split(['#', '|', '>']).next().unwrap();
             let mut words = words(call);
             words.push("--help");

@@ -1,4 +1,4 @@
-//! The lab's commands, against its own echo and against a real server.
+//! Tests of the lab's commands, against its own echo and against a real server.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::support::{Client, Place, Ran, Server, eventually};
 
-/// A running `homeroom lab echo`; it is killed when the value goes.
+/// A running `homeroom lab echo`, which is killed when the value is dropped.
 pub struct Echo {
     child: Child,
-    /// Where it is.
+    /// The URL of the echo.
     pub url: String,
 }
 
@@ -185,7 +185,7 @@ fn where_nothing_listens_the_exit_code_is_5() {
 fn where_this_machine_has_no_room_the_server_is_not_blamed() {
     let place = Place::new();
     let echo = Echo::start(&place, &[]);
-    // An address that no machine has: it is for documentation.
+    // An address that no machine has: it is reserved for documentation.
     let arguments = [
         "lab",
         "run",
@@ -248,7 +248,7 @@ fn an_interrupted_run_writes_its_file_all_the_same() {
     assert_eq!(ended.status.code(), Some(130));
     assert!(run["requests"]["ok"].as_u64().unwrap() > 20, "{}", run["requests"]);
     assert_eq!(run["requests"]["failed"], 0, "{}", run["outcomes"]);
-    // The rate is that of the time until then, and the summary says so.
+    // The rate covers the time until then, and the summary says so.
     let goodput = run["stages"][0]["goodput"].as_f64().unwrap();
     assert!((50.0..150.0).contains(&goodput), "{}", run["stages"]);
     let summary = String::from_utf8_lossy(&ended.stdout);
@@ -487,7 +487,7 @@ fn a_terminal_shows_a_run_while_it_goes_on() {
     let place = Place::new();
     let echo = Echo::start(&place, &[]);
     let program = env!("CARGO_BIN_EXE_homeroom");
-    // A terminal of its own, of a size that is known.
+    // Runs in a terminal of a known size.
     let line = format!(
         "stty rows 30 cols 72; {program} lab run --target {} --rate 50 --duration 3s --seed 1",
         echo.url
@@ -503,6 +503,6 @@ fn a_terminal_shows_a_run_while_it_goes_on() {
     assert!(ran.status.success(), "{shown}");
     assert!(shown.contains("of 0:03, stage 1 of 1: 50/s 3s"), "{shown}");
     assert!(shown.contains("right/s           50"), "{shown}");
-    // The board is drawn over itself, and taken away for the summary.
+    // The board is redrawn in place, and removed before the summary.
     assert!(shown.contains("\u{1b}[8A") && shown.contains("\u{1b}[J"), "{shown}");
 }

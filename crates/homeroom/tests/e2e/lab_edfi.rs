@@ -1,5 +1,5 @@
-//! The lab's scenarios over an Ed-Fi API, against this server: every resource is created, read,
-//! changed, deleted and listed as the key may, and no answer is another than expected.
+//! Runs the lab's scenarios over an Ed-Fi API against this server. Every resource is created, read,
+//! changed, deleted and listed as far as the key allows, and every answer is as expected.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,30 +15,30 @@ use httparse::Header;
 
 use crate::support::{Place, Server};
 
-/// The greatest with which a run over an Ed-Fi API begins.
+/// The greatest serial number with which a run over an Ed-Fi API begins.
 const FIRST_SERIAL: u64 = 999_001;
 
-/// How often every step is done.
+/// The number of times that every step is done.
 const ROUNDS: usize = 2;
 
-/// A scenario that comes with the program, over every resource.
+/// Returns a shipped scenario that covers every resource.
 fn every_resource() -> EdfiFile {
     let shipped = Shipped::find("edfi-day-to-day").unwrap();
     let mut file = ScenarioFile::read(shipped.text).unwrap().edfi.unwrap();
-    // Weights of their own only make the set-up longer.
+    // Weights only make the set-up longer.
     file.weights.clear();
     file
 }
 
 struct Run {
     prepared: Prepared,
-    /// How many requests it sent.
+    /// The number of requests sent.
     done: usize,
-    /// What was not answered as expected.
+    /// The answers that were not as expected.
     wrong: Vec<String>,
 }
 
-/// Sets up a scenario and does every step in order, some rounds of it.
+/// Sets up a scenario and does every step in order, for some rounds.
 fn run(server: &Server, (key, secret): &(String, String), file: &EdfiFile) -> Run {
     let target = Target::parse(&format!("http://{}", server.api)).unwrap();
     let caller = Caller { target, tls: None, timeout: Duration::from_mins(1) };
@@ -94,7 +94,7 @@ fn token(client: &mut edfi::Client, path: &str, (key, secret): (&str, &str)) -> 
     format!("Bearer {}", reply.json()["access_token"].as_str().unwrap())
 }
 
-/// What is left out of one operation, with reasons.
+/// Returns what is left out of one operation, with the reasons.
 fn left_out(prepared: &Prepared, operation: Operation) -> Vec<(&str, &str)> {
     let out = prepared.report.left_out.iter().filter(|out| out.operation == operation);
     out.map(|out| (out.resource.as_str(), out.why.as_str())).collect()
@@ -151,7 +151,7 @@ fn a_key_bound_to_an_organization_does_all_that_relationships_let_it() {
 
     let run = run(&server, &key.into(), &every_resource());
 
-    // Organizations that belong to no other, and what the claim set does not grant.
+    // Organizations without a parent, and what the claim set does not grant.
     let out = left_out(&run.prepared, Operation::Create);
     let refused = |(_, why): &(&str, &str)| why.starts_with("403");
     assert!(out.iter().all(refused) && out.len() <= 8, "{out:#?}");

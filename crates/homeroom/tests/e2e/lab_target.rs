@@ -1,4 +1,4 @@
-//! Targets that want to be trusted, and targets that want a token.
+//! Tests with targets that need a trusted certificate, and with targets that need a token.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -40,7 +40,8 @@ fn a_target_with_tls_is_trusted_as_the_command_line_says() {
     assert!(ran.stderr.contains("none.pem"), "{}", ran.stderr);
 }
 
-/// A server whose tokens are good for three seconds; how many it has given.
+/// Starts a server whose tokens are valid for three seconds. Returns its URL and when it issued
+/// each token.
 fn short_tokens() -> (String, Arc<Mutex<Vec<Instant>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -55,7 +56,7 @@ fn short_tokens() -> (String, Arc<Mutex<Vec<Instant>>>) {
     (url, given)
 }
 
-/// Answers a request; nothing where none comes any more.
+/// Answers a request; returns `None` when no more requests come.
 fn serve_one(mut stream: &TcpStream, tokens: &Mutex<Vec<Instant>>) -> Option<()> {
     let mut reader = BufReader::with_capacity(1, stream);
     let (mut head, mut length) = (String::new(), 0);

@@ -1,4 +1,4 @@
-//! From the start on an empty folder to the drain.
+//! Tests from the first start in an empty folder to the drain.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -168,13 +168,13 @@ fn a_server_stops_soon_when_nothing_is_open() {
     let ended = server.stop();
 
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    // Far from the 25 seconds that open requests are given.
+    // Far below the 25 seconds that open requests get to finish.
     assert!(begun.elapsed() < Duration::from_secs(20) && begun.elapsed() < PATIENCE);
     drop(idle);
     assert!(!place.data().join("control.sock").exists());
 }
 
-/// Requests of the API that are being answered, as the admin listener tells.
+/// Returns the number of API requests in progress, as the admin listener reports it.
 fn in_flight(server: &Server) -> i64 {
     let metrics = server.admin_client().get("/metrics").text();
     let line = metrics.lines().find_map(|line| line.strip_prefix("http_server_active_requests "));

@@ -1,4 +1,4 @@
-//! A write-ahead log that a crash or a copy has cut short: the store opens with what is whole.
+//! A write-ahead log that was cut short by a crash or a copy: the store opens with the intact part.
 
 use std::fs::OpenOptions;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -8,7 +8,7 @@ use crate::support::{Place, Random, STUDENTS, Server, student};
 
 const DOCUMENTS: usize = 60;
 
-/// What happens to the log.
+/// The damage to the log.
 #[derive(Debug, Clone, Copy)]
 enum Harm {
     Cut(u64),
@@ -16,7 +16,8 @@ enum Harm {
     Removed,
 }
 
-/// A killed server's folder: documents `0..` written one after another, all still in the log.
+/// Returns the folder of a killed server; its documents, numbered from 0 in order, are all still in
+/// the log.
 fn killed() -> (Place, (String, String)) {
     let place = Place::new();
     let key = place.key("FullAccess");
@@ -85,7 +86,8 @@ fn a_log_that_is_cut_or_garbled_holds_the_writes_before_that_place_and_no_others
             .map(|one| one["studentUniqueId"].as_str().unwrap().parse().unwrap())
             .collect();
         assert_eq!(stored, (0..stored.len()).collect::<Vec<_>>(), "{one:?}: a prefix");
-        // A frame is a page of 4,096 bytes and 24 more; a write of this size takes about ten.
+        // A frame is a page of 4,096 bytes plus 24 bytes; a write of this size takes about ten
+        // frames.
         let (Harm::Cut(at) | Harm::Flip(at)) = one else {
             assert_eq!(stored.len(), 0, "{one:?}");
             continue;

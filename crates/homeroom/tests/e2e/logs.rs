@@ -1,4 +1,4 @@
-//! Logs carry ids and never what a document says: it is about children.
+//! Logs contain ids and never the content of documents, which is about children.
 
 use std::io::Write as _;
 
@@ -8,7 +8,7 @@ use crate::support::{Place, STUDENTS, Server};
 
 const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 
-/// What must not be seen: distinct words, so that a find is a leak.
+/// Values that must not appear: distinctive words, so that each match is a leak.
 const VALUES: &[&str] = &[
     "Zyxwolf-First",
     "Zyxwolf-Last",
@@ -43,7 +43,7 @@ fn no_value_of_a_document_and_no_secret_is_ever_logged() {
     let mut client = server.client_of(&key);
     let token = client.token.clone().unwrap();
 
-    // What succeeds: create, read, list by a value, update, delete.
+    // Requests that succeed: create, read, list by a value, update, delete.
     let path = client.post(STUDENTS, &student()).location();
     assert_eq!(client.get(&path).status, 200);
     let by_id = format!("{STUDENTS}?studentUniqueId=zyxwolf-unique-7391&lastSurname=Zyxwolf-Last");
@@ -56,7 +56,7 @@ fn no_value_of_a_document_and_no_secret_is_ever_logged() {
     let descriptors = "/data/v3/ed-fi/gradeLevelDescriptors";
     assert_eq!(client.post(descriptors, &descriptor).status, 201);
 
-    // What fails, in every stage.
+    // Requests that fail, at every stage.
     let mut statuses = vec![];
     let mut wrong = student();
     wrong["birthDate"] = "29-03-2011".into();
@@ -91,7 +91,7 @@ fn no_value_of_a_document_and_no_secret_is_ever_logged() {
     assert_eq!(statuses, [400, 400, 409, 400, 400, 400, 400, 400, 404, 404]);
     assert_eq!(client.send("DELETE", &path, &[], None).unwrap().status, 204);
 
-    // What never becomes a request, over HTTP/1 and HTTP/2.
+    // Bytes that never become a request, over HTTP/1 and HTTP/2.
     let mut wire = server.wire();
     wire.send("GET /zyxwolf-in-the-path\x01 HTTP/1.1\r\nx: Zyxwolf-First\r\n\r\n");
     wire.rest();
@@ -116,11 +116,11 @@ fn no_value_of_a_document_and_no_secret_is_ever_logged() {
         let found: Vec<&str> = log.lines().filter(|line| line.contains(value)).collect();
         assert!(found.is_empty(), "{value} was logged: {found:#?}");
     }
-    // Not in another form either.
+    // The values do not appear in another form either.
     assert!(!log.to_lowercase().contains("zyxwolf"), "{log}");
 }
 
-/// A whole HTTP/2 connection with one request, its head uncompressed.
+/// Returns a whole HTTP/2 connection with one request, whose header block is uncompressed.
 ///
 /// Source: RFC 9113 §3.4, §4.1; RFC 7541 §6.2.2 (literals without indexing).
 fn http_2_get(path: &str, token: &str) -> Vec<u8> {
@@ -136,7 +136,7 @@ fn http_2_get(path: &str, token: &str) -> Vec<u8> {
     ] {
         block.push(0);
         for text in [name, value] {
-            // Lengths from 127 on go on in the next bytes, seven bits each.
+            // Lengths from 127 on continue in the next bytes, seven bits each.
             match text.len() {
                 short @ 0..127 => block.push(u8::try_from(short).unwrap()),
                 long => {
@@ -152,7 +152,7 @@ fn http_2_get(path: &str, token: &str) -> Vec<u8> {
     bytes.extend([0, 0, 0, 4, 0, 0, 0, 0, 0]);
     let length = u32::try_from(block.len()).unwrap().to_be_bytes();
     bytes.extend(&length[1..]);
-    // HEADERS that end both head and stream, of stream 1.
+    // A HEADERS frame that ends both the header block and stream 1.
     bytes.extend([1, 0x4 | 0x1, 0, 0, 0, 1]);
     bytes.extend(block);
     bytes

@@ -1,4 +1,4 @@
-//! The real program, as those who run it meet it.
+//! End-to-end tests of the real program, as its operators and clients use it.
 
 mod administration;
 mod clock;

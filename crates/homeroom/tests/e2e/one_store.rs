@@ -1,4 +1,5 @@
-//! One process has a store's file, whatever name leads to it, and knows when it has it no more.
+//! Only one process has a store's file open, whatever path leads to it, and it notices when the
+//! file is replaced.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::os::unix::process::CommandExt as _;
@@ -7,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::support::{Place, Ran, STUDENTS, Server, eventually, student};
 
-/// Runs a command on the store `homeroom.db` in another folder than the place's own.
+/// Runs a command on the store `homeroom.db` in a folder other than the place's own.
 fn run_in(place: &Place, folder: &Path, arguments: &[&str]) -> Ran {
     Ran::to_its_end(place.command(arguments).env("HOMEROOM_STORE__DATA_DIR", folder))
 }
@@ -18,7 +19,7 @@ fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// Other ways to the file of the place's store: by a link, by a linked folder, by a second name.
+/// Returns other paths to the file of the place's store: a link, a linked folder, a second name.
 fn other_ways(place: &Place) -> [PathBuf; 3] {
     let [link, folder, name] = ["link", "folder", "name"].map(|name| place.path(name));
     std::fs::create_dir_all(&link).unwrap();
@@ -56,7 +57,7 @@ fn no_other_way_to_a_served_store_lets_a_second_process_in() {
                 assert!(refused.stderr.contains("another process"), "{about}: {refused:?}");
             }
             assert_eq!(revoked.code, Some(1), "{about}: {revoked:?}");
-            // The server was asked, or nothing was done.
+            // Either the server was asked, or nothing was done.
             if made.code == Some(0) {
                 let made: serde_json::Value = serde_json::from_str(&made.stdout).unwrap();
                 let text = |name: &str| made[name].as_str().unwrap().to_owned();
@@ -121,7 +122,8 @@ fn the_first_server_after_a_restore_acknowledges_no_such_write_either() {
     check_displaced_files(&place, &key);
 }
 
-/// Moves each of the store's files away, and another there, while a server has them open.
+/// Moves each of the store's files away and puts another in its place, while a server has them
+/// open.
 fn check_displaced_files(place: &Place, key: &(String, String)) {
     let server = Server::start(place);
     let mut client = server.client_of(key);
@@ -149,7 +151,8 @@ fn check_displaced_files(place: &Place, key: &(String, String)) {
             assert_eq!(command.code, Some(1), "{about}: {command:?}");
             assert_eq!(backup.code, Some(1), "{about}: {backup:?}");
             std::fs::rename(&aside, &file).unwrap();
-            // Until it is looked up whether the command's key was stored, nobody's rights are known.
+            // Requests are refused until the server has looked up whether the command's key was
+            // stored.
             eventually(&format!("{about}: all is as it was"), || {
                 let accepted = client.post(STUDENTS, &student(&id, "Cy"));
                 assert!([201, 503].contains(&accepted.status), "{about}: {accepted:?}");
@@ -162,7 +165,7 @@ fn check_displaced_files(place: &Place, key: &(String, String)) {
     assert_eq!(place.json(&["doctor", "--json"])["problems"], serde_json::json!([]));
 }
 
-/// Holds the lock of a file as somebody who may only read it.
+/// Holds the lock of a file like a user who may only read it.
 struct Stranger(Child);
 
 impl Stranger {
@@ -199,7 +202,7 @@ fn who_may_only_read_a_store_stops_nobody_from_starting_it() {
     assert_eq!((mode(&file), mode(&lock)), (0o600, 0o600));
 
     for held in [&lock, &file] {
-        // As an older Homeroom has left them, or somebody who did not think of it.
+        // An older version, or a careless user, may have left these permissions.
         for wide in [&file, &lock] {
             std::fs::set_permissions(wide, std::fs::Permissions::from_mode(0o644)).unwrap();
         }

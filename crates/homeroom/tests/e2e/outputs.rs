@@ -1,11 +1,11 @@
-//! What a command writes goes over nothing that is not an earlier output of the same kind.
+//! A command's output never overwrites a file that is not an earlier output of the same kind.
 
 use std::path::{Path, PathBuf};
 
 use crate::help::commands;
 use crate::support::{Place, STUDENTS, Server, student};
 
-/// Arguments that name a file or folder which is written, each in a command line that would write to
+/// Arguments that name a file or folder to write, each with a command line that would write to
 /// `OUT`; a folder ends with `/`.
 const WRITES: &[(&str, &[&str])] = &[
     ("--results", &["load", "students.jsonl", "--results", "OUT"]),
@@ -65,7 +65,7 @@ const WRITES: &[(&str, &[&str])] = &[
     ("--markdown", &["lab", "gate", "x.json", "--fail-if", "p99 > 1s", "--markdown", "OUT"]),
 ];
 
-/// Arguments that name what is read, whatever command has them.
+/// Arguments that name a file to read, in any command.
 const READS: &[&str] = &[
     "--config",
     "--data-dir",
@@ -91,8 +91,8 @@ const READS: &[&str] = &[
     "FILE",
 ];
 
-/// The arguments of a command that take a path, as its help shows them: `--out`, or `TO` without a
-/// name of its own.
+/// Returns a command's arguments that take a path, as its help shows them: `--out`, or `TO` for a
+/// positional one.
 fn paths(help: &str) -> Vec<String> {
     const NAMES: &[&str] = &["FILE", "DIR", "PATH", "TO", "FROM", "FILE|NAME"];
     let mut found = vec![];
@@ -124,11 +124,11 @@ fn it_is_known_of_every_argument_that_names_a_file_whether_it_is_written() {
             seen += usize::from(is_written);
         }
     }
-    // An export stands twice in the list.
+    // An export is listed twice.
     assert_eq!(seen, WRITES.len() - 1, "all that are listed are there");
 }
 
-/// Puts something where a command is to write; gives its file.
+/// Puts something where a command is to write. Returns its file.
 fn put(place: &Place, is_folder: bool, name: &str, content: &[u8]) -> PathBuf {
     let path = place.path(name);
     if is_folder {
@@ -166,11 +166,11 @@ fn no_output_goes_over_a_store_or_a_file_that_is_not_ours() {
             assert!(ran.stderr.contains(name), "{line:?}: {ran:?}");
             assert_eq!(std::fs::read(file).unwrap(), before, "{line:?}");
         };
-        // A file where it is to be, whatever it is.
+        // A file at the output's path, whatever it is.
         for (what, content) in [("store", &store[..]), ("letter", &letter[..])] {
             let file = put(&place, false, &format!("{what}-{number}"), content);
             refused(&file, &file, content);
-            // By another name, too.
+            // The same file through a link.
             let link = place.path(format!("link-{what}-{number}"));
             std::os::unix::fs::symlink(&file, &link).unwrap();
             refused(&link, &file, content);
@@ -182,7 +182,7 @@ fn no_output_goes_over_a_store_or_a_file_that_is_not_ours() {
             assert_eq!(ran.code, Some(2), "{line:?} {ending:?}: {ran:?}");
             assert_eq!(std::fs::metadata(&file).unwrap().len(), before, "{line:?} {ending:?}");
         }
-        // A folder in which such a file stands.
+        // A folder that contains such a file.
         if is_folder {
             for (what, content) in [("store", &store[..]), ("letter", &letter[..])] {
                 let file = put(&place, true, &format!("with-{what}-{number}"), content);
@@ -296,7 +296,7 @@ fn an_output_goes_over_an_earlier_one_of_its_kind() {
         }
     }
     assert!(place.path("rejects/students-2.jsonl").exists());
-    // Each is an output, and none of another kind.
+    // Each file is an output, but of another kind than the option writes.
     for (option, file) in [("--html", "r.md"), ("--markdown", "r.html"), ("--csv", "r.json")] {
         let ran = place.run(&["lab", "run", "--rate", "1", "--target", &target, option, file]);
         assert_eq!(ran.code, Some(2), "{option} {file}: {ran:?}");

@@ -1,4 +1,5 @@
-//! More than the server can do: it says so at once, and those it serves notice nothing.
+//! Overload: the server refuses excess requests at once, and the requests that it accepts are not
+//! affected.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,7 +7,7 @@ use crate::support::{Client, Place, STUDENTS, Server, Wire, eventually, metric, 
 
 const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 
-/// Begins a request whose body is not sent.
+/// Starts a request without sending its body.
 fn begun(server: &Server, client: &Client, length: usize) -> Wire {
     let mut wire = server.wire();
     wire.send(client.head("POST", STUDENTS, &JSON, Some(length)));
@@ -17,7 +18,7 @@ fn begun(server: &Server, client: &Client, length: usize) -> Wire {
 fn beyond_its_share_of_requests_that_wait_a_key_is_told_503_at_once_and_reads_on() {
     let place = Place::new();
     let key = place.key("FullAccess");
-    // Eight may wait, half of them of one key.
+    // Eight requests may wait, half of them from one key.
     let server = Server::start_with(&place, &[("HOMEROOM_SERVER__IN_FLIGHT_MAX", "2")]);
     let mut client = server.client_of(&key);
     let body = student("1", "Ada").to_string();
@@ -38,7 +39,7 @@ fn beyond_its_share_of_requests_that_wait_a_key_is_told_503_at_once_and_reads_on
         200,
         "those who are worked on have places of their own"
     );
-    // Those who are in go on, and make room.
+    // The accepted requests continue and then make room.
     for (wire, status) in slow.iter_mut().zip([201, 200, 200, 200]) {
         wire.send(&body);
         assert_eq!(wire.answer().status, status);
@@ -79,7 +80,7 @@ fn strangers_who_do_not_read_public_documents_give_way_to_those_who_do() {
     let whole = server.client().get(DOCUMENT);
     assert_eq!(whole.status, 200);
     let size = usize::try_from(metric(&server, SIZE)).unwrap();
-    // What a connection asks for is more than the buffers on the way take.
+    // One connection requests more than the buffers on the way can hold.
     let asked = format!("GET {DOCUMENT} HTTP/1.1\r\nhost: a\r\n\r\n").repeat(4);
 
     let _deaf: Vec<Wire> = (0..2 * size / whole.body.len())
@@ -145,7 +146,7 @@ fn idle_connections_stop_nobody() {
     let place = Place::new();
     let server = Server::start(&place);
     let key = place.key("FullAccess");
-    // A thousand, where both processes may have so many files open.
+    // A thousand connections, if both processes may have that many files open.
     let count = 1_000.min(open_files_max().saturating_sub(300));
 
     let idle: Vec<Wire> = (0..count)
@@ -188,7 +189,7 @@ fn a_header_that_never_ends_is_closed_in_time_and_a_slow_body_is_not() {
                 wire.send(start);
                 for _ in 0..600 {
                     std::thread::sleep(std::time::Duration::from_millis(100));
-                    // A byte now and then wins no time.
+                    // A byte from time to time does not extend the limit.
                     let is_sent = start.starts_with(b"PRI") || wire.try_send("z").is_ok();
                     if !is_sent || wire.is_closed() {
                         return true;
@@ -208,7 +209,7 @@ fn a_header_that_never_ends_is_closed_in_time_and_a_slow_body_is_not() {
     assert_eq!(closed, vec![true; starts.len()]);
     let answer = slow.answer();
     assert_eq!(answer.status, 201, "{answer:?}");
-    // A kept connection may be quiet for longer than a header may take.
+    // A kept connection may be idle for longer than a header may take.
     assert_eq!(client.get(STUDENTS).status, 200);
     slow.send("GET /livez HTTP/1.1\r\nhost: a\r\n\r\n");
     assert_eq!(slow.answer().status, 200);
@@ -234,7 +235,7 @@ fn a_connection_on_which_nothing_is_ever_said_is_closed_in_the_end() {
     eventually("both are closed", || never.is_closed() && once.is_closed());
 }
 
-/// How many files a process may have open here.
+/// Returns how many files a process may have open here.
 fn open_files_max() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));

@@ -1,4 +1,4 @@
-//! The store in PostgreSQL: many nodes, one truth.
+//! Tests of the store in PostgreSQL: several nodes share one database.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A server that cannot start says what is in the way and what to do, and leaves it as it was.
+//! A server that cannot start says why and what to do, and changes nothing.
 
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
@@ -6,12 +6,12 @@ use std::process::Command;
 
 use crate::support::{Place, Ran, Server};
 
-/// Runs `serve`, which must end by itself.
+/// Runs `serve`, which must end on its own.
 fn serve(place: &Place) -> Ran {
     place.run(&["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"])
 }
 
-/// Checks that a command failed in one line of words, without a panic.
+/// Checks that a command failed with one line that contains these words, without a panic.
 fn assert_failed(ran: &Ran, words: &[&str]) {
     assert_eq!(ran.code, Some(1), "{ran:?}");
     let last = ran.stderr.lines().rfind(|line| line.starts_with("homeroom: "));
@@ -63,7 +63,7 @@ fn a_second_server_on_the_same_folder_is_refused_and_the_first_serves_on() {
 
     assert_failed(&second, &["homeroom.db", "another process", "stop it", "another folder"]);
     assert_eq!(first.client().get("/readyz").status, 200);
-    // The control socket is still the first one's.
+    // The control socket still belongs to the first server.
     place.done(&["keys", "list"]);
     assert_eq!(first.stop().code, Some(0));
 }
@@ -149,7 +149,7 @@ fn set_user_version(file: &std::path::Path, version: u32) {
     std::fs::write(file, bytes).unwrap();
 }
 
-/// The smallest SQLite file with one table of somebody else's.
+/// Returns the smallest SQLite file with one table of another program.
 ///
 /// Source: SQLite database file format, §1.3 (header), §1.6 (pages), §2.1 (records).
 fn foreign_sqlite_file() -> Vec<u8> {
@@ -171,7 +171,7 @@ fn foreign_sqlite_file() -> Vec<u8> {
     }
     let begin = PAGE - cell.len();
     let at = u16::try_from(begin).unwrap().to_be_bytes();
-    // A leaf page with one cell, whose content and place are the same.
+    // A leaf page with one cell: the start of the content area and the cell pointer are the same.
     file[100..110].copy_from_slice(&[13, 0, 0, 0, 1, at[0], at[1], 0, at[0], at[1]]);
     file[begin..PAGE].copy_from_slice(&cell);
     file[PAGE..PAGE + 8].copy_from_slice(&[13, 0, 0, 0, 0, 2, 0, 0]);

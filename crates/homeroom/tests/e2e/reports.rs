@@ -1,4 +1,4 @@
-//! Counts and exports of a store, with a server in it and without.
+//! Counts and exports of a store, with and without a running server.
 
 use serde_json::{Value, json};
 

@@ -1,11 +1,11 @@
-//! A restore that is killed, or given what it should not take.
+//! A restore that is killed, or given a file that it must reject.
 
 use std::process::Stdio;
 use std::time::Duration;
 
 use crate::support::{Faults, Place, Ran, Random, STUDENTS, Server, student};
 
-/// A stopped store with the students `x` and `y`, whose backup has `x` alone.
+/// Returns a stopped store with the students `x` and `y`, whose backup has only `x`.
 fn with_backup() -> (Place, (String, String), String) {
     let place = Place::new();
     let key = place.key("FullAccess");
@@ -31,7 +31,7 @@ fn a_restore_that_is_killed_leaves_one_of_the_two_stores_whole() {
     let mut random = Random::seeded();
     let (place, key, backup) = with_backup();
     let faults = Faults::none(&place);
-    // Each sync takes a while, so that the kill falls between any two steps.
+    // Each sync takes a while, so that the kill can fall between any two steps.
     faults.order(&["sync_millis 60"]);
     let rounds = if std::env::var_os("HOMEROOM_LONG").is_some() { 30 } else { 5 };
 
@@ -47,7 +47,7 @@ fn a_restore_that_is_killed_leaves_one_of_the_two_stores_whole() {
         assert_eq!(problems["problems"], serde_json::json!([]), "round {round}: {ended}");
         let found = students(&place, &key);
         assert!(matches!(found, 1 | 2), "round {round}: {found}");
-        // Nobody but a person knows what was left there.
+        // The files that were left there must be examined by a person.
         for ending in ["", "-journal", "-wal", "-shm"] {
             let left = place.data().join(format!("homeroom.db.restored{ending}"));
             if left.exists() {
@@ -87,7 +87,7 @@ fn a_backup_with_a_flipped_byte_is_refused_or_was_not_harmed() {
 
     for _ in 0..6 {
         let mut bad = good.clone();
-        // A page of zeros in the middle is what a bad sector reads as.
+        // A page of zeros in the middle, as a bad sector may be read.
         let page = 1 + usize::try_from(random.below(good.len() as u64 / 4_096 - 1)).unwrap();
         bad[page * 4_096..(page + 1) * 4_096].fill(0);
         std::fs::write(&backup, bad).unwrap();
@@ -96,7 +96,7 @@ fn a_backup_with_a_flipped_byte_is_refused_or_was_not_harmed() {
 
         match restored.code {
             Some(1) => refused += 1,
-            // A page that holds nothing may be anything.
+            // An unused page may contain anything.
             Some(0) => place.json(&["doctor", "--json"])["problems"]
                 .as_array()
                 .map(|problems| assert!(problems.is_empty(), "{problems:?}"))

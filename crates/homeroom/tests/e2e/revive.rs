@@ -1,4 +1,4 @@
-//! Keys that were taken away since a backup, and ids that were given out.
+//! Keys that were revoked since a backup, and ids that were already issued.
 
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ fn since_a_backup() -> Since {
     Since { place, backup, stays, revoked, removed, suspended, rotated, new_secret, late }
 }
 
-/// What a token for these is answered with.
+/// Returns the statuses of token requests with these keys.
 fn statuses(place: &Place, keys: &[(&str, &str)]) -> Vec<u16> {
     let server = Server::start(place);
     let mut client = server.client();
@@ -101,7 +101,7 @@ fn where_the_store_before_cannot_be_compared_every_key_that_may_call_is_named() 
         std::fs::write(since.place.data().join("homeroom.db"), b"a cosmic ray".repeat(900))
             .unwrap();
     };
-    // As somebody does who puts a new machine in the place of a lost one.
+    // A new machine replaces a lost one.
     let fresh = |since: &Since| {
         std::fs::remove_dir_all(since.place.data()).unwrap();
         since.place.key("FullAccess");
@@ -145,7 +145,7 @@ fn what_a_restore_undoes_is_counted() {
     assert_eq!(replaced["deletionsUndone"], 1, "{report}");
     let next = report["goesOnAfter"].as_i64().unwrap();
     assert!(next > replaced["changeVersion"].as_i64().unwrap(), "{report}");
-    // Who has exported up to what was lost is told, and not given half of it.
+    // An export from a version that the restore lost is refused instead of being incomplete.
     let out = place.path("night");
     let lost = replaced["changeVersion"].as_i64().unwrap().to_string();
     let export = ["export", "--out", out.to_str().unwrap(), "--since", &lost];

@@ -1,4 +1,4 @@
-//! Strangers and greedy keys: whoever holds all that it can get takes nobody else's place.
+//! Strangers and greedy keys: a client that takes as much as it can get does not displace others.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -11,10 +11,10 @@ use crate::support::{
 };
 
 const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
-/// Streams that a greedy client opens on a connection, where it may.
+/// The streams that a greedy client opens on a connection, if the server allows it.
 const STREAMS: usize = 256;
 
-/// A server, a greedy client and another one, each with a key of its own.
+/// Starts a server with a greedy client and another one, each with a key of its own.
 fn served(place: &Place) -> (Server, Client, Client) {
     let (greedy, other) = (place.key("FullAccess"), place.key("FullAccess"));
     let server = Server::start(place);
@@ -70,7 +70,7 @@ fn strangers_bodies_are_counted_in_bytes_and_a_refusal_names_what_is_full() {
     let key = place.key("FullAccess");
     let server = Server::start(&place);
     let mut stream = post_without_end("/oauth/token", None);
-    // One byte less than there may be.
+    // One byte less than the limit.
     stream.body = Some(vec![b' '; (16 << 10) - 1]);
 
     let strangers = Streams::open(server.api, 64, STREAMS, &stream);
@@ -190,7 +190,7 @@ fn a_key_that_hangs_up_at_once_takes_no_place_of_another_key() {
             let here = student(&format!("of all {number}"), "Here");
             assert_eq!(other.post(STUDENTS, &here).status, 201);
         }
-        // Without an index, so that it is among the long ones.
+        // Without an index, so that it counts as a long query.
         let list = format!("{STUDENTS}?firstName=Nobody&totalCount=true&limit=500");
         let list = greedy.head("GET", &list, &[], None);
         let (number, over) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -246,13 +246,13 @@ fn strangers_who_name_a_new_host_each_time_do_not_fill_the_memory() {
         wire.read_exactly(&mut first);
     }
 
-    // The budget of public answers, what waits for it and what the allocator keeps.
+    // The budget of public answers, the requests waiting for it, and what the allocator keeps.
     let taken = (most_kib(&server).unwrap() - before) >> 10;
     assert!((STRANGERS * whole) >> 20 > 800, "the strangers ask for much: {whole}");
     assert!(taken < 480, "{taken} MiB");
 }
 
-/// The most resident memory that a server has had, in KiB.
+/// Returns the peak resident memory of a server, in KiB.
 fn most_kib(server: &Server) -> Option<usize> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -263,7 +263,7 @@ fn most_kib(server: &Server) -> Option<usize> {
 fn idle_strangers_take_no_files_of_the_store() {
     let place = Place::new();
     let key = place.key("FullAccess");
-    // As many files as a small container gives.
+    // The number of open files that a small container allows.
     let program = place.command(&[]);
     let mut command = std::process::Command::new("sh");
     command

@@ -1,4 +1,5 @@
-//! Clients that are slow or go away: their places come back, and nobody else notices.
+//! Clients that are slow or disconnect: their places become free again, and other clients notice
+//! nothing.
 
 use std::time::Duration;
 
@@ -53,7 +54,7 @@ fn callers_who_do_not_read_their_answers_hold_no_place() {
     for number in 0..200 {
         assert_eq!(client.post(STUDENTS, &student(&number.to_string(), "Ada")).status, 201);
     }
-    // More answers than any buffer on the way takes.
+    // More answers than the buffers on the way can hold.
     let page = client.head("GET", &format!("{STUDENTS}?limit=200"), &[], None).repeat(300);
 
     let deaf: Vec<Wire> = (0..12)

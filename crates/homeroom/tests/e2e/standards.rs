@@ -1,10 +1,10 @@
-//! Which standard is served, and what stands beside it, chosen without a rebuild.
+//! The served standard and its extensions can be chosen without a rebuild.
 
 use serde_json::json;
 
 use crate::support::{Place, Ran, Server};
 
-/// An extension as its modelling tool writes it.
+/// An extension in the format that its modelling tool writes.
 const SCHEMA: &str = r#"{"projectSchema": {
     "isExtensionProject": true, "projectName": "Mine", "projectEndpointName": "mine",
     "projectVersion": "1.0.0",

@@ -1,4 +1,4 @@
-//! A store that is put back to an earlier state, by whatever means, gives no version out again.
+//! A store that is put back to an earlier state, by whatever means, never issues a version twice.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 
 use crate::support::{Client, Database, Place, STUDENTS, Server, student};
 
-/// Changes of a document after the copy was taken, each with a version of its own.
+/// The number of changes of a document after the copy was made, each with its own version.
 const LOST: usize = 6;
 
 /// What clients have seen of a store before it was put back.
 struct Seen {
     place: Place,
     key: (String, String),
-    /// Path of the student `x`, which the copy has.
+    /// The path of the student `x`, which the copy contains.
     location: String,
-    /// Every tag of `x` since the copy.
+    /// Every ETag of `x` since the copy.
     etags: BTreeSet<String>,
     newest: i64,
 }
@@ -38,7 +38,7 @@ fn put(
     (answer.status, answer.header("etag").unwrap_or_default().to_owned())
 }
 
-/// A server whose store is copied by `copy`, changed, and stopped.
+/// Runs a server whose store is copied by `copy`, then changed, then stopped.
 fn used(place: Place, copy: impl Fn(&Place)) -> Seen {
     let key = place.key("FullAccess");
     let server = Server::start(&place);
@@ -54,7 +54,7 @@ fn used(place: Place, copy: impl Fn(&Place)) -> Seen {
     Seen { place, key, location, etags, newest }
 }
 
-/// Uses the store that was put back, with what clients remember of the one before.
+/// Uses the store that was put back, with what clients remember of the one before it.
 fn nothing_repeats(seen: &Seen, how: &str) {
     let server = Server::start(&seen.place);
     let mut client = server.client_of(&seen.key);
@@ -73,7 +73,7 @@ fn nothing_repeats(seen: &Seen, how: &str) {
         }
     }
     assert!(!seen.etags.contains(&since));
-    // Who has read up to a version asks for what came after it.
+    // A client that has read up to a version requests the changes after it.
     let window = format!("{STUDENTS}?minChangeVersion={}", seen.newest + 1);
     let changed = client.get(&window).json();
     assert_eq!(changed.as_array().map(Vec::len), Some(1), "{how}");
@@ -90,7 +90,7 @@ fn database(place: &Place) -> std::path::PathBuf {
     place.data().join("homeroom.db")
 }
 
-/// Puts a file in the place of another, as `mv` does.
+/// Replaces a file with another, as `mv` does.
 fn replace(from: &Path, to: &Path) {
     for ending in ["-wal", "-shm"] {
         _ = std::fs::remove_file(format!("{}{ending}", to.display()));
@@ -115,7 +115,7 @@ fn a_backup_that_is_restored_again_and_again_gives_no_version_again() {
     let backup = |place: &Place| _ = place.done(&["backup", place.path("b.db").to_str().unwrap()]);
     let mut seen = used(Place::new(), backup);
     for _ in 0..3 {
-        // Nobody can tell from what is there how far the store before had come.
+        // How far the replaced store had come can no longer be read from it.
         std::fs::write(database(&seen.place), "a cosmic ray".repeat(900)).unwrap();
         seen.place.done(&["restore", seen.place.path("b.db").to_str().unwrap(), "--yes"]);
         nothing_repeats(&seen, "restore again");
@@ -153,7 +153,7 @@ fn the_store_before_that_is_taken_back_gives_no_version_again() {
     assert_eq!(server.stop().code, Some(0));
     let kept = seen.place.data().join("homeroom.db.before-restore");
 
-    // As `mv` does it: the file itself comes back.
+    // The original file comes back, as by `mv`.
     std::fs::rename(kept, database(&seen.place)).unwrap();
 
     let server = Server::start(&seen.place);
@@ -168,7 +168,7 @@ fn the_store_before_that_is_taken_back_gives_no_version_again() {
 fn a_store_that_was_overwritten_in_its_place_is_raised_when_it_is_said() {
     let copy = |place: &Place| _ = std::fs::copy(database(place), place.path("b.db")).unwrap();
     let seen = used(Place::new(), copy);
-    // The same file with an earlier content: nothing shows that.
+    // The same file with earlier content, which nothing else reveals.
     std::fs::copy(seen.place.path("b.db"), database(&seen.place)).unwrap();
 
     let said = seen.place.json(&["restore", "--already-copied", "--yes", "--json"]);
@@ -194,7 +194,7 @@ fn a_moved_or_merely_restarted_store_goes_on_where_it_was() {
 #[test]
 fn a_database_that_was_put_back_gives_no_version_again() {
     for database in Database::on_each_server() {
-        // All rows as they were, in tables of their own: what a dump brings back.
+        // All rows as they were, in new tables, as restoring a dump makes them.
         let copied = |_: &Place| database.copy_to("kept");
         let seen = used(Place::with_store(&database.url()), copied);
 
@@ -217,12 +217,12 @@ fn a_database_whose_rows_were_put_back_is_raised_when_it_is_said() {
     }
 }
 
-/// A server on a database, a client of it, and where a student stands that it has stored.
+/// A server on a database, a client of it, and the path of a student that it has stored.
 struct Node {
     server: Server,
     client: Client,
     location: String,
-    /// Goes after the server.
+    /// Dropped after the server.
     _place: Place,
 }
 
@@ -265,8 +265,8 @@ fn a_node_that_finds_another_server_when_it_connects_anew_gives_no_version_again
             let Node { server, mut client, location, _place } = Node::on(&database);
             let seen = newest(&mut client);
 
-            // As after a failover: what was known of the server is not so any more, and what the
-            // lost one had given out beyond what this one has nobody knows.
+            // As after a failover: facts recorded about the server no longer hold, and nobody knows
+            // which versions the lost server issued beyond those that this one has.
             database.within(&format!(
                 "UPDATE place SET value = 'another' WHERE name = '{fact}'; \
                  SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
@@ -287,7 +287,7 @@ fn a_node_that_finds_another_server_when_it_connects_anew_gives_no_version_again
 #[test]
 fn a_database_that_tells_little_of_itself_is_served_and_a_copy_of_it_is_noticed() {
     for database in Database::on_each_server() {
-        // What a related database does not have.
+        // Functions that related databases lack.
         database.within(
             "ALTER FUNCTION pg_control_system() RENAME TO no_control_system; \
              ALTER FUNCTION pg_current_wal_lsn() RENAME TO no_current_wal_lsn",

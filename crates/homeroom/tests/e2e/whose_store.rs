@@ -1,4 +1,4 @@
-//! A command says which store it means, and a server that has another one refuses.
+//! A command names the store that it is for, and a server with another store refuses it.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::help::commands;
 use crate::support::{Place, Ran, STUDENTS, Server, student};
 
-/// A command on the store of this name in the place's folder.
+/// Returns a command on the store of this name in the place's folder.
 fn on(place: &Place, store: &str, arguments: &[&str]) -> Command {
     let mut command = place.command(arguments);
     let url = format!("sqlite:{}", place.data().join(store).display());
@@ -63,7 +63,7 @@ fn servers_of_stores_in_one_folder_are_each_reached_by_their_own_commands() {
     }
     let [first, second, third] = servers;
     first.stop();
-    // The others' sockets are where they were.
+    // The sockets of the other stores are unchanged.
     key(&place, stores[1]);
     key(&place, stores[2]);
     second.stop();
@@ -74,7 +74,7 @@ fn servers_of_stores_in_one_folder_are_each_reached_by_their_own_commands() {
     assert!(!left.iter().any(|name| name.contains("sock") || name.starts_with('.')), "{left:?}");
 }
 
-/// Commands that ask the server which has the store open, with what else they need.
+/// Commands that ask the server which has the store open, with their other arguments.
 const MANAGING: &[&[&str]] = &[
     &["keys", "create", "--claim-set", "FullAccess"],
     &["keys", "list"],
@@ -95,7 +95,7 @@ const MANAGING: &[&[&str]] = &[
     &["views", "drop"],
 ];
 
-/// Commands that open the store's file themselves, if any.
+/// Commands that open the store's file themselves, if it exists.
 const OTHERS: &[&str] = &[
     "demo",
     "serve",
@@ -136,7 +136,7 @@ fn every_managing_command_is_refused_by_a_server_that_has_another_store() {
     let server = serve(&place, "theirs.db");
     let sockets = std::fs::read_dir(place.data()).unwrap().map(|entry| entry.unwrap().path());
     let socket = sockets.into_iter().find(|path| path.extension().is_some_and(|e| e == "sock"));
-    // Whatever brought it about: where the one store's socket should be, the other's server listens.
+    // However it came about: the server of one store listens where the other's socket should be.
     std::fs::rename(socket.unwrap(), place.data().join("control.sock")).unwrap();
     let state = || {
         let counts = done(&place, "theirs.db", &["counts", "--json"]);
@@ -217,7 +217,7 @@ fn commands_and_servers_of_different_versions_say_so() {
     let place = Place::new();
     place.done(&["keys", "list"]);
     let socket = place.data().join("control.sock");
-    // What a server says that knows no envelope.
+    // The answer of a server that does not know the envelope.
     let older = UnixListener::bind(&socket).unwrap();
     let answering = std::thread::spawn(move || {
         let (stream, _) = older.accept().unwrap();

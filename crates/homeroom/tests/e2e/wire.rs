@@ -1,11 +1,11 @@
-//! HTTP at the socket: what is malformed, too long, too slow or cut off harms nobody else.
+//! HTTP at the socket: a malformed, oversized, slow or interrupted request affects no other client.
 
 use serde_json::json;
 
 use crate::support::{Answer, Client, Place, STUDENTS, Server, eventually, student};
 
 const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
-/// Most bytes of a document.
+/// The most bytes of a document.
 const DOCUMENT_BYTES_MAX: usize = 10 << 20;
 
 fn served() -> (Place, Server, Client) {
@@ -15,8 +15,8 @@ fn served() -> (Place, Server, Client) {
     (place, server, client)
 }
 
-/// Sends bytes on a connection of their own; gives the first answer, if any came, after checking
-/// that nothing came behind it and the connection was closed.
+/// Sends bytes on a new connection. Checks that at most one answer came and that the connection was
+/// closed, and returns the answer.
 fn sent_alone(server: &Server, bytes: &[u8]) -> Option<Answer> {
     let mut wire = server.wire();
     _ = wire.try_send(bytes);
@@ -79,7 +79,7 @@ fn two_ways_to_end_a_body_are_refused_and_nothing_is_done() {
             "POST {STUDENTS} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {token}\r\n\
              content-type: application/json\r\n{framing}\r\n\r\n{chunked}"
         );
-        // Also behind requests whose bodies look like heads.
+        // Also after requests whose bodies look like heads.
         let lure = "GET / HTTP/1.1\r\ncontent-length: 9\r\n\r\n";
         let before = format!(
             "POST /oauth/token HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n{lure}",
@@ -121,7 +121,7 @@ fn a_chunked_body_is_read_and_a_bad_chunk_is_not() {
     }
     let created = wire.answer();
     assert_eq!(created.status, 201, "{created:?}");
-    // The connection is as good as before.
+    // The connection can still be used.
     wire.send("GET /livez HTTP/1.1\r\nhost: a\r\n\r\n");
     assert_eq!(wire.answer().status, 200);
 
@@ -236,7 +236,7 @@ fn clients_that_vanish_in_the_middle_harm_nobody() {
     let head = client.head("POST", STUDENTS, &JSON, Some(body.len()));
 
     for cut in 0..40 {
-        // In the head, in the body, and right behind the request, without reading the answer.
+        // Cut in the head, in the body, and right after the request without reading the answer.
         let whole = format!("{head}{body}");
         let end = if cut % 4 == 3 { whole.len() } else { whole.len() * cut / 40 };
         let mut wire = server.wire();
@@ -246,7 +246,7 @@ fn clients_that_vanish_in_the_middle_harm_nobody() {
 
     for number in 0..10 {
         let here = student(&format!("n{number}"), "Here");
-        // 503 at most as long as the vanished are being taken note of.
+        // 503 only until the server has noticed the closed connections.
         eventually("a write is taken", || client.post(STUDENTS, &here).status == 201);
     }
     eventually("no request is in flight any more", || {
@@ -271,7 +271,7 @@ fn head_has_the_headers_of_get_and_no_body() {
         for name in ["content-length", "content-type", "etag"] {
             assert_eq!(head.header(name), get.header(name), "{path}: {name}");
         }
-        // The connection was kept and nothing stood behind the head.
+        // The connection was kept and no body followed the head.
         assert_eq!(again.status, get.status, "{path}");
     }
 }

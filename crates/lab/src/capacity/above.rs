@@ -1,4 +1,4 @@
-//! Above stable: burst, failure, the profiles of the report, and stable once more.
+//! Searches above stable: burst, failure, the profiles of the report, and a second check of stable.
 
 use super::Driver;
 use super::judge::Verdict;
@@ -7,31 +7,31 @@ use super::result::Phase;
 use super::search::Search;
 use super::stable::{self, Stable};
 
-/// What was found.
+/// The results of the search above stable.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Above {
     pub stable: Stable,
     pub burst: Level,
     pub failure: Level,
-    /// Whether stable was kept at the end, too; `None` if there was no saying.
+    /// Whether stable was also kept at the end; `None` if that could not be decided.
     pub kept: Option<bool>,
 }
 
-/// What the windows have shown so far, between which rates the levels lie.
+/// The rates between which the levels lie, as far as the windows have shown.
 struct Between {
-    /// Highest with hardly an error, lowest with more.
+    /// The highest rate with hardly an error, and the lowest with more.
     burst: (f64, Option<f64>),
-    /// Highest that did not break, lowest that did.
+    /// The highest rate that did not break the server, and the lowest that did.
     failure: (f64, Option<f64>),
 }
 
-/// Looks above the stable level, and at it once more.
+/// Searches above the stable level, then checks that level once more.
 pub fn find<D: Driver>(search: &mut Search<'_, D>, found: Stable) -> Result<Above, D::Error> {
     let window_s = search.constants.window_s;
     let nothing = Level { window_s, ..Level::default() };
     let before = match found {
         Stable::Confirmed(rate) => Some(rate),
-        // Not the last that was held in vain: it was kept by nothing.
+        // Not the last rate that was tried: no hold confirmed it.
         Stable::Unconfirmed => search.highest_passed(),
         Stable::Nothing => None,
     };
@@ -62,7 +62,7 @@ pub fn find<D: Driver>(search: &mut Search<'_, D>, found: Stable) -> Result<Abov
     Ok(Above { stable, burst, failure, kept })
 }
 
-/// Windows upwards from stable, which is lifted if one keeps its goal.
+/// Tries windows upwards from stable; stable is raised if a window keeps its goal.
 fn windows<D: Driver>(
     search: &mut Search<'_, D>,
     mut stable: f64,
@@ -78,7 +78,7 @@ fn windows<D: Driver>(
             break;
         }
         let Some(passed) = window(search, rate, &mut between)? else { break };
-        // Stable at the very rate that burst should be looked for: it was found too low.
+        // If the first window above stable keeps its goal, stable was found too low.
         let near = rate <= stable * factor * 1.001;
         if passed && near && stable::holds_too(search, rate)? {
             stable = rate;
@@ -98,7 +98,7 @@ fn windows<D: Driver>(
     Ok((stable, between))
 }
 
-/// Windows between the rates of a level that lie far apart, while there is time.
+/// Tries windows between the rates of a level that lie far apart, while there is time.
 fn refine<D: Driver>(search: &mut Search<'_, D>, between: &mut Between) -> Result<(), D::Error> {
     let near = search.constants.window_factor * 1.01;
     loop {
@@ -114,7 +114,8 @@ fn refine<D: Driver>(search: &mut Search<'_, D>, between: &mut Between) -> Resul
     }
 }
 
-/// One window; whether it keeps the goal of stable. `None` if there is no time or it is void.
+/// Tries one window and returns whether it keeps the goal of stable. `None` if there is no time
+/// left or the window is void.
 fn window<D: Driver>(
     search: &mut Search<'_, D>,
     rate: f64,
@@ -140,7 +141,8 @@ fn window<D: Driver>(
     Ok(Some(tried.verdict == Verdict::Passed))
 }
 
-/// Takes in that a rate is below a level or above it; what is lower and bad counts more.
+/// Records whether a rate is below or above a level; the lowest rate above outweighs higher ones
+/// below.
 fn put((low, high): &mut (f64, Option<f64>), rate: f64, below: bool) {
     if !below {
         *high = Some(high.map_or(rate, |high| high.min(rate)));
@@ -149,11 +151,11 @@ fn put((low, high): &mut (f64, Option<f64>), rate: f64, below: bool) {
     }
 }
 
-/// The two runs that the report shows second by second.
+/// Makes the two runs that the report shows second by second.
 fn profiles<D: Driver>(search: &mut Search<'_, D>, stable: f64) -> Result<(), D::Error> {
     let by = search.constants;
     let length = |left: f64| by.profile_s.min(left);
-    // What is left for both is shared evenly.
+    // Both share the remaining time equally.
     let both = search.left_s(Phase::Unhealthy);
     let healthy = length(both / 2.0);
     let mut made = 0;
@@ -177,7 +179,7 @@ fn profiles<D: Driver>(search: &mut Search<'_, D>, stable: f64) -> Result<(), D:
     Ok(())
 }
 
-/// A step below stable once more: whether it still holds.
+/// Checks stable once more, one step below it. Returns whether it still holds.
 fn check<D: Driver>(search: &mut Search<'_, D>, stable: f64) -> Result<Option<bool>, D::Error> {
     let by = search.constants;
     let rate = stable / (1.0 + by.width);

@@ -1,4 +1,4 @@
-//! From what is known to the file: levels, verdict, reasons.
+//! Turns the results of a search into the capacity file: levels, verdict, reasons.
 
 use super::Driver;
 use super::above::Above;
@@ -9,17 +9,17 @@ use super::search::{Search, same};
 use super::stable::Stable;
 use crate::statistics::{Estimate, Resampling, forecast, knee};
 
-/// Draws for the band of the forecast.
+/// The number of draws for the forecast's band.
 const DRAWS: u32 = 200;
-/// A server that answers less than this share of a rate has more to do than it can.
+/// A server whose goodput is below this share of the rate is saturated.
 const SATURATED: f64 = 0.93;
-/// Errors without load are so many times what the goal allows.
+/// The factor by which errors under little load must exceed the goal for a server to be failing.
 const ERRS_ANYWAY: f64 = 2.0;
-/// A knee this far from stable is worth a word.
+/// The ratio between knee and stable level from which it is reported.
 const KNEE_FAR: f64 = 1.3;
-/// A trial that misses Little's law by more is suspect …
+/// A trial whose gap in Little's law is greater is suspect …
 const LITTLE_GAP: f64 = 0.3;
-/// … if so many are.
+/// … which is reported if at least this share of the trials is.
 const LITTLE_SHARE: f64 = 0.5;
 
 /// Draws the conclusions.
@@ -79,8 +79,8 @@ fn level<D: Driver>(search: &Search<'_, D>, stable: Stable) -> Level {
         Stable::Confirmed(rate) => (rate, true),
         Stable::Unconfirmed => (search.highest_passed().unwrap_or(0.0), false),
     };
-    // Single trials have their say in the interval, outvoted or not: a failure at or below the
-    // level, a long pass above it.
+    // The interval also takes in trials that were outvoted: a failure at or below the level, and a
+    // long pass above it.
     let by = search.constants;
     let trials = || search.trials.iter().filter(|tried| tried.phase != Phase::Rest);
     let low = trials()
@@ -96,7 +96,7 @@ fn level<D: Driver>(search: &Search<'_, D>, stable: Stable) -> Level {
     if found { level } else { level.at_least(unconfirmed(search)) }
 }
 
-/// Why no rate was confirmed.
+/// Returns why no rate was confirmed.
 fn unconfirmed<D: Driver>(search: &Search<'_, D>) -> AtLeast {
     let is_hold = |tried: &&Tried| matches!(tried.phase, Phase::Confirm | Phase::Lift);
     let is_void = search.trials.iter().filter(is_hold).any(|tried| tried.verdict.is_void());
@@ -110,7 +110,7 @@ fn verdict<D: Driver>(
     reasons: &mut Vec<String>,
 ) -> Verdict {
     let by = search.constants;
-    // The holds of a rate that was not confirmed count as well as what lies above it.
+    // If the rate was not confirmed, its own holds count as well as the rates above it.
     let from = if stable.found { stable.rate } else { stable.rate * 0.999 };
     let void = |kind| search.lowest(from, move |verdict| verdict == kind);
     let nearest = search
@@ -194,7 +194,7 @@ fn verdict<D: Driver>(
     Verdict::Clean
 }
 
-/// What does not fit to the stable level.
+/// Returns the findings that contradict the stable level.
 fn contradictions<D: Driver>(search: &Search<'_, D>, above: &Above, stable: Level) -> Vec<String> {
     let by = search.constants;
     let mut against = vec![];
@@ -215,7 +215,8 @@ fn contradictions<D: Driver>(search: &Search<'_, D>, above: &Above, stable: Leve
     against
 }
 
-/// The most answers a second that an overloaded server gave in some phases; 0 if it was not.
+/// Returns the highest goodput of an overloaded server in some phases; 0 if it was never
+/// overloaded.
 fn most(trials: &[Tried], of: impl Fn(Phase) -> bool) -> f64 {
     trials
         .iter()
@@ -225,7 +226,7 @@ fn most(trials: &[Tried], of: impl Fn(Phase) -> bool) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// The share that is not ok where the server has little to do, if that alone misses the goal.
+/// Returns the share that is not ok under little load, if that alone misses the goal.
 fn errs_anyway<D: Driver>(search: &Search<'_, D>, stable: Level) -> Option<f64> {
     let goal = &search.constants.goals.stable;
     let least = search.trials.iter().map(|tried| tried.rate).fold(f64::INFINITY, f64::min);
@@ -240,7 +241,7 @@ fn errs_anyway<D: Driver>(search: &Search<'_, D>, stable: Level) -> Option<f64> 
     (not_ok > ERRS_ANYWAY * goal.not_ok * due).then(|| not_ok / due)
 }
 
-/// Why the last trial at a rate was void.
+/// Returns why the last trial at a rate was void.
 fn last_words<D: Driver>(search: &Search<'_, D>, rate: f64) -> String {
     let last = search.trials.iter().rev().find(|tried| same(tried.rate, rate));
     last.map_or_else(String::new, |tried| tried.why.clone())
@@ -260,7 +261,7 @@ fn knee_of(trials: &[Tried]) -> Option<f64> {
     knee(&points)
 }
 
-/// Requests at a time and throughput of the trials that passed: below and at saturation.
+/// Returns concurrency and throughput of the trials that passed: below and at saturation.
 fn concurrency(trials: &[Tried]) -> Vec<(f64, f64)> {
     trials
         .iter()

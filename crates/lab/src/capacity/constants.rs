@@ -1,133 +1,134 @@
-//! Every number that the search goes by; they stand in the file that it writes.
+//! All constants of the search; they are written to its file.
 
 use serde::{Deserialize, Serialize};
 
-/// The budget that the phases are made for.
+/// The budget in seconds that the phases are designed for.
 const BUDGET_S: f64 = 600.0;
 
-/// What the search goes by. Seconds and shares unless a name says otherwise.
+/// The constants of a search, in seconds and shares unless a name says otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Constants {
-    /// All trials with their drains, and the self-check, end within this.
+    /// The budget for all trials with their drains, and the self-check.
     pub budget_s: f64,
-    /// The first rate that is tried, requests a second.
+    /// The first rate to try, in requests per second.
     pub start_rate: f64,
-    /// The least rate that is tried.
+    /// The lowest rate to try.
     pub rate_min: f64,
-    /// No rate above is tried; `None` asks for whatever there is.
+    /// The highest rate to try; `None` for no limit.
     pub rate_max: Option<f64>,
-    /// No rate above this share of what the generator can do is tried.
+    /// The highest rate to try, as a share of the generator's limit.
     pub generator_share_of_ceiling: f64,
     /// Bracket: length of a trial.
     pub bracket_s: f64,
-    /// Bracket: from a rate that passed to the next.
+    /// Bracket: factor from a rate that passed to the next.
     pub bracket_factor: f64,
     /// Narrow: length of a trial; repeats are twice as long, up to `narrow_s_max`.
     pub narrow_s: f64,
     /// Narrow: the longest trial.
     pub narrow_s_max: f64,
-    /// Narrow: it is narrow enough when the rates differ by this share; also the step down and up
-    /// while confirming.
+    /// Narrow: the search is narrow enough when the rates differ by this share. It is also the step
+    /// down and up while confirming.
     pub width: f64,
     /// Confirm: length of a hold.
     pub hold_s: f64,
-    /// Confirm: at most so many holds of a rate; two must pass.
+    /// Confirm: the most holds of a rate; two must pass.
     pub holds: u32,
-    /// Above stable: length of a window. Burst and failure belong to it.
+    /// Above stable: length of a window. Burst and failure refer to it.
     pub window_s: f64,
-    /// Above stable: the first and least step between windows.
+    /// Above stable: the first and smallest step between windows.
     pub window_factor: f64,
-    /// Above stable: no window beyond this many times stable.
+    /// Above stable: the highest window, as a multiple of stable.
     pub window_reach: f64,
-    /// Profiles: length of each; shorter, down to a third, if the budget asks for it.
+    /// Profiles: length of each; down to a third of it if the budget is short.
     pub profile_s: f64,
     /// Profiles: rate of the healthy one, as a share of stable.
     pub healthy: f64,
     /// Profiles: rate of the unhealthy one, as a share of stable.
     pub unhealthy: f64,
-    /// Check at the end: its length.
+    /// Check at the end: length.
     pub check_s: f64,
-    /// Rest: after a drain at least this long the server may still work on what its clients have
-    /// given up.
+    /// Rest: after a drain of at least this length the server may still work on requests whose
+    /// clients have given up.
     pub rest_after_drain_s: f64,
-    /// Rest: length of a trial with next to no load.
+    /// Rest: length of a trial with almost no load.
     pub rest_s: f64,
-    /// Rest: at most so many trials.
+    /// Rest: the most such trials.
     pub rests: u32,
-    /// Rest: rate, as a share of the one before.
+    /// Rest: the rate, as a share of the one before.
     pub rest: f64,
-    /// After a trial its answers are waited for at most so long, or as long as a request may take,
-    /// if that is shorter.
+    /// The longest wait for a trial's answers; the request time-out if that is shorter.
     pub drain_s: f64,
-    /// Kept for windows, profiles and check while the stable level is looked for …
+    /// Kept for windows, profiles and check while the search looks for the stable level …
     pub reserve_s: f64,
     /// … and while no rate is confirmed yet.
     pub reserve_least_s: f64,
-    /// Of these, and of what later phases need, only this share is kept: 1, or less where the
-    /// budget has no room for all of it.
+    /// The share of these reserves, and of what later phases need, that is kept: 1, or less where
+    /// the budget is too small for all of it.
     pub reserve_share: f64,
-    /// A failed trial with more not-ok answers, or more requests left waiting, than this share of
-    /// those due is not repeated to be sure …
+    /// A failed trial is not repeated if more than this share of its due requests was answered not
+    /// ok or left waiting …
     pub hopeless_share: f64,
-    /// … nor one with so many times the not-ok answers allowed in each third of it.
+    /// … or if each third of it had this many times the not-ok answers that the goal allows.
     pub hopeless_throughout: f64,
-    /// Of all intervals.
+    /// The confidence of all intervals.
     pub confidence: f64,
-    /// Batches of a trial for the interval of its mean, and points of the growth test.
+    /// The number of batches of a trial, for the interval of its mean and for the growth test.
     pub batches: usize,
-    /// More not-ok answers than the goal allows must be this unlikely by chance to be a failure.
+    /// A trial fails for its not-ok answers if chance explains them with a probability below this.
     pub not_ok_p: f64,
-    /// Growth must be this unlikely by chance.
+    /// Growth counts if chance explains it with a probability below this.
     pub growth_p: f64,
-    /// An overloaded server that answers more by this share later than at first has grown.
+    /// An overloaded server has grown if it later answers more than at first by this share.
     pub grown: f64,
-    /// A stable interval wider than this share is no clean result.
+    /// The widest stable interval of a clean result, as a share.
     pub clean_width: f64,
-    /// What drawing for the forecast follows from.
+    /// The seed of the forecast's draws.
     pub seed: u64,
-    /// What makes a trial say nothing about the server.
+    /// When a trial is void.
     pub voiding: Voiding,
-    /// What the levels mean.
+    /// The definitions of the levels.
     pub goals: Goals,
 }
 
-/// When a trial says nothing about the server. A pass is void only where less was sent than asked:
-/// a server that keeps its goal in spite of a late generator keeps it.
+/// When a trial is void, that is, says nothing about the server. A pass is void only where less was
+/// sent than asked: a server that keeps its goal in spite of a late generator keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Voiding {
-    /// 99th percentile of the send lag in milliseconds, if it is more than the next, too.
+    /// The 99th percentile of the send lag in milliseconds; it must also exceed the next limit.
     pub lag_ms: f64,
-    /// The same as a share of the measured mean: a late generator explains no tenfold response time.
+    /// The same as a share of the measured mean: a late generator does not explain a tenfold
+    /// response time.
     pub lag_share_of_mean: f64,
-    /// Least share of the due requests that must be sent.
+    /// The least share of the due requests that must be sent.
     pub sent_share: f64,
-    /// Share of the due requests that may find no socket, port or address on this machine.
+    /// The largest share of the due requests that may find no socket, port or address on this
+    /// machine.
     pub no_room_share: f64,
-    /// Share of the generator's cores that it may use.
+    /// The largest share of its cores that the generator may use.
     pub generator_share: f64,
-    /// Share of processor time that the host may take.
+    /// The largest share of processor time that the host may take.
     pub steal_share: f64,
-    /// Least score of the fixed piece of work, as a share of the reference's.
+    /// The least score of the fixed piece of work, as a share of the reference score.
     pub spin_share: f64,
-    /// A rate is tried so often until its trials are void for good …
+    /// How often a rate is tried until its trials are void for good …
     pub tries: u32,
-    /// … and so often in holds and windows, which take long.
+    /// … and how often in holds and windows, which take long.
     pub tries_long: u32,
 }
 
-/// The levels.
+/// The definitions of the levels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Goals {
-    /// What holds indefinitely.
+    /// Stable: the load that holds indefinitely.
     pub stable: Goal,
-    /// Burst: at most this share of a window is not ok.
+    /// Burst: the largest share of a window that may be not ok.
     pub burst_not_ok: f64,
     /// Failure: more than this share of a window is not ok …
     pub failure_not_ok: f64,
-    /// … or fewer answers a second are ok than this share of the most that were.
+    /// … or the goodput falls below this share of the highest goodput seen.
     pub failure_goodput: f64,
 }
 
@@ -135,17 +136,17 @@ pub struct Goals {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Goal {
-    /// The mean response time in milliseconds stays below, with the upper end of its interval.
+    /// The limit in milliseconds for the mean response time and the upper end of its interval.
     pub mean_ms: Option<f64>,
-    /// The median of the windows' 99th percentiles in milliseconds stays at or below.
+    /// The limit in milliseconds for the median of the windows' 99th percentiles.
     pub p99_ms: Option<f64>,
-    /// The worst window's 99th percentile in milliseconds stays at or below.
+    /// The limit in milliseconds for the worst window's 99th percentile.
     pub worst_p99_ms: Option<f64>,
-    /// At most this share is not ok.
+    /// The largest share that may be not ok.
     pub not_ok: f64,
-    /// Response times do not rise within a trial by more than this share of the limit.
+    /// The largest rise of response times within a trial, as a share of the limit.
     pub growth: f64,
-    /// Answers fall behind by at most this share of what is due.
+    /// The largest share of the due requests by which answers may fall behind.
     pub behind: f64,
 }
 
@@ -195,7 +196,7 @@ impl Default for Constants {
 }
 
 impl Constants {
-    /// For a first look of a minute: short trials, and so a coarse level.
+    /// Returns constants for a first look within a minute: short trials, and so coarse levels.
     pub fn quick() -> Self {
         let constants = Self {
             bracket_s: 2.0,
@@ -216,7 +217,8 @@ impl Constants {
         constants.within(60.0)
     }
 
-    /// The same for another budget, in seconds; of a smaller one less is kept for later.
+    /// Returns the same constants for another budget, in seconds; a smaller one keeps less for
+    /// later.
     #[must_use]
     pub fn within(self, budget_s: f64) -> Self {
         Self { budget_s, reserve_share: (budget_s / BUDGET_S).min(1.0), ..self }
@@ -251,7 +253,7 @@ impl Default for Goals {
 }
 
 impl Default for Goal {
-    /// The published one: a mean response time below a second.
+    /// The published goal: a mean response time below one second.
     fn default() -> Self {
         Self {
             mean_ms: Some(1_000.0),
@@ -265,8 +267,8 @@ impl Default for Goal {
 }
 
 impl Goal {
-    /// The goal of people who wait: the 99th percentile, window by window. The median window keeps
-    /// the limit, the worst twice the limit.
+    /// Returns a goal for interactive use: the 99th percentile of each window. The median window
+    /// must keep the limit, the worst window twice the limit.
     pub fn p99(limit_ms: f64) -> Self {
         Self {
             mean_ms: None,
@@ -276,7 +278,7 @@ impl Goal {
         }
     }
 
-    /// The time that growth is measured against.
+    /// Returns the time limit that growth is measured against, in milliseconds.
     pub fn limit_ms(&self) -> f64 {
         self.mean_ms.or(self.p99_ms).or(self.worst_p99_ms).unwrap_or(1_000.0)
     }

@@ -1,4 +1,4 @@
-//! What one trial says.
+//! Judges one trial.
 
 use super::constants::{Constants, Goal, Voiding};
 use crate::statistics::{
@@ -6,10 +6,10 @@ use crate::statistics::{
 };
 use crate::trial::{BIN_SECONDS, Bin, Trial};
 
-/// Standard deviations that two numbers under way may differ by.
+/// How many standard deviations two numbers in flight may differ by chance.
 const BY_CHANCE: f64 = 2.0;
 
-/// What a trial says about a goal.
+/// The verdict of a trial about a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -17,7 +17,7 @@ pub enum Verdict {
     Passed,
     /// The goal was missed.
     Failed,
-    /// Too near to say.
+    /// The result is too close to the goal to decide.
     Undecided,
     /// The generator was the limit.
     VoidGenerator,
@@ -26,7 +26,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether it says nothing about the server.
+    /// Returns whether the trial says nothing about the server.
     pub fn is_void(self) -> bool {
         matches!(self, Self::VoidGenerator | Self::VoidHost)
     }
@@ -37,34 +37,34 @@ impl Verdict {
 pub struct Figures {
     /// Requests that were due.
     pub due: u64,
-    /// Those that did not end as expected.
+    /// Requests that did not end as expected.
     pub not_ok: u64,
-    /// The least share of them in any third of the trial: a bad moment does not raise it.
+    /// The least share of these in any third of the trial; a single bad moment does not raise it.
     pub not_ok_throughout: f64,
     /// Mean response time in milliseconds after the warm-up.
     pub mean_ms: Estimate,
-    /// Rise of the response time over the trial in milliseconds; 0 if it may be chance.
+    /// The rise of the response time over the trial in milliseconds; 0 if it may be chance.
     pub growth_ms: f64,
-    /// Answers as expected, a second, while sending: what was still waiting at the end is not in.
+    /// Expected answers per second while sending; what was still waiting at the end does not count.
     pub goodput: f64,
     /// Requests waiting at the end, as a share of those due.
     pub left_share: f64,
-    /// The share of what is due by which answers fall behind; 0 if they keep up.
+    /// The share of the due requests by which answers fall behind; 0 if they keep up.
     pub behind: f64,
-    /// Mean number waiting.
+    /// The mean number of waiting requests.
     pub waiting: f64,
-    /// How far Little's law is from holding.
+    /// The gap in Little's law, as a share.
     pub little_gap: f64,
 }
 
 impl Figures {
-    /// The share that did not end as expected.
+    /// Returns the share that did not end as expected.
     pub fn not_ok_share(&self) -> f64 {
         if self.due == 0 { 0.0 } else { self.not_ok as f64 / self.due as f64 }
     }
 }
 
-/// The figures of a trial, and whether its series settled.
+/// Returns the figures of a trial, and whether its series settled.
 pub fn figures(trial: &Trial, constants: &Constants) -> (Figures, bool) {
     let due: u64 = trial.bins.iter().map(|bin| bin.due).sum();
     let not_ok: u64 = trial.bins.iter().map(|bin| bin.not_ok).sum();
@@ -93,7 +93,7 @@ pub fn figures(trial: &Trial, constants: &Constants) -> (Figures, bool) {
     (figures, cut.is_some())
 }
 
-/// What the trial says about a goal, and why, in words.
+/// Judges a trial by a goal, and says why.
 pub fn judge(
     trial: &Trial,
     goal: &Goal,
@@ -107,7 +107,7 @@ pub fn judge(
     }
 }
 
-/// Whether the trial says nothing about the server, and why.
+/// Returns the verdict and the reason if the trial says nothing about the server.
 pub fn void(
     trial: &Trial,
     figures: &Figures,
@@ -128,7 +128,7 @@ pub fn void(
     if passed {
         return None;
     }
-    // A host that takes time makes the generator late, too, so its signs are looked at first.
+    // A host that takes time also makes the generator late, so its signs are checked first.
     if trial.steal_share > rules.steal_share {
         let why = format!("the host took {} of the processor time", percent(trial.steal_share));
         return Some((Verdict::VoidHost, why));
@@ -206,7 +206,7 @@ fn against(
     if !trial.drained {
         return (Verdict::Failed, "requests still waited when the drain was given up".into());
     }
-    // A series that never settles but stays far below its limit says enough.
+    // A series that never settles but stays far below its limit is enough.
     if !settled && mean.high > 0.5 * goal.limit_ms() {
         undecided.get_or_insert("response times did not settle".into());
     }
@@ -228,7 +228,7 @@ fn worst_window(trial: &Trial) -> f64 {
     trial.windows_p99_ms.iter().copied().fold(median_window(trial), f64::max)
 }
 
-/// The least share that is not ok in any third.
+/// Returns the least share that is not ok in any third.
 fn throughout(bins: &[Bin]) -> f64 {
     let third = bins.len().div_ceil(3).max(1);
     let share = |bins: &[Bin]| {
@@ -239,23 +239,23 @@ fn throughout(bins: &[Bin]) -> f64 {
     bins.chunks(third).map(share).reduce(f64::min).unwrap_or(0.0)
 }
 
-/// By how much of what is due answers fall behind: what waits throughout the last quarter beyond the
-/// most that waited at any time in the first half, as a share of what is due in a quarter. A queue
-/// that grows evenly counts with just what it grows by; one that came and went, or came at the end,
-/// counts for nothing, and neither does however much a steady server has under way.
+/// Returns by how much answers fall behind, as a share of what is due in a quarter: the requests
+/// that wait throughout the last quarter, beyond the most that waited at any time in the first
+/// half. A queue that grows evenly counts with exactly its growth. A queue that came and went or
+/// came at the end does not count, nor do the requests that a steady server always has in flight.
 fn behind(bins: &[Bin]) -> f64 {
     let (first, second) = bins.split_at(bins.len() / 2);
     let quarter = &second[second.len() / 2..];
     let before = first.iter().map(|bin| bin.waiting).max().unwrap_or(0);
     let least = quarter.iter().map(|bin| bin.waiting).min().unwrap_or(0);
     let more = least.saturating_sub(before) as f64;
-    // Two numbers under way at a time, each about as scattered as one that comes by chance (Poisson).
+    // The difference of two numbers in flight, each scattered like a Poisson count.
     let chance = BY_CHANCE * ((before + least) as f64).sqrt();
     let due: u64 = quarter.iter().map(|bin| bin.due).sum();
     (more - chance).max(0.0) / due.max(1) as f64
 }
 
-/// Mean response time in each bin; one in which nothing was due has that of the bin before.
+/// Returns the mean response time of each bin; a bin without due requests repeats the one before.
 fn filled_means(bins: &[Bin]) -> Vec<f64> {
     let mut last = bins.iter().find(|bin| bin.due > 0).map_or(0.0, mean_of);
     bins.iter()
@@ -272,8 +272,9 @@ fn mean_of(bin: &Bin) -> f64 {
     bin.sum_ms / bin.due as f64
 }
 
-/// The rise over the series by the median slope, if Mann and Kendall find it significant, and no
-/// more than what is left of it at the end: a queue that came and went is no growth.
+/// Returns the rise over the series by the median slope, if the Mann–Kendall test finds it
+/// significant; at most what is left of it at the end, since a queue that came and went is not
+/// growth.
 fn growth_ms(means: &[f64], constants: &Constants) -> f64 {
     let length = means.len().div_ceil(constants.batches.max(2)).max(1);
     let batches: Vec<f64> = means.chunks_exact(length).map(crate::statistics::mean).collect();
@@ -290,7 +291,7 @@ fn growth_ms(means: &[f64], constants: &Constants) -> f64 {
 mod tests {
     use super::*;
 
-    /// A steady trial of ten seconds at 400/s with this response time, rising by this much.
+    /// Returns a steady trial of ten seconds at 400/s with this response time, rising by this much.
     fn trial(ms: f64, rise_ms: f64, not_ok_of_40: u64) -> Trial {
         let bins = (0..100)
             .map(|place| {
@@ -358,7 +359,7 @@ mod tests {
             (Trial { sent_share: 0.98, ..failed() }, Verdict::VoidGenerator),
             (Trial { no_room_share: 0.002, ..errs() }, Verdict::VoidGenerator),
             (Trial { no_room_share: 0.001, ..errs() }, Verdict::Failed),
-            // Six milliseconds explain no 1,100, and a score that was not taken says nothing.
+            // A lag of 6 ms does not explain 1,100 ms, and a missing score says nothing.
             (Trial { lag_p99_ms: 6.0, ..failed() }, Verdict::Failed),
             (Trial { spin_share: 0.0, ..failed() }, Verdict::Failed),
         ] {
@@ -415,8 +416,8 @@ mod tests {
         assert!((figures.not_ok_throughout - 0.025).abs() < 1e-3);
     }
 
-    /// A trial of so many seconds at a rate of which so much is answered a second, each request after
-    /// its turn in the queue and so many milliseconds.
+    /// Returns a trial of some seconds at a rate, against a server that answers `speed` requests
+    /// per second. Each request takes its turn in the queue and then `ms` milliseconds.
     fn answered(rate: u64, speed: u64, ms: u64, seconds: u64) -> Trial {
         let bins = 10 * seconds;
         let waiting = |bin: u64| {
@@ -438,15 +439,15 @@ mod tests {
     #[test]
     fn a_trial_in_which_answers_fall_behind_is_not_kept_however_short_it_is() {
         for (rate, speed, ms, seconds, expected) in [
-            // Two seconds: the queue is 0.2 s long at the end, the mean 0.1 s.
+            // After two seconds the queue is 0.2 s long and the mean is 0.1 s.
             (25_600, 23_002, 1, 2, Verdict::Failed),
             (25_600, 25_200, 1, 2, Verdict::Failed),
             (25_600, 25_600, 1, 2, Verdict::Passed),
-            // Within a hundredth.
+            // Behind by less than a hundredth.
             (25_600, 25_500, 1, 2, Verdict::Passed),
             (400, 390, 5, 45, Verdict::Failed),
             (400, 398, 5, 45, Verdict::Passed),
-            // Much under way at the end, but no more than in the middle.
+            // Many requests in flight at the end, but no more than in the middle.
             (400, 400, 900, 5, Verdict::Passed),
             (25_600, 25_600, 500, 2, Verdict::Passed),
         ] {

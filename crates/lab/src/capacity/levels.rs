@@ -1,41 +1,42 @@
-//! The three levels, and what is always so of them: stable ≤ burst ≤ failure.
+//! The three levels, which always satisfy stable ≤ burst ≤ failure.
 
 use serde::{Deserialize, Serialize};
 
 /// A level and the interval in which it lies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Level {
-    /// The level; where it was not found, it is at least this.
+    /// The level or, where it was not found, the least that it can be.
     pub rate: f64,
-    /// The highest rate known to be below it, or at it.
+    /// The highest rate known to be at or below it.
     pub low: f64,
-    /// The lowest rate known to be above it, or at it; `None` if no such rate was found.
+    /// The lowest rate known to be at or above it; `None` if no such rate was found.
     pub high: Option<f64>,
-    /// Whether it was found: a valid trial of its own length kept it, and a higher one did not.
+    /// Whether it was found: a valid trial of full length kept it, and a higher one did not.
     pub found: bool,
-    /// The window that it belongs to, in seconds; 0 for none.
+    /// The length of its window in seconds; 0 for none.
     pub window_s: f64,
-    /// Why it is only a least value; `None` where it was found, or nothing is known.
+    /// Why it is only a least value; `None` if it was found or nothing is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<AtLeast>,
 }
 
-/// Why a level is only what a server holds at least.
+/// Why a level is only the least that a server holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AtLeast {
     /// The trials that should have confirmed it were void.
     Void,
-    /// Only shorter trials than it takes kept it.
+    /// Only trials shorter than it needs kept it.
     Short,
-    /// What lies above was not found out: trials were void, time was over, or no more was asked for.
+    /// Nothing is known about higher rates: trials were void, time was over, or no more was asked
+    /// for.
     Above,
-    /// A lower level is as high as this.
+    /// A lower level is this high, so this one is at least as high.
     Raised,
 }
 
 impl AtLeast {
-    /// In words, without a full stop.
+    /// Returns the reason in words, without a full stop.
     pub fn words(self) -> &'static str {
         match self {
             Self::Void => "the trials that should confirm it were void",
@@ -47,13 +48,14 @@ impl AtLeast {
 }
 
 impl Level {
-    /// The same as what is held at least.
+    /// Returns this level as a least value.
     #[must_use]
     pub fn at_least(self, why: AtLeast) -> Self {
         Self { found: false, at_least: Some(why), ..self }
     }
 
-    /// Rates in their order, and no level of which nothing is known that says at least.
+    /// Puts the rates of the interval in order; a level about which nothing is known gives no least
+    /// value.
     fn tidy(self) -> Self {
         let rate = self.rate.max(0.0);
         let low = self.low.clamp(0.0, rate);
@@ -65,7 +67,7 @@ impl Level {
         Self { rate, low, high, at_least, ..self }
     }
 
-    /// The same, not below another that is known to be lower.
+    /// Raises this level to a lower one if necessary.
     fn not_below(self, lower: Self) -> Self {
         let raised = if self.rate < lower.rate {
             let high = self.high.filter(|high| *high > lower.rate);
@@ -77,14 +79,15 @@ impl Level {
         Self { low: raised.low.max(lower.low), high, ..raised }
     }
 
-    /// The same with an upper end, if it has none and that of a higher level lies above its rate.
+    /// Gives this level an upper end, if it has none and a higher level's upper end is above its
+    /// rate.
     fn breaks_with(self, higher: Self) -> Self {
         Self { high: self.high.or(higher.high.filter(|high| *high > self.rate)), ..self }
     }
 }
 
-/// The three levels. However they were come by, stable ≤ burst ≤ failure, of the rates as of the
-/// ends of the intervals, where no end counts as beyond all.
+/// The three levels. However they were found, stable ≤ burst ≤ failure holds for the rates and for
+/// the ends of the intervals, where a missing upper end counts as infinite.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Loose")]
 pub struct Levels {
@@ -93,7 +96,7 @@ pub struct Levels {
     failure: Level,
 }
 
-/// As they stand in a file.
+/// The levels as stored in a file, which may be out of order.
 #[derive(Deserialize)]
 struct Loose {
     stable: Level,
@@ -108,9 +111,9 @@ impl From<Loose> for Levels {
 }
 
 impl Levels {
-    /// Puts them in order: a level below a lower one is raised to it, and then it is only a least
-    /// value; what breaks a higher level breaks the lower ones, too. A stable level that was not
-    /// found gives way to a rate at which a window broke.
+    /// Puts the levels in order. A level whose rate is less than that of the level before it is
+    /// raised to it and becomes a least value; a rate that breaks a higher level also breaks the
+    /// lower ones. A stable level that was not found gives way to a rate at which a window broke.
     pub fn new(stable: Level, burst: Level, failure: Level) -> Self {
         let [mut stable, burst, failure] = [stable, burst, failure].map(Level::tidy);
         let broke = [burst.high, failure.high].into_iter().flatten().fold(f64::INFINITY, f64::min);
@@ -124,17 +127,17 @@ impl Levels {
         Self { stable, burst, failure }
     }
 
-    /// What holds indefinitely.
+    /// Returns the load that holds indefinitely.
     pub fn stable(&self) -> Level {
         self.stable
     }
 
-    /// What holds for a window, though people wait.
+    /// Returns the load that holds for a window, though clients may have to wait.
     pub fn burst(&self) -> Level {
         self.burst
     }
 
-    /// Where a window breaks it.
+    /// Returns the load at which a window breaks the server.
     pub fn failure(&self) -> Level {
         self.failure
     }

@@ -1,4 +1,4 @@
-//! What a search gives: the capacity file.
+//! The result of a search: the capacity file.
 
 use std::collections::BTreeMap;
 
@@ -10,63 +10,63 @@ use super::judge::Verdict as TrialVerdict;
 use super::levels::Levels;
 use crate::statistics::{Estimate, Forecast};
 
-/// The form that this version writes.
+/// The format version that this version writes.
 pub const FORMAT: u32 = 1;
 
-/// How much a server holds, as it stands in the capacity file. Rates are requests a second.
+/// How much load a server holds, as in the capacity file. Rates are in requests per second.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Capacity {
-    /// The form: [`FORMAT`].
+    /// The format version: [`FORMAT`].
     pub format: u32,
-    /// Whether the levels are the server's own.
+    /// How far the levels are the server's own.
     pub verdict: Verdict,
-    /// Why, in plain words; also what else a reader should know.
+    /// The reasons for the verdict, and anything else that a reader should know.
     pub reasons: Vec<String>,
     /// Stable, burst and failure.
     #[serde(flatten)]
     pub levels: Levels,
-    /// The mean response time that the stable level was confirmed with.
+    /// The mean response time with which the stable level was confirmed.
     pub stable_mean_ms: Estimate,
-    /// What the generator can send at most, as the self-check found.
+    /// The generator's limit, as the self-check measured it.
     pub generator_ceiling: Option<f64>,
-    /// The self-check itself, where there was one.
+    /// The result of the self-check, if there was one.
     #[serde(default)]
     pub self_check: Option<SelfCheck>,
     /// The knee of goodput over rate, a cross-check of the stable level.
     pub knee: Option<f64>,
-    /// What more clients at a time would give, by the universal scalability law.
+    /// The throughput expected with more concurrent clients, by the universal scalability law.
     pub usl: Option<Forecast>,
-    /// Seconds spent, drains and self-check included.
+    /// The seconds spent, including drains and self-check.
     pub seconds: f64,
-    /// Seconds by phase.
+    /// The seconds spent in each phase.
     pub phases: BTreeMap<Phase, f64>,
     /// All trials, in order.
     pub trials: Vec<Tried>,
-    /// What the search went by.
+    /// The constants of the search.
     pub constants: Constants,
 }
 
-/// What the self-check found of the generator alone.
+/// The self-check's measurements of the generator alone.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SelfCheck {
-    /// Requests a second against a server that does nothing.
+    /// The requests per second against a server that does nothing.
     pub ceiling: f64,
-    /// 99th percentile of the send lag at a rate that is easy to keep, in milliseconds.
+    /// The 99th percentile of the send lag at an easy rate, in milliseconds.
     pub lag_p99_ms: f64,
-    /// Score of the fixed piece of work, undisturbed: rounds in a microsecond.
+    /// The undisturbed score of the fixed piece of work: rounds per microsecond.
     pub spin_reference: f64,
-    /// How long it took.
+    /// How long the self-check took, in seconds.
     pub seconds: f64,
 }
 
 impl SelfCheck {
-    /// As the search wants it.
+    /// Returns the generator's limit in the form that the search takes.
     pub fn ceiling(&self) -> Ceiling {
         Ceiling { rate: Some(self.ceiling), seconds: self.seconds }
     }
 }
 
-/// What the levels are worth.
+/// How far the levels are the server's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
     /// They are the server's own.
@@ -78,7 +78,8 @@ pub enum Verdict {
     /// The host of the generator was too unsteady: the server holds at least this.
     #[serde(rename = "HOST-NOISY")]
     HostNoisy,
-    /// The server did not do the same twice: it grew, shrank or had pauses of its own.
+    /// The server did not behave the same twice: it became faster or slower, or had pauses of its
+    /// own.
     #[serde(rename = "TARGET-UNSTEADY")]
     TargetUnsteady,
     /// No rate was found that keeps the goal.
@@ -87,16 +88,16 @@ pub enum Verdict {
     /// The highest rate that was asked for passes: the server holds at least this.
     #[serde(rename = "LIMIT-OF-SEARCH")]
     LimitOfSearch,
-    /// The time was over before the interval was narrow.
+    /// The time ended before the interval was narrow.
     #[serde(rename = "OUT-OF-TIME")]
     OutOfTime,
-    /// It was told to stop: the levels are what was known by then.
+    /// The search was told to stop: the levels are what was known by then.
     #[serde(rename = "INTERRUPTED")]
     Interrupted,
 }
 
 impl Verdict {
-    /// As it stands in files and reports.
+    /// Returns its name in files and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Clean => "CLEAN",
@@ -110,7 +111,7 @@ impl Verdict {
         }
     }
 
-    /// What it means, in a sentence.
+    /// Returns its meaning, in a sentence.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Clean => "The levels are the server's own.",
@@ -124,40 +125,40 @@ impl Verdict {
         }
     }
 
-    /// Whether the levels are only what the server holds at least.
+    /// Returns whether the levels are only the least that the server holds.
     pub fn is_at_least(self) -> bool {
         matches!(self, Self::GeneratorLimited | Self::HostNoisy | Self::LimitOfSearch)
     }
 }
 
-/// A part of the search.
+/// A phase of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// What the generator can do; before the search.
+    /// Measures the generator's limit before the search.
     SelfCheck,
-    /// A rate that passes and one that fails.
+    /// Finds a rate that passes and one that fails.
     Bracket,
-    /// Closer together.
+    /// Brings these rates closer together.
     Narrow,
-    /// Long holds of the stable level.
+    /// Holds the stable level for long.
     Confirm,
-    /// Next to no load, so that a server that did not drain comes to rest.
+    /// Almost no load, so that a server that did not drain comes to rest.
     Rest,
-    /// Windows above it: burst and failure.
+    /// Windows above stable, for burst and failure.
     Above,
-    /// Long holds of a rate whose window kept the goal of stable.
+    /// Holds a rate for long whose window kept the goal of stable.
     Lift,
     /// Well below stable, for the report's picture of a healthy server.
     Healthy,
     /// Well above stable, for the report's picture of an unhealthy one.
     Unhealthy,
-    /// The stable level once more, at the end.
+    /// Checks the stable level once more at the end.
     Check,
 }
 
 impl Phase {
-    /// What is done, in words.
+    /// Returns what the phase does, in words.
     pub fn words(self) -> &'static str {
         match self {
             Self::SelfCheck => "what the generator can do",
@@ -174,44 +175,44 @@ impl Phase {
     }
 }
 
-/// A trial as it stands in the file.
+/// A trial as stored in the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
-    /// What it was for.
+    /// The phase that it belonged to.
     pub phase: Phase,
-    /// Requests a second.
+    /// The rate in requests per second.
     pub rate: f64,
-    /// How long it was, without its drain.
+    /// The length in seconds, without the drain.
     pub seconds: f64,
-    /// How long the drain was.
+    /// The length of the drain in seconds.
     pub drain_s: f64,
-    /// What it says about the stable goal.
+    /// The verdict about the stable goal.
     pub verdict: TrialVerdict,
-    /// Why, in words.
+    /// The reason for the verdict, in words.
     pub why: String,
     /// Mean response time in milliseconds, after the warm-up.
     pub mean_ms: Estimate,
-    /// 5th, 50th, 95th, 99th percentile of the response time in milliseconds.
+    /// The 5th, 50th, 95th and 99th percentile of the response time in milliseconds.
     pub percentiles_ms: [f64; 4],
-    /// Share that did not end as expected.
+    /// The share that did not end as expected.
     pub not_ok_share: f64,
-    /// Rise of the response time over the trial in milliseconds; 0 if it may be chance.
+    /// The rise of the response time over the trial in milliseconds; 0 if it may be chance.
     pub growth_ms: f64,
-    /// The share of what was due by which answers fell behind; 0 if they kept up.
+    /// The share of the due requests by which answers fell behind; 0 if they kept up.
     #[serde(default)]
     pub behind: f64,
-    /// Answers as expected, a second, while sending.
+    /// Expected answers per second while sending.
     pub goodput: f64,
-    /// Mean number of requests waiting.
+    /// The mean number of waiting requests.
     pub waiting: f64,
-    /// How far Little's law is from holding, as a share.
+    /// The gap in Little's law, as a share.
     pub little_gap: f64,
-    /// 99th percentile of the send lag in milliseconds.
+    /// The 99th percentile of the send lag in milliseconds.
     pub lag_p99_ms: f64,
-    /// Share of the generator's cores that it used.
+    /// The share of its cores that the generator used.
     pub generator_share: f64,
-    /// Share of processor time that the host took.
+    /// The share of processor time that the host took.
     pub steal_share: f64,
-    /// Speed of this machine, as a share of that at the start.
+    /// The speed of this machine, as a share of that at the start.
     pub spin_share: f64,
 }

@@ -1,4 +1,5 @@
-//! What all phases share: trials within a budget, void ones repeated, and what is known so far.
+//! The state that all phases share: trials within a budget, repetition of void ones, and what is
+//! known so far.
 
 use std::collections::BTreeMap;
 
@@ -9,28 +10,28 @@ use super::{Ceiling, Driver, Event};
 use crate::statistics::binomial_cdf;
 use crate::trial::{Ask, Trial};
 
-/// A search under way.
+/// A search in progress.
 pub struct Search<'a, D> {
     pub constants: &'a Constants,
     driver: &'a mut D,
-    /// No rate above is tried.
+    /// The highest rate to try.
     pub top: f64,
-    /// Whether that is because of the generator.
+    /// Whether the generator sets that limit.
     pub top_is_generator: bool,
     pub ceiling: Option<f64>,
     pub spent_s: f64,
     pub phases: BTreeMap<Phase, f64>,
     pub trials: Vec<Tried>,
-    /// What was settled about rates, in order.
+    /// The rates that were decided, in order.
     pub known: Vec<Known>,
     pub reasons: Vec<String>,
-    /// Whether holds of some rate have passed.
+    /// Whether the holds of some rate have passed.
     pub is_confirmed: bool,
     /// Whether the driver was told to stop.
     pub is_stopped: bool,
 }
 
-/// What was settled about a rate.
+/// The verdict about a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Known {
     pub rate: f64,
@@ -59,7 +60,7 @@ impl<'a, D: Driver> Search<'a, D> {
         }
     }
 
-    /// Seconds that a phase may still take.
+    /// Returns the seconds that a phase may still take.
     pub fn left_s(&self, phase: Phase) -> f64 {
         if self.is_stopped {
             return 0.0;
@@ -79,7 +80,8 @@ impl<'a, D: Driver> Search<'a, D> {
         by.budget_s - kept * by.reserve_share - self.spent_s
     }
 
-    /// Makes a trial and judges it by the goal of stable; `None` if there is no time left for it.
+    /// Makes a trial and judges it by the goal of stable. Returns `None` if there is no time left
+    /// for it.
     pub fn once(
         &mut self,
         phase: Phase,
@@ -96,7 +98,7 @@ impl<'a, D: Driver> Search<'a, D> {
         Ok(Some((tried, figures)))
     }
 
-    /// Next to no load until the server answers as quickly as one does that has nothing to do.
+    /// Sends almost no load until the server answers as quickly as an idle one.
     fn rest(&mut self, after: f64) -> Result<(), D::Error> {
         let by = self.constants;
         let calm_ms = by.goals.stable.limit_ms() / 4.0;
@@ -140,7 +142,8 @@ impl<'a, D: Driver> Search<'a, D> {
         Ok(Some((tried, figures)))
     }
 
-    /// Makes a trial, again while it is void and tries are left; `None` if there is no time left.
+    /// Makes a trial, and repeats it while it is void and tries are left. Returns `None` if there
+    /// is no time left.
     pub fn valid(
         &mut self,
         phase: Phase,
@@ -162,8 +165,8 @@ impl<'a, D: Driver> Search<'a, D> {
         Ok(last)
     }
 
-    /// Settles whether a rate keeps the goal: one pass does, a failure is repeated and two of three
-    /// decide. `None` if there was no time for any trial.
+    /// Decides whether a rate keeps the goal. One pass is enough; after a failure, two of three
+    /// trials decide. Returns `None` if there was no time for any trial.
     pub fn settle(
         &mut self,
         phase: Phase,
@@ -189,8 +192,8 @@ impl<'a, D: Driver> Search<'a, D> {
             if count(&all, Verdict::Passed) == 2 || count(&all, Verdict::Failed) == 2 {
                 break;
             }
-            // A failure is made sure of at the same length; what could not be decided, or went both
-            // ways, is looked at for longer.
+            // A failure is repeated at the same length; an undecided or contradictory result at a
+            // longer one.
             if turn > 0 || verdict == Verdict::Undecided {
                 length = (length * 2.0).min(self.constants.narrow_s_max.max(seconds));
             }
@@ -215,12 +218,12 @@ impl<'a, D: Driver> Search<'a, D> {
         self.driver.tell(&Event::Found(words));
     }
 
-    /// The lowest rate above this one that did not pass, as far as nothing later says otherwise.
+    /// Returns the lowest rate above this one whose last verdict is not a pass.
     pub fn lowest_not_passed(&self, above: f64) -> Option<f64> {
         self.lowest(above, |verdict| verdict != Verdict::Passed)
     }
 
-    /// The lowest rate above this one with such a verdict, where that is the last word on it.
+    /// Returns the lowest rate above this one whose last verdict satisfies `such`.
     pub fn lowest(&self, above: f64, such: impl Fn(Verdict) -> bool) -> Option<f64> {
         self.known
             .iter()
@@ -234,14 +237,15 @@ impl<'a, D: Driver> Search<'a, D> {
             .min_by(f64::total_cmp)
     }
 
-    /// The highest rate that a valid trial has kept, held or not, below every rate that fails.
+    /// Returns the highest rate that passed a valid trial and lies below every rate that failed.
     pub fn highest_passed(&self) -> Option<f64> {
         let least = self.lowest(0.0, |verdict| verdict == Verdict::Failed).unwrap_or(f64::INFINITY);
         self.known
             .iter()
             .filter(|known| known.verdict == Verdict::Passed && known.rate < least)
             .map(|known| known.rate)
-            // Trials that could not be decided alone may have passed together.
+            // A rate that passed only by undecided trials taken together does not
+            // count.
             .filter(|rate| {
                 let passed = |tried: &Tried| tried.verdict == Verdict::Passed;
                 self.trials.iter().any(|tried| same(tried.rate, *rate) && passed(tried))
@@ -249,7 +253,7 @@ impl<'a, D: Driver> Search<'a, D> {
             .max_by(f64::total_cmp)
     }
 
-    /// Whether a valid trial of at least this length had no more than this share not ok.
+    /// Returns whether a valid trial of at least this length had at most this share not ok.
     pub fn was_kept(&self, rate: f64, seconds: f64, not_ok: f64) -> bool {
         self.trials.iter().any(|tried| {
             same(tried.rate, rate)
@@ -265,7 +269,7 @@ impl<'a, D: Driver> Search<'a, D> {
             || figures.not_ok_throughout > by.hopeless_throughout * by.goals.stable.not_ok
     }
 
-    /// Where votes are equal, all trials together decide: by the mean of their means, and by
+    /// Decides by all trials together where votes are equal: by the mean of their means, and by
     /// whether more was not ok than chance explains.
     pub fn by_all(&self, all: &[(Tried, Figures)]) -> Verdict {
         let goal = &self.constants.goals.stable;
@@ -279,7 +283,7 @@ impl<'a, D: Driver> Search<'a, D> {
     }
 }
 
-/// Whether two rates are the same but for rounding.
+/// Returns whether two rates are equal up to rounding.
 pub fn same(a: f64, b: f64) -> bool {
     (a / b - 1.0).abs() < 1e-4
 }

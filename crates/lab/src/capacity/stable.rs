@@ -1,21 +1,21 @@
-//! The stable level: bracket, narrow, confirm.
+//! Searches for the stable level: bracket, narrow, confirm.
 
 use super::Driver;
 use super::judge::Verdict;
 use super::result::Phase;
 use super::search::{Search, same};
 
-/// From a rate that fails to the next lower one, while none has passed.
+/// The factor between rates on the way down, while none has passed.
 const DOWN: f64 = 4.0;
-/// How far a failed hold may send the search down at once.
+/// The largest factor by which one failed hold sends the search down.
 const DOWN_MAX: f64 = 1.2;
 
-/// What was found of the stable level.
+/// The result of the search for stable.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Stable {
     /// Holds passed at this rate.
     Confirmed(f64),
-    /// Short trials passed; there was no time for holds, or they failed or were void.
+    /// Short trials passed, but holds failed, were void, or had no time.
     Unconfirmed,
     /// No rate passed.
     Nothing,
@@ -29,7 +29,7 @@ pub fn find<D: Driver>(search: &mut Search<'_, D>) -> Result<Stable, D::Error> {
     confirm(search, passed)
 }
 
-/// The highest rate that passed and the lowest above that did not.
+/// Returns the highest rate that passed and the lowest above it that did not.
 fn bracket<D: Driver>(search: &mut Search<'_, D>) -> Result<(Option<f64>, Option<f64>), D::Error> {
     let by = search.constants;
     let (mut passed, mut failed) = (None, None);
@@ -52,7 +52,7 @@ fn bracket<D: Driver>(search: &mut Search<'_, D>) -> Result<(Option<f64>, Option
     Ok((passed, failed))
 }
 
-/// Brings both together; gives the highest rate that passed.
+/// Brings both rates together and returns the highest that passed.
 fn narrow<D: Driver>(
     search: &mut Search<'_, D>,
     mut passed: f64,
@@ -60,7 +60,8 @@ fn narrow<D: Driver>(
 ) -> Result<f64, D::Error> {
     let by = search.constants;
     let Some(mut failed) = failed else { return Ok(passed) };
-    // What an overloaded server still answers is where its capacity likely is: look on both sides.
+    // The goodput of an overloaded server is likely its capacity, so the search tries both sides of
+    // it.
     let guess = search
         .trials
         .iter()
@@ -72,7 +73,7 @@ fn narrow<D: Driver>(
     let mut step = width;
     let mut upwards = None;
     while failed / passed > width {
-        // Not so near to either end that little would be learnt.
+        // Not so close to either end that little would be learnt.
         let room = width.sqrt().min((failed / passed).sqrt());
         rate = rate.clamp(passed * room, failed / room);
         let Some(verdict) = search.settle(Phase::Narrow, rate, by.narrow_s)? else { break };
@@ -82,7 +83,7 @@ fn narrow<D: Driver>(
         } else {
             failed = rate;
         }
-        // With growing steps in one direction, from the middle once it has turned.
+        // The steps grow in one direction; after the first turn the search bisects.
         let middle = (passed * failed).sqrt();
         rate = match (up, upwards.replace(up) == Some(!up)) {
             (_, true) => middle,
@@ -94,18 +95,18 @@ fn narrow<D: Driver>(
     Ok(passed)
 }
 
-/// What holds of one rate say.
+/// The result of the holds of one rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Held {
     Yes,
-    /// With the goodput of the hold that failed.
+    /// A hold failed, with this goodput.
     No(f64),
-    /// The time was over; whether what there was passed.
+    /// The time ran out; whether the holds so far passed.
     Unknown(bool),
 }
 
-/// Holds a rate: two of three must pass, and the first must not fail. One that passed and some that
-/// could not be decided will do, too, if all together keep the goal.
+/// Holds a rate: two of three must pass, and the first must not fail. One pass and some undecided
+/// holds are also enough, if all together keep the goal.
 fn hold<D: Driver>(
     search: &mut Search<'_, D>,
     phase: Phase,
@@ -151,7 +152,7 @@ fn hold<D: Driver>(
     Ok(Held::No(goodput))
 }
 
-/// Holds the rate that passed, steps down until one holds, and probes upwards again.
+/// Holds the rate that passed, steps down until a rate holds, and probes upwards again.
 fn confirm<D: Driver>(search: &mut Search<'_, D>, passed: f64) -> Result<Stable, D::Error> {
     let by = search.constants;
     let mut rate = passed;
@@ -181,7 +182,7 @@ fn confirm<D: Driver>(search: &mut Search<'_, D>, passed: f64) -> Result<Stable,
     Ok(Stable::Confirmed(rate))
 }
 
-/// From a confirmed rate upwards: rates that failed before get another chance, once each.
+/// Tries higher rates from a confirmed one; rates that failed before get one more chance each.
 fn lift<D: Driver>(search: &mut Search<'_, D>, from: f64) -> Result<f64, D::Error> {
     let width = 1.0 + search.constants.width;
     let mut stable = from;
@@ -208,7 +209,7 @@ fn lift<D: Driver>(search: &mut Search<'_, D>, from: f64) -> Result<f64, D::Erro
     }
 }
 
-/// Holds a rate that a window has passed already.
+/// Holds a rate at which a window has already passed.
 pub fn holds_too<D: Driver>(search: &mut Search<'_, D>, rate: f64) -> Result<bool, D::Error> {
     Ok(hold(search, Phase::Lift, rate, 1)? == Held::Yes)
 }

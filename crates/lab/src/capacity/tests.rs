@@ -1,8 +1,8 @@
-//! The search against a simulated server, in virtual time.
+//! Runs the search against a simulated server, in virtual time.
 //!
-//! What a simulated server holds is fuzzy where it has pauses or errors of its own: the rate at
-//! which 80 of 100 holds of 45 s pass, and the one at which 20 do, were counted once for each such
-//! server, over 60 holds a rate, and stand in the tests as two numbers.
+//! A simulated server with pauses or errors of its own has no sharp limit. The rates at which 80
+//! and 20 of 100 holds of 45 s pass were counted once for each such server, over 60 holds per rate;
+//! the tests contain them as two numbers.
 
 mod simulated;
 mod table;
@@ -12,7 +12,7 @@ use simulated::{Full, Simulated, World};
 use super::*;
 use crate::statistics::median;
 
-/// How many seeds a test runs; each is about ten minutes of virtual time.
+/// Returns how many seeds a test runs; each takes about ten minutes of virtual time.
 fn seeds() -> u64 {
     if std::env::var_os("HOMEROOM_LONG").is_some() { 60 } else { 7 }
 }
@@ -28,7 +28,7 @@ fn all(world: &World) -> Vec<Capacity> {
     (0..seeds()).map(|seed| searched(world, seed, &Constants::default())).collect()
 }
 
-/// Half as many, where no median is asked for.
+/// Runs half as many seeds, for tests that need no median.
 fn some(world: &World) -> Vec<Capacity> {
     (0..seeds().div_ceil(2)).map(|seed| searched(world, seed, &Constants::default())).collect()
 }
@@ -37,7 +37,7 @@ fn typical(found: &[Capacity], of: impl Fn(&Capacity) -> f64) -> f64 {
     median(&found.iter().map(of).collect::<Vec<f64>>())
 }
 
-/// Checks that no result that is called clean is more than a tenth beside the truth.
+/// Checks that every clean result is within a tenth of the truth.
 fn no_silent_error(found: &[Capacity], from: f64, to: f64) {
     for (seed, one) in found.iter().enumerate() {
         let near = (from * 0.9..=to * 1.1).contains(&one.levels.stable().rate);
@@ -50,7 +50,7 @@ fn no_silent_error(found: &[Capacity], from: f64, to: f64) {
     }
 }
 
-/// Checks the median of seven and the time.
+/// Checks the median of seven results, and the time.
 fn typically_right(found: &[Capacity], truth: f64) {
     let (stable, seconds) =
         (typical(found, |of| of.levels.stable().rate), typical(found, |of| of.seconds));
@@ -68,7 +68,7 @@ fn a_quiet_server_is_found_out_within_a_twentieth_and_called_clean() {
     typically_right(&found, 400.0);
     no_silent_error(&found, 400.0, 400.0);
     assert!(found.iter().all(|one| one.verdict == Verdict::Clean));
-    // Two seconds of work in the queue: 30 s at 1.08 fill it, at 1.17 they overflow by 10 %.
+    // The queue holds two seconds of work: 30 s at 1.08 fill it, 30 s at 1.17 overflow it by 10 %.
     assert!((392.0..=440.0).contains(&typical(&found, |one| one.levels.burst().rate)));
     assert!((430.0..=500.0).contains(&typical(&found, |one| one.levels.failure().rate)));
     for one in &found {
@@ -129,8 +129,7 @@ fn a_server_with_pauses_is_right_or_not_called_clean() {
     };
 
     no_silent_error(&some(&pauses(30.0, 1.0)), 364.0, 400.0);
-    // Now and then none of the longer pauses falls into a hold; then the result is what it is
-    // without them.
+    // Occasionally no long pause falls into a hold; then the result is the same as without pauses.
     no_silent_error(&some(&pauses(20.0, 2.0)), 220.0, 400.0);
 }
 
@@ -141,7 +140,7 @@ fn a_server_that_shrinks_or_grows_is_called_unsteady() {
 
         let clean = found.iter().filter(|one| one.verdict == Verdict::Clean).count();
         assert!(clean * 20 <= found.len(), "{clean} of {}", found.len());
-        // A third gained or lost in ten minutes: what is found lies in between.
+        // The server gains or loses a third in ten minutes, so the result lies in between.
         no_silent_error(&found, 400.0, 600.0);
     }
 }
@@ -287,7 +286,7 @@ fn what_is_kept_for_later_stands_in_the_constants() {
     assert_eq!(of(Constants::default()), (600.0, 1.0));
     assert_eq!(of(Constants::default().within(1_200.0)), (1_200.0, 1.0));
     assert_eq!(of(Constants::quick()), (60.0, 0.1));
-    // And they are what the search goes by: with nothing kept it confirms until the time is over.
+    // The reserves matter to the search: without any it confirms until the time is over.
     let keeps = searched(&World::quiet(400.0), 1, &Constants::default().within(260.0));
     let nothing = Constants { reserve_share: 0.0, ..Constants::default().within(260.0) };
     let spends = searched(&World::quiet(400.0), 1, &nothing);
@@ -307,6 +306,6 @@ fn a_drain_that_takes_longer_is_planned_for() {
     let ceiling = Ceiling { rate: None, seconds: 0.0 };
     let search = super::search::Search::new(&long, ceiling, &mut driver);
 
-    // Two drains after the overload and after the check: 600 - 25 - 2 * 60.
+    // Two drains, one after the overload and one after the check: 600 - 25 - 2 * 60.
     assert!((search.left_s(Phase::Unhealthy) - 455.0).abs() < 1e-9);
 }

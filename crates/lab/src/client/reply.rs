@@ -1,28 +1,28 @@
-//! An answer: its head, and a body that ends by length, by chunks or with the connection.
+//! Reads an answer: its head, and a body that ends by length, by chunks or with the connection.
 
 use std::io::{self, BufRead, Read};
 
-/// The greatest answer: the description of a large model has 10 MB.
+/// The largest answer in bytes: the description of a large model has 10 MB.
 const BODY_MAX: u64 = 64 << 20;
-/// The longest line of an answer's head.
+/// The longest line of an answer's head, in bytes.
 const LINE_MAX: u64 = 32 << 10;
-/// The most lines of it.
+/// The most lines of an answer's head.
 const LINES_MAX: usize = 200;
 
 /// An answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reply {
-    /// Its status.
+    /// The answer's status.
     pub status: u16,
-    /// The header `Location`, if there is one.
+    /// The `Location` header, if there is one.
     pub location: Option<String>,
-    /// The header `Retry-After` in seconds, if there is one.
+    /// The `Retry-After` header in seconds, if there is one.
     pub retry_after_s: Option<u64>,
-    /// Its body.
+    /// The answer's body.
     pub body: Vec<u8>,
 }
 
-/// Reads an answer, and whether the connection can take another request.
+/// Reads an answer. Also returns whether the connection can take another request.
 pub fn read(from: &mut impl BufRead) -> io::Result<(Reply, bool)> {
     loop {
         let (reply, length, stays_open) = read_head(from)?;
@@ -33,7 +33,7 @@ pub fn read(from: &mut impl BufRead) -> io::Result<(Reply, bool)> {
     }
 }
 
-/// How a body ends.
+/// How the length of a body is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Length {
     Bytes(u64),
@@ -87,7 +87,7 @@ fn read_body(
         Length::Bytes(bytes) => append(from, bytes, &mut reply.body)?,
         Length::Closed => {
             match from.take(BODY_MAX + 1).read_to_end(&mut reply.body) {
-                // Not every server says good-bye before it closes a connection with TLS.
+                // Some servers close a TLS connection without an alert.
                 Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => return Err(error),
                 _ => {}
             }
@@ -108,7 +108,7 @@ fn read_body(
     Ok((reply, stays_open))
 }
 
-/// Reads so many bytes more, all of them.
+/// Reads exactly `bytes` more bytes.
 fn append(from: &mut impl BufRead, bytes: u64, body: &mut Vec<u8>) -> io::Result<()> {
     if body.len() as u64 + bytes > BODY_MAX {
         return Err(io::Error::other(format!("its answer has more than {BODY_MAX} bytes")));

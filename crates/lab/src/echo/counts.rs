@@ -1,4 +1,4 @@
-//! What came, and when.
+//! Counts of requests: how many arrived when, and how they ended.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// How many seconds are counted apart: two days.
+/// The number of seconds that are counted separately: two days.
 const SECONDS_MAX: usize = 2 * 24 * 3600;
 
-/// How many milliseconds are counted apart: ten minutes.
+/// The number of milliseconds that are counted separately: ten minutes.
 const MILLISECONDS_MAX: usize = 10 * 60 * 1000;
 
 /// Counters since the first request.
@@ -24,19 +24,19 @@ pub struct Counts {
     by_millisecond: Box<[AtomicU32]>,
 }
 
-/// What became of a request.
+/// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Became {
-    /// It was answered as it should be.
+    /// It was answered normally.
     Answered,
-    /// The queue was full.
+    /// It was turned away because the queue was full.
     Shed,
-    /// It got an error that was asked for.
+    /// It got a planted error.
     Failed,
 }
 
 impl Counts {
-    /// Nothing came yet.
+    /// Returns counters at zero.
     pub fn new(by_millisecond: bool) -> Self {
         let zeros = |many: usize| (0..many).map(|_| AtomicU32::new(0)).collect();
         Self {
@@ -50,7 +50,7 @@ impl Counts {
         }
     }
 
-    /// Counts an arrival; how long it is since the first.
+    /// Counts an arrival and returns the time since the first one.
     pub fn arrive(&self) -> Duration {
         let now = Instant::now();
         let since = now.saturating_duration_since(*self.first.get_or_init(|| now));
@@ -64,12 +64,12 @@ impl Counts {
         since
     }
 
-    /// When the first request came.
+    /// Returns when the first request arrived.
     pub fn first(&self) -> Option<Instant> {
         self.first.get().copied()
     }
 
-    /// Counts what became of one.
+    /// Counts how a request ended.
     pub fn end(&self, became: Became) {
         let counter = match became {
             Became::Answered => &self.answered,
@@ -79,7 +79,8 @@ impl Counts {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// All of it; arrivals by second and millisecond since the first, without zeros at the end.
+    /// Returns all counts as JSON. Arrivals are listed by second and by millisecond since the first
+    /// one, without trailing zeros.
     pub fn as_json(&self) -> Value {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let mut all = json!({

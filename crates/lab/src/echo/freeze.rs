@@ -11,7 +11,7 @@ use tokio::time::Sleep;
 
 use super::Shared;
 
-/// When nothing moves.
+/// When the echo is frozen.
 #[derive(Debug, Clone, Copy)]
 pub struct Freezer {
     at: Duration,
@@ -19,12 +19,12 @@ pub struct Freezer {
 }
 
 impl Freezer {
-    /// From so long after the first request on, for so long.
+    /// Returns a freeze that begins `at` after the first request and lasts for `time`.
     pub fn new(at: Duration, time: Duration) -> Self {
         Self { at, until: at + time }
     }
 
-    /// When it is over, if nothing moves now.
+    /// Returns when the freeze ends, if the echo is frozen at `now`.
     pub fn thaw(&self, first: Option<Instant>, now: Instant) -> Option<Instant> {
         let first = first?;
         let since = now.saturating_duration_since(first);
@@ -32,7 +32,7 @@ impl Freezer {
     }
 }
 
-/// A stream that stands still while the echo is frozen.
+/// A stream that neither reads nor writes while the echo is frozen.
 pub struct Freezing<S> {
     stream: S,
     shared: Arc<Shared>,
@@ -40,7 +40,7 @@ pub struct Freezing<S> {
 }
 
 impl<S> Freezing<S> {
-    /// Over a stream.
+    /// Wraps a stream.
     pub fn new(stream: S, shared: Arc<Shared>) -> Self {
         Self { stream, shared, sleep: None }
     }

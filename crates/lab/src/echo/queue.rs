@@ -1,27 +1,27 @@
-//! A planted capacity: workers that serve one request at a time, and a queue before them.
+//! A simulated capacity: workers that serve one request at a time, behind a queue.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-/// How much an echo can do.
+/// How much an echo can serve.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Capacity {
-    /// Requests a second that all workers together can serve.
+    /// The requests per second that all workers can serve together.
     pub rate: f64,
-    /// How many are served at a time.
+    /// The number of requests that are served at a time.
     pub workers: u32,
-    /// How unequal times of service are: the standard deviation of their logarithm; 0 for equal
-    /// times.
+    /// How much service times vary: the standard deviation of their logarithm. At 0 all are equal.
     pub spread: f64,
-    /// A request that would have to wait longer is shed.
+    /// The longest time that a request may wait in the queue; a request that would wait longer is
+    /// shed.
     pub queue: Duration,
-    /// What times of service follow from.
+    /// The seed of the random service times.
     pub seed: u64,
 }
 
-/// Workers and their queue, in time that is counted: it is known at once when a request will be
-/// done, so that no thread has to be busy to be slow.
+/// Workers and their queue in simulated time. When a request arrives, the time at which it will be
+/// done is computed at once, so no thread has to be busy to be slow.
 #[derive(Debug)]
 pub struct Queue {
     capacity: Capacity,
@@ -31,13 +31,14 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// All workers are free.
+    /// Returns a queue whose workers are all free.
     pub fn new(capacity: Capacity) -> Self {
         let free = (0..capacity.workers.max(1)).map(|_| Reverse(0)).collect();
         Self { capacity, free, random: fastrand::Rng::with_seed(capacity.seed) }
     }
 
-    /// Takes a request in that comes now: when it is done, or, if it is shed, how long the queue is.
+    /// Admits a request that arrives at `now`. Returns when it will be done or, if it is shed, how
+    /// long the queue is.
     pub fn arrive(&mut self, now: Duration) -> Result<Duration, Duration> {
         let now = nanos(now);
         let Some(mut next) = self.free.peek_mut() else { return Err(Duration::ZERO) };
@@ -54,12 +55,12 @@ impl Queue {
     }
 }
 
-/// A log-normal number whose mean is 1.
+/// Draws a log-normal number whose mean is 1.
 fn unit_log_normal(spread: f64, random: &mut fastrand::Rng) -> f64 {
     if spread <= 0.0 {
         return 1.0;
     }
-    // Box and Muller, 1958.
+    // The Box–Muller transform (1958).
     let (a, b) = (1.0 - random.f64(), random.f64());
     let normal = (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos();
     (spread * normal - spread * spread / 2.0).exp()
@@ -77,7 +78,8 @@ mod tests {
         Capacity { rate, workers, spread, queue: Duration::from_secs_f64(queue_s), seed: 5 }
     }
 
-    /// Sends so many a second for a minute: how many were served, the longest wait, how many shed.
+    /// Sends `rate` requests per second for a minute. Returns how many were served, the longest
+    /// wait, and how many were shed.
     fn minute(capacity: Capacity, rate: u64) -> (u64, Duration, u64) {
         let mut queue = Queue::new(capacity);
         let (mut served, mut longest, mut shed) = (0, Duration::ZERO, 0);

@@ -22,13 +22,13 @@ use super::Shared;
 use super::counts::Became;
 use super::freeze::Freezing;
 
-/// The longest body that is read.
+/// The longest body that is read, in bytes.
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// After this a TLS handshake that is not whole is given up.
+/// The time within which a TLS handshake must finish.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
 
-/// Takes connections until the echo is over.
+/// Accepts connections until the echo is dropped.
 pub async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     let acceptor = shared.options.tls.clone().map(TlsAcceptor::from);
     loop {
@@ -37,7 +37,7 @@ pub async fn accept(listener: TcpListener, shared: Arc<Shared>) {
             () = shared.over.notified() => return,
         };
         let Ok((stream, _)) = accepted else {
-            // Too many open files, mostly: some will be closed.
+            // The usual cause is too many open files; some will be closed soon.
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
@@ -68,7 +68,7 @@ where
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().pipeline_flush(true);
-    // A client that goes away is no news.
+    // A client that closes its connection is not an error.
     _ = builder.serve_connection(TokioIo::new(stream), service).await;
 }
 
@@ -114,7 +114,8 @@ async fn answer(request: Request<Incoming>, shared: &Shared) -> Response<Full<By
 }
 
 impl Shared {
-    /// Whether the next one fails: evenly among all, so that the share is exact.
+    /// Returns whether the next request is to fail. Failures are spread evenly over all requests,
+    /// so the share is exact.
     fn next_fails(&self, share: f64) -> bool {
         let number = self.failed_at.fetch_add(1, Ordering::Relaxed);
         let whole = |number: u64| (number as f64 * share).floor();

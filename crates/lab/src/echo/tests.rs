@@ -94,7 +94,7 @@ fn while_it_is_frozen_nothing_is_read() {
     let echo = Echo::start(Options { freeze, ..Options::plain() }).unwrap();
     let begun = std::time::Instant::now();
 
-    // The first request begins the freeze; its answer and the second request wait for its end.
+    // The first request starts the freeze; its answer and the second request wait until it ends.
     let answers = exchange(&echo, &posts(1));
 
     assert_eq!(statuses(&answers), ["200"]);

@@ -1,4 +1,4 @@
-//! What the set-up asks of a target, and how it goes there: the only way out of this module.
+//! The requests of the set-up: the only way from this module to a target.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -8,37 +8,37 @@ use thiserror::Error;
 
 pub use crate::client::Reply;
 
-/// How often an answer that asks for patience is asked again.
+/// How many times a request is repeated when its answer asks the client to wait.
 const TRIES_MAX: u32 = 5;
-/// Longest wait before that.
+/// The longest wait before such a repetition.
 const WAIT_MAX: Duration = Duration::from_secs(30);
-/// How much of an answer is shown.
+/// The longest part of an answer that is shown.
 const SHOWN_MAX: usize = 300;
 
-/// A way to a target: sends a request and waits for its answer.
+/// A client of the target: sends a request and waits for its answer.
 pub trait Api {
-    /// Where it is, and who asks.
+    /// Returns where the target is and which key is used.
     fn access(&self) -> &Access;
 
     /// Sends a request.
     ///
     /// # Errors
     ///
-    /// Says why there is no whole answer.
+    /// Says why no complete answer came.
     fn send(&mut self, ask: &Ask<'_>) -> Result<Reply, ApiError>;
 
-    /// Waits, as an answer asked for it.
+    /// Waits for as long as an answer asked.
     fn wait(&mut self, time: Duration);
 }
 
-/// Where a target's root is on its server, and the key.
+/// The path of a target's root on its server, and the key.
 #[derive(Clone, Default)]
 pub struct Access {
-    /// The path of the root, without a last `/`: empty, or such as `/WebApi/v7.3`.
+    /// The path of the root without a trailing `/`: empty, or such as `/WebApi/v7.3`.
     pub root: String,
-    /// The key.
+    /// The key's public part, the client id.
     pub key: String,
-    /// Its secret.
+    /// The key's secret.
     pub secret: String,
 }
 
@@ -51,50 +51,50 @@ impl std::fmt::Debug for Access {
 /// A request.
 #[derive(Debug, Clone, Copy)]
 pub struct Ask<'a> {
-    /// Its method.
+    /// The HTTP method.
     pub method: &'a str,
-    /// Path and query, from the first `/`.
+    /// The path and query, beginning with `/`.
     pub path: &'a str,
     /// The value of `Authorization`; empty for none.
     pub authorization: &'a str,
-    /// The type of the body; empty for none.
+    /// The media type of the body; empty for none.
     pub content_type: &'a str,
-    /// The body.
+    /// The request body; empty for none.
     pub body: &'a [u8],
 }
 
-/// Why the target could not be asked.
+/// Why a request to the target failed.
 #[derive(Debug, Error)]
 pub enum ApiError {
-    /// No whole answer came.
+    /// No complete answer came.
     #[error("no answer to {method} {path}: {why}")]
     Unanswered {
-        /// The method.
+        /// The request's method.
         method: String,
-        /// The path.
+        /// The request's path.
         path: String,
-        /// Why.
+        /// The cause.
         why: String,
     },
     /// The set-up was told to stop.
     #[error("told to stop")]
     Stopped,
-    /// An answer that ends the set-up.
+    /// The target refused a request that the set-up cannot do without.
     #[error("{method} {path} was answered {status}: {shown}")]
     Refused {
-        /// The method.
+        /// The request's method.
         method: String,
-        /// The path.
+        /// The request's path.
         path: String,
-        /// The status.
+        /// The answer's status.
         status: u16,
         /// The beginning of the body.
         shown: String,
     },
-    /// An answer that cannot be understood.
+    /// The target's answer could not be understood.
     #[error("the answer to GET {path} {why}")]
     Strange {
-        /// The path.
+        /// The request's path.
         path: String,
         /// What is wrong with it.
         why: String,
@@ -102,23 +102,24 @@ pub enum ApiError {
 }
 
 impl Reply {
-    /// Whether it is a success.
+    /// Returns whether the status is a success.
     pub fn is_ok(&self) -> bool {
         (200..300).contains(&self.status)
     }
 
-    /// The id in `Location`: the last segment of its path.
+    /// Returns the id from `Location`: the last segment of its path.
     pub fn id(&self) -> Option<String> {
         let path = self.location.as_deref()?.split('?').next()?;
         path.trim_end_matches('/').rsplit('/').next().map(str::to_owned)
     }
 
-    /// The body as JSON; null if it is none.
+    /// Returns the body as JSON, or null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// What it says of what went wrong: status, detail, and what was found to be wrong where.
+    /// Describes an error answer: its status, its detail, and its validation errors with their
+    /// paths.
     pub fn complaint(&self) -> String {
         let problem = self.json();
         let mut words = vec![self.status.to_string()];
@@ -142,31 +143,31 @@ impl Reply {
     }
 }
 
-/// A target that knows the key: requests go with a token, which is renewed when it is over.
+/// Requests to a target with a token, which is renewed when it expires.
 pub struct Session<'a> {
     api: &'a mut dyn Api,
     token_path: String,
     authorization: String,
-    /// How many requests were sent.
+    /// The number of requests sent so far.
     pub requests: u64,
 }
 
 impl<'a> Session<'a> {
-    /// A session without a token.
+    /// Returns a session without a token.
     pub fn new(api: &'a mut dyn Api) -> Self {
         Self { api, token_path: String::new(), authorization: String::new(), requests: 0 }
     }
 
-    /// Where the target is, and who asks.
+    /// Returns where the target is and which key is used.
     pub fn access(&self) -> &Access {
         self.api.access()
     }
 
-    /// Gets a token.
+    /// Requests a token.
     ///
     /// # Errors
     ///
-    /// If the target cannot be asked or does not take the key.
+    /// If the target cannot be reached or rejects the key.
     pub fn log_in(&mut self, token_path: &str) -> Result<(), ApiError> {
         token_path.clone_into(&mut self.token_path);
         let Access { key, secret, .. } = self.api.access();
@@ -193,11 +194,11 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// What the target says of the token; null if it does not tell.
+    /// Returns what the target says about the token, or null if it says nothing.
     ///
     /// # Errors
     ///
-    /// If the target cannot be asked.
+    /// If the target cannot be reached.
     pub fn token_info(&mut self, path: &str) -> Result<Value, ApiError> {
         let token = self.authorization.trim_start_matches("Bearer ").to_owned();
         let form = format!("token={}", encoded(&token));
@@ -206,11 +207,11 @@ impl<'a> Session<'a> {
         Ok(if reply.is_ok() { reply.json() } else { Value::Null })
     }
 
-    /// Sends a request with the token; waits and asks again where the answer says so.
+    /// Sends a request with the token; waits and repeats it where the answer asks for that.
     ///
     /// # Errors
     ///
-    /// If the target cannot be asked.
+    /// If the target cannot be reached.
     pub fn send(&mut self, method: &str, path: &str, body: &str) -> Result<Reply, ApiError> {
         let content_type = if body.is_empty() { "" } else { "application/json" };
         let reply = self.patient(method, path, content_type, body.as_bytes())?;
@@ -221,11 +222,11 @@ impl<'a> Session<'a> {
         Ok(reply)
     }
 
-    /// Reads JSON.
+    /// Reads a JSON document.
     ///
     /// # Errors
     ///
-    /// If the target cannot be asked, refuses, or answers something else.
+    /// If the target cannot be reached, refuses the request, or answers with something else.
     pub fn read(&mut self, path: &str) -> Result<Value, ApiError> {
         let reply = self.send("GET", path, "")?;
         if !reply.is_ok() {
@@ -264,7 +265,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// A value in a form or a query.
+/// Percent-encodes a value for a form or a query.
 pub fn encoded(value: &str) -> String {
     let mut text = String::with_capacity(value.len());
     for byte in value.bytes() {

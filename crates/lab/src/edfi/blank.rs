@@ -1,39 +1,40 @@
-//! Documents with places that are filled in later: by the set-up itself, or, as texts of a scenario,
-//! by the run.
+//! Documents with placeholders. The set-up fills them in itself, or turns the document into the
+//! text of a scenario whose placeholders the run fills in.
 
 use serde_json::Value;
 
-/// The place of the request's serial number.
+/// The placeholder for the request's serial number.
 pub const SERIAL: &str = "serial";
-/// The place of the same as a date.
+/// The placeholder for the serial number written as a date.
 pub const SERIAL_DATE: &str = "serial:date";
-/// The place of what an update changes.
+/// The placeholder for the value that an update changes.
 pub const CHANGED: &str = "changed";
 
-/// The place of two digits that an update changes.
+/// The placeholder for two digits that an update changes.
 pub const CHANGED_DIGITS: &str = "digits";
 
-/// Stands around a place's name, within a text. No document holds it: servers refuse it.
+/// The character on either side of a placeholder's name within a string. No document contains it:
+/// servers refuse it.
 const MARK: char = '\u{1}';
-/// Stands around a text that is to be a number.
+/// The character on either side of a string that is to be written as a number.
 const NUMBER: char = '\u{2}';
 
-/// A place with this name, within a text.
+/// Returns a placeholder of this name, to be put into a string.
 pub fn place(name: &str) -> String {
     format!("{MARK}{name}{MARK}")
 }
 
-/// A text, maybe with places, that is to be written as a number.
+/// Marks a string, which may contain placeholders, to be written as a number.
 pub fn number(text: &str) -> String {
     format!("{NUMBER}{text}{NUMBER}")
 }
 
-/// A place for a value such as this one: a number, or within quotes.
+/// Returns a placeholder for a value of the same type as `like`: a number or a quoted string.
 pub fn place_like(like: &Value, name: &str) -> Value {
     if like.is_number() { number(&place(name)).into() } else { place(name).into() }
 }
 
-/// The names of a document's places, in order.
+/// Returns the names of a document's placeholders, in order.
 pub fn places(document: &Value) -> Vec<String> {
     let mut names = vec![];
     let written = written(document);
@@ -41,12 +42,13 @@ pub fn places(document: &Value) -> Vec<String> {
     names
 }
 
-/// A document's text with its places filled in. What is filled in goes as it is.
+/// Returns a document's text with its placeholders filled in. The filled-in text is not escaped.
 pub fn filled(document: &Value, fill: impl Fn(&str) -> String) -> String {
     parts(document, &fill, str::to_owned)
 }
 
-/// A document as a text of a scenario: what looks like the name of a value there is escaped.
+/// Returns a document as a scenario's text: anything in it that looks like a scenario's placeholder
+/// is escaped.
 pub fn scenario_text(document: &Value, fill: impl Fn(&str) -> String) -> String {
     parts(document, &fill, |literal| literal.replace("${", "$${"))
 }

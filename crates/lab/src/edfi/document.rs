@@ -1,5 +1,5 @@
-//! Makes the smallest document that a resource's description allows, with references to documents
-//! that exist.
+//! Composes the smallest document that a resource's description allows, with references to existing
+//! documents.
 
 use std::collections::HashMap;
 
@@ -12,18 +12,18 @@ use super::values::Values;
 /// A document that exists on the target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Made {
-    /// Its id.
+    /// The id that the target gave it.
     pub id: String,
-    /// What it holds: as it was sent, or as it was read.
+    /// Its content, as it was sent or as it was read.
     pub body: Value,
 }
 
-/// Where referred documents are found.
+/// Looks up the documents that references point to.
 pub trait Anchors {
-    /// The document that stands for a resource.
+    /// Returns the document that references to a resource use.
     fn anchor(&self, kind: usize) -> Option<&Made>;
 
-    /// Which of the resources that a reference can mean it is to mean: one with an anchor.
+    /// Chooses, from the resources that a reference can point to, one with an anchor.
     ///
     /// # Errors
     ///
@@ -31,10 +31,10 @@ pub trait Anchors {
     fn target(&self, reference: &Reference) -> Result<usize, Missing>;
 }
 
-/// What a document needs and is not there.
+/// Something that a document needs and the target does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
-    /// What it is called.
+    /// What is missing, in words.
     pub what: String,
 }
 
@@ -44,22 +44,22 @@ impl std::fmt::Display for Missing {
     }
 }
 
-/// How a document is to differ from the smallest one.
+/// How a document should differ from the smallest one.
 #[derive(Debug, Default)]
 pub struct Wish<'w> {
-    /// Values of members of the document itself.
+    /// Values for the document's own members, by name.
     pub values: HashMap<String, Value>,
-    /// Documents that references of the document itself are to mean, by property.
+    /// The documents that the document's own references point to, by property.
     pub targets: HashMap<String, (usize, &'w Made)>,
-    /// Members that are to be there although they need not.
+    /// Optional members to include.
     pub with: Vec<String>,
 }
 
-/// Makes a document.
+/// Composes a document.
 ///
 /// # Errors
 ///
-/// Says which document that it refers to is missing.
+/// Says which referenced document is missing.
 pub fn compose(
     shapes: &Shapes,
     kind: &Kind,
@@ -105,7 +105,7 @@ impl Composing<'_> {
         Ok(Value::Object(members))
     }
 
-    /// The value of a member that must be that of a reference's member of the same name.
+    /// Returns the value of a member that must equal a reference's member of the same name.
     fn unified<'m>(
         &self,
         name: &str,
@@ -151,7 +151,8 @@ impl Composing<'_> {
             Form::List(inner) if inner.iter().any(|inner| inner.is_required) => {
                 Ok(vec![self.object(inner, false)?].into())
             }
-            // An item without any member says nothing; the first that can be filled in does.
+            // An item without any member says nothing, so the first member that can be filled in
+            // is.
             Form::List(inner) => {
                 let item = inner.iter().find_map(|property| {
                     let value = self.value(property, false).ok()?;
@@ -163,22 +164,23 @@ impl Composing<'_> {
     }
 }
 
-/// What refers to a descriptor: its namespace, `#` and its code value.
+/// Returns the value that refers to a descriptor: its namespace, `#` and its code value.
 pub fn descriptor_value(body: &Value) -> Option<Value> {
     let (namespace, code) = (body["namespace"].as_str()?, body["codeValue"].as_str()?);
     Some(format!("{namespace}#{code}").into())
 }
 
-/// A value of a document's identity and where it stands.
+/// A value of a document's identity and the member that holds it.
 struct Leaf<'l> {
     property: &'l str,
-    /// Of a reference, the name of its member.
+    /// The name of the reference's member, if the value is in a reference.
     member: Option<&'l str>,
     value: &'l Value,
 }
 
-/// The members of a reference to a document: each found in it by its name, by its name after a
-/// role, or as the only value of its identity. None if one is not there.
+/// Returns the members of a reference to a document. Each value is found in the document by the
+/// member's name, by its name after a role, or as the only value of the identity. Returns `None` if
+/// a value is missing.
 pub fn members_of(reference: &Reference, kind: &Kind, body: &Value) -> Option<Map<String, Value>> {
     let leaves = leaves(kind, body);
     let mut found: Vec<Option<usize>> = vec![None; reference.members.len()];
@@ -194,7 +196,7 @@ pub fn members_of(reference: &Reference, kind: &Kind, body: &Value) -> Option<Ma
         }
     };
     choose(&|name, leaf| leaf.member.is_none() && leaf.property == name, false);
-    // A name with a role takes its value before one without can.
+    // A name with a role is matched before a name without one.
     let stands_there = |name: &str| leaves.iter().any(|leaf| leaf.member == Some(name));
     choose(
         &|name, leaf| {

@@ -1,4 +1,4 @@
-//! How documents of a resource can be new without end, or by many combinations.
+//! Ways to make documents of a resource new: without end, or by many combinations.
 
 use std::collections::BTreeMap;
 
@@ -12,39 +12,39 @@ use super::shape::{Form, Kind, Property, Reference};
 use super::values::Fresh;
 use super::variants::{is_person, varied};
 
-/// How many documents of a resource are made where several parts of an identity differ: their
-/// combinations are 2,500 and more.
+/// The number of documents made of each resource where several parts of an identity vary, which
+/// gives at least 2,500 combinations.
 const VARIANTS: usize = 50;
-/// How many where only one does.
+/// The number of documents where only one part varies.
 const VARIANTS_ALONE: usize = 400;
-/// The same for resources of great weight.
+/// The number of documents where one part varies and the resource has a great weight.
 const VARIANTS_HEAVY: usize = 2_000;
-/// What is of great weight; others have 1.
+/// The weight from which a resource counts as heavy; the default is 1.
 const HEAVY: f64 = 10.0;
-/// How many parts differ at most.
+/// The most parts of an identity that vary.
 const WAYS_MAX: usize = 3;
-/// Fewer are of no use: the first documents take some.
+/// The fewest useful documents: the first new documents use some up.
 const VARIANTS_MIN: usize = 6;
 
-/// The cost of a way that is taken only without another.
+/// The cost of a way that is used only when there is no other.
 const LAST_RESORT: usize = 5;
 
-/// A document with places for what makes it new.
+/// A document with placeholders for what makes it new.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Draft {
-    /// It.
+    /// The document.
     pub body: Value,
-    /// The values of its places but the serial ones, each combination once.
+    /// The values of its placeholders except the serial ones; each combination occurs once.
     pub each: BTreeMap<String, Vec<Value>>,
 }
 
 impl SetUp<'_, '_> {
-    /// The ways in which documents of a resource of this weight can be new, the best first; or what
-    /// is missing for any.
+    /// Returns the ways in which documents of a resource of this weight can be new, the best first;
+    /// or what is missing for any.
     ///
     /// # Errors
     ///
-    /// If the target cannot be asked.
+    /// If the target cannot be reached.
     pub fn drafts(
         &mut self,
         at: usize,
@@ -55,7 +55,7 @@ impl SetUp<'_, '_> {
             Ok(body) => body,
             Err(missing) => return Ok(Err(missing)),
         };
-        // A member that shares its name with one of a reference is mostly bound to that.
+        // A member that shares its name with a reference's member usually has to equal it.
         let (alone, bound): (Vec<&Property>, Vec<&Property>) = kind
             .properties
             .iter()
@@ -69,18 +69,18 @@ impl SetUp<'_, '_> {
         Ok(Ok(drafts))
     }
 
-    /// The smallest document of a resource.
+    /// Composes the smallest document of a resource.
     ///
     /// # Errors
     ///
-    /// Says what is missing for it.
+    /// Says what is missing.
     pub fn body_of(&mut self, at: usize) -> Result<Value, Missing> {
         let shapes = self.world.shapes;
         let wish = Wish { with: self.extra(at), ..Wish::default() };
         compose(shapes, &shapes.kinds[at], &self.world, &mut self.values, &wish)
     }
 
-    /// Drafts in which a member of the resource's own is new.
+    /// Returns drafts that vary one of the resource's own members.
     fn own_drafts(&self, body: &Value, own: &[&Property]) -> Vec<Draft> {
         let mut drafts = vec![];
         for property in own {
@@ -106,7 +106,7 @@ impl SetUp<'_, '_> {
         drafts
     }
 
-    /// Drafts in which referred documents and descriptors differ.
+    /// Returns drafts that vary the referenced documents and descriptors.
     fn by_references(
         &mut self,
         kind: &Kind,
@@ -151,7 +151,7 @@ impl SetUp<'_, '_> {
         Ok((!draft.each.is_empty()).then_some(draft))
     }
 
-    /// The parts of an identity that can differ alone.
+    /// Returns the parts of an identity that can vary independently.
     fn ways<'k>(&self, kind: &'k Kind, body: &Value) -> Vec<Way<'k>> {
         let mut ways = vec![];
         for property in &kind.properties {
@@ -173,7 +173,8 @@ impl SetUp<'_, '_> {
         ways
     }
 
-    /// How dear another document of a resource is. Of organizations, few are the key's.
+    /// Returns how expensive another document of a resource is. The key has only a few
+    /// organizations.
     fn cost(&self, target: usize, reference: &Reference) -> usize {
         let is_bound = !self.target.education_organizations.is_empty();
         match self.organizations.contains(&target) {
@@ -183,7 +184,7 @@ impl SetUp<'_, '_> {
         }
     }
 
-    /// The place that differs in a document, and its values.
+    /// Returns the position in a document that varies, and its values.
     fn values_of(&self, way: &Way<'_>, body: &Value) -> Option<(Place, Vec<Value>)> {
         let kind = &self.world.shapes.kinds[way.target];
         let more = self.world.more.get(&way.target)?;
@@ -209,8 +210,8 @@ impl SetUp<'_, '_> {
     }
 }
 
-/// A part of an identity that can differ: a descriptor, or a reference to a resource with a member
-/// of its own that can.
+/// A part of an identity that can vary: a descriptor, or a reference to a resource that has a
+/// variable member of its own.
 struct Way<'k> {
     property: &'k Property,
     reference: Option<&'k Reference>,
@@ -219,12 +220,13 @@ struct Way<'k> {
 }
 
 impl Way<'_> {
-    /// Whether nothing else in a document must change with it.
+    /// Returns whether this part can vary without any other change to the document.
     fn is_alone(&self, kind: &Kind, target: &Kind, body: &Value) -> bool {
         let Some(varied) = varied(target) else { return false };
         let Some(reference) = self.reference else { return true };
         let members = reference.members.iter();
-        // The member is called as in the target, or, alone in its reference, anything.
+        // The member has the same name as in the target or, if it is the reference's only member,
+        // any name.
         let member = members.clone().find(|(name, _)| *name == varied.name);
         let Some((member, _)) =
             member.or_else(|| members.clone().next().filter(|_| members.len() == 1))
@@ -247,7 +249,7 @@ impl Way<'_> {
     }
 }
 
-/// Whether an object has such a member, however deep.
+/// Returns whether a value has a member of this name at any depth.
 fn holds(value: &Value, member: &str) -> bool {
     match value {
         Value::Object(members) => {
@@ -263,7 +265,7 @@ fn differing<'m>(one: &Map<String, Value>, other: &'m Map<String, Value>) -> Vec
     members.map(|(name, _)| name.as_str()).collect()
 }
 
-/// Where a value stands in a document.
+/// The position of a value in a document.
 struct Place {
     property: String,
     member: Option<String>,
@@ -279,7 +281,8 @@ impl Place {
     }
 }
 
-/// Whether a member of a resource's own has the name of a reference's member in a document.
+/// Returns whether one of the resource's own members has the name of a reference's member in a
+/// document.
 fn is_bound(kind: &Kind, body: &Value, own: &Property) -> bool {
     kind.properties.iter().any(|property| match &property.form {
         Form::Reference(reference) if body.get(&property.name).is_some() => {

@@ -1,4 +1,4 @@
-//! The set-up's way to a target: one connection, one request at a time.
+//! The set-up's client: one connection, one request at a time.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::api::{Access, Api, ApiError, Ask, Reply};
 use crate::client::{Caller, Kept, words};
 
-/// How often one who waits looks whether it should stop.
+/// How often a waiting client checks whether it should stop.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A client of one target.
@@ -19,8 +19,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that calls a target with a key. It connects with its first request, and sends none
-    /// any more once `stop` is set.
+    /// Returns a client that calls a target with a key. It connects at its first request, and sends
+    /// nothing more once `stop` is set.
     pub fn new(caller: Caller, key: &str, secret: &str, stop: Arc<AtomicBool>) -> Self {
         let root = caller.target.prefix.clone();
         let access = Access { root, key: key.into(), secret: secret.into() };
@@ -50,7 +50,7 @@ impl Api for Client {
         for (name, value) in lines.iter().filter(|(_, value)| !value.is_empty()) {
             _ = write!(head, "{name}: {value}\r\n");
         }
-        // All requests of a set-up may come twice.
+        // Every request of a set-up may safely be sent twice.
         let reply = self.line.send(ask.method, ask.path, &head, ask.body);
         reply.map_err(|error| ApiError::Unanswered {
             method: ask.method.to_owned(),

@@ -1,11 +1,11 @@
-//! Finds what references and descriptors' values mean: a description names the one by schema, the
-//! other by the end of a property's name.
+//! Resolves references and descriptor values to resources. A description names a reference's target
+//! by schema, and a descriptor's by the end of a property's name.
 
 use std::collections::HashMap;
 
 use super::shape::{Form, Kind, Property, Reference, Scalar, Shapes, Takes, strip_suffix_any_case};
 
-/// Fills in targets, roles, and the resources of descriptors' values.
+/// Fills in the targets and roles of references and the resources of descriptor values.
 pub fn join(shapes: &mut Shapes) {
     add_undescribed(&mut shapes.kinds);
     let index = Index::of(&shapes.kinds);
@@ -19,8 +19,8 @@ pub fn join(shapes: &mut Shapes) {
     }
 }
 
-/// Adds what is referred to and described nowhere, nor stands for anything described: some
-/// descriptions leave school years out. It can be read, if at all.
+/// Adds resources that are referenced but not described, unless they stand for a described
+/// resource: some descriptions leave school years out. Such a resource can at most be read.
 fn add_undescribed(kinds: &mut Vec<Kind>) {
     let index = Index::of(kinds);
     let mut wanted: Vec<(String, Vec<(String, Form)>)> = index
@@ -57,12 +57,12 @@ fn members(kinds: &[Kind], name: &str) -> Vec<(String, Form)> {
     wanted.remove(name).unwrap_or_default()
 }
 
-/// The part of a schema's name that says whose it is: `edFi` of `edFi_school`.
+/// Returns the part of a schema's name that names its project: `edFi` of `edFi_school`.
 fn project(schema: &str) -> &str {
     schema.split_once('_').map_or("", |(project, _)| project)
 }
 
-/// A schema's name without that part.
+/// Returns a schema's name without its project.
 pub fn singular(schema: &str) -> &str {
     schema.split_once('_').map_or(schema, |(_, name)| name)
 }
@@ -76,13 +76,13 @@ fn each(properties: &mut [Property], visit: &mut dyn FnMut(&mut Property)) {
     }
 }
 
-/// What is needed to find targets.
+/// Lookup tables for finding targets.
 struct Index {
-    /// Resources by the name of their schema, in small letters.
+    /// Resources by the name of their schema in lower case.
     by_schema: HashMap<String, usize>,
-    /// Descriptors' schemas as their project and name in small letters.
+    /// Descriptors' projects and names in lower case, with their resources.
     descriptors: Vec<(String, String, usize)>,
-    /// The resources that can stand for an abstract kind, by its name; the likeliest first.
+    /// The resources that can stand for an abstract resource, by its name; the likeliest first.
     abstracts: HashMap<String, Vec<usize>>,
 }
 
@@ -115,8 +115,8 @@ impl Index {
         }
     }
 
-    /// The resource of a descriptor's value: that whose name is the longest end of the property's,
-    /// rather of the same project, rather of the standard.
+    /// Returns the resource of a descriptor value: the one whose name is the longest suffix of the
+    /// property's name. Among equals, the same project is preferred, then the standard.
     fn descriptor(&self, property: &str, of: &str) -> Option<usize> {
         let (property, of) = (property.to_lowercase(), of.to_lowercase());
         let fits = self.descriptors.iter().filter(|(_, name, _)| property.ends_with(name.as_str()));
@@ -127,7 +127,8 @@ impl Index {
     }
 }
 
-/// For each reference to something that has no path of its own: the resources with that identity.
+/// Returns, for each referenced schema without a path of its own, the resources that have its
+/// identity.
 fn abstracts(kinds: &[Kind], by_schema: &HashMap<String, usize>) -> HashMap<String, Vec<usize>> {
     let mut uses = vec![0_usize; kinds.len()];
     let mut wanted: HashMap<String, Vec<(String, Form)>> = HashMap::new();
@@ -168,8 +169,8 @@ fn required(kind: &Kind) -> usize {
     kind.properties.iter().filter(|property| property.is_required).count()
 }
 
-/// Whether a resource's identity is that of an abstract kind: the same names, or, of a single
-/// number that is an id, a name of its own.
+/// Returns whether a resource's identity is that of an abstract resource: the same names or, if it
+/// is a single numeric id, any name.
 fn has_identity(kind: &Kind, members: &[(String, Form)]) -> bool {
     let is_number = |form: &Form| matches!(form, Form::Scalar(Scalar::Integer { .. }));
     if let [(name, form)] = members {
@@ -193,7 +194,8 @@ fn has_identity(kind: &Kind, members: &[(String, Form)]) -> bool {
         && members.iter().all(|(name, _)| told.iter().any(|flat| flat == name))
 }
 
-/// A resource's identity where only marks tell it: own members, and those of references.
+/// Returns a resource's identity where only marks declare it: its own members and those of its
+/// references.
 fn marked(kind: &Kind) -> Vec<String> {
     let mut names: Vec<String> = vec![];
     for property in kind.properties.iter().filter(|property| property.is_identity) {

@@ -1,4 +1,5 @@
-//! Reads what a target says of itself: `OpenAPI` 3.0 and Swagger 2.0, as Ed-Fi servers write them.
+//! Reads a target's description of its API: `OpenAPI` 3.0 and Swagger 2.0, as Ed-Fi servers write
+//! them.
 
 use std::collections::HashMap;
 
@@ -6,16 +7,16 @@ use serde_json::Value;
 
 use super::shape::{Form, Kind, Property, Reference, Scalar, Shapes, Takes};
 
-/// How deep objects may lie in each other; published models have three levels.
+/// How deeply objects may be nested; published models have three levels.
 const DEPTH_MAX: usize = 12;
-/// The length of a text whose description names no greatest one.
+/// The longest string where the description sets no maximum.
 const TEXT_MAX: usize = 255;
-/// The greatest whole number that JSON carries everywhere.
+/// The greatest integer that every JSON implementation represents exactly.
 const LONG_MAX: i64 = (1 << 53) - 1;
-/// What every document has and no client writes.
+/// The members that every document has and no client writes.
 const NOT_WRITTEN: &[&str] = &["id", "link", "_etag", "_lastModifiedDate"];
 
-/// Reads resources from several documents; of a path that stands in two, the first counts.
+/// Reads resources from several documents; if a path is in two of them, the first counts.
 pub fn read(documents: &[Value]) -> Shapes {
     let reader = Reader { schemas: schemas(documents) };
     let mut kinds: Vec<Kind> = vec![];
@@ -33,18 +34,18 @@ pub fn read(documents: &[Value]) -> Shapes {
     shapes
 }
 
-/// Whether a path is that of a resource's documents: two segments, no parameter.
+/// Returns whether a path is that of a resource's collection: two segments, no parameter.
 fn is_collection(path: &str) -> bool {
     !path.contains('{') && path.starts_with('/') && path.matches('/').count() == 2
 }
 
-/// Gives each resource its short name, or its long one where two share that.
+/// Gives each resource its short name, or its long name where two share the short one.
 fn name(kinds: &mut [Kind]) {
     let mut uses: HashMap<String, usize> = HashMap::new();
     for kind in kinds.iter() {
         *uses.entry(kind.name.clone()).or_default() += 1;
     }
-    // The first keeps the short name: the standard's own resources come before extensions.
+    // The first resource keeps the short name: the standard's own come before extensions.
     let mut given: HashMap<String, usize> = HashMap::new();
     for kind in kinds {
         let before = given.entry(kind.name.clone()).or_default();
@@ -103,7 +104,7 @@ impl<'d> Reader<'d> {
         })
     }
 
-    /// The identity as references to this resource hold it.
+    /// Returns the identity as references to this resource contain it.
     fn identity_by_reference(&self, schema: &str) -> Vec<String> {
         let names = [format!("{schema}Reference"), format!("{schema}_Reference")];
         let found = names.iter().find_map(|name| self.schemas.get(name.as_str()));
@@ -123,7 +124,7 @@ impl<'d> Reader<'d> {
             }
             let Some(form) = self.form(owner, name, property, depth) else { continue };
             let is_needed = match &form {
-                // An extension's members may be required although the extension's place is not.
+                // An extension may have required members although the extension itself is optional.
                 Form::Object(inner) => is_extension(name) && has_required(inner),
                 Form::List(_) => property["minItems"].as_u64().is_some_and(|least| least > 0),
                 _ => false,
@@ -167,7 +168,7 @@ impl<'d> Reader<'d> {
         })
     }
 
-    /// The members of an object; of extensions, each one's object is there if it must be.
+    /// Returns the members of an object. An extension's object is included if it is required.
     fn inner(&self, owner: &str, schema: &'d Value, name: &str, depth: usize) -> Vec<Property> {
         let mut inner = self.properties(owner, schema, depth + 1);
         if name == "_ext" {
@@ -199,18 +200,18 @@ fn has_required(properties: &[Property]) -> bool {
     properties.iter().any(|property| property.is_required)
 }
 
-/// A mark of the standard's own, `x-Ed-Fi-…`.
+/// Returns whether one of the standard's own marks, `x-Ed-Fi-…`, is set.
 fn marked(found: &Value, mark: &str) -> bool {
     found[format!("x-Ed-Fi-{mark}")] == true
 }
 
-/// A part that stands elsewhere in the same document.
+/// Follows a `$ref` within the same document.
 fn resolved<'d>(document: &'d Value, part: &'d Value) -> &'d Value {
     let to = part["$ref"].as_str().and_then(|to| to.strip_prefix('#'));
     to.and_then(|pointer| document.pointer(pointer)).unwrap_or(part)
 }
 
-/// The schema that a part names, also where marks stand beside it.
+/// Returns the schema that a part refers to, even where marks stand beside the reference.
 fn referred(part: &Value) -> Option<&str> {
     let to = part["$ref"].as_str().or_else(|| match part["allOf"].as_array()?.as_slice() {
         [only] => only["$ref"].as_str(),
@@ -234,7 +235,7 @@ fn list_schema(get: &Value) -> Option<&str> {
     referred(&content.unwrap_or(answer)["schema"]["items"])
 }
 
-/// The type, also where null is a second one.
+/// Returns the type, ignoring null as a second one.
 fn kind_of(property: &Value) -> &str {
     let first =
         || property["type"].as_array()?.iter().filter_map(Value::as_str).find(|t| *t != "null");

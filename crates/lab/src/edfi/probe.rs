@@ -1,5 +1,5 @@
-//! Does once with each resource what the run will do over and over, so that the run holds nothing
-//! that this key cannot do here.
+//! Does once with each resource what the run will do repeatedly, so that the run contains nothing
+//! that this key cannot do on this target.
 
 use std::collections::BTreeMap;
 
@@ -14,50 +14,51 @@ use super::setup::SetUp;
 use super::shape::{Form, Kind, Property, Scalar};
 use super::values::is_namespace;
 
-/// How many new documents are made of each resource: one is deleted again, the others are there to
-/// be read from the first second on.
+/// The number of documents created of each resource: one is deleted again, the others can be read
+/// from the first second on.
 const ROWS: usize = 4;
-/// How many ways to be new are tried.
+/// The most drafts that are tried for a resource.
 const DRAFTS_MAX: usize = 3;
-/// How many documents are read to see whether they can be.
+/// The most documents that are read to find readable ones.
 const READ_MAX: usize = 8;
-/// How many documents are looked for where none can be made.
+/// The number of documents that are listed where none can be created.
 const FOUND_MAX: usize = 25;
 
-/// Values of a document that the run needs to know, by variable.
+/// The values of a document that the run needs, by variable.
 pub type Row = BTreeMap<String, String>;
 
 /// What can be done with a resource.
 #[derive(Debug, Default)]
 pub struct Known {
-    /// Its number.
+    /// The resource's number.
     pub kind: usize,
-    /// How new documents look, if they can be made.
+    /// How new documents look, if they can be created.
     pub draft: Option<Draft>,
-    /// Documents that were created as the run will create them, but for what was deleted again.
+    /// The documents that were created as the run will create them, except the one that was
+    /// deleted.
     pub created: Vec<Row>,
-    /// Whether they can be read.
+    /// Whether the created documents can be read.
     pub reads_created: bool,
-    /// Other documents to be read, if they cannot.
+    /// Other documents to read, if the created ones cannot be.
     pub readable: Vec<Row>,
     /// How a document is changed.
     pub update: Option<Update>,
     /// Whether new documents can be deleted.
     pub deletes: bool,
-    /// Whether the list can be read.
+    /// Whether the collection can be listed.
     pub lists: bool,
-    /// What cannot be done, and why.
+    /// The operations that are not possible, and why.
     pub left_out: Vec<LeftOut>,
 }
 
 /// How a document is changed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Update {
-    /// By PUT to any of those that were created: the body, with its places.
+    /// By PUT to any of the created documents: the body, with its placeholders.
     New(Value),
-    /// By POST of the same again.
+    /// By POST of the same document again.
     Again(Value),
-    /// By PUT to one document, which the set-up made: its id and body.
+    /// By PUT to one document that the set-up made: its id and body.
     One(String, Value),
 }
 
@@ -66,7 +67,7 @@ impl SetUp<'_, '_> {
     ///
     /// # Errors
     ///
-    /// If the target cannot be asked.
+    /// If the target cannot be reached.
     pub fn probe(&mut self, at: usize, weight: f64) -> Result<Known, ApiError> {
         let mut known = Known { kind: at, ..Known::default() };
         self.try_create(&mut known, weight)?;
@@ -110,7 +111,7 @@ impl SetUp<'_, '_> {
         Ok(())
     }
 
-    /// Makes the first documents of a draft, and takes their combinations out of it.
+    /// Creates the first documents of a draft and removes their combinations from it.
     fn rows(
         &mut self,
         at: usize,
@@ -232,7 +233,7 @@ impl SetUp<'_, '_> {
         Ok(())
     }
 
-    /// Those of some documents that can be read, the first few of them.
+    /// Returns the first few of these documents that can be read.
     fn readable(
         &mut self,
         kind: &Kind,
@@ -271,7 +272,7 @@ impl Known {
     }
 }
 
-/// The combinations of the first documents, and the draft without these.
+/// Returns the combinations of the first documents, and the draft without them.
 fn apart(draft: &Draft) -> (Vec<Row>, Draft) {
     let mut left = draft.clone();
     let mut rows = vec![Row::new(); ROWS];
@@ -279,7 +280,8 @@ fn apart(draft: &Draft) -> (Vec<Row>, Draft) {
     for (at, (name, values)) in left.each.iter_mut().enumerate() {
         let is_first = at == 0;
         for (number, row) in rows.iter_mut().enumerate() {
-            // Of several, the first has one value that the run does not see; the others differ.
+            // With several placeholders, the first has the same value in all rows, which the run
+            // then never uses; the others vary.
             let number = if is_first && many > 1 { 0 } else { number };
             row.insert(name.clone(), text(&values[number.min(values.len() - 1)]));
         }
@@ -291,12 +293,12 @@ fn apart(draft: &Draft) -> (Vec<Row>, Draft) {
     (rows, left)
 }
 
-/// A value as a scenario holds it.
+/// Returns a value as a scenario writes it.
 pub fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The value of a place, of the document in this row.
+/// Returns the value of a placeholder for the document in this row.
 fn value<'r>(row: &'r Row, place: &str) -> &'r str {
     let name = match place {
         SERIAL | SERIAL_DATE => "n",
@@ -307,14 +309,14 @@ fn value<'r>(row: &'r Row, place: &str) -> &'r str {
     row.get(name).map_or("", String::as_str)
 }
 
-/// A text within the quotes of JSON.
+/// Escapes a string for use within JSON quotes.
 fn in_json(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-/// A member that an update can change, and its value: none of the identity, and none by which
-/// rights are told.
+/// Returns a member that an update can change, and its new value. It is neither part of the
+/// identity nor used for authorization.
 fn changed(kind: &Kind) -> Option<(String, Value)> {
     let place = blank::place(CHANGED);
     let digits = blank::place(CHANGED_DIGITS);

@@ -1,29 +1,29 @@
-//! What the set-up reached, and what it left out.
+//! What the set-up could do, and what it left out.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What can be done with a resource.
+/// An operation on a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
     /// POST of a new document.
     Create,
     /// GET by id.
     Read,
-    /// PUT, or POST of the same again.
+    /// PUT, or POST of the same document again.
     Update,
     /// DELETE.
     Delete,
-    /// GET of many.
+    /// GET of a collection.
     List,
 }
 
-/// All of them.
+/// All operations.
 pub const OPERATIONS: [Operation; 5] =
     [Operation::Create, Operation::Read, Operation::Update, Operation::Delete, Operation::List];
 
 impl Operation {
-    /// Its name, as scenarios have it.
+    /// Returns the operation's name in scenarios.
     pub fn name(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -35,29 +35,29 @@ impl Operation {
     }
 }
 
-/// Something that a run will not do, and why.
+/// An operation that a run will not do, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Of which resource.
+    /// The resource's name.
     pub resource: String,
-    /// What.
+    /// The operation.
     pub operation: Operation,
-    /// Why: what the target said, for the most part.
+    /// The reason, usually as the target gave it.
     pub why: String,
 }
 
-/// What the set-up reached.
+/// The result of the set-up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    /// How many resources the scenario names.
+    /// The number of resources that the scenario names.
     pub resources: usize,
-    /// With how many of them an operation is done.
+    /// The number of resources on which each operation is done, by the operation's name.
     pub done: BTreeMap<&'static str, usize>,
-    /// What is left out; all of it.
+    /// Everything that is left out.
     pub left_out: Vec<LeftOut>,
-    /// How many requests the set-up sent.
+    /// The number of requests that the set-up sent.
     pub requests: u64,
-    /// What the run does otherwise than was asked, a sentence each.
+    /// What the run does differently from what was asked, one sentence each.
     pub otherwise: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ impl fmt::Display for Report {
         for sentence in &self.otherwise {
             writeln!(f, "{sentence}")?;
         }
-        // One reason is told once, with all that it keeps away.
+        // Each reason is shown once, with every resource that it rules out.
         let mut reasons: BTreeMap<(Operation, String), Vec<&str>> = BTreeMap::new();
         for LeftOut { resource, operation, why } in &self.left_out {
             let why = why.replace(resource.as_str(), "…");

@@ -1,38 +1,39 @@
-//! The settings of a scenario over an Ed-Fi API: which resources, and how often what.
+//! The settings of a scenario over an Ed-Fi API: which resources are used, and how often each
+//! operation is done.
 
 use thiserror::Error;
 
 use crate::scenario::EdfiFile;
 
-/// A setting that cannot be.
+/// A setting that is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SettingError {
-    /// There is none of that name.
+    /// No setting has this name.
     #[error(
         "{name} is no setting; there are create, read, update, delete, list, weight.RESOURCE, only and except"
     )]
     Unknown {
-        /// The name.
+        /// The name that was given.
         name: String,
     },
-    /// Its value is none.
+    /// The value is not a share.
     #[error("{value} is no share for {name}: a number from 0 on, such as 20 or 0.5")]
     NoShare {
         /// The setting's name.
         name: String,
-        /// What was given.
+        /// The value that was given.
         value: String,
     },
 }
 
 impl EdfiFile {
-    /// Changes one setting, as a command line names it: `create`, `read`, `update`, `delete` and
-    /// `list` are shares, `weight.students` is a resource's share, `only` and `except` are lists of
-    /// resources, divided by commas.
+    /// Changes one setting by its command-line name: `create`, `read`, `update`, `delete` and
+    /// `list` are shares, `weight.students` is a resource's share, `only` and `except` are
+    /// comma-separated lists of resources.
     ///
     /// # Errors
     ///
-    /// If there is no such setting, or the value is none.
+    /// If there is no such setting, or the value is not valid.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), SettingError> {
         let names = || {
             let names = value.split(',').map(str::trim).filter(|name| !name.is_empty());
@@ -61,7 +62,8 @@ impl EdfiFile {
     }
 }
 
-/// The share of a resource: by its name, else by the longest end of it, else 1.
+/// Returns the share of a resource: by its name, else by the longest pattern that it ends with,
+/// else 1.
 pub fn weight(file: &EdfiFile, resource: &str) -> f64 {
     let named = || {
         let fitting = file.weights.iter().filter(|(pattern, _)| fits(pattern, resource));
@@ -70,12 +72,12 @@ pub fn weight(file: &EdfiFile, resource: &str) -> f64 {
     file.weights.get(resource).or_else(named).copied().unwrap_or(1.0)
 }
 
-/// Whether a name is this one, or, after `*`, ends so.
+/// Returns whether a name equals a pattern or, if the pattern begins with `*`, ends with the rest.
 pub fn fits(pattern: &str, name: &str) -> bool {
     pattern == name || pattern.strip_prefix('*').is_some_and(|end| name.ends_with(end))
 }
 
-/// Whether a scenario names a resource.
+/// Returns whether a scenario includes a resource.
 pub fn selects(file: &EdfiFile, resource: &str) -> bool {
     let names = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, resource));
     (file.only.is_empty() || names(&file.only)) && !names(&file.except)

@@ -1,4 +1,4 @@
-//! Makes a document of each resource, or finds one: what others refer to.
+//! Creates or finds the document of each resource that others refer to.
 
 use std::fmt::Write as _;
 
@@ -12,39 +12,39 @@ use super::values::Values;
 use super::variants::varied;
 use super::world::{State, World};
 
-/// How often the set-up goes over all resources: each time, more of what others wait for is there.
+/// The most passes over all resources. Each pass can create what others still wait for.
 const ROUNDS_MAX: usize = 60;
-/// How many documents are looked through for one that fits.
+/// The most documents that are searched for one that fits.
 const FOUND_MAX: usize = 100;
-/// How many marks of earlier runs are passed over.
+/// The most marks of earlier runs that are skipped.
 const RENEWALS_MAX: u32 = 100;
-/// The greatest list that servers give.
+/// The longest list that servers return.
 const LIST_MAX: usize = 500;
-/// How many of a key's organizations are looked at.
+/// The most of a key's organizations that are looked at.
 const ORGANIZATIONS_MAX: usize = 10;
 
-/// The set-up in the middle of its work.
+/// A set-up in progress.
 pub struct SetUp<'a, 's> {
-    /// The way to the target.
+    /// The session with the target.
     pub session: Session<'a>,
-    /// What it said of itself.
+    /// The target's description of itself.
     pub target: &'s Target,
-    /// What is there.
+    /// The documents that exist.
     pub world: World<'s>,
-    /// What makes values.
+    /// The generator of values.
     pub values: Values,
     /// Education organizations, the likeliest first.
     pub organizations: Vec<usize>,
-    /// How often another mark may still be taken, until the first new document is there.
+    /// How many more marks may be tried until the first new document is created.
     renewals_left: u32,
-    /// Of which resources a document is not the key's without a reference to an organization.
+    /// The resources whose documents the key may only use with a reference to an organization.
     needs_organization: Vec<bool>,
-    /// Values that anchors are to have, by resource.
+    /// Values that anchors must have, by resource.
     fixed: Vec<Option<(String, Value)>>,
 }
 
 impl<'a, 's> SetUp<'a, 's> {
-    /// A set-up that has not begun.
+    /// Returns a set-up that has not begun.
     pub fn new(session: Session<'a>, target: &'s Target, wanted: &[bool], seed: u64) -> Self {
         let prefix = target.namespace_prefixes.first().map(String::as_str);
         Self {
@@ -59,11 +59,11 @@ impl<'a, 's> SetUp<'a, 's> {
         }
     }
 
-    /// Makes or finds a document of each wanted resource, as far as the key may.
+    /// Creates or finds a document of each wanted resource, as far as the key allows.
     ///
     /// # Errors
     ///
-    /// If the target cannot be asked.
+    /// If the target cannot be reached.
     pub fn anchors(&mut self) -> Result<(), ApiError> {
         self.find_home()?;
         let mut order: Vec<usize> = (0..self.world.states.len()).collect();
@@ -84,7 +84,7 @@ impl<'a, 's> SetUp<'a, 's> {
         Ok(())
     }
 
-    /// Tries each resource that is not there; whether one came to be.
+    /// Tries each resource that has no document yet. Returns whether any was created.
     fn round(&mut self, order: &[usize]) -> Result<bool, ApiError> {
         let mut is_further = false;
         for kind in order {
@@ -98,7 +98,7 @@ impl<'a, 's> SetUp<'a, 's> {
         Ok(is_further)
     }
 
-    /// Makes a document of a resource, or, of one that refers to nothing, finds one.
+    /// Creates a document of a resource or, if the resource refers to nothing, finds one.
     fn make(&mut self, at: usize) -> Result<State, ApiError> {
         let kind = &self.target.shapes.kinds[at];
         let mut wish = Wish::default();
@@ -113,7 +113,7 @@ impl<'a, 's> SetUp<'a, 's> {
         };
         let has_new_value = self.fixed[at].is_none() && varied(kind).is_some();
         let refused = match self.create_text(kind, &body.to_string())? {
-            // An earlier run with this seed has left it, and much more.
+            // An earlier run with this seed created it, and much more.
             Ok((_, false)) if has_new_value && self.renewals_left > 0 => {
                 self.renewals_left -= 1;
                 self.values.renew();
@@ -142,14 +142,15 @@ impl<'a, 's> SetUp<'a, 's> {
         Ok(State::Refused(refused))
     }
 
-    /// Sends a new document; the target's complaint if it is none.
+    /// Sends a new document. Returns the target's complaint if it is refused.
     pub fn create(&mut self, kind: &Kind, body: &Value) -> Result<Result<Made, String>, ApiError> {
         Ok(self
             .create_text(kind, &body.to_string())?
             .map(|(id, _)| Made { id, body: body.clone() }))
     }
 
-    /// Sends a new document's text; its id and whether it is new, or the target's complaint.
+    /// Sends a new document's text. Returns its id and whether it is new, or the target's
+    /// complaint.
     pub fn create_text(
         &mut self,
         kind: &Kind,
@@ -165,7 +166,8 @@ impl<'a, 's> SetUp<'a, 's> {
         })
     }
 
-    /// Finds documents for what was refused, or else for what still waits; whether one was found.
+    /// Finds documents for resources that were refused, else for those still waiting. Returns
+    /// whether one was found.
     fn adopt_some(&mut self, order: &[usize]) -> Result<bool, ApiError> {
         let is_refused = |state: &State| matches!(state, State::Refused(_));
         let is_waiting = |state: &State| matches!(state, State::Waiting(_));
@@ -189,7 +191,7 @@ impl<'a, 's> SetUp<'a, 's> {
         Ok(false)
     }
 
-    /// Finds a document of a resource, one whose references mean the same as another's.
+    /// Finds a document of a resource whose references equal those of `like`.
     fn adopt(&mut self, kind: &Kind, like: Option<&Value>) -> Result<Option<Made>, ApiError> {
         let filter = like.map(|like| filter(kind, like)).unwrap_or_default();
         let found = self.list(kind, &filter, FOUND_MAX)?;
@@ -197,11 +199,12 @@ impl<'a, 's> SetUp<'a, 's> {
         Ok(found.into_iter().find(same))
     }
 
-    /// Lists documents, at most as many as servers give at once; none if the target refuses.
+    /// Lists documents, at most as many as servers return at once. The list is empty if the target
+    /// refuses.
     ///
     /// # Errors
     ///
-    /// If the target cannot be asked.
+    /// If the target cannot be reached.
     pub fn list(&mut self, kind: &Kind, filter: &str, limit: usize) -> Result<Vec<Made>, ApiError> {
         let limit = limit.min(LIST_MAX);
         let path = format!("{}?limit={limit}{filter}", self.target.path(&kind.path));
@@ -211,8 +214,8 @@ impl<'a, 's> SetUp<'a, 's> {
         Ok(items.into_iter().filter_map(made).collect())
     }
 
-    /// Of a key that is bound to education organizations, finds one of the likeliest kind that it
-    /// may work with, or chooses the id of a new one.
+    /// Finds an organization of the likeliest kind among those that the key is bound to, or chooses
+    /// the id of a new one.
     fn find_home(&mut self) -> Result<(), ApiError> {
         let ids: Vec<i64> =
             self.target.education_organizations.iter().copied().take(ORGANIZATIONS_MAX).collect();
@@ -229,8 +232,8 @@ impl<'a, 's> SetUp<'a, 's> {
                 self.find_organization(likeliest, &reference.members[0].0, &ids)?;
             }
         }
-        // What belongs to the key's is the key's: a new one has the id that the key is bound to, or
-        // refers to what was found.
+        // What belongs to one of the key's organizations is the key's too. A new organization has
+        // the id that the key is bound to, or refers to the one that was found.
         let is_any = self.organizations.iter().any(|at| self.world.anchor(*at).is_some());
         if let (Some(id), Some(property), false) = (ids.first(), own_id(&kinds[likeliest]), is_any)
         {
@@ -239,7 +242,8 @@ impl<'a, 's> SetUp<'a, 's> {
         Ok(())
     }
 
-    /// Finds an organization of a kind by one of the ids in one of its members, unless one is there.
+    /// Finds an organization of a kind that has one of the ids in one of its members, unless one is
+    /// known already.
     fn find_organization(&mut self, at: usize, name: &str, ids: &[i64]) -> Result<(), ApiError> {
         let kind = &self.target.shapes.kinds[at];
         for id in ids {
@@ -260,9 +264,9 @@ impl<'a, 's> SetUp<'a, 's> {
             && reference.targets.iter().any(|target| self.organizations.contains(target))
     }
 
-    /// What documents of a resource are to have beyond what they must: of organizations that are to
-    /// be made, the references to those of the key's that were found, by which they become the
-    /// key's, too; and what a refusal has shown to be needed.
+    /// Returns the optional members that documents of a resource should have: references that a
+    /// refusal has shown to be needed and, for a new organization, references to the key's own
+    /// organizations, which make it the key's too.
     pub fn extra(&self, at: usize) -> Vec<String> {
         let kind = &self.target.shapes.kinds[at];
         if self.needs_organization[at] {
@@ -279,7 +283,7 @@ impl<'a, 's> SetUp<'a, 's> {
         })
     }
 
-    /// The references of an organization to what it belongs to.
+    /// Returns the references from an organization to its parents.
     pub fn parents_of(&self, at: usize) -> Vec<String> {
         if !self.organizations.contains(&at) {
             return vec![];
@@ -306,8 +310,8 @@ impl<'a, 's> SetUp<'a, 's> {
     }
 }
 
-/// The resources that share one number as their identity: education organizations, the kind that
-/// most refer to first.
+/// Returns the resources that share one number as their identity: education organizations, the most
+/// referenced kind first.
 fn organizations(shapes: &Shapes) -> Vec<usize> {
     let mut found: &[usize] = &[];
     for property in shapes.kinds.iter().flat_map(|kind| &kind.properties) {
@@ -321,12 +325,12 @@ fn organizations(shapes: &Shapes) -> Vec<usize> {
     found.to_vec()
 }
 
-/// The number that is the whole identity of a resource.
+/// Returns the number that is a resource's whole identity.
 fn own_id(kind: &Kind) -> Option<&Property> {
     kind.properties.iter().find(|property| property.is_identity)
 }
 
-/// The references of a document's identity, as a query has them.
+/// Returns the references of a document's identity as query parameters.
 fn filter(kind: &Kind, like: &Value) -> String {
     let mut text = String::new();
     let mut seen: Vec<&str> = vec![];
@@ -343,13 +347,13 @@ fn filter(kind: &Kind, like: &Value) -> String {
     text
 }
 
-/// Whether the references of two documents' identities mean the same.
+/// Returns whether the references in two documents' identities are equal.
 pub fn refers_alike(kind: &Kind, one: &Value, other: &Value) -> bool {
     identity_members(kind, other)
         .all(|(property, member, value)| same(&one[property][member], value))
 }
 
-/// Whether two values are one to the target: descriptors' in any case.
+/// Returns whether the target treats two values as equal: descriptors ignore case.
 fn same(one: &Value, other: &Value) -> bool {
     match (one.as_str(), other.as_str()) {
         (Some(one), Some(other)) => one.eq_ignore_ascii_case(other),

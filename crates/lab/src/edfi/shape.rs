@@ -1,9 +1,10 @@
-//! What a target's own description says of its resources, in the few words that documents need.
+//! The parts of a target's own description that are needed to compose documents.
 
-/// All resources of a target, descriptors and extensions among them.
+/// All resources of a target, including descriptors and extensions.
 #[derive(Debug, Clone, Default)]
 pub struct Shapes {
-    /// In the order of their descriptions; other places name one by its number here.
+    /// The resources in the order of their descriptions; other structures refer to one by its index
+    /// here.
     pub kinds: Vec<Kind>,
 }
 
@@ -12,53 +13,53 @@ pub struct Shapes {
 pub struct Kind {
     /// Its path within the data management API, such as `/ed-fi/schools`.
     pub path: String,
-    /// Its name in scenarios and reports: the last segment of the path, or, where two resources
-    /// share that, all of it but the first `/`.
+    /// Its name in scenarios and reports: the last segment of the path or, where two resources
+    /// share that, the path without its first `/`.
     pub name: String,
     /// The name of its schema, such as `edFi_school`.
     pub schema: String,
     /// The members of its documents.
     pub properties: Vec<Property>,
-    /// The flat names of its identity, as far as they are told.
+    /// The flat names of its identity, as far as they are declared.
     pub identity: Vec<String>,
-    /// The names by which its list may be filtered.
+    /// The parameters by which its collection may be filtered.
     pub query: Vec<String>,
-    /// What its paths take.
+    /// The methods that its paths support.
     pub takes: Takes,
 }
 
 /// The methods of a resource's paths.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Takes {
-    /// A new document.
+    /// Whether documents can be created.
     pub post: bool,
-    /// A changed document, by id.
+    /// Whether documents can be replaced by id.
     pub put: bool,
-    /// The end of a document, by id.
+    /// Whether documents can be deleted by id.
     pub delete: bool,
 }
 
 /// A member of a document or of an object in it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Property {
-    /// Its name.
+    /// The member's name.
     pub name: String,
-    /// Whether it must be there.
+    /// Whether it is required.
     pub is_required: bool,
-    /// Whether it is marked as a part of the identity.
+    /// Whether it is marked as part of the identity.
     pub is_identity: bool,
-    /// What it holds.
+    /// The kind of value that it holds.
     pub form: Form,
 }
 
-/// What a member holds.
+/// The kind of value that a member holds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Form {
     /// A single value.
     Scalar(Scalar),
-    /// A descriptor's value, `namespace#codeValue`; of which resource, if one fits.
+    /// A descriptor's value, `namespace#codeValue`, and its resource if one fits.
     Descriptor(Option<usize>),
-    /// The identity of a document of some resource.
+    /// The identity of another document.
     Reference(Reference),
     /// An object that belongs to the document.
     Object(Vec<Property>),
@@ -69,33 +70,33 @@ pub enum Form {
 /// A single value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Scalar {
-    /// A text of so many characters.
+    /// A string.
     Text {
-        /// At least.
+        /// The fewest characters.
         min: usize,
-        /// At most.
+        /// The most characters.
         max: usize,
-        /// The first of the values that it may be, where they are told.
+        /// The first allowed value, where the values are listed.
         only: Option<String>,
     },
-    /// `2026-08-01`.
+    /// A date such as `2026-08-01`.
     Date,
-    /// A moment.
+    /// A date and time.
     Moment,
     /// A time of day.
     Time,
     /// A whole number.
     Integer {
-        /// At least.
+        /// The least value.
         min: i64,
-        /// At most.
+        /// The greatest value.
         max: i64,
     },
     /// Any number.
     Number {
-        /// At least.
+        /// The least value.
         min: f64,
-        /// At most.
+        /// The greatest value.
         max: f64,
     },
     /// True or false.
@@ -107,17 +108,17 @@ pub enum Scalar {
 pub struct Reference {
     /// The name of its schema without `Reference`, such as `edFi_school`.
     pub to: String,
-    /// What comes before the target's name in the property's: a role, or nothing.
+    /// The part of the property's name before the target's name: a role, or empty.
     pub role: String,
-    /// The resources it can refer to, the likeliest first: one, or those that share an abstract
-    /// kind's identity, or none that is known.
+    /// The resources that it can refer to, the likeliest first: one, several that share an abstract
+    /// resource's identity, or none if none is known.
     pub targets: Vec<usize>,
-    /// The names and values of its members.
+    /// The names and types of its members.
     pub members: Vec<(String, Form)>,
 }
 
 impl Reference {
-    /// Its role, or what its property is called where there is none.
+    /// Returns its role, or the property's name if it has none.
     pub fn role_or<'t>(&'t self, property: &'t str) -> &'t str {
         let name = property.strip_suffix("Reference").unwrap_or(property);
         if self.role.is_empty() { name } else { &self.role }
@@ -125,13 +126,13 @@ impl Reference {
 }
 
 impl Kind {
-    /// Whether its documents are descriptors.
+    /// Returns whether its documents are descriptors.
     pub fn is_descriptor(&self) -> bool {
         self.schema.ends_with("Descriptor")
     }
 
-    /// The flat name of a reference's member: of those that fit, the longest, which has a role; its
-    /// own if none is told.
+    /// Returns the flat name of a reference's member: the longest that fits, which includes a role,
+    /// or the member's own name if none is declared.
     pub fn flat_name<'n>(
         &'n self,
         property: &str,
@@ -146,7 +147,7 @@ impl Kind {
         fitting.max_by_key(|flat| flat.len()).map_or(member, String::as_str)
     }
 
-    /// Whether a reference of this resource is a part of its identity.
+    /// Returns whether a reference of this resource is part of its identity.
     pub fn identifies(&self, property: &Property, reference: &Reference) -> bool {
         if property.is_identity {
             return true;
@@ -162,8 +163,8 @@ impl Kind {
     }
 }
 
-/// Whether a flat name is that of a reference's member: the same, or the same after a role that the
-/// property's name begins with.
+/// Returns whether a flat name is that of a reference's member: the same name, or the same after a
+/// role with which the property's name begins.
 pub fn is_flat_name(flat: &str, property: &str, member: &str) -> bool {
     let Some(role) = strip_suffix_any_case(flat, member) else { return false };
     role.len() <= property.len()
@@ -171,7 +172,7 @@ pub fn is_flat_name(flat: &str, property: &str, member: &str) -> bool {
         && property[..role.len()].eq_ignore_ascii_case(role)
 }
 
-/// What is left of a text without its end, in any case.
+/// Removes a suffix from a text, ignoring case.
 pub fn strip_suffix_any_case<'t>(text: &'t str, end: &str) -> Option<&'t str> {
     let at = text.len().checked_sub(end.len())?;
     (text.is_char_boundary(at) && text[at..].eq_ignore_ascii_case(end)).then(|| &text[..at])

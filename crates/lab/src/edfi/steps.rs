@@ -1,4 +1,4 @@
-//! Steps of a scenario, of what can be done with a resource.
+//! Builds a scenario's steps from what can be done with a resource.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use super::settings::weight;
 use super::shape::Kind;
 use crate::scenario::{EdfiFile, Expect, Keep, Pick, StepFile};
 
-/// How many documents a list has.
+/// The number of documents in a list.
 const LIST_LIMIT: usize = 25;
-/// The least share of new documents that is kept to be read, however many are deleted.
+/// The least share of new documents that stays for reading, whatever the share of deletes.
 const KEPT_MIN: f64 = 0.2;
 
-/// The steps of a resource.
+/// Returns the steps of a resource.
 pub fn of(file: &EdfiFile, kind: &Kind, path: &str, known: &Known) -> Vec<StepFile> {
     let made = Making { file, kind, path, known };
     let creates = made.creates();
@@ -25,25 +25,26 @@ pub fn of(file: &EdfiFile, kind: &Kind, path: &str, known: &Known) -> Vec<StepFi
     [creates, made.read(), made.update(), delete, made.list()].concat()
 }
 
-/// The share of creates whose documents will be deleted: as many as deletes, while enough are left
-/// to be read.
+/// Returns the share of creates whose documents will be deleted: as many as there are deletes, as
+/// long as enough are left for reading.
 pub fn doomed(file: &EdfiFile) -> f64 {
     file.delete.min(file.create * (1.0 - KEPT_MIN))
 }
 
-/// The pools of a resource and what stands in them beforehand.
+/// Returns the pools of a resource and the rows that they hold before the run.
 pub fn pools(kind: &Kind, known: &Known) -> Vec<(String, Vec<Row>)> {
     let pools = [(kind.name.clone(), &known.created), (found_pool(kind), &known.readable)];
     let filled = pools.into_iter().filter(|(_, rows)| !rows.is_empty());
     filled.map(|(name, rows)| (name, rows.clone())).collect()
 }
 
-/// The pool of those that are only read: what is created cannot be, by this key.
+/// Returns the pool of documents that are only read, used where this key cannot read what it
+/// creates.
 fn found_pool(kind: &Kind) -> String {
     format!("{} to read", kind.name)
 }
 
-/// The pool of those that will be deleted, and nothing else.
+/// Returns the pool of documents that will be deleted and are used for nothing else.
 fn doomed_pool(kind: &Kind) -> String {
     format!("{} to delete", kind.name)
 }
@@ -75,8 +76,8 @@ impl Making<'_> {
         })
     }
 
-    /// New documents: those that will be read, and those that will be deleted. They are kept apart,
-    /// or one would be read while it is being deleted.
+    /// Returns the steps that create documents: those to be read and those to be deleted. The two
+    /// are kept apart so that no document is read while it is being deleted.
     fn creates(&self) -> Vec<StepFile> {
         let Some(draft) = &self.known.draft else { return vec![] };
         let share = self.file.create;
@@ -170,7 +171,7 @@ impl Making<'_> {
     }
 }
 
-/// The variable in which a place's value is kept.
+/// Returns the variable that holds a placeholder's value.
 fn variable(place: &str) -> String {
     match place {
         SERIAL | SERIAL_DATE => "n".into(),
@@ -178,7 +179,7 @@ fn variable(place: &str) -> String {
     }
 }
 
-/// The value of a place when a document is created.
+/// Returns the value of a placeholder when a document is created.
 fn given(place: &str) -> String {
     format!("${{{place}}}")
 }
@@ -190,8 +191,8 @@ fn statuses(right: &[u16]) -> Expect {
     }
 }
 
-/// Combinations of one of the two steps that create: each has every other value of the first
-/// variable, so that none makes a document of the other's.
+/// Returns the combinations of one of the two creating steps. Each gets every other value of the
+/// first variable, so that neither creates a document of the other's.
 fn combinations(
     each: &BTreeMap<String, Vec<Value>>,
     number: usize,

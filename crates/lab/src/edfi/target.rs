@@ -1,4 +1,4 @@
-//! What a target says of itself: where things are, what there is, and what the key may do.
+//! Reads what a target says about itself: its paths, its resources, and the key's rights.
 
 use std::collections::HashMap;
 
@@ -8,33 +8,33 @@ use super::api::{ApiError, Session};
 use super::openapi;
 use super::shape::Shapes;
 
-/// Parts of the API whose descriptions are of no use here.
+/// The parts of the API whose descriptions are not used.
 const OTHER_PARTS: &[&str] = &["composites", "other", "profiles"];
-/// How many descriptions are read at most.
+/// The most descriptions that are read.
 const DESCRIPTIONS_MAX: usize = 50;
 
-/// A target that was read.
+/// A target's description of itself.
 #[derive(Debug)]
 pub struct Target {
-    /// The path of tokens.
+    /// The path of the token endpoint.
     pub token_path: String,
-    /// The path before those of resources, without a last `/`, such as `/data/v3`.
+    /// The path before those of resources, without a trailing `/`, such as `/data/v3`.
     pub data_path: String,
     /// Its resources.
     pub shapes: Shapes,
-    /// The place of each resource in the order of dependencies; those not named come last.
+    /// The rank of each resource in the order of dependencies; resources without one come last.
     pub order: Vec<u64>,
-    /// Ids of the education organizations that are the key's.
+    /// The ids of the key's education organizations.
     pub education_organizations: Vec<i64>,
-    /// Beginnings of the namespaces that are the key's.
+    /// The key's namespace prefixes.
     pub namespace_prefixes: Vec<String>,
 }
 
-/// Reads a target and gets a token.
+/// Reads a target's description and requests a token.
 ///
 /// # Errors
 ///
-/// If the target cannot be asked, does not take the key, or describes no resource.
+/// If the target cannot be reached, rejects the key, or describes no resource.
 pub fn read(session: &mut Session<'_>) -> Result<Target, ApiError> {
     let root = session.access().root.clone();
     let front = format!("{root}/");
@@ -61,7 +61,7 @@ pub fn read(session: &mut Session<'_>) -> Result<Target, ApiError> {
         let why = "lists no description of resources".into();
         return Err(ApiError::Strange { path: metadata_path, why });
     }
-    // Without it, the set-up finds the order by trying.
+    // If there is no such list, the set-up finds the order by trying.
     let dependencies = session.send("GET", &dependencies_path, "")?.json();
     Ok(Target {
         order: order(&shapes, &dependencies),
@@ -74,20 +74,22 @@ pub fn read(session: &mut Session<'_>) -> Result<Target, ApiError> {
 }
 
 impl Target {
-    /// A path of the data management API.
+    /// Returns a path of the data management API.
     pub fn path(&self, rest: &str) -> String {
         format!("{}{rest}", self.data_path)
     }
 }
 
-/// The path and query of an address; what a target calls its origin is how it sees itself.
+/// Returns the path and query of a URL. Its origin is ignored: a target may know itself by another
+/// one.
 fn path_of(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let path = rest.find('/').map_or("/", |at| &rest[at..]);
     path.to_owned()
 }
 
-/// The descriptions of resources and descriptors, of extensions too, as the list names them.
+/// Returns the paths of the descriptions of resources, descriptors and extensions that the list
+/// names.
 fn descriptions_of(listing: &Value) -> Vec<String> {
     let entries = listing.as_array().into_iter().flatten();
     let of_resources = entries.filter(|entry| {
@@ -99,7 +101,8 @@ fn descriptions_of(listing: &Value) -> Vec<String> {
             Some((entry["name"] != "Resources", path_of(entry["endpointUri"].as_str()?)))
         })
         .collect();
-    // Resources name more than descriptors do; what stands in both is taken from the first.
+    // The description of resources holds more than that of descriptors; what is in both is taken
+    // from the first.
     paths.sort();
     paths.into_iter().map(|(_, path)| path).collect()
 }
@@ -111,7 +114,7 @@ fn order(shapes: &Shapes, dependencies: &Value) -> Vec<u64> {
         else {
             continue;
         };
-        // Persons stand twice: first to be created, later to be updated.
+        // Persons are listed twice: first for creation, later for an update.
         let place = places.entry(resource).or_insert(order);
         *place = order.min(*place);
     }

@@ -1,4 +1,4 @@
-//! The set-up against small descriptions, a target that lives in memory, and the published ones.
+//! Tests of the set-up with small descriptions, a target in memory, and the published descriptions.
 
 mod description;
 mod memory;
@@ -34,7 +34,7 @@ fn targets(shapes: &Shapes, owner: &str, property: &str) -> Vec<String> {
     reference.targets.iter().map(|at| shapes.kinds[*at].name.clone()).collect()
 }
 
-/// One document of each resource, as if a target had taken all of them.
+/// One document of each resource, as if a target had accepted all of them.
 struct All<'s> {
     shapes: &'s Shapes,
     made: Vec<Option<Made>>,
@@ -53,7 +53,7 @@ impl Anchors for All<'_> {
 }
 
 impl<'s> All<'s> {
-    /// Makes a document of each, over and over until no more can be made.
+    /// Composes a document of each resource, over and over until no more can be composed.
     fn of(shapes: &'s Shapes) -> Self {
         let mut all = Self { shapes, made: vec![None; shapes.kinds.len()] };
         let mut values = Values::new(1, None);

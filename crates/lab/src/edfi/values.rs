@@ -1,30 +1,30 @@
-//! Values for members: those that no other document has, and those that any may have.
+//! Generates values for members: unique ones, and ones that many documents may share.
 
 use serde_json::Value;
 
 use super::blank;
 use super::shape::Scalar;
 
-/// Fewest characters of a text that can be new without end.
+/// The fewest characters that a string needs to be unique without end.
 const TEXT_MIN: usize = 14;
-/// Anchors' dates go back from here, a day each; dates of a run go forward.
+/// Dates of anchors go back from this day, one per document; dates of a run go forward.
 const ANCHOR_DAY: i64 = -1;
-/// Numbers of anchors begin with a 2 and those of a run with a 1; this many digits follow.
+/// Numbers of anchors begin with 2 and those of a run with 1; this many digits follow.
 const DIGITS: u32 = 9;
-/// The same for numbers that have room for more.
+/// The same for numbers that have room for more digits.
 const LONG_DIGITS: u32 = 14;
 /// How many of these digits come from the count or the serial number.
 const COUNT_DIGITS: u32 = 7;
-/// The same for numbers that have room for more.
+/// The same for numbers that have room for more digits.
 const LONG_COUNT_DIGITS: u32 = 9;
-/// How many of a small domain's values are used.
+/// The most values of a small domain that are used.
 const DOMAIN_MAX: i64 = 2_500;
-/// From here on, numbers of four digits are new that may be those of years.
+/// The first four-digit number that is used, beyond any likely year.
 const SHORT_NUMBER: i64 = 3_001;
-/// How anchors' namespaces begin where the key has no prefix of its own.
+/// The prefix of anchors' namespaces where the key has none of its own.
 const NAMESPACE: &str = "uri://homeroom.lab";
 
-/// Makes values; those that it calls new are so within a run, and mostly between runs.
+/// Generates values. New values are unique within a run, and mostly between runs.
 #[derive(Debug)]
 pub struct Values {
     random: fastrand::Rng,
@@ -34,18 +34,18 @@ pub struct Values {
     namespace: String,
 }
 
-/// How a member can be new in every document.
+/// How a member can have a new value in every document.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fresh {
-    /// By the run's serial number: the value, with a place for it.
+    /// By the run's serial number: the value, with a placeholder for it.
     Serial(Value),
-    /// By one of these values, each once.
+    /// By one of these values, each used once.
     OneOf(Vec<Value>),
 }
 
 impl Values {
-    /// Values of different seeds are different; namespaces begin with the key's prefix, if it has
-    /// one.
+    /// Returns a generator. Different seeds give different values; namespaces begin with the key's
+    /// prefix, if it has one.
     pub fn new(seed: u64, prefix: Option<&str>) -> Self {
         let mut values = Self {
             random: fastrand::Rng::with_seed(seed),
@@ -58,13 +58,14 @@ impl Values {
         values
     }
 
-    /// Takes another mark for all values from now on: this one has been used on the target.
+    /// Uses another mark for all values from now on, because this one is already used on the
+    /// target.
     pub fn renew(&mut self) {
         self.tag = std::iter::repeat_with(|| self.random.lowercase()).take(5).collect();
         self.number = self.random.i64(0..100_000);
     }
 
-    /// A value that nothing else has, as far as the type has room for that.
+    /// Returns a unique value, as far as the type has room for one.
     pub fn new_one(&mut self, kind: &str, name: &str, scalar: &Scalar) -> Value {
         self.count += 1;
         match scalar {
@@ -89,7 +90,7 @@ impl Values {
         }
     }
 
-    /// A value that many may have.
+    /// Returns a value that many documents may share.
     pub fn any(&self, kind: &str, name: &str, scalar: &Scalar) -> Value {
         match scalar {
             Scalar::Text { only: Some(only), .. } => only.clone().into(),
@@ -112,8 +113,8 @@ impl Values {
         }
     }
 
-    /// How a member can be new in every document of a run, the best way first; none if its type has
-    /// no room.
+    /// Returns the ways in which a member can be new in every document of a run, the best first.
+    /// The list is empty if its type has no room.
     pub fn fresh(&self, name: &str, scalar: &Scalar) -> Vec<Fresh> {
         let serial = blank::place(blank::SERIAL);
         let date = blank::place(blank::SERIAL_DATE);
@@ -142,7 +143,7 @@ impl Values {
                     format!("{:02}", self.number % 100)
                 };
                 let long = blank::number(&format!("1{mark}{serial}"));
-                // Some numbers are narrower than their description says.
+                // Some numbers have a narrower range than their description says.
                 vec![Fresh::Serial(long.into()), numbers(SHORT_NUMBER, SHORT_NUMBER + DOMAIN_MAX)]
             }
             Scalar::Integer { min, max } => {
@@ -152,27 +153,29 @@ impl Values {
         }
     }
 
-    /// Of so many digits after the first; so many of them are the count's.
+    /// Returns a number with `digits` digits after the first, `of_count` of which come from the
+    /// count.
     fn anchor_number(&self, digits: u32, of_count: u32) -> i64 {
         let mark = self.number % 10_i64.pow(digits - of_count);
         2 * 10_i64.pow(digits) + mark * 10_i64.pow(of_count) + self.count
     }
 
-    /// What stands in the place of a serial number in documents before the run. A run draws some
-    /// millions less, and has no more digits until it has drawn ten.
+    /// Returns what replaces a serial number in documents that are created before the run. The
+    /// run's own serial numbers stay below it for some millions of requests, and have no more
+    /// digits than it up to ten million.
     pub fn serial(&mut self) -> String {
         self.count += 1;
         (9_000_000 + self.count).to_string()
     }
 
-    /// What stands in the place of a serial date in documents before the run.
+    /// Returns what replaces a serial date in documents that are created before the run.
     pub fn serial_date(&mut self) -> String {
         self.count += 1;
         day(ANCHOR_DAY - self.count)
     }
 }
 
-/// Whether a member holds a namespace, by its name; who may write it depends on that.
+/// Returns whether a member's name says that it holds a namespace, which decides who may write it.
 pub fn is_namespace(name: &str) -> bool {
     name == "namespace" || name.ends_with("Namespace")
 }
@@ -186,7 +189,7 @@ fn short(count: i64, max: usize) -> String {
     digits[digits.len().saturating_sub(max)..].to_owned()
 }
 
-/// A text that has at least and at most so many characters.
+/// Pads or cuts a text to a length between `min` and `max` characters.
 fn padded(mut text: String, min: usize, max: usize) -> Value {
     while text.len() < min {
         text.push('0');
@@ -195,13 +198,13 @@ fn padded(mut text: String, min: usize, max: usize) -> Value {
     text.trim_end().into()
 }
 
-/// A time of day, a second after the other from midnight on, or backwards from it.
+/// Returns a time of day: one second later for each count from midnight on, or backwards from it.
 fn time(count: i64) -> String {
     let second = count.rem_euclid(86_400);
     format!("{:02}:{:02}:{:02}", second / 3_600, second / 60 % 60, second % 60)
 }
 
-/// A date by its days since 1900-01-01.
+/// Returns the date that is this many days after 1900-01-01.
 ///
 /// Source: the civil calendar from days, as H. Hinnant gives it ("chrono-compatible low-level date
 /// algorithms").

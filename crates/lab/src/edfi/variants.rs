@@ -1,4 +1,4 @@
-//! More documents of a resource: those by which a key made of references alone can be new.
+//! Creates more documents of a resource, so that keys made only of references can be new.
 
 use super::api::ApiError;
 use super::document::{Anchors, Made, Wish, compose};
@@ -8,8 +8,9 @@ use super::shape::{Form, Kind, Property, Scalar, Shapes};
 use super::values::is_namespace;
 use super::world::State;
 
-/// By what a person becomes known to a key that is bound to education organizations: resources by
-/// name, and what ties their documents to an organization, directly or through another person.
+/// The resources that make a person visible to a key that is bound to education organizations: for
+/// each kind of person, the resources that tie it to an organization, directly or through another
+/// person.
 ///
 /// Source: the standard's authorization by relationships.
 const TIES: &[(&str, &[&str])] = &[
@@ -29,12 +30,12 @@ const TIES: &[(&str, &[&str])] = &[
 ];
 
 impl SetUp<'_, '_> {
-    /// Sees to it that there are so many more documents of a resource besides its first, as far as
-    /// the target lets it; how many there are.
+    /// Makes sure that a resource has `wanted` more documents besides its first, as far as the
+    /// target allows. Returns how many there are.
     ///
     /// # Errors
     ///
-    /// If the target cannot be asked.
+    /// If the target cannot be reached.
     pub fn more(&mut self, at: usize, wanted: usize) -> Result<usize, ApiError> {
         let shapes = self.world.shapes;
         let kind = &shapes.kinds[at];
@@ -45,7 +46,7 @@ impl SetUp<'_, '_> {
             self.world.more.insert(at, found);
         }
         let there = self.world.more.get(&at).map_or(0, Vec::len);
-        // What was found may hold more than a new document may.
+        // A document that was found may hold more than a new one may.
         let body = if self.world.is_own(at) { Some(first.body) } else { self.body_of(at).ok() };
         let (Some(mut body), Form::Scalar(scalar)) = (body, &property.form) else {
             return Ok(there);
@@ -60,7 +61,8 @@ impl SetUp<'_, '_> {
         Ok(self.world.more.get(&at).map_or(0, Vec::len))
     }
 
-    /// Of a resource whose documents are found, not made: those whose references are its first's.
+    /// Finds more documents of a resource that cannot be created: those with the same references as
+    /// the first.
     fn find_more(&mut self, at: usize, first: &Made, wanted: usize) -> Result<Vec<Made>, ApiError> {
         let kind = &self.world.shapes.kinds[at];
         let mut found = self.list(kind, "", wanted + 1)?;
@@ -73,7 +75,7 @@ impl SetUp<'_, '_> {
         Ok(found)
     }
 
-    /// Ties a new person to the organization that everything stands in.
+    /// Ties a new person to the organization that all documents belong to.
     fn tie(&mut self, person: usize, made: &Made) -> Result<(), ApiError> {
         let shapes = self.world.shapes;
         let is_there = |tie: &usize| matches!(self.world.states[*tie], State::There { .. });
@@ -88,14 +90,15 @@ impl SetUp<'_, '_> {
         wish.targets.insert(property.name.clone(), (person, made));
         let body = compose(shapes, kind, &self.world, &mut self.values, &wish);
         if let Ok(body) = body {
-            // A refusal shows where the person is used.
+            // If this is refused, the refusal shows later where the person is used.
             _ = self.create(kind, &body)?;
         }
         Ok(())
     }
 }
 
-/// What ties documents of a resource to an organization, if they are persons.
+/// Returns the resources that tie persons of a resource to an organization; empty if it is not a
+/// person.
 pub fn ties(shapes: &Shapes, at: usize) -> Vec<usize> {
     let name = singular(&shapes.kinds[at].schema);
     let ties = TIES.iter().find(|(of, _)| *of == name).map_or(&[][..], |(_, ties)| *ties);
@@ -103,12 +106,12 @@ pub fn ties(shapes: &Shapes, at: usize) -> Vec<usize> {
     ties.iter().filter_map(|tie| named(tie)).collect()
 }
 
-/// Whether documents of a resource are persons, who need a tie.
+/// Returns whether documents of a resource are persons, which need a tie.
 pub fn is_person(kind: &Kind) -> bool {
     TIES.iter().any(|(name, _)| *name == singular(&kind.schema))
 }
 
-/// The member of a resource's own that differs between its documents.
+/// Returns the resource's own member that differs between its documents.
 pub fn varied(kind: &Kind) -> Option<&Property> {
     let rank = |property: &&Property| match &property.form {
         _ if !property.is_identity || is_namespace(&property.name) => None,

@@ -1,44 +1,44 @@
-//! What exists on the target and may be referred to: one document of each resource, and more of
-//! those of which more are needed.
+//! The documents on the target that may be referred to: one of each resource, and more where more
+//! are needed.
 
 use std::collections::HashMap;
 
 use super::document::{Anchors, Made, Missing};
 use super::shape::{Reference, Shapes};
 
-/// What became of a resource in the set-up.
+/// The state of a resource in the set-up.
 #[derive(Debug, Clone, PartialEq)]
 pub enum State {
-    /// Nobody needs it.
+    /// No document of it is needed.
     Unwanted,
-    /// Nothing was tried, or nothing could be: what it refers to is not there.
+    /// It was not tried yet, or something that it refers to is missing.
     Waiting(String),
-    /// The target refused it, and said why.
+    /// The target refused it for this reason.
     Refused(String),
-    /// There is a document.
+    /// A document exists.
     There {
-        /// It.
+        /// The document.
         made: Made,
-        /// Whether the set-up made it; otherwise it was found.
+        /// Whether the set-up created it; otherwise it was found.
         is_own: bool,
     },
 }
 
-/// All of that, by the resources' numbers.
+/// The state of all resources, by number.
 #[derive(Debug)]
 pub struct World<'s> {
     /// The target's resources.
     pub shapes: &'s Shapes,
-    /// Their states.
+    /// The resources' states.
     pub states: Vec<State>,
-    /// More documents of a resource, which differ from its first in one member of its own.
+    /// More documents of a resource, which differ from its first in one of its own members.
     pub more: HashMap<usize, Vec<Made>>,
-    /// Whether a reference may mean a less likely resource while the likelier ones are waiting.
+    /// Whether a reference may point to a less likely resource while the likelier ones are waiting.
     pub takes_any: bool,
 }
 
 impl<'s> World<'s> {
-    /// A world in which only these resources are of interest, and nothing is there yet.
+    /// Returns a world in which only these resources are wanted and no document exists yet.
     pub fn new(shapes: &'s Shapes, wanted: &[bool]) -> Self {
         let states = wanted.iter().map(|wanted| match wanted {
             true => State::Waiting("not tried".into()),
@@ -47,7 +47,7 @@ impl<'s> World<'s> {
         Self { shapes, states: states.collect(), more: HashMap::new(), takes_any: false }
     }
 
-    /// Whether the set-up made the document that stands for a resource.
+    /// Returns whether the set-up created the document that stands for a resource.
     pub fn is_own(&self, kind: usize) -> bool {
         matches!(self.states[kind], State::There { is_own: true, .. })
     }

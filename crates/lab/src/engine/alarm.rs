@@ -1,31 +1,31 @@
-//! How late this machine wakes those who sleep.
+//! Measures how late this machine ends a sleep.
 
-/// The most that a sleep is cut short, in nanoseconds.
+/// The most by which a sleep is cut short, in nanoseconds.
 const MOST: f64 = 100_000.0;
 /// How far one wake moves the estimate, in nanoseconds.
 const STEP: f64 = 500.0;
 /// The share of wakes that are to be early.
 const EARLY: f64 = 0.8;
 
-/// Learns by how much a sleep must be cut short, so that most wakes are early and few by much.
+/// Learns how much to cut a sleep short, so that most wakes are early and few are much too early.
 ///
-/// A timer costs what the machine makes of it: 7 µs of delay on a plain one, 50 µs on a virtual
-/// machine within another. What is left is spent looking around.
+/// A timer is 7 µs late on a plain machine and 50 µs on a nested virtual one. The rest of the time
+/// is spent polling.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Alarm {
     lead: f64,
 }
 
 impl Alarm {
-    /// By how much the next sleep is cut short, in nanoseconds.
+    /// Returns by how much to cut the next sleep short, in nanoseconds.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to MOST")]
     pub fn lead(self) -> u64 {
         self.lead as u64
     }
 
-    /// A sleep ended so many nanoseconds after the moment that was asked of the system.
+    /// Takes in that a sleep ended `late` nanoseconds after the moment that was asked for.
     pub fn rang(&mut self, late: u64) {
-        // Steps up and down in this proportion settle where this share of wakes is below.
+        // Steps in this proportion settle at a lead that makes the share `EARLY` of wakes early.
         let step = if late as f64 > self.lead { EARLY } else { EARLY - 1.0 };
         self.lead = (self.lead + STEP * step).clamp(0.0, MOST);
     }

@@ -1,4 +1,4 @@
-//! One modelled client's connection, a request at a time on it.
+//! One modelled client's connection, with one request at a time.
 
 mod plain;
 mod streams;
@@ -10,33 +10,33 @@ use crate::outcome::Outcome;
 use plain::Plain;
 use streams::Streams;
 
-/// Which form of HTTP is spoken.
+/// The version of HTTP that a connection uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protocol {
     /// HTTP/1.1.
     #[default]
     Http1,
-    /// HTTP/2: agreed on with TLS, or known beforehand without.
+    /// HTTP/2: negotiated by TLS or, without TLS, with prior knowledge.
     Http2,
 }
 
-/// How far an answer is.
+/// How far the answer to a request has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// More must come.
+    /// More has to come.
     Pending,
-    /// It is whole.
+    /// The answer is complete.
     Answered,
-    /// There will be none.
+    /// There will be no answer.
     Failed(Outcome),
 }
 
-/// What a request needs besides itself.
+/// The parts that all requests of a connection share.
 #[derive(Debug, Clone, Copy)]
 pub struct Fixed<'a> {
-    /// Whom it goes to: scheme, name and port.
+    /// The origin: scheme, name and port.
     pub origin: &'a str,
-    /// What stands before every path.
+    /// The prefix of every path.
     pub prefix: &'a str,
     /// The header line that all requests have: `Host`.
     pub lines: &'a [u8],
@@ -44,7 +44,7 @@ pub struct Fixed<'a> {
     pub token: &'a [u8],
 }
 
-/// A connection, perhaps still being made.
+/// A connection, which may still be connecting.
 pub enum Connection {
     /// HTTP/1.1.
     Http1(Plain),
@@ -53,7 +53,7 @@ pub enum Connection {
 }
 
 impl Connection {
-    /// A connection over a transport that may still be connecting.
+    /// Returns a connection over a transport that may still be connecting.
     pub fn new(transport: Transport, protocol: Protocol) -> Self {
         match protocol {
             Protocol::Http1 => Self::Http1(Plain::new(transport)),
@@ -61,7 +61,8 @@ impl Connection {
         }
     }
 
-    /// Sends a request as far as that goes at once. With `keep`, the answer's body is kept.
+    /// Sends as much of a request as the socket takes at once. With `keep`, the answer's body is
+    /// kept.
     pub fn send(
         &mut self,
         method: &str,
@@ -75,8 +76,8 @@ impl Connection {
         }
     }
 
-    /// Goes on after the socket has become ready. `hung_up` says that the other side sends no more
-    /// than what is there; `room` is for what comes.
+    /// Continues after the socket has become ready. `hung_up` says that the server sends nothing
+    /// beyond what has arrived; `room` is the buffer to read into.
     pub fn advance(&mut self, hung_up: bool, room: &mut [u8]) -> Progress {
         match self {
             Self::Http1(plain) => plain.advance(hung_up, room),
@@ -84,7 +85,7 @@ impl Connection {
         }
     }
 
-    /// The socket has become ready while nothing was asked for; false if the connection is over.
+    /// Handles a ready socket while no request is open. Returns false if the connection is over.
     pub fn is_alive(&mut self, hung_up: bool) -> bool {
         match self {
             Self::Http1(_) => !hung_up,
@@ -92,7 +93,7 @@ impl Connection {
         }
     }
 
-    /// Whether a failure may be due to the server having closed a connection that lay idle.
+    /// Returns whether a failure may come from the server closing an idle connection.
     pub fn may_have_been_idle_closed(&self) -> bool {
         match self {
             Self::Http1(plain) => plain.may_have_been_idle_closed(),
@@ -100,7 +101,7 @@ impl Connection {
         }
     }
 
-    /// Whether another request can be sent after a whole answer.
+    /// Returns whether another request can be sent after a complete answer.
     pub fn is_reusable(&self) -> bool {
         match self {
             Self::Http1(plain) => plain.is_reusable(),
@@ -108,7 +109,7 @@ impl Connection {
         }
     }
 
-    /// The whole answer.
+    /// Returns the complete answer.
     pub fn answer<'a, 'b: 'a>(&'a self, room: &'b mut [Header<'a>; HEADERS]) -> Answer<'a> {
         match self {
             Self::Http1(plain) => plain.answer(room),
@@ -116,7 +117,7 @@ impl Connection {
         }
     }
 
-    /// The status of the whole answer.
+    /// Returns the status of the complete answer.
     pub fn status(&self) -> u16 {
         match self {
             Self::Http1(plain) => plain.status(),

@@ -1,4 +1,4 @@
-//! HTTP/1.1: a request as bytes, and an answer from bytes, however they are cut.
+//! HTTP/1.1: encodes a request into bytes and reads an answer from bytes, however they are split.
 
 use std::io::Write as _;
 
@@ -9,16 +9,16 @@ pub use httparse::Header;
 use super::connection::Fixed;
 use super::source::Request;
 
-/// Header lines of an answer beyond this are refused.
+/// The most bytes of an answer's head; a longer one is refused.
 const HEAD_BYTES: usize = 64 * 1024;
-/// Header lines of an answer beyond this many are refused.
+/// The most header lines of an answer; more are refused.
 pub const HEADERS: usize = 96;
-/// What is kept of a body; the rest is counted only.
+/// The most bytes of a body that are kept; the rest is only counted.
 const BODY_BYTES: usize = 16 * 1024 * 1024;
-/// Room for a body that stays with a connection.
+/// The capacity of the body buffer that stays with a connection, in bytes.
 pub const KEPT_ROOM: usize = 64 * 1024;
 
-/// Writes a request to the end of `out`.
+/// Appends a request to `out`.
 pub fn encode(method: &str, request: &Request, fixed: Fixed<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(method.as_bytes());
     out.push(b' ');
@@ -37,11 +37,11 @@ pub fn encode(method: &str, request: &Request, fixed: Fixed<'_>, out: &mut Vec<u
     out.extend_from_slice(&request.body);
 }
 
-/// What came is no answer.
+/// The bytes received are not a valid answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Garbled;
 
-/// Reads one answer after the other from bytes.
+/// Reads answers from bytes, one at a time.
 #[derive(Debug, Default)]
 pub struct Reader {
     state: State,
@@ -65,21 +65,21 @@ enum State {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Chunks {
-    /// The line with the size: what is read of it, and whether only an extension is left.
+    /// The size line: the size read so far, and whether only an extension is left.
     Size(u64, bool),
     Data(u64),
     DataEnd,
-    /// Trailers: the length of the line so far.
+    /// A trailer: the length of the line so far.
     Trailer(u32),
 }
 
 impl Reader {
-    /// Begins with the answer to a request of this method.
+    /// Begins reading the answer to a request with this method.
     pub fn begin(&mut self, method: &str, keep: bool) {
         self.state = State::Head;
         self.head.clear();
         self.body.clear();
-        // One large answer must not stay with each of many clients.
+        // The room for one large answer must not stay with each of many clients.
         self.body.shrink_to(KEPT_ROOM);
         self.keep = keep;
         self.no_body = method == "HEAD";
@@ -87,16 +87,17 @@ impl Reader {
         self.closes = false;
     }
 
-    /// Whether nothing of the answer has come yet.
+    /// Returns whether nothing of the answer has arrived yet.
     pub fn is_untouched(&self) -> bool {
         self.state == State::Head && self.head.is_empty()
     }
 
-    /// Takes bytes in; true when the answer is whole. Bytes after its end make it close.
+    /// Reads bytes; returns true when the answer is complete. If bytes follow its end, the
+    /// connection closes.
     ///
     /// # Errors
     ///
-    /// What comes is no HTTP, or its head is too large.
+    /// If the bytes are not HTTP, or the head is too large.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<bool, Garbled> {
         let mut rest = bytes;
         while self.state == State::Head {
@@ -112,7 +113,7 @@ impl Reader {
         Ok(self.state == State::Done)
     }
 
-    /// The connection has ended; true if that makes the answer whole.
+    /// Handles the end of the connection; returns true if that completes the answer.
     pub fn end(&mut self) -> bool {
         self.closes = true;
         if self.state == State::UntilClose {
@@ -121,22 +122,22 @@ impl Reader {
         self.state == State::Done
     }
 
-    /// The status of a whole answer.
+    /// Returns the status of a complete answer.
     pub fn status(&self) -> u16 {
         self.status
     }
 
-    /// Whether the connection ends with this answer.
+    /// Returns whether the connection ends with this answer.
     pub fn closes(&self) -> bool {
         self.closes
     }
 
-    /// What was kept of the body.
+    /// Returns the part of the body that was kept.
     pub fn body(&self) -> &[u8] {
         &self.body
     }
 
-    /// The header lines, into room for them.
+    /// Returns the header lines, parsed into `room`.
     pub fn headers<'a, 'b>(&'a self, room: &'b mut [Header<'a>; HEADERS]) -> &'b [Header<'a>] {
         let mut answer = httparse::Response::new(room);
         let count = match answer.parse(&self.head) {
@@ -256,7 +257,7 @@ fn framing(headers: &[Header<'_>]) -> Result<Framing, Garbled> {
     Ok(found)
 }
 
-/// Whether a list, divided by commas, names a word.
+/// Returns whether a comma-separated list contains a word.
 fn names(list: &[u8], word: &str) -> bool {
     list.split(|byte| *byte == b',')
         .any(|item| item.trim_ascii().eq_ignore_ascii_case(word.as_bytes()))
@@ -266,7 +267,7 @@ fn share(bytes: &[u8], left: u64) -> usize {
     usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len())
 }
 
-/// A byte of the lines between the data of chunks.
+/// Handles a byte of the lines between the chunks' data.
 fn between_chunks(at: Chunks, byte: u8) -> Result<State, Garbled> {
     let next = match (at, byte) {
         (Chunks::Size(0, _), b'\n') => Chunks::Trailer(0),
@@ -295,7 +296,7 @@ fn between_chunks(at: Chunks, byte: u8) -> Result<State, Garbled> {
 mod tests {
     use super::*;
 
-    /// Reads an answer that comes in pieces of every size.
+    /// Reads an answer that is split into pieces of every size.
     fn read(method: &str, text: &str) -> Vec<Result<(u16, bool, String), Garbled>> {
         let bytes = text.as_bytes();
         (1..=bytes.len())

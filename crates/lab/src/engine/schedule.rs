@@ -7,16 +7,16 @@ use crate::stage::{Arrivals, Load, Stage};
 /// A request that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
-    /// When, in nanoseconds since the run began.
+    /// The moment, in nanoseconds since the run began.
     pub at: u64,
     /// The number of its stage.
     pub stage: usize,
 }
 
-/// The moments of all stages' rates, or one thread's share of them, in order.
+/// The due moments of all stages with a rate, in order, or one thread's share of them.
 ///
-/// Every thread draws the same moments and takes each n-th, so that together they send exactly what
-/// one thread would.
+/// Every thread draws the same moments and takes every n-th, so that together the threads send
+/// exactly what one thread would.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     stages: Vec<Stage>,
@@ -27,13 +27,13 @@ pub struct Schedule {
     start: u64,
     drawn: u64,
     of: u64,
-    /// Where the last moment of a Poisson process stood, as a share of the stage's requests.
+    /// The position of the last Poisson moment, as a share of the stage's requests.
     at: f64,
     number: u64,
 }
 
 impl Schedule {
-    /// The moments that a thread of several takes care of.
+    /// Returns the moments that belong to one of several threads.
     pub fn new(
         stages: &[Stage],
         arrivals: Arrivals,
@@ -57,7 +57,7 @@ impl Schedule {
         schedule
     }
 
-    /// How many requests are due in each second of the run.
+    /// Returns how many requests are due in each second of the run.
     pub fn by_second(stages: &[Stage], arrivals: Arrivals, seed: u64) -> Seconds {
         Seconds { schedule: Self::new(stages, arrivals, seed, 0, 1).peekable() }
     }
@@ -73,8 +73,7 @@ impl Schedule {
         let share = match self.arrivals {
             Arrivals::Even => (self.drawn as f64 + 0.5) / self.of as f64,
             Arrivals::Poisson => {
-                // The next of so many uniform values in order: as a Poisson process whose count
-                // is known.
+                // The next of `of` sorted uniform values: a Poisson process whose count is known.
                 let left = (self.of - self.drawn) as f64;
                 let uniform = 1.0 - self.random.f64();
                 self.at = 1.0 - (1.0 - self.at) * uniform.powf(1.0 / left);
@@ -102,14 +101,14 @@ impl Iterator for Schedule {
     }
 }
 
-/// Counts of due requests, a second at a time.
+/// Counts of due requests, one second at a time.
 #[derive(Debug)]
 pub struct Seconds {
     schedule: std::iter::Peekable<Schedule>,
 }
 
 impl Seconds {
-    /// How many are due before a moment that were not counted yet.
+    /// Returns how many requests are due before a moment and were not counted before.
     pub fn before(&mut self, end: u64) -> u64 {
         let mut count = 0;
         while self.schedule.next_if(|due| due.at < end).is_some() {
@@ -119,7 +118,7 @@ impl Seconds {
     }
 }
 
-/// How many requests a stage has: none if it is one of modelled clients.
+/// Returns how many requests a stage has: none if it has modelled clients instead of a rate.
 pub fn requests(stage: &Stage) -> u64 {
     match stage.load {
         Load::Rate { from, to } => {
@@ -132,7 +131,7 @@ pub fn requests(stage: &Stage) -> u64 {
     }
 }
 
-/// When a share of a stage's requests has come, in nanoseconds since it began.
+/// Returns when a share of a stage's requests is due, in nanoseconds since the stage began.
 fn moment(stage: &Stage, share: f64) -> u64 {
     let Load::Rate { from, to } = stage.load else { return 0 };
     let seconds = stage.duration.as_secs_f64();
@@ -147,7 +146,7 @@ fn moment(stage: &Stage, share: f64) -> u64 {
     nanoseconds(Duration::from_secs_f64(at.clamp(0.0, seconds)))
 }
 
-/// When each stage ends, in nanoseconds since the run began.
+/// Returns when each stage ends, in nanoseconds since the run began.
 pub fn ends(stages: &[Stage]) -> Vec<u64> {
     let mut end = 0;
     let each = stages.iter().map(|stage| {
@@ -157,7 +156,7 @@ pub fn ends(stages: &[Stage]) -> Vec<u64> {
     each.collect()
 }
 
-/// A duration in nanoseconds; beyond 584 years it is that.
+/// Converts a duration to nanoseconds; at most the 584 years that fit.
 pub fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -210,7 +209,8 @@ mod tests {
 
         assert_eq!(due.len(), 100_000);
         assert!(due.windows(2).all(|pair| pair[0].at <= pair[1].at));
-        // Of a Poisson process, the variance of counts is their mean, and gaps deviate by their mean.
+        // In a Poisson process the variance of counts equals their mean, and gaps deviate by their
+        // mean.
         let gaps: Vec<f64> = due.windows(2).map(|pair| (pair[1].at - pair[0].at) as f64).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let sd =

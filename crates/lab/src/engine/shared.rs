@@ -1,4 +1,4 @@
-//! What all threads of an engine know.
+//! The state that all threads of an engine share.
 
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,57 +18,58 @@ use crate::outcome::Outcome;
 /// How requests are sent.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// To whom.
+    /// The server to send to.
     pub target: Target,
-    /// Which form of HTTP is spoken.
+    /// The version of HTTP to use.
     pub protocol: Protocol,
-    /// At most so many connections for requests at a rate, over all threads; modelled clients have
-    /// one each, whatever stands here.
+    /// The most connections for requests at a rate, over all threads. Modelled clients have one
+    /// each, whatever the value.
     pub connections: u32,
-    /// After this, a request has failed.
+    /// The time after which a request has failed.
     pub timeout: Duration,
-    /// How long answers are waited for, and what is late is sent, after the last stage.
+    /// How long after the last stage answers are awaited and late requests are still sent.
     pub drain: Duration,
-    /// How much later than due a request may be sent, so that several can go at a time: it saves
-    /// processor time and costs precision. Zero for each at its moment.
+    /// How much later than due a request may be sent, so that several can be sent together. This
+    /// saves processor time and costs precision; zero sends each at its own moment.
     pub slack: Duration,
-    /// Sending threads.
+    /// The number of sending threads.
     pub threads: usize,
-    /// Local addresses that connections go out from, in turn; empty for the system's choice. One
-    /// address has room for some 28,000 connections to a server; of the loopback, more are taken
-    /// as they are needed.
+    /// The local addresses of outgoing connections, in turn; empty for the system's choice. One
+    /// address has room for some 28,000 connections to a server; on the loopback interface, more
+    /// addresses are used as needed.
     pub from: Vec<IpAddr>,
-    /// Whether tenths of a second are kept, for trials.
+    /// Whether figures are kept for each tenth of a second, as trials need them.
     pub bins: bool,
-    /// How TLS trusts, where the target asks for it.
+    /// The TLS configuration, where the target uses TLS.
     pub tls: Option<Arc<ClientConfig>>,
 }
 
-/// What all threads of an engine know.
+/// The state that all threads of an engine share.
 #[derive(Debug)]
 pub struct Shared {
     /// How requests are sent.
     pub options: Options,
-    /// Scheme, name and port.
+    /// The origin: scheme, name and port.
     pub origin: String,
     /// The header line that all requests have: `Host`.
     pub lines: Vec<u8>,
     /// Tells all threads to end.
     pub stop: Arc<AtomicBool>,
     token: RwLock<Arc<[u8]>>,
-    /// To where connections go, and from where, in turn.
+    /// The remote address and local address of connections, used in turn.
     ways: Vec<(SocketAddr, Option<IpAddr>)>,
     name: Option<ServerName<'static>>,
     opened: AtomicUsize,
 }
 
 impl Shared {
-    /// Finds the target's addresses. Of several, those count at which something listens.
+    /// Resolves the target's addresses. If there are several, those at which something listens are
+    /// used.
     ///
     /// # Errors
     ///
-    /// It has none, or none of a kind to be reached from where connections are to go out, or no name
-    /// that a certificate could have.
+    /// If the target has no address, none that the given local addresses can reach, or a name that
+    /// is not valid in a certificate.
     pub fn new(options: Options, stop: Arc<AtomicBool>) -> Result<Self, super::EngineError> {
         let ways = ways(options.target.resolve()?, &options.from);
         if ways.is_empty() {
@@ -96,29 +97,30 @@ impl Shared {
         })
     }
 
-    /// The header line with the token; empty without one.
+    /// Returns the header line with the token; empty without a token.
     pub fn token(&self) -> Arc<[u8]> {
         self.token.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
-    /// From now on this token goes with requests that ask for one.
+    /// Sends this token from now on with requests that need one.
     pub fn set_token(&self, token: &str) {
         let line = format!("Authorization: Bearer {token}\r\n");
         *self.token.write().unwrap_or_else(std::sync::PoisonError::into_inner) =
             Arc::from(line.as_bytes());
     }
 
-    /// Begins a connection: addresses take turns, on both sides.
+    /// Opens a connection, using remote and local addresses in turn.
     ///
     /// # Errors
     ///
-    /// There is no socket to be had, or no way to the target.
+    /// If no socket is available, or the target cannot be reached.
     pub fn open(&self) -> Result<Transport, Outcome> {
         let number = self.opened.fetch_add(1, Ordering::Relaxed);
         let (to, from) = self.ways[number % self.ways.len()];
         let from = from.or_else(|| beyond(to, number));
         let tls = self.options.tls.as_ref().zip(self.name.clone()).map(|(config, name)| {
-            // A session of its own: no modelled client takes up another's.
+            // Each connection has its own TLS session store, so no client resumes another's
+            // session.
             let mut config = ClientConfig::clone(config);
             config.resumption = Resumption::in_memory_sessions(1);
             (Arc::new(config), name)
@@ -127,11 +129,10 @@ impl Shared {
     }
 }
 
-/// How long an address has to take a connection, to be one of several that are used.
+/// The time within which one of several addresses must accept a connection to be used.
 const REACHED_WITHIN: Duration = Duration::from_secs(2);
 
-/// Pairs of an address and where connections to it go out from; with nothing given, the system
-/// chooses that.
+/// Pairs each remote address with a local one. Without given local addresses the system chooses.
 fn ways(to: Vec<SocketAddr>, from: &[IpAddr]) -> Vec<(SocketAddr, Option<IpAddr>)> {
     if from.is_empty() {
         return reached(to).into_iter().map(|to| (to, None)).collect();
@@ -143,8 +144,8 @@ fn ways(to: Vec<SocketAddr>, from: &[IpAddr]) -> Vec<(SocketAddr, Option<IpAddr>
     pairs.filter(|(to, from)| fits(to, from)).map(|(to, from)| (to, Some(from))).collect()
 }
 
-/// Those of several addresses at which something listens; all if that is nowhere so. One address is
-/// left alone.
+/// Returns the addresses at which something listens, or all of them if nothing listens anywhere. A
+/// single address is not tried.
 fn reached(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     if addresses.len() < 2 {
         return addresses;
@@ -160,12 +161,12 @@ fn reached(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     addresses.into_iter().zip(found).filter(|(_, there)| *there).map(|(to, _)| to).collect()
 }
 
-/// Connections from one address, below the ports that a system usually has for them.
+/// The connections made from one address: fewer than the ports that a system usually has for them.
 const PORTS: usize = 20_000;
-/// Addresses of the loopback that are taken in turn.
+/// The number of loopback addresses that are used in turn.
 const ADDRESSES: usize = 200;
 
-/// An address of the loopback for a connection to it that one address may have no port for.
+/// Returns another loopback address for a connection that one address may have no port for.
 fn beyond(to: SocketAddr, number: usize) -> Option<IpAddr> {
     let turn = number / PORTS % ADDRESSES;
     let is_local = to.ip().is_loopback() && to.is_ipv4();

@@ -1,4 +1,4 @@
-//! Where requests come from and where answers go: a scenario, or a test's stand-in.
+//! Where requests come from and answers go: a scenario, or a stand-in in tests.
 
 use std::time::Duration;
 
@@ -6,53 +6,53 @@ pub use httparse::Header;
 
 use crate::outcome::Outcome;
 
-/// What modelled clients say. Each sending thread has a source of its own, so nothing is shared.
+/// Produces the requests of modelled clients. Each sending thread has its own source, so nothing is
+/// shared.
 pub trait Source: Send {
-    /// What one modelled client knows: its place in a sequence, its variables.
+    /// The state of one modelled client: its position in a sequence, its variables.
     type Client: Send;
 
-    /// The steps that requests belong to, in the order of their numbers.
+    /// Returns the steps that requests belong to, in the order of their numbers.
     fn steps(&self) -> &[StepFacts];
 
-    /// A new modelled client; numbers are given once over all threads of a run.
+    /// Creates a modelled client; numbers are unique over all threads of a run.
     fn client(&mut self, number: u32) -> Self::Client;
 
-    /// Fills in this client's next request, which comes empty, and says which step it belongs to.
+    /// Fills in this client's next request, which is empty, and returns the number of its step.
     fn next(&mut self, client: &mut Self::Client, request: &mut Request) -> usize;
 
     /// Takes in how the client's last request ended.
     fn answered(&mut self, client: &mut Self::Client, step: usize, answer: &Answer<'_>) -> Verdict;
 }
 
-/// What is always the same about a step.
+/// The constant properties of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepFacts {
-    /// Its name, in reports.
+    /// Its name in reports.
     pub name: String,
-    /// What it belongs to, in reports: a resource, for instance; may be empty.
+    /// What it belongs to in reports, such as a resource; may be empty.
     pub group: String,
-    /// Its method, in capitals.
+    /// Its HTTP method in upper case.
     pub method: String,
-    /// Whether [`Source::answered`] looks at the body of an answer; other bodies are counted and
-    /// forgotten.
+    /// Whether [`Source::answered`] reads the body of an answer; other bodies are only counted.
     pub keeps_body: bool,
 }
 
-/// A request to be sent. The engine adds `Host`, `Content-Length` and, if asked, the token.
+/// A request to send. The engine adds `Host`, `Content-Length` and, if `auth` is set, the token.
 #[derive(Debug, Default)]
 pub struct Request {
-    /// Path and query, percent-encoded, from the first `/`.
+    /// The path and query, percent-encoded, beginning with `/`.
     pub path: Vec<u8>,
-    /// Header lines, each `name: value` and CR LF.
+    /// The header lines, each `name: value` and CR LF.
     pub headers: Vec<u8>,
     /// The body; empty for none.
     pub body: Vec<u8>,
-    /// Whether the token goes with it.
+    /// Whether the token is sent with it.
     pub auth: bool,
 }
 
 impl Request {
-    /// Makes it empty, keeping its room.
+    /// Empties the request and keeps its capacity.
     pub fn clear(&mut self) {
         self.path.clear();
         self.headers.clear();
@@ -64,27 +64,27 @@ impl Request {
 /// How a request ended.
 #[derive(Debug, Clone, Copy)]
 pub struct Answer<'a> {
-    /// A status, or why there is none.
+    /// The status, or why there is none.
     pub outcome: Outcome,
     /// The header lines; empty without an answer.
     pub headers: &'a [Header<'a>],
-    /// The body, if the step keeps it.
+    /// The body, if the step keeps bodies.
     pub body: &'a [u8],
 }
 
 impl<'a> Answer<'a> {
-    /// The first value of a header, by its name in any case.
+    /// Returns the first value of a header; the case of the name does not matter.
     pub fn header(&self, name: &str) -> Option<&'a [u8]> {
         let found = self.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
         found.map(|header| header.value)
     }
 }
 
-/// What the source makes of an answer.
+/// The source's judgement of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether it is what the step expects, its checks included.
+    /// Whether the answer is what the step expects, including its checks.
     pub ok: bool,
-    /// How long this client thinks before its next request; of no effect on a rate.
+    /// How long this client pauses before its next request; ignored for requests at a rate.
     pub pause: Duration,
 }

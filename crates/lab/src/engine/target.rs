@@ -1,47 +1,47 @@
-//! Whom requests go to.
+//! The server that requests go to.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use http::Uri;
 
-/// A server's origin and the path under which it lives.
+/// A server's origin and the path of its root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// Whether connections are made with TLS.
+    /// Whether connections use TLS.
     pub secure: bool,
-    /// Name or address, as in the URL.
+    /// The name or address, as in the URL.
     pub host: String,
-    /// Port.
+    /// The TCP port.
     pub port: u16,
-    /// What stands before every path, without a slash at its end; often empty.
+    /// The prefix of every path, without a trailing slash; often empty.
     pub prefix: String,
 }
 
-/// The URL of a target cannot be used.
+/// Why the URL of a target cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
-    /// It is no absolute URL of HTTP.
+    /// It is not an absolute HTTP URL.
     #[error("{url:?} is no URL of a server: write it as http://host:port or https://host/path")]
     NoUrl {
-        /// What was given, without what may be a password.
+        /// What was given, without parts that may be a password.
         url: String,
     },
-    /// Its name leads to no address.
+    /// Its name does not resolve to an address.
     #[error("{host} has no address: {why}")]
     NoAddress {
-        /// The name.
+        /// The name that was looked up.
         host: String,
-        /// What the resolver said.
+        /// The resolver's message.
         why: String,
     },
 }
 
 impl Target {
-    /// Reads a URL: scheme, host, port and path; there is no room for a user, query or fragment.
+    /// Reads a URL: scheme, host, port and path. A user, query or fragment is not allowed.
     ///
     /// # Errors
     ///
-    /// It is none of HTTP, or has such parts.
+    /// If it is not an HTTP URL, or has such parts.
     pub fn parse(url: &str) -> Result<Self, TargetError> {
         let no_url = || TargetError::NoUrl { url: shown(url) };
         let uri: Uri = url.trim().parse().map_err(|_| no_url())?;
@@ -65,7 +65,8 @@ impl Target {
         Ok(Self { secure, host, port, prefix: uri.path().trim_end_matches('/').to_owned() })
     }
 
-    /// What the `Host` header says: the port only where it is not the scheme's own.
+    /// Returns the value of the `Host` header, with the port only if it is not the scheme's
+    /// default.
     pub fn authority(&self) -> String {
         match (self.secure, self.port) {
             (false, 80) | (true, 443) => self.host.clone(),
@@ -73,22 +74,22 @@ impl Target {
         }
     }
 
-    /// The URL without a slash at its end.
+    /// Returns the URL without a trailing slash.
     pub fn url(&self) -> String {
         let scheme = if self.secure { "https" } else { "http" };
         format!("{scheme}://{}{}", self.authority(), self.prefix)
     }
 
-    /// The name without the brackets of an IPv6 address.
+    /// Returns the name, without the brackets of an IPv6 address.
     pub fn name(&self) -> &str {
         self.host.trim_start_matches('[').trim_end_matches(']')
     }
 
-    /// Its addresses. Asks the system's resolver.
+    /// Looks up its addresses with the system's resolver.
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// If there is none.
     pub fn resolve(&self) -> Result<Vec<SocketAddr>, TargetError> {
         let failed = |why: String| TargetError::NoAddress { host: self.host.clone(), why };
         let found: Vec<SocketAddr> = (self.name(), self.port)
@@ -99,11 +100,11 @@ impl Target {
     }
 }
 
-/// What was given for a URL, without what may be a user's password or a parameter's value.
+/// Returns the given URL without parts that may be a password or a parameter's value.
 fn shown(url: &str) -> String {
     let end = url.find(['?', '#']).unwrap_or(url.len());
     let (place, rest) = match url.rfind('@') {
-        // Nobody can say what is what.
+        // An `@` after a `?` or `#`: the parts cannot be told apart.
         Some(at) if at > end => ("", ""),
         _ => url.split_at(end),
     };

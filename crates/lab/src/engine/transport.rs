@@ -1,4 +1,4 @@
-//! A socket that never blocks, with or without TLS.
+//! A non-blocking socket, with or without TLS.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -12,7 +12,7 @@ use rustls::{ClientConfig, ClientConnection};
 
 use crate::outcome::Outcome;
 
-/// A connection to a server, perhaps still being made.
+/// A connection to a server, which may still be connecting.
 #[derive(Debug)]
 pub struct Transport {
     socket: TcpStream,
@@ -20,7 +20,7 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// Begins to connect, from a local address if one is given.
+    /// Starts connecting, from a local address if one is given.
     ///
     /// # Errors
     ///
@@ -52,12 +52,12 @@ impl Transport {
         Ok(Self { socket, tls })
     }
 
-    /// Whether TLS lies in between.
+    /// Returns whether the connection uses TLS.
     pub fn is_secure(&self) -> bool {
         self.tls.is_some()
     }
 
-    /// Why connecting failed, once the socket is ready; nothing if it did not.
+    /// Returns why connecting failed, once the socket is ready; `None` if it succeeded.
     pub fn connect_error(&self) -> Option<io::Error> {
         self.socket.take_error().unwrap_or_else(Some)
     }
@@ -80,14 +80,15 @@ impl Read for Transport {
         let Self { socket, tls: Some(tls) } = self else { return self.socket.read(room) };
         loop {
             match tls.reader().read(room) {
-                // An end without a farewell is an end: what is missing then is seen by its length.
+                // A close without a TLS alert counts as the end; a truncated answer is noticed by
+                // its length.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 done => return done,
             }
             tls.read_tls(socket)?;
             let understood = tls.process_new_packets();
-            // There may be an alert for the other side even if not.
+            // There may be an alert to send even after an error.
             flush(tls, socket)?;
             understood.map_err(io::Error::other)?;
         }

@@ -1,4 +1,4 @@
-//! Which servers are trusted with TLS.
+//! Which TLS certificates are trusted.
 
 use std::sync::Arc;
 
@@ -10,33 +10,33 @@ use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, Signatur
 
 use super::Protocol;
 
-/// Whose certificates are believed.
+/// The certificates that are trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust<'a> {
-    /// Those whom the system trusts.
+    /// Those that the system trusts.
     System,
-    /// Those signed by a certificate of this PEM text.
+    /// Those signed by a certificate in this PEM text.
     Only(&'a [u8]),
-    /// Anybody's: for a test server whose certificate nobody has signed.
+    /// Any certificate: for a test server with a self-signed one.
     Anybody,
 }
 
-/// What is given for trust holds no certificate.
+/// Why a TLS configuration cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// The PEM text has none, or one that cannot be read.
+    /// The PEM text has no certificate, or one that cannot be read.
     #[error("no certificate can be read there: {0}")]
     Unreadable(String),
-    /// The library refuses.
+    /// The TLS library refused.
     #[error("TLS cannot be used: {0}")]
     Tls(#[from] Error),
 }
 
-/// How connections with TLS are made.
+/// Builds the configuration of TLS connections.
 ///
 /// # Errors
 ///
-/// No certificate can be read from what is given.
+/// If no certificate can be read from what is given.
 pub fn client(trust: Trust<'_>, protocol: Protocol) -> Result<Arc<ClientConfig>, TrustError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
@@ -72,7 +72,7 @@ pub fn client(trust: Trust<'_>, protocol: Protocol) -> Result<Arc<ClientConfig>,
     Ok(Arc::new(config))
 }
 
-/// Believes every certificate, but not that somebody else speaks in its name.
+/// Accepts every certificate, but checks that the server holds its key.
 #[derive(Debug)]
 struct Credulous(Arc<CryptoProvider>);
 

@@ -1,4 +1,4 @@
-//! Modelled clients of closed loops: who is there when, and who thinks.
+//! Modelled clients of closed loops: which are active when, and which are pausing.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,23 +9,23 @@ use crate::stage::{Load, Stage};
 /// A modelled client of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct User {
-    /// Its stage.
+    /// The number of its stage.
     pub stage: usize,
-    /// Which of the stage's clients it is, from 0.
+    /// Its number among the stage's clients, from 0.
     pub number: u32,
     /// When it leaves, in nanoseconds since the run began.
     pub until: u64,
 }
 
-/// When modelled clients come and leave: one thread's share.
+/// One thread's share of the modelled clients that have yet to start.
 #[derive(Debug)]
 pub struct Coming {
-    /// The last to come first.
+    /// The clients in reverse order of their start.
     left: Vec<(u64, User)>,
 }
 
 impl Coming {
-    /// Those that a thread of several takes care of.
+    /// Returns the clients that belong to one of several threads.
     pub fn new(stages: &[Stage], thread: usize, threads: usize) -> Self {
         let mut left = vec![];
         let mut start = 0;
@@ -45,19 +45,19 @@ impl Coming {
         Self { left }
     }
 
-    /// When the next one comes.
+    /// Returns when the next client starts.
     pub fn next_at(&self) -> Option<u64> {
         self.left.last().map(|(at, _)| *at)
     }
 
-    /// The next one and since when it is there, if it has come.
+    /// Takes the next client and its start, if it has started by `now`.
     pub fn next(&mut self, now: u64) -> Option<(u64, User)> {
         self.next_at().filter(|at| *at <= now)?;
         self.left.pop()
     }
 }
 
-/// From which share of the stage to which the client of this number is there.
+/// Returns the shares of the stage between which the client of this number is active.
 fn presence(number: u32, from: u32, to: u32) -> (f64, f64) {
     let place = f64::from(number);
     let (low, high) = (f64::from(from.min(to)), f64::from(from.max(to)));
@@ -73,28 +73,28 @@ fn part(duration: u64, share: f64) -> u64 {
     (duration as f64 * share) as u64
 }
 
-/// Clients that think, by the moment at which they go on.
+/// Pausing clients, by the moment at which they continue.
 #[derive(Debug, Default)]
 pub struct Thinking(BinaryHeap<Reverse<(u64, u32)>>);
 
 impl Thinking {
-    /// A slot's client goes on at a moment.
+    /// Adds a slot whose client continues at a moment.
     pub fn push(&mut self, at: u64, slot: u32) {
         self.0.push(Reverse((at, slot)));
     }
 
-    /// When the next goes on.
+    /// Returns when the next client continues.
     pub fn next_at(&self) -> Option<u64> {
         self.0.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// The next one that has thought enough, and since when.
+    /// Takes the next client whose pause is over, and the moment at which it ended.
     pub fn next(&mut self, now: u64) -> Option<(u64, u32)> {
         self.next_at().filter(|at| *at <= now)?;
         self.0.pop().map(|Reverse(found)| found)
     }
 
-    /// Whether nobody thinks.
+    /// Returns whether no client is pausing.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,6 +1,7 @@
-//! Those who wait for an answer, in the order in which they were sent: the first to time out first.
+//! Slots whose request waits for an answer, in the order of sending: the first to time out is
+//! first.
 
-/// A list through the slots of a thread; taking out costs the same anywhere.
+/// A linked list through the slots of a thread; a slot anywhere in it is removed in constant time.
 #[derive(Debug, Default)]
 pub struct Waiting {
     links: Vec<Link>,
@@ -17,27 +18,27 @@ struct Link {
 }
 
 impl Waiting {
-    /// The one that was sent first.
+    /// Returns the slot whose request was sent first.
     pub fn first(&self) -> Option<u32> {
         self.first
     }
 
-    /// How many there are.
+    /// Returns how many slots wait.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether there is none.
+    /// Returns whether no slot waits.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// Whether one is there.
+    /// Returns whether a slot is in the list.
     pub fn contains(&self, slot: u32) -> bool {
         self.links.get(slot as usize).is_some_and(|link| link.is_in)
     }
 
-    /// Puts one at the end.
+    /// Adds a slot at the end.
     pub fn push(&mut self, slot: u32) {
         if self.links.len() <= slot as usize {
             self.links.resize(slot as usize + 1, Link::default());
@@ -52,7 +53,7 @@ impl Waiting {
         self.length += 1;
     }
 
-    /// Takes one out; false if it is not there.
+    /// Removes a slot; returns false if it is not in the list.
     pub fn remove(&mut self, slot: u32) -> bool {
         let Some(link) = self.links.get_mut(slot as usize).filter(|link| link.is_in) else {
             return false;

@@ -1,7 +1,7 @@
-//! A sending thread: one loop that sends what is due and takes in what comes.
+//! A sending thread: one loop that sends due requests and reads answers.
 //!
-//! It sleeps until the next moment at which something is due or something has come, to the
-//! microsecond: the timer slack of its thread is a nanosecond, and the wait is told in nanoseconds.
+//! It sleeps until the next request is due or a socket is ready, with microsecond precision: its
+//! timer slack is one nanosecond, and waits are given in nanoseconds.
 
 mod run;
 
@@ -30,16 +30,16 @@ use crate::record::{Over, Second, Share};
 pub use run::Plan;
 use run::Run;
 
-/// Later than this, and not for want of precision: a request had to wait for a connection.
+/// The lag in nanoseconds above which a request counts as late: it had to wait for a connection.
 const LATE: u64 = 1_000_000;
-/// How long a modelled client waits after a request that got no answer, so that a server that is
-/// gone is not asked a hundred thousand times a second.
+/// How long a modelled client waits after a request without an answer, so that a server that is
+/// down does not get a hundred thousand requests per second.
 const REST: Duration = Duration::from_millis(50);
 const SECOND: u64 = 1_000_000_000;
 const ROOM: usize = 64 * 1024;
 const EVENTS: usize = 1024;
 
-/// A thread's modelled clients and their connections; they outlive a run.
+/// A thread's modelled clients and their connections, which outlive a run.
 pub struct Worker<S: Source> {
     pub(super) source: S,
     number: usize,
@@ -57,7 +57,7 @@ pub struct Worker<S: Source> {
 struct Slot<C> {
     client: C,
     connection: Option<Connection>,
-    /// Counts the connections, so that an event of an older one is known.
+    /// The number of the slot's connection, which identifies events of an older one.
     generation: u32,
     request: Request,
     step: usize,
@@ -70,11 +70,11 @@ struct Slot<C> {
 }
 
 impl<S: Source> Worker<S> {
-    /// A thread's clients; none is there yet. Of all connections this thread may have `most`.
+    /// Returns a worker without clients, which may open at most `most` connections.
     ///
     /// # Errors
     ///
-    /// The system gives no poll.
+    /// If the system cannot create an epoll instance.
     pub fn new(
         source: S,
         number: usize,
@@ -97,7 +97,7 @@ impl<S: Source> Worker<S> {
 
     /// Sends this thread's share of the stages and waits for the answers.
     pub fn run(&mut self, plan: Plan<'_>, seconds: &Sender<Second>) -> Share {
-        // Without it, sleeps end some 50 µs late; where it is refused, the lag shows it.
+        // Without it, sleeps end some 50 µs late. If it is refused, the measured lag shows that.
         _ = set_current_timer_slack(NonZeroU64::new(1));
         let steps = self.source.steps().len();
         let mut run = Run::new(plan, self.number, steps, &self.shared, seconds);
@@ -132,7 +132,7 @@ impl<S: Source> Worker<S> {
         run.share
     }
 
-    /// The next moment at which something is to be done, if nothing comes before.
+    /// Returns the next moment at which something must be done if no event comes first.
     fn until(&self, run: &mut Run<'_>) -> u64 {
         let mut until = ((run.second.number + 1) * SECOND).min(run.give_up);
         if run.end > run.now() {
@@ -151,11 +151,11 @@ impl<S: Source> Worker<S> {
         until
     }
 
-    /// Sleeps until a moment, or until a socket is ready. Wakes a little before the moment, as
-    /// much as wakes are late here, and looks around without sleeping for the rest.
+    /// Sleeps until a moment, or until a socket is ready. The sleep is cut short by as much as
+    /// wakes are late on this machine; the rest of the time is spent polling.
     fn wait(&mut self, run: &Run<'_>, until: u64, now: u64, events: &mut Vec<epoll::Event>) {
         let sleep = until.saturating_sub(now + self.alarm.lead());
-        // An interrupted wait is one that ended early.
+        // An interrupted wait counts as one that ended early.
         _ = epoll::wait(&self.poll, spare_capacity(events), Some(&timespec(sleep)));
         if !events.is_empty() {
             return;
@@ -178,7 +178,7 @@ impl<S: Source> Worker<S> {
         }
     }
 
-    /// Gives up on those who have waited too long.
+    /// Fails the requests that have waited too long.
     fn time_out(&mut self, run: &mut Run<'_>, now: u64) {
         while let Some(slot) = run.waiting.first() {
             if self.slots[slot as usize].sent + run.timeout > now {
@@ -215,7 +215,7 @@ impl<S: Source> Worker<S> {
         }
     }
 
-    /// A client with nothing to do; a new one if there may be more.
+    /// Returns a slot without a client; a new one if more connections are allowed.
     fn free_slot(&mut self, beyond: bool) -> Option<u32> {
         if let Some(slot) = self.idle.pop() {
             return Some(slot);
@@ -260,7 +260,7 @@ impl<S: Source> Worker<S> {
         self.transmit(run, at);
     }
 
-    /// Sends a slot's request over its connection, or a new one.
+    /// Sends a slot's request over its connection or a new one.
     fn transmit(&mut self, run: &mut Run<'_>, at: u32) {
         if self.slots[at as usize].connection.is_none()
             && let Err(outcome) = self.connect(at)
@@ -296,7 +296,7 @@ impl<S: Source> Worker<S> {
         Ok(())
     }
 
-    /// A socket is ready.
+    /// Handles a ready socket.
     fn ready(&mut self, run: &mut Run<'_>, event: epoll::Event, now: u64) {
         let mark = event.data.u64();
         let Ok(at) = u32::try_from(mark & u64::from(u32::MAX)) else { return };
@@ -309,7 +309,7 @@ impl<S: Source> Worker<S> {
         }
         let Some(connection) = &mut slot.connection else { return };
         if !run.waiting.contains(at) {
-            // It lies idle: all there is to learn is whether the other side has had enough.
+            // The connection is idle, so the only news can be that the server closed it.
             if !connection.is_alive(hung_up) {
                 slot.connection = None;
             }
@@ -340,7 +340,8 @@ impl<S: Source> Worker<S> {
                 let method = &self.source.steps()[slot.step].method;
                 let repeatable = !matches!(method.as_str(), "POST" | "PATCH");
                 if outcome == Outcome::Closed && idle_closed && repeatable && !slot.sent_again {
-                    // The server closed it while it lay idle, as it may: nothing was asked yet.
+                    // The server closed the idle connection, as it may; the request had not reached
+                    // it.
                     slot.connection = None;
                     slot.sent_again = true;
                     return self.transmit(run, at);
@@ -397,34 +398,34 @@ impl<S: Source> Worker<S> {
         run.share.add(&over, &mut run.second);
         let next = now + nanoseconds(pause);
         match slot.user {
-            // Never from within: a client that is answered at once would go on for ever.
+            // Not sent from here: a client that is answered at once would recurse without end.
             Some(user) if next < user.until.min(run.end) => run.thinking.push(next, at),
-            // Who would only think until the end is there no longer.
+            // A client that would only pause until the end leaves now.
             _ => self.free(at),
         }
     }
 
-    /// A modelled client's next request.
+    /// Sends a modelled client's next request.
     fn go_on(&mut self, run: &mut Run<'_>, at: u32, due: u64) {
         if let Some(user) = self.slots[at as usize].user {
             self.send(run, at, Due { at: due, stage: user.stage }, false);
         }
     }
 
-    /// Its client is there no longer; another may take its connection.
+    /// Removes a slot's client; its connection can be used by another.
     fn free(&mut self, at: u32) {
         self.slots[at as usize].user = None;
         self.idle.push(at);
     }
 
-    /// Nobody thinks any longer.
+    /// Removes all pausing clients.
     fn dismiss(&mut self, run: &mut Run<'_>) {
         while let Some((_, at)) = run.thinking.next(u64::MAX) {
             self.free(at);
         }
     }
 
-    /// What is left when the run is over: nobody waits any longer.
+    /// Ends the requests and clients that are left when the run is over.
     fn abandon(&mut self, run: &mut Run<'_>) {
         let now = run.now();
         let outcome = if run.was_stopped() { Outcome::Unfinished } else { Outcome::TimedOut };

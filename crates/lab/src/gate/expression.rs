@@ -1,23 +1,23 @@
-//! A goal as it is written: a figure, how it must not be, and a limit.
+//! Parses a goal: a figure, an operator and a limit.
 
 use super::figures::{Kind, find, known};
 
-/// What must not be.
+/// A goal, given as the condition that must not hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Goal {
-    /// As written, blanks at its ends aside.
+    /// The goal as written, without surrounding blanks.
     pub text: String,
     /// The figure's name.
     pub figure: &'static str,
-    /// What it is.
+    /// The figure's kind.
     pub kind: Kind,
-    /// How it must not be to the limit.
+    /// The comparison that must not hold between value and limit.
     pub operator: Operator,
-    /// The limit in the unit of the kind; a share is out of 1.
+    /// The limit in the unit of the kind; a share is a fraction of 1.
     pub limit: f64,
 }
 
-/// How two values are to each other.
+/// A comparison of two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
     /// `>`
@@ -30,7 +30,7 @@ pub enum Operator {
     AtMost,
 }
 
-/// The longer ones first, as the shorter begin them.
+/// The operators; the longer ones first, since the shorter are prefixes of them.
 const OPERATORS: &[(&str, Operator)] = &[
     (">=", Operator::AtLeast),
     ("<=", Operator::AtMost),
@@ -39,7 +39,7 @@ const OPERATORS: &[(&str, Operator)] = &[
 ];
 
 impl Operator {
-    /// Whether a value is so to a limit.
+    /// Returns whether the comparison holds between a value and a limit.
     pub fn holds(self, value: f64, limit: f64) -> bool {
         match self {
             Self::Above => value > limit,
@@ -54,19 +54,19 @@ impl Operator {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}`, at character {place}: {what}")]
 pub struct ParseError {
-    /// As written.
+    /// The goal as written.
     pub text: String,
-    /// The character at which it goes wrong, from 1.
+    /// The position of the error in characters, from 1.
     pub place: usize,
-    /// What is wrong, and what would be right.
+    /// What is wrong, and what is allowed.
     pub what: String,
 }
 
-/// Reads a goal.
+/// Parses a goal.
 ///
 /// # Errors
 ///
-/// [`ParseError`] with what is known at that place.
+/// [`ParseError`] with the words or units that are allowed at that position.
 pub fn parse(text: &str) -> Result<Goal, ParseError> {
     let text = text.trim();
     let wrong = |rest: &str, what: String| ParseError {
@@ -118,8 +118,8 @@ fn is_of_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '.' || c == '_'
 }
 
-/// What a number with this unit is to be multiplied with. Only a rate goes without a unit, and
-/// nothing at all: nobody knows which unit somebody meant.
+/// Returns the factor that converts a number with this unit into the kind's own unit. Only a rate
+/// and zero need no unit: otherwise the unit would be a guess.
 fn factor(kind: Kind, number: f64, unit: &str) -> Option<f64> {
     if unit.is_empty() {
         return (number == 0.0 || kind == Kind::Rate).then_some(1.0);

@@ -1,4 +1,4 @@
-//! The figures that goals are about, and where they stand in the files.
+//! The figures that goals can name, and where they are in the files.
 
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -6,21 +6,21 @@ use serde_json::Value;
 use crate::capacity::{AtLeast, Verdict};
 use crate::outcome::{Outcomes, outages};
 
-/// What a figure is.
+/// The kind of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Milliseconds.
+    /// A time in milliseconds.
     Time,
-    /// A share of the requests, out of 1.
+    /// A share of the requests, as a fraction of 1.
     Share,
-    /// Requests a second.
+    /// A rate in requests per second.
     Rate,
 }
 
-/// Units and what they are in a kind's own.
+/// Units, each with its factor to the kind's own unit.
 pub type Units = &'static [(&'static str, f64)];
 
-/// What a kind is called, and its units; the first is its own.
+/// Each kind with its name and its units; the first unit is its own.
 pub const KINDS: &[(Kind, &str, Units)] = &[
     (Kind::Time, "a time", &[("ms", 1.0), ("s", 1e3), ("us", 1e-3), ("µs", 1e-3), ("min", 6e4)]),
     (Kind::Share, "a share", &[("%", 0.01)]),
@@ -28,17 +28,17 @@ pub const KINDS: &[(Kind, &str, Units)] = &[
 ];
 
 impl Kind {
-    /// What it is called.
+    /// Returns the kind's name.
     pub fn words(self) -> &'static str {
         KINDS.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, words, _)| words)
     }
 
-    /// Its units.
+    /// Returns the kind's units.
     pub fn units(self) -> Units {
         KINDS.iter().find(|(kind, ..)| *kind == self).map_or(&[], |(.., units)| units)
     }
 
-    /// A value with its unit.
+    /// Formats a value with its unit.
     pub fn shown(self, value: f64) -> String {
         match self {
             Self::Time => format!("{value:.1} ms"),
@@ -48,16 +48,16 @@ impl Kind {
     }
 }
 
-/// Where a figure stands.
+/// Where a figure is in a file.
 #[derive(Debug, Clone, Copy)]
 enum Place {
-    /// There, by JSON pointer.
+    /// At this JSON pointer.
     At(&'static str),
-    /// There, as a share of all requests.
+    /// At this JSON pointer, as a share of all requests.
     OfAll(&'static str),
-    /// Outcomes without service, as a share of all requests.
+    /// The outcomes without service, as a share of all requests.
     Outage,
-    /// The mean of the stages' goodput over their time.
+    /// The mean of the stages' goodput, weighted by their time.
     Goodput,
 }
 
@@ -92,32 +92,32 @@ const FIGURES: &[(&str, Kind, Place)] = &[
     ("failure", Rate, At("/failure/rate")),
 ];
 
-/// The names of all figures, of runs first.
+/// Returns the names of all figures, those of runs first.
 pub fn known() -> Vec<&'static str> {
     FIGURES.iter().map(|(name, ..)| *name).collect()
 }
 
-/// The figure of this name as the table has it, and its kind.
+/// Returns a figure's name from the table, and its kind.
 pub fn find(name: &str) -> Option<(&'static str, Kind)> {
     FIGURES.iter().find(|(known, ..)| *known == name).map(|(known, kind, _)| (*known, *kind))
 }
 
-/// The names of the figures that a file has.
+/// Returns the names of the figures that a file has.
 pub fn present(file: &Value) -> Vec<&'static str> {
     known().into_iter().filter(|name| measure(file, name).is_some()).collect()
 }
 
-/// What a capacity file says of a level only as a bound.
+/// A level that a capacity file only bounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bound {
-    /// It may be as high as this.
+    /// The highest value that it may have.
     pub high: f64,
-    /// Why no more is known, in a word or some.
+    /// Why no more is known, in a few words.
     pub why: String,
 }
 
-/// Whether a figure is only what was held at least: no rate above was found to fail, or the
-/// generator or its host was the limit. Of a target that held nothing that is known.
+/// Returns the bound of a figure that is only a least value: no rate above it was found to fail, or
+/// the generator or its host was the limit. A failing target that held nothing has no bound.
 pub fn bound(file: &Value, name: &str) -> Option<Bound> {
     let (.., place) = FIGURES.iter().find(|(known, ..)| *known == name)?;
     let At(pointer) = place else { return None };
@@ -143,12 +143,12 @@ pub fn bound(file: &Value, name: &str) -> Option<Bound> {
     Some(Bound { high, why: why.into() })
 }
 
-/// The verdict of a capacity file.
+/// Returns the verdict of a capacity file.
 pub fn verdict(file: &Value) -> Option<Verdict> {
     serde_json::from_value(file.get("verdict")?.clone()).ok()
 }
 
-/// A figure of a file, in the unit of its kind.
+/// Returns a figure of a file, in the unit of its kind.
 pub fn measure(file: &Value, name: &str) -> Option<f64> {
     let number = |pointer: &str| file.pointer(pointer).and_then(Value::as_f64);
     let all = || number("/requests/total").filter(|total| *total > 0.0);

@@ -1,4 +1,4 @@
-//! The rows as `JUnit` XML, a test case a goal, for build servers.
+//! Writes the rows as `JUnit` XML for build servers, one test case per goal.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::Row;
 
-/// The `JUnit` file of some rows; `suite` is what the goals are about.
+/// Returns a `JUnit` file of the rows; `suite` names what the goals are about.
 ///
 /// # Panics
 ///
@@ -61,7 +61,7 @@ fn case(writer: &mut Writer<Vec<u8>>, suite: &str, row: &Row) -> io::Result<()> 
     Ok(())
 }
 
-/// Without what XML has no way to write.
+/// Removes the characters that XML cannot represent.
 fn clean(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') { ' ' } else { c })

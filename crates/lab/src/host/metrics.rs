@@ -1,4 +1,4 @@
-//! What an exporter tells: Prometheus' text form into the series that reports know.
+//! Converts an exporter's text in Prometheus' format into the series that reports know.
 //!
 //! Source: the text format 0.0.4 of Prometheus.
 
@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 /// How a metric becomes a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum How {
-    /// As it is.
+    /// The metric's value is taken as it is.
     Gauge,
-    /// What it grew by, a second.
+    /// The metric's growth per second is taken.
     Rate,
 }
 
-/// A series that is known: its name, how it is made, the metrics that it is the sum of with their
-/// factors, values of labels whose samples do not count, and a metric in whose presence it means
-/// something else.
+/// A known series: its name, how it is computed, the metrics it is the sum of with their factors,
+/// label values whose samples do not count, and a metric in whose presence the series has another
+/// meaning.
 struct Known {
     series: &'static str,
     how: How,
@@ -26,7 +26,7 @@ struct Known {
 
 const MB: f64 = 1.0 / (1024.0 * 1024.0);
 
-/// Beside PostgreSQL's exporter, `process_…` is the exporter itself.
+/// Beside this metric of PostgreSQL's exporter, `process_…` describes the exporter itself.
 const POSTGRES: Option<&str> = Some("pg_up");
 
 const KNOWN: &[Known] = &[
@@ -110,18 +110,18 @@ struct Sample<'a> {
     value: f64,
 }
 
-/// The series' sums at one moment; those that are rates are what they have grown to.
+/// The sums of the series at one moment; for rates, the counters' values.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading(BTreeMap<String, (bool, f64)>);
 
-/// Reads an exporter's text: the known series, and the metrics that were asked for by name, each
-/// maybe with labels: `name{label="value"}`.
+/// Reads an exporter's text: the known series, and the metrics asked for by name, with or without
+/// labels: `name{label="value"}`.
 pub fn read(text: &str, wanted: &[String]) -> Reading {
     let samples: Vec<Sample<'_>> = text.lines().filter_map(sample).collect();
     let has = |name: &str| samples.iter().any(|sample| sample.name == name);
     let mut reading = Reading::default();
     for known in KNOWN {
-        // A sum with a part missing is no sum; the first way to a series is the better one.
+        // A sum with a missing part is dropped; the first way to compute a series is preferred.
         let is_whole = known.metrics.iter().all(|(name, _)| has(name));
         if !is_whole || known.unless.is_some_and(has) || reading.0.contains_key(known.series) {
             continue;
@@ -137,7 +137,7 @@ pub fn read(text: &str, wanted: &[String]) -> Reading {
         reading.0.insert(known.series.into(), (known.how == How::Rate, sum.sum()));
     }
     for wanted in wanted {
-        // A name with labels is a sample that lacks only its value.
+        // A name with labels is a sample without its value.
         let line = format!("{wanted} 0");
         let Some(matcher) = sample(&line) else { continue };
         let fits = |sample: &&Sample<'_>| {
@@ -159,8 +159,8 @@ pub fn read(text: &str, wanted: &[String]) -> Reading {
 }
 
 impl Reading {
-    /// The values at this moment, so many seconds after another reading; those that are rates need
-    /// one, and have no value when their count has begun anew.
+    /// Returns the values at this moment, some seconds after another reading. Rates need that
+    /// reading, and have no value if their counter was reset.
     pub fn values(&self, before: Option<(&Self, f64)>) -> Vec<(String, f64)> {
         let value = |(name, (is_rate, now)): (&String, &(bool, f64))| {
             if !is_rate {
@@ -173,7 +173,7 @@ impl Reading {
         self.0.iter().filter_map(value).filter(|(_, value)| value.is_finite()).collect()
     }
 
-    /// Whether it tells nothing.
+    /// Returns whether the reading has no series.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -185,7 +185,7 @@ impl Sample<'_> {
     }
 }
 
-/// Reads `name{label="value",…} value`; comments and what is otherwise are none.
+/// Parses `name{label="value",…} value`. Returns `None` for comments and anything else.
 fn sample(line: &str) -> Option<Sample<'_>> {
     let line = line.trim();
     let end = line.find(|c: char| c == '{' || c.is_whitespace())?;
@@ -209,7 +209,7 @@ fn sample(line: &str) -> Option<Sample<'_>> {
     Some(Sample { name, labels, value })
 }
 
-/// A text in quotes, unescaped, and what comes after it.
+/// Parses a quoted text. Returns it unescaped, with what follows it.
 fn quoted_text(text: &str) -> Option<(String, &str)> {
     let mut out = String::new();
     let mut chars = text.strip_prefix('"')?.char_indices();

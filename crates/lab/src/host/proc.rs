@@ -1,24 +1,24 @@
-//! What stands in the files of `/proc`. No file is opened here.
+//! Parses files of `/proc`. This module opens no file.
 //!
 //! Source: proc(5).
 
-/// Parts of a second in which processor time is counted, on every architecture of today.
+/// The unit of processor time, the same on all current architectures.
 pub const TICKS_PER_SECOND: f64 = 100.0;
 
-/// Of `/proc/PID/stat`.
+/// The fields of `/proc/PID/stat` that are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
-    /// The parent's number.
+    /// The parent's process id.
     pub parent: u32,
     /// User and system time, in ticks.
     pub ticks: u64,
-    /// When it began, in ticks since the system began: two processes of one number differ in it.
+    /// When the process started, in ticks since boot; it distinguishes processes that reused an id.
     pub began: u64,
 }
 
 /// Reads `/proc/PID/stat`.
 pub fn stat(text: &str) -> Option<Stat> {
-    // The second field is a name in brackets, which may have blanks and brackets itself.
+    // The second field is a name in brackets, which may itself contain blanks and brackets.
     let fields: Vec<&str> = text[text.rfind(')')? + 1..].split_ascii_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
     Some(Stat {
@@ -28,20 +28,20 @@ pub fn stat(text: &str) -> Option<Stat> {
     })
 }
 
-/// Of `/proc/PID/status`.
+/// The fields of `/proc/PID/status` that are used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Status {
-    /// Resident memory that is its own, in kB.
+    /// Private resident memory in kB.
     pub own_kb: u64,
-    /// Resident memory that others may have, too: files and shared memory, in kB.
+    /// Resident memory that other processes may share (files and shared memory), in kB.
     pub shared_kb: u64,
-    /// Threads.
+    /// The number of threads.
     pub threads: u64,
-    /// Context switches, of both kinds, of this thread alone.
+    /// Voluntary and involuntary context switches of this thread alone.
     pub switches: u64,
 }
 
-/// Reads `/proc/PID/status`; a process that has ended and is not waited for has no memory.
+/// Reads `/proc/PID/status`; a zombie process has no memory.
 pub fn status(text: &str) -> Status {
     let of = |name: &str| field(text, name).unwrap_or(0);
     Status {
@@ -52,13 +52,13 @@ pub fn status(text: &str) -> Status {
     }
 }
 
-/// Reads `/proc/PID/io`: bytes read from and written to disks.
+/// Reads `/proc/PID/io`: bytes read from and written to disk.
 pub fn io(text: &str) -> Option<(u64, u64)> {
     Some((field(text, "read_bytes:")?, field(text, "write_bytes:")?))
 }
 
-/// A command line as `/proc/PID/cmdline` has it: the program without its folder, and its
-/// arguments, with blanks between.
+/// Reads `/proc/PID/cmdline`: the program without its folder, and its arguments, separated by
+/// blanks.
 pub fn command_line(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_end_matches(['\0', ' ']).replace('\0', " ");
@@ -66,40 +66,40 @@ pub fn command_line(bytes: &[u8]) -> String {
     format!("{}{arguments}", program.rsplit('/').next().unwrap_or_default())
 }
 
-/// Processor time of a whole machine, in ticks.
+/// The processor time of a whole machine, in ticks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cpu {
-    /// Everything.
+    /// All time.
     pub total: u64,
-    /// Idle, or waiting for a disk.
+    /// Time spent idle or waiting for a disk.
     pub idle: u64,
-    /// Taken by the host.
+    /// Time taken by the host.
     pub steal: u64,
 }
 
 /// Reads `/proc/stat`.
 pub fn cpu(text: &str) -> Option<Cpu> {
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    // User, nice, system, idle, iowait, irq, softirq, steal; guests are counted as users.
+    // User, nice, system, idle, iowait, irq, softirq, steal; guest time is included in user time.
     let ticks: Vec<u64> =
         line.split_ascii_whitespace().take(8).map_while(|field| field.parse().ok()).collect();
     let of = |at: usize| ticks.get(at).copied().unwrap_or(0);
     (ticks.len() >= 4).then(|| Cpu { total: ticks.iter().sum(), idle: of(3) + of(4), steal: of(7) })
 }
 
-/// Reads `/proc/loadavg`: the load of the last minute.
+/// Reads `/proc/loadavg`: the load average of the last minute.
 pub fn load(text: &str) -> Option<f64> {
     text.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// Bytes that went through a machine's network interfaces.
+/// Bytes transferred over a machine's network interfaces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Network {
-    /// Came in.
+    /// Bytes received.
     pub received: u64,
-    /// Went out.
+    /// Bytes sent.
     pub sent: u64,
-    /// Went from the machine to itself.
+    /// Bytes that the machine sent to itself.
     pub loopback: u64,
 }
 
@@ -121,24 +121,24 @@ pub fn network(text: &str) -> Network {
     sums
 }
 
-/// Reads `/proc/meminfo`: all memory, and what is available, in kB.
+/// Reads `/proc/meminfo`: total and available memory, in kB.
 pub fn memory(text: &str) -> Option<(u64, u64)> {
     Some((field(text, "MemTotal:")?, field(text, "MemAvailable:")?))
 }
 
-/// Reads `/proc/cpuinfo`: the model of the first processor, and how many there are.
+/// Reads `/proc/cpuinfo`: the model of the first processor, and the number of processors.
 pub fn processors(text: &str) -> (String, u32) {
     let named = |name: &str| {
         let line = text.lines().find(|line| line.starts_with(name))?;
         Some(line.split_once(':')?.1.trim().to_owned())
     };
     let count = text.lines().filter(|line| line.starts_with("processor")).count();
-    // Some processors have no model's name.
+    // Some processors have no model name.
     let model = named("model name").or_else(|| named("Hardware")).or_else(|| named("cpu model"));
     (model.unwrap_or_default(), u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// The first number on the line that begins so.
+/// Returns the first number on the line that begins with `name`.
 fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_ascii_whitespace().next()?.parse().ok()

@@ -1,4 +1,4 @@
-//! Processes on this machine: which belong to what is watched, and what they use.
+//! Processes on this machine: which are watched, and what resources they use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{read, read_dir, read_to_string};
@@ -13,12 +13,13 @@ const THREADS_MAX: usize = 512;
 #[derive(Debug, Default)]
 pub struct Table {
     stats: BTreeMap<u32, Stat>,
-    /// Command lines, of processes as they were when first seen.
+    /// Command lines of processes, as they were when first seen.
     lines: BTreeMap<(u32, u64), String>,
 }
 
 impl Table {
-    /// Reads them anew; command lines only of those that are new, and only if they are wanted.
+    /// Refreshes the table. Command lines are read only for new processes, and only if they are
+    /// needed.
     pub fn read(&mut self, with_lines: bool) {
         self.stats.clear();
         let Ok(entries) = read_dir("/proc") else { return };
@@ -41,7 +42,8 @@ impl Table {
         }
     }
 
-    /// Those that are watched, their children and so on; never this process, unless by its number.
+    /// Returns the watched processes and their descendants. This process is included only if its id
+    /// is asked for.
     pub fn find(&self, what: &What) -> BTreeSet<u32> {
         let own = std::process::id();
         let mut found: BTreeSet<u32> = match what {
@@ -67,13 +69,13 @@ impl Table {
         }
     }
 
-    /// What these use at this moment.
+    /// Returns what these processes use at this moment.
     pub fn usage(&self, pids: &BTreeSet<u32>) -> Usage {
         let mut usage = Usage::default();
         let mut shared_kb = 0;
         for pid in pids {
             let Some(stat) = self.stats.get(pid) else { continue };
-            // A process that ends just now leaves out what was not read yet.
+            // If a process ends now, what was not read yet is left out.
             let Ok(status) = read_to_string(format!("/proc/{pid}/status")) else { continue };
             let status = proc::status(&status);
             let io =
@@ -86,7 +88,7 @@ impl Table {
             usage.own_kb += status.own_kb;
             shared_kb = shared_kb.max(status.shared_kb);
         }
-        // What processes share is counted once: as much as the one that has most of it.
+        // Shared memory is counted once, as much as the process with the most of it has.
         usage.own_kb += shared_kb;
         usage
     }
@@ -99,30 +101,31 @@ fn switches(pid: u32) -> u64 {
     each.map(|text| proc::status(&text).switches).sum()
 }
 
-/// What some processes use at one moment: counts of each since it began, sums of the rest.
+/// The resource use of some processes at one moment: counters of each since it started, sums of the
+/// rest.
 #[derive(Debug, Clone, Default)]
 pub struct Usage {
-    /// By number and beginning: ticks, bytes read, bytes written, context switches.
+    /// By process id and start: ticks, bytes read, bytes written, context switches.
     each: BTreeMap<(u32, u64), [u64; 4]>,
     threads: u64,
     own_kb: u64,
-    /// Whether the system does not tell what one of them reads and writes.
+    /// Whether the system hides the disk use of one of them.
     pub hides_disk: bool,
 }
 
 impl Usage {
-    /// Whether there is none of them.
+    /// Returns whether there is no process.
     pub fn is_empty(&self) -> bool {
         self.each.is_empty()
     }
 
-    /// Resident memory in megabytes.
+    /// Returns resident memory in megabytes.
     pub fn memory_mb(&self) -> f64 {
         self.own_kb as f64 / 1024.0
     }
 
-    /// The values at this moment, so many seconds after another. All that a process counted counts
-    /// if it was not there then.
+    /// Returns the values at this moment, some seconds after `before`. A process that did not exist
+    /// then counts with everything it has used.
     pub fn values(&self, before: &Self, seconds: f64) -> Vec<(&'static str, f64)> {
         let mut grown = [0_u64; 4];
         for (process, now) in &self.each {
@@ -176,7 +179,7 @@ mod tests {
         let mut child = Command::new("sh").args(["-c", "sleep 30 & wait"]).spawn().unwrap();
         let mut table = Table::default();
         let pattern = What::Named("sh -c sleep 30 & wait".into());
-        // The shell needs a moment to become one and to begin its own child.
+        // The shell takes a moment to start and to create its own child.
         let found = (0..500).map(|_| {
             std::thread::sleep(std::time::Duration::from_millis(10));
             table.read(true);

@@ -1,4 +1,4 @@
-//! The thread that looks once a second.
+//! The threads that take samples once a second.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,20 +15,20 @@ use crate::client::{Caller, words};
 use crate::engine::Target;
 use crate::run::{RunFile, Series, Watched};
 
-/// What this machine is called among what was watched.
+/// The name of this machine in the results.
 pub const MACHINE: &str = "machine";
 
-/// What the generator is called among what was watched.
+/// The name of the generator in the results.
 pub const GENERATOR: &str = "generator";
 
-/// How often is looked.
+/// The time between samples.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// The longest that an exporter is waited for.
+/// The longest wait for an exporter.
 const EXPORTER_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// Looks once a second, until it is stopped: one thread for all that is on this machine, and one
-/// for each exporter, so that one that does not answer holds up nobody.
+/// Takes samples once a second until it is stopped. One thread samples everything on this machine,
+/// and each exporter has its own, so a slow exporter delays nothing else.
 #[derive(Debug)]
 pub struct Sampler {
     stop: Arc<AtomicBool>,
@@ -37,23 +37,23 @@ pub struct Sampler {
     within: Vec<Watched>,
 }
 
-/// What was seen while it looked.
+/// The results of sampling.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Seen {
-    /// What was asked for, then [`MACHINE`] and [`GENERATOR`].
+    /// What was asked for, followed by [`MACHINE`] and [`GENERATOR`].
     pub watched: Vec<Watched>,
-    /// Share of processor time that the host took from this machine.
+    /// The share of processor time that the host took from this machine.
     pub steal_share: f64,
-    /// Greatest resident memory of the generator.
+    /// The greatest resident memory of the generator, in megabytes.
     pub generator_memory_mb: f64,
 }
 
 impl Sampler {
-    /// Begins; moments count from `begun`.
+    /// Starts sampling; moments count from `begun`.
     ///
     /// # Errors
     ///
-    /// The system gives no thread.
+    /// If the system cannot start a thread.
     pub fn start(watches: &[Watch], begun: Instant) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let mut exporters = vec![];
@@ -89,7 +89,7 @@ impl Sampler {
         Ok(Self { stop, own, exporters, within })
     }
 
-    /// Ends it and gives what was seen.
+    /// Stops sampling and returns the results.
     pub fn stop(self) -> Seen {
         self.stop.store(true, Ordering::Relaxed);
         self.own.thread().unpark();
@@ -97,7 +97,7 @@ impl Sampler {
         let mut seen = self.own.join().unwrap_or_default();
         let exporters = self.exporters.into_iter().filter_map(|thread| thread.join().ok());
         seen.watched.splice(0..0, exporters.chain(self.within));
-        // What was asked for by the names that tables have comes first.
+        // The names that tables know come first.
         let place = |of: &Watched| match of.name.as_str() {
             "web" => 0,
             "database" => 1,
@@ -111,7 +111,7 @@ impl Sampler {
 }
 
 impl Seen {
-    /// Puts what was seen into a run's file, with means by stage under `NAME.SERIES`.
+    /// Adds the results to a run's file, with means by stage under `NAME.SERIES`.
     pub fn put_into(self, run: &mut RunFile) {
         run.generator.steal_share = self.steal_share;
         run.generator.memory_mb = self.generator_memory_mb;
@@ -129,8 +129,8 @@ impl Seen {
     }
 }
 
-/// The mean of what was seen after a moment and not after another: each value is of the time since
-/// the one before.
+/// Returns the mean of the values after `from` and up to `to`: each value covers the time since the
+/// one before.
 fn mean(points: &[(f64, f64)], from: f64, to: f64) -> Option<f64> {
     let inside = points.iter().filter(|(at, _)| from < *at && *at <= to);
     let (count, sum) =
@@ -138,7 +138,7 @@ fn mean(points: &[(f64, f64)], from: f64, to: f64) -> Option<f64> {
     (count > 0.0).then(|| sum / count)
 }
 
-/// Looks at once, every second, and once more at the end, if that is not at once after.
+/// Takes a sample at once, every second, and at the end unless the last one was just taken.
 fn each_second(begun: Instant, stop: &AtomicBool, mut look: impl FnMut(f64)) {
     let mut next = Instant::now();
     let mut last = next;
@@ -148,7 +148,7 @@ fn each_second(begun: Instant, stop: &AtomicBool, mut look: impl FnMut(f64)) {
         if now >= next || (is_over && now - last > EVERY / 2) {
             look(now.saturating_duration_since(begun).as_secs_f64());
             last = now;
-            // After a long look the moments that were missed are not made up for.
+            // Moments that were missed during a slow sample are not made up for.
             while next <= Instant::now() {
                 next += EVERY;
             }
@@ -160,7 +160,7 @@ fn each_second(begun: Instant, stop: &AtomicBool, mut look: impl FnMut(f64)) {
     }
 }
 
-/// What was seen of one thing so far.
+/// The samples of one watched item so far.
 #[derive(Debug, Default)]
 struct Gathered {
     name: String,
@@ -204,7 +204,7 @@ impl Gathered {
     }
 }
 
-/// All that is on this machine.
+/// Everything that is sampled on this machine.
 struct Local {
     table: Table,
     processes: Vec<(Watch, Gathered, Option<Usage>)>,

@@ -1,27 +1,27 @@
-//! How fast this machine is at the moment: a fixed piece of work, against itself at its best.
+//! Measures the machine's current speed: a fixed piece of work, relative to its best score.
 
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Rounds of the work: some 50 ms on a processor of 3 GHz.
+/// The rounds of the work: some 50 ms on a processor of 3 GHz.
 const ROUNDS: u32 = 16_000_000;
 
-/// How often the reference is tried.
+/// How many times the work is done for the reference.
 const TRIES: u32 = 3;
 
-/// Does the piece of work once; the score is rounds in a microsecond.
+/// Does the work once. Returns the score in rounds per microsecond.
 pub fn spin() -> f64 {
     let begun = Instant::now();
     black_box(work(black_box(ROUNDS)));
     f64::from(ROUNDS) / begun.elapsed().as_secs_f64().max(1e-9) / 1e6
 }
 
-/// The score of this machine undisturbed: the best of a few tries.
+/// Returns the undisturbed score of this machine: the best of a few tries.
 pub fn reference() -> f64 {
     (0..TRIES).map(|_| spin()).fold(0.0, f64::max)
 }
 
-/// Each round needs the last one's result, so that there is nothing to do beside it.
+/// Each round depends on the result of the last, so rounds cannot run in parallel.
 fn work(rounds: u32) -> u64 {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     for _ in 0..rounds {

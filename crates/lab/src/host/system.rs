@@ -1,11 +1,11 @@
-//! This machine: what it is, and what of it is used.
+//! Describes this machine and measures its resource use.
 
 use std::fs::read_to_string;
 
 use super::proc::{self, Cpu, Network};
 use crate::run::Machine;
 
-/// What this machine is, as far as it tells.
+/// Describes this machine, as far as it can be read.
 pub fn machine() -> Machine {
     let (cpu, cores) = proc::processors(&read_to_string("/proc/cpuinfo").unwrap_or_default());
     let memory = read_to_string("/proc/meminfo").ok().and_then(|text| proc::memory(&text));
@@ -22,7 +22,7 @@ pub fn machine() -> Machine {
     }
 }
 
-/// Counts of the whole machine at one moment.
+/// The counters of the whole machine at one moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counts {
     pub(super) cpu: Cpu,
@@ -32,7 +32,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Reads them; `None` without `/proc`.
+    /// Reads the counters; `None` without `/proc`.
     pub fn read() -> Option<Self> {
         let memory = read_to_string("/proc/meminfo").ok().and_then(|text| proc::memory(&text));
         Some(Self {
@@ -43,12 +43,12 @@ impl Counts {
         })
     }
 
-    /// The share of processor time that the host took since then.
+    /// Returns the share of processor time that the host took since `before`.
     pub fn steal_share(&self, before: &Self) -> f64 {
         share(self.cpu.steal, before.cpu.steal, self, before)
     }
 
-    /// The values at this moment, so many seconds after another.
+    /// Returns the values at this moment, some seconds after `before`.
     pub fn values(&self, before: &Self, seconds: f64) -> Vec<(&'static str, f64)> {
         let ticks = |now: u64, then: u64| now.saturating_sub(then) as f64 / proc::TICKS_PER_SECOND;
         let busy = ticks(self.cpu.total, before.cpu.total)

@@ -1,44 +1,44 @@
-//! What is to be watched, as the command line says it.
+//! Parses what to watch from the command line.
 
 use crate::engine::Target;
 
 /// Something that is watched during a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watch {
-    /// What reports call it; `web` and `database` have columns of their own there.
+    /// Its name in reports; `web` and `database` have columns of their own there.
     pub name: String,
-    /// What it is.
+    /// What is watched.
     pub what: What,
 }
 
-/// What is watched.
+/// The kinds of things that can be watched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
-    /// A process on this machine and all its children.
+    /// A process on this machine and all its descendants.
     Process(u32),
-    /// All processes on this machine whose command line begins so, and all their children; `*`
-    /// stands for anything.
+    /// All processes on this machine whose command line matches this from its beginning, and all
+    /// their descendants; `*` matches anything.
     Named(String),
-    /// An exporter of metrics in the text form of Prometheus.
+    /// An exporter of metrics in Prometheus' text format.
     Exporter {
-        /// Where it is.
+        /// The exporter's server.
         target: Target,
-        /// Path and query.
+        /// The path and query.
         path: String,
-        /// Metrics that are wanted besides those that are known.
+        /// Metrics that are wanted in addition to the known ones.
         metrics: Vec<String>,
     },
-    /// Nothing of its own: it is in what is watched by this name.
+    /// Nothing of its own: it is part of the watched process of this name.
     Within(String),
 }
 
 impl Watch {
-    /// Reads `NAME=PID`, `NAME=PROGRAM`, or `NAME=http://HOST:PORT/PATH#METRIC,METRIC`; and
-    /// `database=web`, which says that the database is in the process that is called web.
+    /// Parses `NAME=PID`, `NAME=PROGRAM` or `NAME=http://HOST:PORT/PATH#METRIC,METRIC`; and
+    /// `database=web`, which says that the database is in the process called web.
     ///
     /// # Errors
     ///
-    /// Says how to write it.
+    /// A message that shows the accepted forms.
     pub fn parse(text: &str) -> Result<Self, String> {
         const FORM: &str = "write web=1234, database=postgres, \"web=homeroom serve\" or \
                             database=http://127.0.0.1:9100/metrics";
@@ -83,7 +83,7 @@ fn exporter(url: &str) -> Result<What, String> {
     Ok(What::Exporter { target, path: path.into(), metrics: metrics.map(Into::into).collect() })
 }
 
-/// Whether a command line begins with a pattern, in which `*` stands for anything.
+/// Returns whether a command line begins with a pattern, in which `*` matches anything.
 pub fn fits(command_line: &str, pattern: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What trials are judged by: tenths of a second.
+//! Records by tenths of a second, by which trials are judged.
 
 use super::{Over, Times, latency, merge, micros, record, times};
 use crate::trial::{Bin, WINDOW_SECONDS};
@@ -10,14 +10,14 @@ const WINDOW_NANOSECONDS: u64 = 10_000_000_000;
 #[derive(Debug, Clone, Default)]
 pub struct Bins {
     tenths: Vec<Bin>,
-    /// How many were over in each tenth.
+    /// How many requests ended in each tenth.
     over: Vec<u64>,
-    /// Response times by the window in which they were due.
+    /// Response times by the window in which the request was due.
     windows: Vec<Times>,
 }
 
 impl Bins {
-    /// Counts a request that is over.
+    /// Counts a request that has ended.
     pub(super) fn add(&mut self, over: &Over) {
         let bin = place(&mut self.tenths, over.due);
         bin.due += 1;
@@ -36,8 +36,8 @@ impl Bins {
         &mut self.windows[number]
     }
 
-    /// 99th percentiles of the response time by window, in milliseconds; the last window takes in
-    /// what is left of a trial of so many seconds.
+    /// Returns the 99th percentile of the response time of each window, in milliseconds. The last
+    /// window includes the remainder of a trial of `seconds` seconds.
     pub fn windows_p99_ms(&self, seconds: f64) -> Vec<f64> {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
         let whole = ((seconds / WINDOW_SECONDS) as usize).max(1);
@@ -49,7 +49,7 @@ impl Bins {
         windows.iter().map(|window| latency(window).p99).collect()
     }
 
-    /// Adds what another thread saw.
+    /// Adds another thread's record.
     pub(super) fn merge(&mut self, other: &Self) {
         for (at, bin) in other.tenths.iter().enumerate() {
             let into = place(&mut self.tenths, at as u64 * BIN_NANOSECONDS);
@@ -65,7 +65,7 @@ impl Bins {
         }
     }
 
-    /// The bins in order, each with how many waited at its end.
+    /// Returns the bins in order, each with the number of requests that waited at its end.
     pub fn finish(&self) -> Vec<Bin> {
         let mut waiting = 0;
         let mut bins = self.tenths.clone();

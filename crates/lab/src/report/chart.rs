@@ -1,4 +1,4 @@
-//! Charts as inline SVG: what a chart has around its data, and the figure it stands in.
+//! Charts as inline SVG: the frame around the data, and the figure that contains both.
 
 mod axis;
 mod lines;
@@ -15,22 +15,22 @@ use super::markup::Markup;
 use super::table::Table;
 use super::words;
 
-/// What all charts have.
+/// The parts that all charts have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
-    /// Letters, digits and hyphens, once in a page.
+    /// The chart's id, unique in a page: letters, digits and hyphens.
     pub id: String,
     /// What it shows.
     pub title: String,
-    /// What there is to see in it, in a sentence or two.
+    /// A description of what can be seen, in a sentence or two.
     pub says: String,
-    /// The axis below.
+    /// The horizontal axis.
     pub x: Axis,
-    /// The axis at the left.
+    /// The vertical axis.
     pub y: Axis,
-    /// Lines across, with a name.
+    /// Named lines across the chart.
     pub marks: Vec<Mark>,
-    /// Whether it shares a row with another.
+    /// Whether it shares a row with another chart.
     pub small: bool,
 }
 
@@ -39,9 +39,9 @@ pub struct Frame {
 pub struct Mark {
     /// Where it crosses.
     pub at: Across,
-    /// What it is called; empty for no name.
+    /// Its label; empty for none.
     pub name: String,
-    /// How it looks: `stage`, `limit`, `stable`, `burst` or `failure`.
+    /// Its style: `stage`, `limit`, `stable`, `burst` or `failure`.
     pub look: &'static str,
 }
 
@@ -54,18 +54,18 @@ pub enum Across {
     Y(f64),
 }
 
-/// One entry of a legend.
+/// An entry of a legend.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Key {
-    /// Its name.
+    /// Its label.
     pub name: String,
-    /// Class of its sample, as in the drawing.
+    /// The CSS class of its sample, as in the drawing.
     pub look: String,
     /// The sample.
     pub sample: Sample,
 }
 
-/// What is beside a name in a legend, 28 wide and 12 high.
+/// The sample beside a label in a legend, 28 wide and 12 high.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Sample {
     /// A line.
@@ -76,15 +76,15 @@ pub enum Sample {
     Path(String),
 }
 
-/// Room above the data.
+/// The space above the data.
 const TOP: f64 = 26.0;
-/// Room at its right.
+/// The space to the right of the data.
 const RIGHT: f64 = 96.0;
-/// Room below.
+/// The space below the data.
 const BOTTOM: f64 = 46.0;
-/// Room at its left.
+/// The space to the left of the data.
 const LEFT: f64 = 78.0;
-/// Letters of a mark's name fit into so many units.
+/// The estimated width of a letter in a mark's label, in units of the drawing.
 const LETTER: f64 = 7.0;
 
 /// The area of the data, in units of the drawing.
@@ -95,12 +95,12 @@ pub(super) struct Plot<'a> {
 }
 
 impl Plot<'_> {
-    /// Where a value of x lies.
+    /// Returns the horizontal position of a value.
     fn x(&self, value: f64) -> f64 {
         LEFT + self.frame.x.place(value) * (self.right() - LEFT)
     }
 
-    /// Where a value of y lies.
+    /// Returns the vertical position of a value.
     fn y(&self, value: f64) -> f64 {
         self.bottom() - self.frame.y.place(value) * (self.bottom() - TOP)
     }
@@ -189,13 +189,13 @@ impl Frame {
         });
     }
 
-    /// How far names of marks may reach.
+    /// Returns how far labels of marks may reach.
     fn end(&self, plot: &Plot) -> f64 {
         if self.small { plot.right() } else { plot.width }
     }
 
     fn marks(&self, page: &mut Markup, plot: &Plot) {
-        // Names go from the right to the left; one without room goes a line lower, or away.
+        // Labels are placed from right to left; one without room moves a line down or is left out.
         let mut taken = [f64::INFINITY; 3];
         for mark in self.marks.iter().rev() {
             let class = format!("mark {}", mark.look);
@@ -221,7 +221,7 @@ impl Frame {
     }
 }
 
-/// The legend: a sample and a name each.
+/// Writes the legend: a sample and a label for each entry.
 fn legend(page: &mut Markup, keys: &[Key]) {
     if keys.is_empty() {
         return;
@@ -247,7 +247,7 @@ fn legend(page: &mut Markup, keys: &[Key]) {
     });
 }
 
-/// Names at the right end of what they name, pushed apart so that none covers another.
+/// Writes labels at the right end of what they name, moved apart so that none covers another.
 fn name_ends(page: &mut Markup, plot: &Plot, mut ends: Vec<(f64, String, String)>) {
     const APART: f64 = 15.0;
     ends.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -267,7 +267,8 @@ fn name_ends(page: &mut Markup, plot: &Plot, mut ends: Vec<(f64, String, String)
     }
 }
 
-/// A strip from top to bottom that says all values at its place when the pointer is over it.
+/// Writes a strip from top to bottom that shows all values at its position when the pointer is over
+/// it.
 fn strip(page: &mut Markup, plot: &Plot, from: f64, to: f64, says: &str) {
     let (x, width) = (number(from), number((to - from).max(0.5)));
     let (y, height) = (number(TOP), number(plot.bottom() - TOP));
@@ -287,7 +288,7 @@ fn label(page: &mut Markup, anchor: &str, at: (f64, f64), text: &str) {
     page.leaf("text", &[("x", &x), ("y", &y), ("text-anchor", anchor)], &text);
 }
 
-/// A coordinate: one decimal is enough for a screen.
+/// Formats a coordinate; one decimal is enough for a screen.
 fn number(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)

@@ -1,10 +1,9 @@
-//! The tables as files: one of Markdown, several of CSV.
+//! The tables as files: one Markdown file, several CSV files.
 
 use super::table::Table;
 use super::{Report, levels, published, verdict};
 
-/// All tables as Markdown, the answer before them. That of a search goes on with its levels and its
-/// trials.
+/// Returns all tables as Markdown after the answer. For a search, the levels and the trials follow.
 pub fn markdown(report: &Report) -> String {
     let mut parts = vec![];
     if let Some(capacity) = report.capacity {
@@ -21,8 +20,8 @@ pub fn markdown(report: &Report) -> String {
     parts.join("\n")
 }
 
-/// The tables as CSV, each with what stands before `.csv` in the name of its file: nothing for the
-/// samples, then `stages`, and of a search `levels` and `trials`.
+/// Returns the tables as CSV, each with the part before `.csv` in its file name: nothing for the
+/// samples, then `stages` and, for a search, `levels` and `trials`.
 pub fn csv(report: &Report) -> Vec<(&'static str, String)> {
     let mut files = vec![
         ("", published::samples(report.run).csv()),

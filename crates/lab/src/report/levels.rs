@@ -1,4 +1,4 @@
-//! What a search for the capacity found, in words, tables and findings.
+//! The result of a capacity search in words, tables and findings.
 
 use std::fmt::Write as _;
 
@@ -8,15 +8,15 @@ use super::table::{Cell, Part, Table, markdown_text};
 use super::verdict::{Finding, Judgement};
 use super::words;
 
-/// Longest reason that is given.
+/// The longest reason that is shown, in characters.
 const REASON_CHARS_MAX: usize = 600;
 
 /// A level with its name and meaning.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Named {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// Its class in the style sheet.
+    /// Its CSS class.
     pub look: &'static str,
     /// What it means.
     pub meaning: String,
@@ -25,7 +25,7 @@ pub struct Named {
 }
 
 impl Named {
-    /// Its value: `391/s`, `≥ 391/s` where it is at least that, or that it was not found.
+    /// Returns its value: `391/s`, `≥ 391/s` for a least value, or a note that it was not found.
     pub fn value(&self) -> String {
         let rate = words::figure(self.level.rate);
         match (self.level.found, self.level.rate > 0.0) {
@@ -35,7 +35,7 @@ impl Named {
         }
     }
 
-    /// Where the true value lies.
+    /// Returns the interval of the true value.
     pub fn interval(&self) -> String {
         let low = words::figure(self.level.low);
         match self.level.high {
@@ -45,7 +45,7 @@ impl Named {
     }
 }
 
-/// The three levels, in order.
+/// Returns the three levels, in order.
 pub fn named(capacity: &Capacity) -> [Named; 3] {
     let goals = &capacity.constants.goals;
     let goal = match (goals.stable.mean_ms, goals.stable.p99_ms) {
@@ -77,7 +77,7 @@ pub fn named(capacity: &Capacity) -> [Named; 3] {
     ]
 }
 
-/// The answer in one sentence without a full stop.
+/// Returns the answer in one sentence without a full stop.
 pub fn headline(capacity: &Capacity) -> String {
     let stable = capacity.levels.stable();
     let rate = words::figure(stable.rate);
@@ -99,7 +99,7 @@ pub fn headline(capacity: &Capacity) -> String {
     }
 }
 
-/// How much the answer is worth.
+/// Returns how the answer is rated.
 pub fn judgement(capacity: &Capacity) -> Judgement {
     match capacity.verdict {
         Verdict::Clean => Judgement::Held,
@@ -112,7 +112,7 @@ pub fn judgement(capacity: &Capacity) -> Judgement {
     }
 }
 
-/// What the verdict means, and from how much.
+/// Returns the meaning of the verdict, and how many trials and how much time it took.
 pub fn lead(capacity: &Capacity) -> String {
     let meaning = capacity.verdict.meaning();
     let trials = words::some(capacity.trials.len() as u64, "trial");
@@ -120,7 +120,7 @@ pub fn lead(capacity: &Capacity) -> String {
     format!("{}: {meaning} From {trials} in {time}.", capacity.verdict.name())
 }
 
-/// The answer in full as Markdown: headline, what the verdict means, the reasons.
+/// Returns the full answer as Markdown: headline, meaning of the verdict, reasons.
 pub fn answer(capacity: &Capacity) -> String {
     let mut says = format!("**{}.**\n\n{}\n", headline(capacity), lead(capacity));
     for (at, reason) in capacity.reasons.iter().enumerate() {
@@ -130,7 +130,7 @@ pub fn answer(capacity: &Capacity) -> String {
     says
 }
 
-/// Whether to rely on it: the generator, its host.
+/// Returns whether the answer can be relied on, with regard to the generator and its host.
 pub fn findings(capacity: &Capacity) -> [(&'static str, Finding); 2] {
     let void = |of: TrialVerdict| {
         capacity.trials.iter().filter(|tried| tried.verdict == of).count() as u64
@@ -166,7 +166,7 @@ pub fn findings(capacity: &Capacity) -> [(&'static str, Finding); 2] {
     ]
 }
 
-/// The levels, a row each.
+/// Returns a table of the levels, one row each.
 pub fn levels(capacity: &Capacity) -> Table {
     let yes = |is: bool| if is { "yes" } else { "no" };
     let rows = named(capacity).into_iter().map(|of| {
@@ -196,7 +196,7 @@ pub fn levels(capacity: &Capacity) -> Table {
     }
 }
 
-/// The trials, in order.
+/// Returns a table of the trials, in order.
 pub fn trials(capacity: &Capacity) -> Table {
     let rows = capacity.trials.iter().enumerate().map(|(at, tried)| {
         let [_, median, p95, p99] = tried.percentiles_ms;
@@ -250,7 +250,7 @@ pub fn trials(capacity: &Capacity) -> Table {
     }
 }
 
-/// What more clients at a time would give, if it was forecast.
+/// Returns the forecast for more concurrent clients, if there is one.
 pub fn forecast(capacity: &Capacity) -> Option<Table> {
     let forecast = capacity.usl.as_ref()?;
     let rows = forecast.rows.iter().map(|(clients, rate)| {
@@ -273,7 +273,7 @@ pub fn forecast(capacity: &Capacity) -> Option<Table> {
     })
 }
 
-/// What a trial says of the stable goal, in a word.
+/// Returns a trial's verdict about the stable goal, in a word.
 pub fn trial_verdict(verdict: TrialVerdict) -> &'static str {
     match verdict {
         TrialVerdict::Passed => "kept",

@@ -1,4 +1,4 @@
-//! A run while it goes on, for a terminal: what was asked for, what came, how long it took.
+//! Shows a run in progress on a terminal: requests due, answers, response times.
 
 use std::collections::VecDeque;
 
@@ -7,29 +7,29 @@ use crate::outcome::Outcomes;
 use crate::run::Interval;
 use crate::stage::Stage;
 
-/// Heights of a curve, a character each.
+/// The heights of a curve, one character each.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// The most seconds that a curve shows.
 const SECONDS_MAX: usize = 240;
-/// Characters before a curve: the name and the newest figure.
+/// The characters before a curve: its name and its latest value.
 const BEFORE: usize = 22;
-/// The most ends of requests that are named.
+/// The most kinds of outcome that are named.
 const ENDS_MAX: usize = 4;
 
-/// What a terminal shows of a run.
+/// The terminal display of a run.
 #[derive(Debug, Clone)]
 pub struct Board {
     title: String,
     plan: Vec<Stage>,
     last: VecDeque<Interval>,
-    /// All requests so far that are over, and how they ended.
+    /// The number of requests that have ended, and how.
     answered: u64,
     ok: u64,
     outcomes: Outcomes,
 }
 
 impl Board {
-    /// A board without figures.
+    /// Returns a board without figures.
     pub fn new(scenario: &str, target: &str, plan: &[Stage]) -> Self {
         Self {
             title: format!("{} against {}", words::name(scenario), words::name(target)),
@@ -41,7 +41,7 @@ impl Board {
         }
     }
 
-    /// Takes in a second of the run.
+    /// Adds a second of the run.
     pub fn take(&mut self, second: &Interval) {
         if self.last.len() == SECONDS_MAX {
             self.last.pop_front();
@@ -54,7 +54,7 @@ impl Board {
         self.last.push_back(second.clone());
     }
 
-    /// What is shown: always the same number of lines, each of at most so many characters.
+    /// Returns the lines to show: always the same number, each at most `width` characters long.
     pub fn lines(&self, width: usize) -> Vec<String> {
         let whole = |of: fn(&Interval) -> u64, second: &Interval| count(of(second));
         let curve = |name: &str, of: &dyn Fn(&Interval) -> f64, newest: String| {
@@ -78,7 +78,7 @@ impl Board {
         lines.into_iter().map(|line| line.chars().take(width).collect()).collect()
     }
 
-    /// Which stage it is, and how much of the run is over.
+    /// Returns the current stage and how much of the run is over.
     fn place(&self) -> String {
         let seconds = self.last.back().map_or(0.0, |second| second.at_s + 1.0);
         let all: f64 = self.plan.iter().map(|stage| stage.duration.as_secs_f64()).sum();
@@ -96,7 +96,7 @@ impl Board {
         }
     }
 
-    /// How requests ended, all so far.
+    /// Returns how all requests so far ended.
     fn ends(&self) -> String {
         let failed = self.answered - self.ok.min(self.answered);
         let mut ends: Vec<(&String, &u64)> = self.outcomes.iter().collect();
@@ -111,7 +111,7 @@ impl Board {
     }
 }
 
-/// A curve from nothing to its greatest value, which stands after it.
+/// Draws a curve from zero to its greatest value, which follows it.
 fn drawn(values: &[f64]) -> String {
     let most = values.iter().copied().filter(|value| value.is_finite()).fold(0.0, f64::max);
     if most <= 0.0 {

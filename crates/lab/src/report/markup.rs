@@ -1,20 +1,20 @@
-//! HTML that is always well-formed: elements close, and whatever is text is escaped.
+//! Writes well-formed HTML: elements are always closed, and text is always escaped.
 //!
-//! What comes out is XML, too, so that a test can read it with a parser.
+//! The output is also valid XML, so a test can read it with a parser.
 
 use std::fmt::Write;
 
-/// A page, or a part of one, as it grows.
+/// A page or a part of one, as it is written.
 #[derive(Debug, Default)]
 pub struct Markup {
     html: String,
 }
 
-/// Attributes: names and values; a value is escaped.
+/// Attributes as names and values; values are escaped.
 pub type Attributes<'a> = &'a [(&'a str, &'a str)];
 
 impl Markup {
-    /// Adds an element with what is inside.
+    /// Adds an element with content.
     pub fn element(&mut self, tag: &str, attributes: Attributes, inside: impl FnOnce(&mut Self)) {
         self.open(tag, attributes);
         self.html.push('>');
@@ -22,12 +22,12 @@ impl Markup {
         let _ = write!(self.html, "</{tag}>");
     }
 
-    /// Adds an element that has text inside.
+    /// Adds an element that contains text.
     pub fn leaf(&mut self, tag: &str, attributes: Attributes, text: &str) {
         self.element(tag, attributes, |m| m.text(text));
     }
 
-    /// Adds an element that has nothing inside.
+    /// Adds an empty element.
     pub fn void(&mut self, tag: &str, attributes: Attributes) {
         self.open(tag, attributes);
         self.html.push_str("/>");
@@ -38,22 +38,23 @@ impl Markup {
         escape(text, &mut self.html);
     }
 
-    /// Adds text that came from outside, kept from turning the text around it.
+    /// Adds text from outside, isolated so that it cannot change the direction of the text around
+    /// it.
     pub fn outside(&mut self, text: &str) {
         self.leaf("bdi", &[], text);
     }
 
-    /// Adds our own markup, such as the style sheet, as it is.
+    /// Adds our own markup, such as the style sheet, unescaped.
     pub fn ours(&mut self, markup: &'static str) {
         self.html.push_str(markup);
     }
 
-    /// A line break in the source, for those who read it.
+    /// Adds a line break to the source, for readability.
     pub fn line(&mut self) {
         self.html.push('\n');
     }
 
-    /// The whole.
+    /// Returns the finished markup.
     pub fn finish(self) -> String {
         self.html
     }
@@ -68,7 +69,7 @@ impl Markup {
     }
 }
 
-/// Text as HTML; characters that XML knows no form for become the replacement character.
+/// Escapes text for HTML; characters that XML cannot represent become the replacement character.
 fn escape(text: &str, to: &mut String) {
     for character in text.chars() {
         match character {

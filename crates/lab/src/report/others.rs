@@ -1,4 +1,4 @@
-//! Tables of what stands beside runs: a comparison, a gate.
+//! Tables that are shown beside runs: a comparison, a gate.
 
 use crate::compare::Comparison;
 use crate::gate;
@@ -6,7 +6,7 @@ use crate::gate;
 use super::table::{Cell, Part, Table};
 use super::words;
 
-/// A against B, a row a figure.
+/// Returns a comparison of A and B, one row per figure.
 pub fn comparison(of: &Comparison) -> Table {
     let rows = of.rows.iter().map(|row| {
         let change = |end: fn(&crate::statistics::Estimate) -> f64| {
@@ -43,7 +43,7 @@ pub fn comparison(of: &Comparison) -> Table {
     }
 }
 
-/// What must not be, and whether it is.
+/// Returns the goals of a gate and whether they were met.
 pub fn gate(rows: &[gate::Row]) -> Table {
     let cells = rows.iter().map(|row| {
         vec![

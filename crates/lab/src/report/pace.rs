@@ -1,26 +1,26 @@
-//! Whether answers keep up with what a stage asks for.
+//! Decides whether answers keep up with the load of a stage.
 
 use crate::run::{RunFile, StageResult};
 use crate::stage::Load;
 
 use super::words;
 
-/// The share of what a stage asks for that may not be answered in time while its load is held.
+/// The largest share of a stage's requests that may not be answered in time while the load is held.
 pub const BEHIND_SHARE_MAX: f64 = 0.01;
-/// Fewest seconds by which requests that are always under way are told from a queue that grows.
+/// The fewest seconds in which a growing queue can be told from requests that are always in flight.
 pub const SECONDS_MIN: usize = 6;
-/// Standard deviations that two numbers under way may differ by.
+/// How many standard deviations two numbers in flight may differ by chance.
 const BY_CHANCE: f64 = 2.0;
 
-/// Why answers did not keep up with what a stage asked for, in words; nothing if they did.
+/// Says why answers did not keep up with a stage's load; `None` if they did.
 ///
-/// They did where all but one per cent of what was asked for was answered within the stage, or where
-/// what was not was under way all the time: some requests always are when a stage ends. A stage in
-/// which neither was seen was not held. Modelled clients ask for no more than is answered.
+/// Answers kept up if all but one per cent of the requests were answered within the stage, or if
+/// the rest was in flight all the time: some requests always are when a stage ends. If neither can
+/// be shown, the stage was not held. Modelled clients never ask for more than is answered.
 pub fn fell_behind(run: &RunFile, stage: &StageResult) -> Option<String> {
     let Load::Rate { .. } = stage.stage.load else { return None };
     let asked = stage.requests.total as f64;
-    // Files of older versions say only how many answers were as expected.
+    // Older versions wrote only the number of expected answers.
     let answered = stage.answered_per_s.max(stage.goodput) * stage.seconds;
     let lacking = (asked - answered) / asked.max(1.0);
     if lacking <= BEHIND_SHARE_MAX {
@@ -39,10 +39,10 @@ pub fn fell_behind(run: &RunFile, stage: &StageResult) -> Option<String> {
     }
 }
 
-/// The share of what was asked for by which answers fell behind from the first third of a stage to
-/// the last: what waits at the end of a second, beyond what waited at first and what may be chance.
-/// Where the rate changes, a steady server has as many more under way as there are more asked for.
-/// [`None`] for a stage that is too short to tell.
+/// Returns the share of the requests by which answers fell behind from the first third of a stage
+/// to the last: the requests that wait at the end of a second, beyond those that waited at first
+/// and what chance explains. Where the rate changes, the number that a steady server has in flight
+/// is expected to change in proportion. [`None`] for a stage that is too short to tell.
 fn behind(run: &RunFile, stage: &StageResult) -> Option<f64> {
     let end = stage.start_s + stage.seconds;
     let mut waiting = 0.0;

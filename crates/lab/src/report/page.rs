@@ -1,4 +1,4 @@
-//! The page: one file, no network, no script.
+//! The HTML page: one file, no network, no script.
 
 mod facts;
 mod hero;
@@ -11,10 +11,10 @@ mod server;
 use super::markup::Markup;
 use super::{Report, chart, levels, published, verdict, words};
 
-/// What a browser may load for this page: nothing; styles stand in it.
+/// The page's content security policy: nothing is loaded; styles are inline.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
-/// The report as one HTML file.
+/// Returns the report as one HTML file.
 pub fn html(report: &Report) -> String {
     let verdict = verdict::judge(report.run);
     let headline = report.capacity.map_or(verdict.headline.clone(), levels::headline);
@@ -55,7 +55,7 @@ fn head(page: &mut Markup, report: &Report, headline: &str) {
 fn sections(page: &mut Markup, report: &Report, verdict: &verdict::Verdict) {
     let run = report.run;
     section(page, "load", "Throughput against response time", |m| load::write(m, report));
-    // A search has many runs: each heading says which one is shown.
+    // A search has several runs, so each heading says which one is shown.
     let of_run = |heading: &str| match report.capacity {
         Some(_) => format!("{heading}: {}", verdict::shown_run(run)),
         None => heading.to_owned(),

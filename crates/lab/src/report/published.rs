@@ -1,5 +1,5 @@
-//! The tables in the published form: columns as others print them, so that figures stand side by
-//! side.
+//! The tables in the published form, with the columns that other reports print, so that figures can
+//! be compared directly.
 
 use crate::outcome;
 use crate::run::{Latency, Requests, RunFile, StageResult};
@@ -10,7 +10,7 @@ use super::table::{Cell, Part, Table};
 use super::verdict;
 use super::words::{self, share};
 
-/// The columns of [`samples`] after the label, in their order.
+/// The columns of [`samples`] after the label.
 pub const SAMPLES_COLUMNS: [&str; 11] = [
     "Samples",
     "Error %",
@@ -25,12 +25,12 @@ pub const SAMPLES_COLUMNS: [&str; 11] = [
     "p99.9",
 ];
 
-/// Most stages that get a row.
+/// The most stages that get a row.
 pub const STAGES_MAX: usize = 500;
-/// Most steps that get a row.
+/// The most steps that get a row.
 pub const STEPS_MAX: usize = 2_500;
 
-/// The table with the columns of [`SAMPLES_COLUMNS`]: the run, each stage, each step.
+/// Returns the table with the columns of [`SAMPLES_COLUMNS`]: the run, each stage, each step.
 pub fn samples(run: &RunFile) -> Table {
     let rate = run.answered_per_s();
     let total = vec![samples_row("Total".into(), run.requests, rate, &run.response_ms)];
@@ -76,12 +76,12 @@ fn samples_row(label: String, of: Requests, rate: f64, response: &Latency) -> Ve
     row
 }
 
-/// A percentile of so many requests; no figure where too few of them lie beyond it.
+/// Returns a percentile of `of` requests; empty if too few of them lie beyond it.
 pub fn percentile(value: f64, share: f64, of: u64) -> Cell {
     if has_tail(of, share) { Cell::Figure(value) } else { Cell::Nothing }
 }
 
-/// Which percentiles are left out, and why.
+/// Returns a note on which percentiles are left out, and why.
 pub fn too_few() -> (&'static str, String) {
     ("An empty percentile", format!("fewer than {TAIL_MIN:.0} requests lie beyond it"))
 }
@@ -107,7 +107,8 @@ fn samples_notes(run: &RunFile) -> Vec<(&'static str, String)> {
     notes
 }
 
-/// The transactional table: a row a stage, how its requests ended, and what the server used.
+/// Returns the transactional table: for each stage, how its requests ended and what the server
+/// used.
 pub fn transactional(run: &RunFile) -> Table {
     let mut columns = vec![
         "Stage",
@@ -201,7 +202,7 @@ fn server_note(run: &RunFile) -> String {
     says
 }
 
-/// What an error is, in both tables.
+/// The definition of an error in both tables.
 const FAILED: &str =
     "requests that did not end as their step expects (status, checks, no answer), of all";
 

@@ -1,13 +1,13 @@
-//! What was watched of the server, by its place and by stage.
+//! The watched processes and hosts, by role and by stage.
 
 use crate::run::{RunFile, StageResult, Watched};
 
-/// Where a watched process or host stands.
+/// The role of a watched process or host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// It answers requests.
     Web,
-    /// It keeps the data, for one that answers.
+    /// It stores the data for the web role.
     Database,
 }
 
@@ -19,7 +19,7 @@ pub const COLUMNS: [(&str, Place, &str); 4] = [
     ("Database memory MB", Place::Database, "memory_mb"),
 ];
 
-/// What was watched at this place: `web` and `database`, by name.
+/// Returns what was watched in this role: `web` or `database`, by name.
 pub fn at(run: &RunFile, place: Place) -> Option<&Watched> {
     let name = match place {
         Place::Web => "web",
@@ -28,7 +28,7 @@ pub fn at(run: &RunFile, place: Place) -> Option<&Watched> {
     run.server.iter().find(|watched| watched.name == name)
 }
 
-/// The mean of a series while a stage was sent; none where nothing was read then.
+/// Returns the mean of a series during a stage; `None` if nothing was read in that time.
 pub fn mean(watched: &Watched, series: &str, stage: &StageResult) -> Option<f64> {
     let series = watched.series.iter().find(|of| of.name == series)?;
     let end = stage.start_s + stage.seconds;
@@ -37,7 +37,7 @@ pub fn mean(watched: &Watched, series: &str, stage: &StageResult) -> Option<f64>
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// What a series is, in words, and its unit: `cpu_percent` is CPU in % of one core.
+/// Returns the name and unit of a series: `cpu_percent` is CPU in % of one core.
 pub fn wording(series: &str) -> (String, &'static str) {
     const UNITS: [(&str, &str); 9] = [
         ("_mb_s", "MB/s"),

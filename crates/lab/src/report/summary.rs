@@ -1,4 +1,4 @@
-//! The summary for a terminal: a dozen lines.
+//! A summary of about a dozen lines for a terminal.
 
 use std::fmt::Write;
 
@@ -9,25 +9,25 @@ use crate::outcome;
 use crate::run::RunFile;
 use crate::statistics::Estimate;
 
-/// Whether a terminal is to show colours.
+/// Whether the terminal output has colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Paint {
-    /// Text alone.
+    /// Plain text.
     Plain,
-    /// Colours and bold, by ANSI sequences.
+    /// Colours and bold type, by ANSI sequences.
     Colour,
 }
 
-/// Most stages that get a line.
+/// The most stages that get a line.
 const STAGES_MAX: usize = 8;
-/// Most reasons that are given.
+/// The most reasons that are shown.
 const REASONS_MAX: usize = 4;
-/// Longest of them.
+/// The longest reason, in characters.
 const REASON_CHARS_MAX: usize = 200;
-/// Most kinds of outcome that are named.
+/// The most kinds of outcome that are named.
 const OUTCOMES_MAX: usize = 6;
 
-/// The report in a few lines, the answer first.
+/// Returns the report in a few lines, beginning with the answer.
 pub fn summary(report: &Report, paint: Paint) -> String {
     let run = report.run;
     let verdict = verdict::judge(run);

@@ -1,29 +1,29 @@
-//! A table as a value, and the three forms in which it is written.
+//! A table as a value, and the three formats in which it is written.
 
 use std::fmt::Write;
 
 use super::markup::Markup;
 use super::words;
 
-/// A table: the first cell of a row says what the row is about.
+/// A table; the first cell of a row is its label.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Table {
-    /// What it is called in the page: letters and hyphens.
+    /// Its id in the page: letters and hyphens.
     pub id: String,
     /// What it shows.
     pub caption: String,
-    /// Headings; that of the first column may be empty in a page, never in a file.
+    /// The headings; that of the first column may be empty in a page, but not in a file.
     pub columns: Vec<String>,
-    /// Rows, in parts that may have a heading.
+    /// The rows, in parts that may have a heading.
     pub parts: Vec<Part>,
-    /// What the headings mean: heading and definition.
+    /// The meaning of the headings, as pairs of heading and definition.
     pub notes: Vec<(&'static str, String)>,
 }
 
 /// Rows that belong together.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Part {
-    /// What they are; empty for no heading.
+    /// The heading; empty for none.
     pub heading: String,
     /// The rows, each as long as the table has columns.
     pub rows: Vec<Vec<Cell>>,
@@ -36,19 +36,19 @@ pub enum Cell {
     Text(String),
     /// A whole number.
     Count(u64),
-    /// A figure in the heading's unit.
+    /// A number in the unit of the heading.
     Figure(f64),
-    /// A share, shown as a figure of per cent.
+    /// A share, shown in per cent.
     Percent(f64),
     /// No value.
     Nothing,
 }
 
-/// What stands for the first heading in a file when it has none in the page.
+/// The first heading in a file if the page has none.
 const LABEL: &str = "Label";
 
 impl Cell {
-    /// As people read it.
+    /// Returns the cell as shown to readers.
     pub fn shown(&self) -> String {
         match self {
             Self::Text(text) => words::name(text),
@@ -61,7 +61,7 @@ impl Cell {
         }
     }
 
-    /// As a program reads it.
+    /// Returns the cell as written for programs.
     fn plain(&self) -> String {
         match self {
             Self::Text(text) => words::name(text),
@@ -78,12 +78,12 @@ impl Cell {
 }
 
 impl Table {
-    /// All rows, whatever part they are in.
+    /// Returns the rows of all parts.
     pub fn rows(&self) -> impl Iterator<Item = &Vec<Cell>> {
         self.parts.iter().flat_map(|part| &part.rows)
     }
 
-    /// As Markdown, the definitions below.
+    /// Returns the table as Markdown, followed by the definitions.
     pub fn markdown(&self) -> String {
         let mut out = format!("**{}**\n\n", markdown_text(&self.caption));
         let line = |cells: &mut dyn Iterator<Item = String>| {
@@ -108,7 +108,7 @@ impl Table {
         out
     }
 
-    /// As CSV (RFC 4180), with a line of headings.
+    /// Returns the table as CSV (RFC 4180) with a header line.
     pub fn csv(&self) -> String {
         let headings = self
             .columns
@@ -126,7 +126,8 @@ impl Table {
         out
     }
 
-    /// As HTML, in an area that scrolls and that the keyboard reaches, the definitions below.
+    /// Writes the table as HTML in a scrollable area that the keyboard can reach, followed by the
+    /// definitions.
     pub fn html(&self, page: &mut Markup) {
         let caption = format!("{}-caption", self.id);
         let area = [
@@ -197,7 +198,7 @@ impl Table {
     }
 }
 
-/// Text inside a row of a Markdown table.
+/// Escapes text for a cell of a Markdown table.
 pub fn markdown_text(text: &str) -> String {
     let mut out = String::new();
     for character in text.chars() {
@@ -219,8 +220,8 @@ fn csv_field(text: &str) -> String {
     }
 }
 
-/// A text that a spreadsheet would take for a formula gets an apostrophe, which spreadsheets hide.
-/// They pass over blanks, quotes and invisible characters before the sign.
+/// Prefixes a text that a spreadsheet would read as a formula with an apostrophe, which
+/// spreadsheets hide. They ignore blanks, quotes and invisible characters before the sign.
 ///
 /// Source: OWASP, CSV Injection.
 fn no_formula(text: String) -> String {

@@ -1,28 +1,28 @@
-//! Fewer points than there are seconds: mean, least and greatest of each slice of a run.
+//! Reduces seconds to fewer points: mean, least and greatest value of each slice of a run.
 
 use std::ops::Range;
 
-/// Most slices of a chart over time.
+/// The most slices of a chart over time.
 pub const SLICES_MAX: usize = 240;
 
 /// A slice of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Slice {
-    /// Mean of its values, by weight.
+    /// The weighted mean of its values.
     pub mean: f64,
-    /// The least.
+    /// The least value.
     pub least: f64,
-    /// The greatest.
+    /// The greatest value.
     pub greatest: f64,
 }
 
-/// Divides so many rows into at most so many slices, as equal as can be, in order.
+/// Divides `rows` rows into at most `slices_max` slices of nearly equal length, in order.
 pub fn slices(rows: usize, slices_max: usize) -> Vec<Range<usize>> {
     let wide = rows.div_ceil(slices_max.max(1)).max(1);
     (0..rows).step_by(wide).map(|from| from..rows.min(from + wide)).collect()
 }
 
-/// Takes together what stands in a slice: values and their weights. None where nothing weighs.
+/// Combines the values of a slice and their weights. Returns `None` if the total weight is zero.
 pub fn slice(values: impl Iterator<Item = (f64, f64)>) -> Option<Slice> {
     let mut weights = 0.0;
     let (mut sum, mut least, mut greatest) = (0.0, f64::INFINITY, f64::NEG_INFINITY);

@@ -1,4 +1,5 @@
-//! What a run says: what was held, whether the generator was the limit, whether the host was quiet.
+//! The verdict on a run: what load was held, whether the generator was the limit, whether the host
+//! was quiet.
 
 use std::fmt::Write as _;
 
@@ -9,31 +10,31 @@ use crate::stage::Load;
 use super::pace;
 use super::words::{self, share};
 
-/// The mean response time that a load is held below, in milliseconds.
+/// The mean response time in milliseconds below which a load counts as held.
 pub const MEAN_MS_MAX: f64 = 1_000.0;
-/// The share of requests that may fail while a load is held.
+/// The largest share of requests that may fail while a load is held.
 pub const FAILED_SHARE_MAX: f64 = 0.001;
-/// How much longer requests may wait at a stage's end than at its beginning, in seconds.
+/// The largest growth of waiting time from a stage's beginning to its end, in seconds.
 pub const GROWTH_S_MAX: f64 = 0.25;
-/// The generator's own lateness, 99th percentile, in milliseconds, above which it is the limit.
+/// The 99th percentile of the generator's own lag, in milliseconds, above which it is the limit.
 pub const LAG_MS_MAX: f64 = 5.0;
-/// The share of a core that a sending thread may use before the generator is the limit.
+/// The share of a core used by a sending thread above which the generator is the limit.
 pub const GENERATOR_SHARE_MAX: f64 = 0.8;
-/// The share of processor time taken by the host above which nothing is said of the server.
+/// The share of processor time taken by the host above which nothing is said about the server.
 pub const STEAL_SHARE_MAX: f64 = 0.05;
-/// The share of requests that waited for a connection from which on connections bound the load.
+/// The share of requests that waited for a connection from which the connections limit the load.
 pub const LATE_SHARE_NOTED: f64 = 0.01;
 
-/// Most stages that are named for not having been held.
+/// The most stages that are named for not having been held.
 pub const STAGES_NAMED_MAX: usize = 40;
 
-/// Of fewer requests the 99.9th percentile says little.
+/// The fewest requests for a meaningful 99.9th percentile.
 pub const SAMPLES_MIN: u64 = 5_000;
 
-/// What a run says.
+/// The verdict on a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
-    /// In short: held, partly, not, or not judged.
+    /// The verdict in one word: held, partly, not, or not judged.
     pub judgement: Judgement,
     /// The answer in one sentence without a full stop.
     pub headline: String,
@@ -43,9 +44,9 @@ pub struct Verdict {
     pub generator: Finding,
     /// Whether the host was quiet.
     pub host: Finding,
-    /// Whether there were connections enough.
+    /// Whether there were enough connections.
     pub connections: Finding,
-    /// Whether there were requests enough to speak of percentiles.
+    /// Whether there were enough requests for percentiles.
     pub samples: Finding,
 }
 
@@ -58,22 +59,22 @@ pub enum Judgement {
     Partly,
     /// Not even the lowest load was held.
     NotHeld,
-    /// Generator or host spoilt it, or nothing was sent.
+    /// The generator or the host disturbed the run, or nothing was sent.
     NotJudged,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Whether it is as it should be.
+    /// Whether the check passed.
     pub good: bool,
-    /// In a few words.
+    /// The result in a few words.
     pub says: String,
     /// The figures behind it.
     pub because: String,
 }
 
-/// What a stage gave.
+/// The verdict on a stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StageVerdict {
     /// Its load in words: `200 requests/s`.
@@ -83,7 +84,7 @@ pub struct StageVerdict {
 }
 
 impl StageVerdict {
-    /// Whether it was held.
+    /// Returns whether the stage was held.
     pub fn held(&self) -> bool {
         self.why_not.is_empty()
     }
@@ -120,7 +121,7 @@ pub fn judge(run: &RunFile) -> Verdict {
     Verdict { judgement, headline, stages, generator, host, connections, samples }
 }
 
-/// The answer in full as Markdown: headline, and why stages were not held.
+/// Returns the full answer as Markdown: the headline, and why stages were not held.
 pub fn answer(run: &RunFile) -> String {
     let verdict = judge(run);
     let mut says = format!("**{}.**\n", verdict.headline);
@@ -132,7 +133,7 @@ pub fn answer(run: &RunFile) -> String {
     says
 }
 
-/// What an interruption has cut off, if the run was interrupted.
+/// Says what an interruption cut off, if the run was interrupted.
 pub fn interruption(run: &RunFile) -> Option<String> {
     run.interrupted_s?;
     let planned: f64 = run.plan.iter().map(|stage| stage.duration.as_secs_f64()).sum();
@@ -147,7 +148,7 @@ pub fn interruption(run: &RunFile) -> Option<String> {
     Some(says)
 }
 
-/// A load in words.
+/// Formats a load in words.
 pub fn load(load: &Load) -> String {
     match *load {
         Load::Rate { from, to } if same(from, to) => format!("{} requests/s", words::figure(from)),
@@ -161,12 +162,12 @@ pub fn load(load: &Load) -> String {
     }
 }
 
-/// The same as short as can be: `200/s`.
+/// Formats a load as briefly as possible: `200/s`.
 pub fn short_load(of: &Load) -> String {
     load(of).replace(" requests/s", "/s")
 }
 
-/// Which of a search's runs is shown, in words.
+/// Says which of a search's runs is shown.
 pub fn shown_run(run: &RunFile) -> String {
     match run.plan.first() {
         Some(stage) => format!("the run at {}", short_load(&stage.load)),
@@ -194,16 +195,17 @@ fn said(run: &RunFile, stages: &[StageVerdict]) -> (Judgement, String) {
     }
 }
 
-/// The stage with the greatest load that was held, all lower ones held, too.
+/// Returns the stage with the greatest load that was held, provided that all lower loads were held
+/// too.
 fn best<'a>(run: &'a RunFile, stages: &[StageVerdict]) -> Option<&'a StageResult> {
     let mut by_load: Vec<(&StageResult, bool)> =
         run.stages.iter().zip(stages.iter().map(StageVerdict::held)).collect();
-    // Of equal loads the one that failed comes first: it was not held then.
+    // Among equal loads the one that failed comes first: the load was not held then.
     by_load.sort_by(|a, b| size(a.0).total_cmp(&size(b.0)).then(a.1.cmp(&b.1)));
     by_load.into_iter().take_while(|(_, held)| *held).last().map(|(stage, _)| stage)
 }
 
-/// A stage's load as far as it came: of an interrupted ramp, its end was never there.
+/// Returns a stage's load as far as it was reached: an interrupted ramp never reached its end.
 fn sent(stage: &StageResult) -> Load {
     let share = stage.seconds / stage.stage.duration.as_secs_f64().max(1e-9);
     match stage.stage.load {
@@ -249,8 +251,9 @@ fn judge_stage(run: &RunFile, stage: &StageResult) -> StageVerdict {
     StageVerdict { load: load(&sent(stage)), why_not }
 }
 
-/// How much longer a request waits at the end of a constant stage than at its beginning, in seconds:
-/// what is under way, divided by the rate (Little's law), last third against first.
+/// Returns how much longer a request waits at the end of a constant stage than at its beginning, in
+/// seconds: the requests in flight divided by the rate (Little's law), last third minus first
+/// third.
 fn growth_s(run: &RunFile, stage: &StageResult) -> Option<f64> {
     let Load::Rate { from, to } = stage.stage.load else { return None };
     let end = stage.start_s + stage.seconds;
@@ -270,7 +273,7 @@ fn growth_s(run: &RunFile, stage: &StageResult) -> Option<f64> {
 
 fn judge_generator(run: &RunFile) -> Finding {
     let busy = run.generator.cpu_share_max;
-    // Lag while every connection waits is the server's doing, or that of too few connections.
+    // Lag while every connection waits is due to the server, or to too few connections.
     let lag = run.own_lag_ms.p99;
     let no_room = share(counted(&run.outcomes, Outcome::NoRoom), run.requests.total);
     let good = lag <= LAG_MS_MAX && busy <= GENERATOR_SHARE_MAX && no_room <= FAILED_SHARE_MAX;
@@ -324,7 +327,7 @@ fn counted(outcomes: &Outcomes, outcome: Outcome) -> u64 {
     outcomes.get(&outcome.name()).copied().unwrap_or(0)
 }
 
-/// A time of more than ten seconds to the second, as nobody presses a key more exactly.
+/// Rounds a time of more than ten seconds to the second, since nobody presses a key more precisely.
 fn rounded(seconds: f64) -> f64 {
     if seconds < 10.0 { seconds } else { seconds.round() }
 }

@@ -1,12 +1,12 @@
-//! Figures and names as people read them.
+//! Formats figures and names for readers.
 
-/// Longest name that is shown; the rest is cut off.
+/// The longest name that is shown, in characters; the rest is cut off.
 pub const NAME_CHARS_MAX: usize = 120;
 
-/// Stands where there is no figure.
+/// The sign for a missing figure.
 pub const NOTHING: &str = "–";
 
-/// A whole number: `12,345`.
+/// Formats a whole number: `12,345`.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::new();
@@ -19,7 +19,7 @@ pub fn count(value: u64) -> String {
     out
 }
 
-/// A figure with three digits that count: `0.123`, `1.23`, `12.3`, `123`, `12,345`.
+/// Formats a figure with three significant digits: `0.123`, `1.23`, `12.3`, `123`, `12,345`.
 pub fn figure(value: f64) -> String {
     if !value.is_finite() {
         return NOTHING.into();
@@ -37,7 +37,8 @@ pub fn figure(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A share as per cent: `0.05 %`; never `0 %` of what is not nothing, nor `100 %` of what is not all.
+/// Formats a share in per cent: `0.05 %`. Only zero is shown as `0 %`, and only the whole as `100
+/// %`.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
     if !value.is_finite() {
@@ -51,7 +52,7 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// A time given in milliseconds, with its unit: `0.12 ms`, `340 ms`, `1.9 s`, `12 min`.
+/// Formats a time in milliseconds with a suitable unit: `0.12 ms`, `340 ms`, `1.9 s`, `12 min`.
 pub fn time_ms(ms: f64) -> String {
     match ms {
         v if !v.is_finite() => NOTHING.into(),
@@ -61,7 +62,7 @@ pub fn time_ms(ms: f64) -> String {
     }
 }
 
-/// A duration in words: `30 s`, `5 min`, `1 h 30 min`, `48 h`.
+/// Formats a duration: `30 s`, `5 min`, `1 h 30 min`, `48 h`.
 pub fn duration(seconds: f64) -> String {
     if !seconds.is_finite() || seconds < 0.0 {
         return NOTHING.into();
@@ -76,7 +77,7 @@ pub fn duration(seconds: f64) -> String {
     shown.join(" ")
 }
 
-/// A moment of a run: `0:05`, `12:30`, `1:00:00`.
+/// Formats a moment of a run: `0:05`, `12:30`, `1:00:00`.
 pub fn clock(seconds: f64) -> String {
     let all = whole(seconds.max(0.0));
     let (hours, minutes, rest) = (all / 3600, all / 60 % 60, all % 60);
@@ -87,13 +88,13 @@ pub fn clock(seconds: f64) -> String {
     }
 }
 
-/// A name from outside, in one line and not too long, without characters that steer a terminal or
-/// turn text around.
+/// Returns a name from outside as one line of limited length, without characters that control a
+/// terminal or change the direction of text.
 pub fn name(text: &str) -> String {
     cut(text, NAME_CHARS_MAX)
 }
 
-/// The same, with a length of its own.
+/// Does the same with another length limit.
 pub fn cut(text: &str, chars_max: usize) -> String {
     let mut shown: String = text.chars().take(chars_max).map(harmless).collect();
     if text.chars().nth(chars_max).is_some() {
@@ -103,7 +104,7 @@ pub fn cut(text: &str, chars_max: usize) -> String {
     shown
 }
 
-/// A figure as a program reads it: no thousands, no unit, at most six decimals.
+/// Formats a figure for programs: no thousands separators, no unit, at most six decimals.
 pub fn plain(value: f64) -> String {
     if !value.is_finite() {
         return String::new();
@@ -113,12 +114,12 @@ pub fn plain(value: f64) -> String {
     if text == "-0" { "0".into() } else { text.to_owned() }
 }
 
-/// One of these: a word with its number, `1 request`, `2 requests`.
+/// Returns a number with its word, in the singular or plural: `1 request`, `2 requests`.
 pub fn some(number: u64, word: &str) -> String {
     format!("{} {word}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
-/// A part of a whole, 0 of nothing.
+/// Returns a part of a whole as a fraction; 0 if the whole is 0.
 pub fn share(part: u64, of: u64) -> f64 {
     if of == 0 { 0.0 } else { part as f64 / of as f64 }
 }

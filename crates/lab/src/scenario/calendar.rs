@@ -1,4 +1,4 @@
-//! Dates as texts, counted without a calendar's help.
+//! Writes dates as text, with the calendar arithmetic that this needs.
 
 use std::io::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -6,16 +6,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Days from 1900-01-01 to 1970-01-01.
 const TO_1970: u64 = 25_567;
 
-/// Days from 1900-01-01 to the first that needs five digits for its year.
+/// Days from 1900-01-01 to the first date whose year has five digits.
 const DAYS: u64 = 2_958_464;
 
-/// Writes the date that is so many days after 1900-01-01; after the year 9999 it begins anew.
+/// Writes the date `days` days after 1900-01-01; after the year 9999 it starts over.
 pub fn write_date(out: &mut Vec<u8>, days: u64) {
     let (year, month, day) = civil(days % DAYS);
     _ = write!(out, "{year:04}-{month:02}-{day:02}");
 }
 
-/// Writes a moment as RFC 3339 has it, in UTC, with milliseconds.
+/// Writes a moment in RFC 3339 form, in UTC, with milliseconds.
 pub fn write_moment(out: &mut Vec<u8>, moment: SystemTime) {
     let since = moment.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     let seconds = since.as_secs();
@@ -24,10 +24,10 @@ pub fn write_moment(out: &mut Vec<u8>, moment: SystemTime) {
     _ = write!(out, "T{hour:02}:{minute:02}:{second:02}.{:03}Z", since.subsec_millis());
 }
 
-/// Year, month and day, by the rules of the Gregorian calendar: 400 years have 146,097 days.
+/// Returns year, month and day in the Gregorian calendar, in which 400 years have 146,097 days.
 fn civil(days_since_1900: u64) -> (u64, u64, u64) {
-    // 693,901 days lie between 0000-03-01 and 1900-01-01; a year that begins in March ends with
-    // the day that not every year has.
+    // There are 693,901 days between 0000-03-01 and 1900-01-01; years are counted from March, so
+    // that the leap day is the last day of the year.
     let days = days_since_1900 + 693_901;
     let era = days / 146_097;
     let of_era = days % 146_097;

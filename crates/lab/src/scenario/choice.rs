@@ -1,7 +1,7 @@
-//! A choice by weight among what can be done now.
+//! A weighted choice among the steps that can be done now.
 
-/// Weights of steps, some of which can be chosen: a tree of sums (P. Fenwick, 1994), so that
-/// choosing and changing take as many steps as the number of weights has bits.
+/// The weights of steps, some of which can be chosen now: a tree of sums (P. Fenwick, 1994), in
+/// which choosing and changing take logarithmic time.
 #[derive(Debug, Clone)]
 pub struct Choice {
     weights: Vec<u64>,
@@ -10,11 +10,11 @@ pub struct Choice {
     total: u64,
 }
 
-/// What all weights come to, so that shares are exact to nine digits and sums cannot overflow.
+/// The sum of all weights, so that shares are exact to nine digits and sums cannot overflow.
 const WHOLE: f64 = (1_u64 << 40) as f64;
 
 impl Choice {
-    /// None can be chosen yet.
+    /// Returns a choice in which no step can be chosen yet.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -34,7 +34,7 @@ impl Choice {
         }
     }
 
-    /// Says whether one can be chosen.
+    /// Sets whether a step can be chosen.
     pub fn set(&mut self, at: usize, on: bool) {
         if self.is_on[at] == on {
             return;
@@ -50,7 +50,7 @@ impl Choice {
         }
     }
 
-    /// One of those that can be chosen; `None` if there is none.
+    /// Draws one of the steps that can be chosen; `None` if there is none.
     pub fn draw(&self, random: &mut fastrand::Rng) -> Option<usize> {
         if self.total == 0 {
             return None;
@@ -69,7 +69,7 @@ impl Choice {
         Some(node)
     }
 
-    /// Whether one can be chosen.
+    /// Returns whether a step can be chosen.
     pub fn is_on(&self, at: usize) -> bool {
         self.is_on[at] && self.weights[at] > 0
     }

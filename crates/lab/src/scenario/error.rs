@@ -5,23 +5,23 @@ use std::fmt;
 /// Why a scenario cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    /// The line in its file, if it came from a text.
+    /// The line in its file, if the scenario was read from a text.
     pub line: Option<usize>,
-    /// The step's place, from 1, and its name.
+    /// The step's position, from 1, and its name.
     pub step: Option<(usize, String)>,
-    /// The member of the step or of the file; empty for the whole.
+    /// The member of the step or of the file; empty for the whole of it.
     pub part: &'static str,
-    /// What is wrong, and what to do.
+    /// What is wrong, and how to correct it.
     pub why: String,
 }
 
 impl Error {
-    /// Something about the whole file, or a member of it.
+    /// Returns an error about the whole file or a member of it.
     pub(super) fn of_file(part: &'static str, why: impl Into<String>) -> Self {
         Self { line: None, step: None, part, why: why.into() }
     }
 
-    /// Something about a step.
+    /// Returns an error about a step.
     pub(super) fn of_step(
         at: usize,
         name: &str,

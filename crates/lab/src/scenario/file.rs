@@ -1,4 +1,4 @@
-//! The form of a scenario file (TOML).
+//! The format of a scenario file (TOML).
 
 use std::collections::BTreeMap;
 
@@ -6,33 +6,35 @@ use serde::{Deserialize, Serialize};
 
 /// A scenario as it is written.
 ///
-/// With weights, each request is a step chosen by weight among those that can be done; without,
-/// each modelled client does the steps in order, over and over. Texts may name values:
+/// With weights, each request is a step chosen by weight among those that can be done; without
+/// weights, each modelled client does the steps in order, over and over. Texts may contain
+/// placeholders:
 ///
-/// | in a text | is |
+/// | in a text | stands for |
 /// |---|---|
-/// | `${name}` | a variable of the file, or what an earlier answer of this client, or a pool, gave |
-/// | `${serial}` | a whole number that no other request of the run has, the same within a step |
-/// | `${serial:date}` | the same as a date, one a day from 1900-01-01 |
+/// | `${name}` | a variable of the file, or a value from an earlier answer to this client or from a
+/// pool |
+/// | `${serial}` | a whole number that is unique in the run and the same within a step |
+/// | `${serial:date}` | the same number as a date, one day each from 1900-01-01 |
 /// | `${client}` | the number of the modelled client |
 /// | `${random:A..B}` | a random whole number from A to B |
 /// | `${uuid}` | a random UUID |
-/// | `${now}` | the moment (RFC 3339, UTC) |
+/// | `${now}` | the current time (RFC 3339, UTC) |
 /// | `$${` | the two characters `${` |
 ///
-/// A value stays one value: what an answer or a pool gave is percent-encoded in a path (but for
-/// unreserved characters and `/`), is escaped within the quotes of a JSON body, and loses its line
-/// ends in a header. At the very beginning of a path it is a path of its own, with its query, be it
-/// written with the target's path or without.
-/// Variables of the file are part of its text, as they are.
+/// A placeholder always stands for a single value. A value from an answer or a pool is
+/// percent-encoded in a path (except unreserved characters and `/`), escaped within the quotes of a
+/// JSON body, and stripped of line ends in a header. At the very beginning of a path it is a whole
+/// path with its query, with or without the target's path. Variables of the file are inserted
+/// unchanged.
 ///
-/// A step that names what an earlier answer should have given and did not is skipped, and counted.
+/// A step that needs a value which no earlier answer gave is skipped and counted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScenarioFile {
-    /// Its name.
+    /// The scenario's name.
     pub name: String,
-    /// What it is for, in a sentence.
+    /// Its purpose, in a sentence.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// Variables and their values; the command line may set others.
@@ -41,70 +43,71 @@ pub struct ScenarioFile {
     /// The steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepFile>,
-    /// What stands in pools before the run begins: rows of values by variable. Where a step takes
-    /// rows away, they are shared out among the sending threads, never copied.
+    /// The rows that pools hold before the run begins: values by variable. Rows that steps remove
+    /// are divided among the sending threads instead of copied.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub pools: BTreeMap<String, Vec<BTreeMap<String, String>>>,
-    /// Instead of steps: they are made from the target's own API description.
+    /// Replaces the steps: they are derived from the target's own API description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edfi: Option<EdfiFile>,
 }
 
-/// A step as it is written.
+/// A step as it is written in the file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepFile {
-    /// Its name.
+    /// The step's name.
     pub name: String,
-    /// What it belongs to in the report, for instance a resource.
+    /// What it belongs to in the report, such as a resource.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub group: String,
-    /// Its method; `GET` unless given.
+    /// Its HTTP method; the default is `GET`.
     #[serde(default = "get")]
     pub method: String,
-    /// Path and query.
+    /// The path and query.
     pub path: String,
-    /// Headers by name. With `Authorization` among them, the token does not go with it.
+    /// Headers by name. If `Authorization` is among them, the token is not sent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// The body; with one, `Content-Type` is `application/json` unless a header says otherwise.
+    /// The request body; with one, `Content-Type` is `application/json` unless a header says
+    /// otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// Whether the token goes with it; yes unless given.
+    /// Whether the token is sent; the default is yes.
     #[serde(default = "yes")]
     pub auth: bool,
-    /// How often, relative to the others'. All steps have one, or none has.
+    /// Its frequency relative to other steps. Either all steps have a weight or none has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
-    /// The statuses that are right; any from 200 to 399 unless given.
+    /// The expected statuses; the default is any from 200 to 399.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<Expect>,
-    /// How long a modelled client thinks afterwards: `2s`, or `1s..3s` for a random time between.
+    /// How long a modelled client pauses afterwards: `2s`, or `1s..3s` for a random time between.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<String>,
-    /// What a right answer gives to variables: `header:NAME`, `json:/POINTER`, or `body`. Of a
-    /// `header:location`, what is taken is the last segment of its path.
+    /// The variables that an expected answer sets: `header:NAME`, `json:/POINTER`, or `body`.
+    /// `header:location` gives the last segment of its path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub take: BTreeMap<String, String>,
-    /// What a right answer must be, beyond its status: `json:/POINTER`, `json:/POINTER == VALUE`,
-    /// `header:NAME`, `header:NAME == VALUE`, `body contains TEXT`.
+    /// What an expected answer must contain beyond its status: `json:/POINTER`,
+    /// `json:/POINTER == VALUE`, `header:NAME`, `header:NAME == VALUE`, `body contains TEXT`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub check: Vec<String>,
-    /// Takes values for variables out of a pool before the step; it is not done while the pool is
-    /// empty.
+    /// Takes values for variables from a pool before the step; the step is not done while the pool
+    /// is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Pick>,
-    /// Puts values into a pool after a right answer.
+    /// Puts values into a pool after an expected answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<Keep>,
-    /// Values by variable, of which each request of this step has another combination, none twice
-    /// in a run, over all clients; the first variable changes fastest. When all combinations are
-    /// used, the step is not done any more.
+    /// Values by variable. Each request of this step has another combination of them, and none
+    /// occurs twice in a run, over all clients; the first variable changes fastest. When all
+    /// combinations are used up, the step is no longer done.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub each: BTreeMap<String, Vec<String>>,
 }
 
-/// The statuses that are right: `200`, `"2xx"`, or a list of such.
+/// The expected statuses: `200`, `"2xx"`, or a list of these.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Expect {
@@ -112,7 +115,7 @@ pub enum Expect {
     Status(u16),
     /// A status or a class, such as `2xx`.
     Class(String),
-    /// Any of these.
+    /// Any of several.
     Any(Vec<Expect>),
 }
 
@@ -122,45 +125,45 @@ pub enum Expect {
 pub struct Pick {
     /// The pool's name.
     pub pool: String,
-    /// Whether what is taken leaves the pool: for a step that deletes.
+    /// Whether what is taken is removed from the pool, as for a step that deletes.
     #[serde(default)]
     pub remove: bool,
 }
 
-/// What a step puts into a pool; pools are kept small by forgetting at random. All steps that put
-/// something into the same pool give the same variables.
+/// What a step puts into a pool. Pools are kept small by dropping random entries. All steps that
+/// fill the same pool must give the same variables.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Keep {
     /// The pool's name.
     pub pool: String,
-    /// The values, by variable; texts as in a body.
+    /// The values by variable; texts as in a body.
     pub values: BTreeMap<String, String>,
 }
 
-/// Steps over every resource of an Ed-Fi API, made from its own description.
+/// Steps over every resource of an Ed-Fi API, derived from its own description.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EdfiFile {
-    /// Shares of creating, reading, updating and deleting; they need not sum to anything.
+    /// The share of creates, relative to the other shares.
     pub create: f64,
-    /// See `create`: by id.
+    /// The share of reads by id.
     pub read: f64,
-    /// See `create`.
+    /// The share of updates.
     pub update: f64,
-    /// See `create`.
+    /// The share of deletes.
     pub delete: f64,
-    /// Shares of reading a list.
+    /// The share of reads of a list.
     #[serde(default)]
     pub list: f64,
-    /// Resources with a share of their own, by endpoint, or all whose names end so: `*Descriptors`.
-    /// What is named whole comes first, then the longest end; all others have 1.
+    /// Weights of resources by endpoint; `*Descriptors` stands for all names with this ending. An
+    /// exact name has precedence, then the longest ending; other resources have weight 1.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub weights: BTreeMap<String, f64>,
-    /// If not empty, only these resources, by endpoint or by its end.
+    /// If not empty, only these resources are used, by endpoint or ending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
-    /// Resources that are left out, by endpoint or by its end.
+    /// The resources that are left out, by endpoint or ending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! One value out of a JSON text.
+//! Finds one value in a JSON text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,16 +6,16 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Where a value is (RFC 6901), its segments unescaped.
+/// The position of a value (RFC 6901), as unescaped segments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pointer(Box<[Box<str>]>);
 
 impl Pointer {
-    /// Reads a pointer; the empty one is the whole text.
+    /// Parses a pointer; the empty one means the whole text.
     ///
     /// # Errors
     ///
-    /// It begins with something else than `/`.
+    /// If it does not begin with `/`.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.is_empty() {
             return Ok(Self(Box::default()));
@@ -28,24 +28,24 @@ impl Pointer {
         ))
     }
 
-    /// Finds the value's text as it stands in the JSON text.
+    /// Returns the value as it is written in the JSON text.
     ///
-    /// `None` if there is none, if it is `null`, or if the text is no JSON.
+    /// `None` if there is no such value, if it is `null`, or if the text is not JSON.
     pub fn find<'a>(&self, json: &'a [u8]) -> Option<&'a str> {
         let mut found = None;
         let mut reader = serde_json::Deserializer::from_slice(json);
-        // An error here may be the one that ends the search; what counts is what was found.
+        // The error may be the one that ends the search early, so only what was found counts.
         _ = Seek { path: &self.0, found: &mut found }.deserialize(&mut reader);
         found.filter(|text| *text != "null")
     }
 }
 
-/// The content of a JSON string, or any other value's text as it is.
+/// Returns the content of a JSON string, or the text of any other value unchanged.
 pub fn content(text: &str) -> Cow<'_, str> {
     let inner = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     match inner {
         None => text.into(),
-        // A string without escapes is its own content.
+        // A string without escapes needs no decoding.
         Some(inner) if !inner.contains('\\') => inner.into(),
         Some(_) => serde_json::from_str::<String>(text).map_or(text.into(), Cow::Owned),
     }
@@ -101,13 +101,13 @@ impl<'a> Visitor<'a> for Seek<'_, '_, 'a> {
     }
 }
 
-/// A place in an array: digits, no sign and no zero before them (RFC 6901 §4).
+/// Parses an array index: digits without a sign or leading zero (RFC 6901 §4).
 fn index(segment: &str) -> Option<usize> {
     let is_index = segment == "0" || segment.starts_with(|first| matches!(first, '1'..='9'));
     is_index.then(|| segment.parse().ok()).flatten()
 }
 
-/// Compares a member's name, which needs no copy for that.
+/// Compares the name of a member without copying it.
 struct Name<'p>(&'p str);
 
 impl<'a> DeserializeSeed<'a> for Name<'_> {

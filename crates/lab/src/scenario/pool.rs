@@ -1,19 +1,19 @@
-//! What earlier answers gave, for requests of any client of the same thread.
+//! Values from earlier answers, for the requests of any client of the same thread.
 
-/// The most entries of one pool; a further one takes the place of one at random.
+/// The most entries of one pool; a further entry replaces a random one.
 pub const ENTRIES_MAX: usize = 10_000;
 
-/// The most entries of all pools of a thread, where there are many pools; each has at least
-/// [`ENTRIES_MIN`].
+/// The most entries of all pools of a thread together, if there are many pools; each has room for
+/// at least [`ENTRIES_MIN`].
 const ENTRIES_OF_ALL: usize = 400_000;
 
-/// What each pool may have, however many there are.
+/// The number of entries that each pool may have, however many pools there are.
 const ENTRIES_MIN: usize = 200;
 
 /// The most bytes of one pool.
 const BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// Values by the variables that the pool has, one text after the other.
+/// The values of a pool's variables, stored in one text.
 #[derive(Debug, Clone)]
 pub struct Entry {
     text: Box<str>,
@@ -21,12 +21,12 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// An entry with these values; `ends` are where each ends in the text.
+    /// Returns an entry with these values; `ends` are the ends of the values in the text.
     pub fn new(text: &str, ends: &[u32]) -> Self {
         Self { text: text.into(), ends: ends.into() }
     }
 
-    /// The values, in order.
+    /// Returns the values, in order.
     pub fn values(&self) -> impl Iterator<Item = &str> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| &self.text[start as usize..*end as usize])
@@ -37,7 +37,7 @@ impl Entry {
     }
 }
 
-/// Entries, of which any is as good as any other.
+/// Entries from which one is drawn at random.
 #[derive(Debug)]
 pub struct Pool {
     entries: Vec<Entry>,
@@ -46,19 +46,19 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// One of so many in all, with these entries from the start; it has room for all of them.
+    /// Returns one of `pools` pools, with these initial entries; it has room for all of them.
     pub fn new(pools: usize, entries: Vec<Entry>) -> Self {
         let share = (ENTRIES_OF_ALL / pools.max(1)).clamp(ENTRIES_MIN, ENTRIES_MAX);
         let bytes = entries.iter().map(Entry::bytes).sum();
         Self { bytes, entries_max: share.max(entries.len()), entries }
     }
 
-    /// Whether it has none.
+    /// Returns whether the pool has no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Puts one in; as many as need be are forgotten, at random.
+    /// Adds an entry, and drops random entries if necessary.
     pub fn put(&mut self, entry: Entry, random: &mut fastrand::Rng) {
         let bytes = entry.bytes();
         while !self.entries.is_empty()
@@ -70,7 +70,7 @@ impl Pool {
         self.entries.push(entry);
     }
 
-    /// Any one.
+    /// Returns a random entry.
     pub fn pick(&self, random: &mut fastrand::Rng) -> Option<&Entry> {
         if self.entries.is_empty() {
             return None;
@@ -78,7 +78,7 @@ impl Pool {
         self.entries.get(random.usize(..self.entries.len()))
     }
 
-    /// Any one, which leaves the pool.
+    /// Removes a random entry and returns it.
     pub fn take(&mut self, random: &mut fastrand::Rng) -> Option<Entry> {
         if self.entries.is_empty() {
             return None;

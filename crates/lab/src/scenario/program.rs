@@ -1,4 +1,4 @@
-//! A scenario as the engine's threads follow it.
+//! A scenario in the form that the engine's threads execute.
 
 mod compile;
 
@@ -14,21 +14,21 @@ use crate::run::RunFile;
 
 pub use compile::Setup;
 
-/// A scenario that was checked: nothing in it changes any more but its tallies.
+/// A checked scenario; only its tallies change from now on.
 #[derive(Debug)]
 pub struct Program {
     /// The scenario's name.
     pub name: String,
     pub(super) facts: Vec<StepFacts>,
     pub(super) steps: Vec<Step>,
-    /// The first values of variables, by number: those that have one come first.
+    /// The initial values of variables, by number; variables that have one come first.
     pub(super) initial: Vec<String>,
     pub(super) pools: Vec<PoolFacts>,
-    /// Relative frequencies; without, steps are done in order.
+    /// The weights of the steps; without them, steps are done in order.
     pub(super) weights: Option<Vec<f64>>,
-    /// The target's path, which whole paths out of answers begin with.
+    /// The path of the target, with which whole paths from answers begin.
     pub(super) prefix: String,
-    /// A step that can always be done.
+    /// The number of a step that can always be done.
     pub(super) always: usize,
     pub(super) tallies: Vec<Tally>,
 }
@@ -36,9 +36,9 @@ pub struct Program {
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) path: Template,
-    /// Whether some text of it names the serial number.
+    /// Whether one of its texts contains the serial number.
     pub(super) has_serial: bool,
-    /// Whether the path begins with a value that is one of its own.
+    /// Whether its path begins with a value that is a whole path.
     pub(super) has_whole_path: bool,
     pub(super) headers: Template,
     pub(super) body: Template,
@@ -50,7 +50,7 @@ pub(super) struct Step {
     pub(super) from: Option<From>,
     pub(super) keep: Option<Keeping>,
     pub(super) each: Option<Each>,
-    /// Variables without which it cannot be done, but for those that it gives itself.
+    /// The variables that it needs, except those that it sets itself.
     pub(super) needs: Vec<u16>,
 }
 
@@ -69,32 +69,32 @@ pub(super) struct Keeping {
 /// Values of which each request has another combination.
 #[derive(Debug)]
 pub(super) struct Each {
-    /// By variable; the first changes fastest.
+    /// The values by variable; the first variable changes fastest.
     pub(super) values: Vec<(u16, Vec<String>)>,
-    /// How many combinations there are.
+    /// The number of combinations.
     pub(super) combinations: u64,
 }
 
 #[derive(Debug)]
 pub(super) struct PoolFacts {
-    /// The variables that an entry gives, in order.
+    /// The variables that an entry sets, in order.
     pub(super) variables: Vec<u16>,
     /// The steps that need an entry.
     pub(super) steps: Vec<usize>,
-    /// Whether some step takes entries away.
+    /// Whether some step removes entries.
     pub(super) is_used_up: bool,
-    /// What it has from the start, for all threads.
+    /// Its initial entries, for all threads.
     pub(super) entries: Vec<Entry>,
 }
 
 impl PoolFacts {
-    /// Whether each thread has an entry at any time.
+    /// Returns whether each thread always has an entry.
     pub(super) fn is_never_empty(&self) -> bool {
         !self.entries.is_empty() && !self.is_used_up
     }
 }
 
-/// What all threads count together.
+/// Counts that all threads share.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     skipped: AtomicU64,
@@ -102,7 +102,7 @@ pub(super) struct Tally {
     is_used_up: AtomicBool,
 }
 
-/// What went wrong with a step besides its answers.
+/// Problems of a step other than its answers' statuses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Trouble {
     pub(super) skipped: u64,
@@ -119,14 +119,14 @@ impl Tally {
         self.untaken.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Some thread has no further combination for it.
+    /// Records that some thread has no further combination for the step.
     pub(super) fn use_up(&self) {
         self.is_used_up.store(true, Ordering::Relaxed);
     }
 }
 
 impl Each {
-    /// Each variable's value in a combination.
+    /// Returns each variable's value in a combination.
     pub(super) fn combination(&self, mut number: u64) -> impl Iterator<Item = (u16, &str)> {
         self.values.iter().map(move |(variable, values)| {
             let many = values.len() as u64;
@@ -138,12 +138,12 @@ impl Each {
 }
 
 impl Program {
-    /// What is always the same about its steps.
+    /// Returns the constant properties of its steps.
     pub fn facts(&self) -> &[StepFacts] {
         &self.facts
     }
 
-    /// Puts into a run's rows what went wrong with steps so far, besides their answers.
+    /// Adds the problems of steps so far to the rows of a run.
     pub fn put_into(&self, run: &mut RunFile) {
         for (step, trouble) in run.steps.iter_mut().zip(self.trouble()) {
             step.skipped = trouble.skipped;
@@ -152,7 +152,7 @@ impl Program {
         }
     }
 
-    /// Forgets what was counted so far: it was a warm-up. Combinations that it took stay taken.
+    /// Resets the counts after a warm-up. Combinations that were used stay used.
     pub fn forget_trouble(&self) {
         for tally in &self.tallies {
             tally.skipped.store(0, Ordering::Relaxed);
@@ -160,7 +160,7 @@ impl Program {
         }
     }
 
-    /// By step.
+    /// Returns the problems by step.
     pub(super) fn trouble(&self) -> impl Iterator<Item = Trouble> {
         self.tallies.iter().map(|tally| Trouble {
             skipped: tally.skipped.load(Ordering::Relaxed),

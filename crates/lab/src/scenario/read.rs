@@ -1,4 +1,4 @@
-//! A scenario out of a TOML text, and the lines of what is wrong with it.
+//! Reads a scenario from TOML and finds the lines of its errors.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,15 +10,15 @@ use super::error::Error;
 use super::file::ScenarioFile;
 use super::program::{Program, Setup};
 
-/// The longest text that is read.
+/// The longest text that is read, in bytes.
 const TEXT_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 impl ScenarioFile {
-    /// Reads a scenario's text; whether its steps can be done shows [`Program::compile`].
+    /// Reads a scenario's text; [`Program::compile`] checks whether its steps are valid.
     ///
     /// # Errors
     ///
-    /// Names the line and what is not as the form wants it.
+    /// Names the line and what is wrong in it.
     pub fn read(text: &str) -> Result<Self, Error> {
         if text.len() > TEXT_BYTES_MAX {
             let why = format!("it is longer than {TEXT_BYTES_MAX} bytes");
@@ -36,7 +36,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// As [`ScenarioFile::read`] and [`Program::compile`]; with the line where it can be told.
+    /// As for [`ScenarioFile::read`] and [`Program::compile`], with the line where it is known.
     pub fn read(text: &str, setup: &Setup) -> Result<Self, Error> {
         let file = ScenarioFile::read(text)?;
         Self::compile(&file, setup)
@@ -44,7 +44,7 @@ impl Program {
     }
 }
 
-/// The same text again, for where things stand in it.
+/// The same text parsed again for the positions of its parts.
 #[derive(Deserialize)]
 struct Places {
     #[serde(default)]

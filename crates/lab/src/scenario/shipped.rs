@@ -1,15 +1,15 @@
-//! Scenarios that come with the program.
+//! The scenarios that come with the program.
 
 /// A scenario that comes with the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shipped {
-    /// What the command line calls it.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// Its text.
+    /// Its TOML text.
     pub text: &'static str,
 }
 
-/// All of them.
+/// All scenarios that come with the program.
 pub const SHIPPED: &[Shipped] = &[
     Shipped { name: "get", text: include_str!("../../scenarios/get.toml") },
     Shipped {
@@ -25,7 +25,7 @@ pub const SHIPPED: &[Shipped] = &[
 ];
 
 impl Shipped {
-    /// The one of that name.
+    /// Returns the scenario of this name.
     pub fn find(name: &str) -> Option<&'static Self> {
         SHIPPED.iter().find(|shipped| shipped.name == name)
     }

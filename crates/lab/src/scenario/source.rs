@@ -1,4 +1,4 @@
-//! The engine's source: one a thread.
+//! Produces the engine's requests; each thread has a source of its own.
 
 use std::sync::Arc;
 
@@ -9,23 +9,24 @@ use super::template::{Slot, Values};
 use crate::engine::{Answer, Request, Source, StepFacts, Verdict};
 use crate::outcome::Outcome;
 
-/// How often a step is drawn anew whose values this client lacks, before any other is done.
+/// How often a step is drawn again if the client lacks values for it, before any other step is
+/// done.
 const DRAWS_MAX: u32 = 8;
 
-/// Which part of a run's requests a source makes.
+/// The part of a run's requests that a source produces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
     /// The thread's number, from 0.
     pub thread: u32,
     /// How many threads there are.
     pub threads: u32,
-    /// What random choices follow from; each thread draws its own.
+    /// The seed of random choices; each thread derives its own.
     pub seed: u64,
     /// The first serial number of the run.
     pub first_serial: u64,
 }
 
-/// What one modelled client knows.
+/// The state of one modelled client.
 #[derive(Debug, Default)]
 pub struct Client {
     number: u32,
@@ -34,7 +35,7 @@ pub struct Client {
     slots: Vec<Slot>,
 }
 
-/// What modelled clients of one thread say.
+/// Produces the requests of the modelled clients of one thread.
 #[derive(Debug)]
 pub struct ScenarioSource {
     program: Arc<Program>,
@@ -44,16 +45,16 @@ pub struct ScenarioSource {
     combinations: Vec<u64>,
     random: fastrand::Rng,
     serial: u64,
-    /// The distance between two numbers of one thread: so many threads take turns.
+    /// The distance between two numbers of one thread, since the threads take turns.
     threads: u64,
     room: Vec<u8>,
     ends: Vec<u32>,
 }
 
 impl ScenarioSource {
-    /// The source of one thread.
+    /// Returns the source of one thread.
     pub fn new(program: &Arc<Program>, share: Share) -> Self {
-        // Seeds one after the other would give threads streams that resemble each other.
+        // Consecutive seeds would give threads random streams that resemble each other.
         let mut seeds = fastrand::Rng::with_seed(share.seed);
         let seed = (0..=share.thread).map(|_| seeds.u64(..)).last().unwrap_or(share.seed);
         let threads = u64::from(share.threads.max(1));
@@ -72,7 +73,7 @@ impl ScenarioSource {
         source
     }
 
-    /// Whether the step's pool has an entry, and there is a combination left.
+    /// Returns whether the step's pool has an entry and a combination is left.
     fn has_supplies(&self, at: usize) -> bool {
         let step = &self.program.steps[at];
         let next = self.combinations[at];
@@ -93,7 +94,7 @@ impl ScenarioSource {
         }
     }
 
-    /// The client's next step, and what it takes out of a pool for it.
+    /// Chooses the client's next step, and takes what it needs from a pool.
     fn choose(&mut self, client: &mut Client) -> usize {
         if self.program.steps.len() == 1 {
             return self.program.always;
@@ -134,7 +135,7 @@ impl ScenarioSource {
         self.has_supplies(at) && self.program.steps[at].needs.iter().all(|slot| client.has(*slot))
     }
 
-    /// Gives the client the values of an entry and of a combination, if the step takes them.
+    /// Gives the client the values of an entry and of a combination, if the step needs them.
     fn supply(&mut self, at: usize, client: &mut Client) {
         let step = &self.program.steps[at];
         let mut emptied = None;
@@ -163,7 +164,7 @@ impl ScenarioSource {
         }
     }
 
-    /// Puts what the answer gave into the step's pool; whether all of it was there.
+    /// Puts values of the answer into the step's pool. Returns whether all of them were present.
     fn keep(&mut self, at: usize, client: &Client) -> bool {
         let program = Arc::clone(&self.program);
         let Some(keep) = &program.steps[at].keep else { return true };
@@ -187,7 +188,8 @@ impl ScenarioSource {
     }
 }
 
-/// What of a pool's first entries a thread gets: each n-th where steps take them away, or else all.
+/// Returns a thread's share of a pool's initial entries: every n-th if steps remove them, otherwise
+/// all.
 fn own_pool(facts: &PoolFacts, program: &Program, share: Share) -> Pool {
     let (first, every) = if facts.is_used_up {
         (share.thread as usize, share.threads.max(1) as usize)
@@ -198,7 +200,7 @@ fn own_pool(facts: &PoolFacts, program: &Program, share: Share) -> Pool {
     Pool::new(program.pools.len(), own.cloned().collect())
 }
 
-/// Takes away what the engine will write before each path, where a whole path has it already.
+/// Removes the prefix that the engine adds to each path, if a whole path has it already.
 fn cut_prefix(path: &mut Vec<u8>, prefix: &str) {
     let rest = path.strip_prefix(prefix.as_bytes());
     if let Some(rest) = rest.filter(|rest| matches!(rest.first(), None | Some(b'/' | b'?'))) {
@@ -290,7 +292,7 @@ impl Client {
         }
     }
 
-    /// Sets a variable; without a value it gets the one of the start, or none.
+    /// Sets a variable; without a value it gets its initial one, or none.
     fn take(&mut self, variable: u16, value: Option<&str>, initial: &[String]) {
         let value = value.or_else(|| initial.get(usize::from(variable)).map(String::as_str));
         let slot = self.slot(variable);

@@ -1,24 +1,24 @@
-//! The statuses that are right.
+//! The statuses that a step expects.
 
 use super::file::Expect;
 
-/// A set of statuses.
+/// A set of statuses, as ranges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statuses(Vec<(u16, u16)>);
 
 impl Default for Statuses {
-    /// Any from 200 to 399.
+    /// Any status from 200 to 399.
     fn default() -> Self {
         Self(vec![(200, 399)])
     }
 }
 
 impl Statuses {
-    /// Reads what a step expects.
+    /// Reads the statuses that a step expects.
     ///
     /// # Errors
     ///
-    /// Says which status is none, and how to write it.
+    /// Names the invalid status and shows the accepted forms.
     pub fn read(expect: Option<&Expect>) -> Result<Self, String> {
         let Some(expect) = expect else { return Ok(Self::default()) };
         let mut ranges = vec![];
@@ -29,7 +29,7 @@ impl Statuses {
         Ok(Self(ranges))
     }
 
-    /// Whether a status is among them.
+    /// Returns whether the set contains a status.
     pub fn has(&self, status: u16) -> bool {
         self.0.iter().any(|(from, to)| (*from..=*to).contains(&status))
     }

@@ -1,4 +1,4 @@
-//! What is taken out of an answer, and what is checked about it.
+//! Takes values from an answer, and checks it.
 
 use std::borrow::Cow;
 
@@ -9,25 +9,25 @@ use crate::engine::Answer;
 /// The longest value that is taken; a longer one counts as missing.
 const VALUE_BYTES_MAX: usize = 64 * 1024;
 
-/// Where in an answer a value is.
+/// The position of a value in an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Take {
-    /// A header, by its name.
+    /// The header of this name.
     Header(Box<str>),
     /// The last segment of the path in `Location`.
     LocationId,
-    /// In a body of JSON.
+    /// A value in a JSON body.
     Json(Pointer),
     /// The whole body.
     Body,
 }
 
 impl Take {
-    /// Reads `header:NAME`, `json:/POINTER` or `body`.
+    /// Parses `header:NAME`, `json:/POINTER` or `body`.
     ///
     /// # Errors
     ///
-    /// Says how to write it.
+    /// A message that shows the accepted forms.
     pub fn parse(text: &str) -> Result<Self, String> {
         match place(text)? {
             Self::Header(name) if name.eq_ignore_ascii_case("location") => Ok(Self::LocationId),
@@ -35,12 +35,12 @@ impl Take {
         }
     }
 
-    /// Whether it looks at the body.
+    /// Returns whether it reads the body.
     pub fn needs_body(&self) -> bool {
         matches!(self, Self::Json(_) | Self::Body)
     }
 
-    /// Finds the value.
+    /// Finds the value in an answer.
     pub fn find<'a>(&self, answer: &Answer<'a>) -> Option<Cow<'a, str>> {
         let value = match self {
             Self::Header(name) => utf8(answer.header(name)?)?.into(),
@@ -52,24 +52,24 @@ impl Take {
     }
 }
 
-/// What an answer must be, beyond its status.
+/// A condition that an answer must meet, beyond its status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Check {
-    /// There is such a value.
+    /// The value exists.
     Has(Take),
-    /// It is this.
+    /// The value equals this.
     Is(Take, Template),
     /// The body contains this.
     Contains(Template),
 }
 
 impl Check {
-    /// Reads `json:/POINTER`, `json:/POINTER == VALUE`, `header:NAME`, `header:NAME == VALUE` or
+    /// Parses `json:/POINTER`, `json:/POINTER == VALUE`, `header:NAME`, `header:NAME == VALUE` or
     /// `body contains TEXT`.
     ///
     /// # Errors
     ///
-    /// Says how to write it.
+    /// A message that shows the accepted forms.
     pub fn parse<'a>(
         text: &str,
         meaning: impl Fn(&str) -> Option<Meaning<'a>>,
@@ -96,7 +96,7 @@ impl Check {
         Ok(Self::Is(take, Template::parse(&value, Place::Plain, meaning)?))
     }
 
-    /// Whether it looks at the body.
+    /// Returns whether it reads the body.
     pub fn needs_body(&self) -> bool {
         match self {
             Self::Has(take) | Self::Is(take, _) => take.needs_body(),
@@ -104,7 +104,8 @@ impl Check {
         }
     }
 
-    /// Whether an answer is so. A text that names a value which the client lacks fits nothing.
+    /// Returns whether an answer meets the condition. It never does if the client lacks a value of
+    /// the text.
     pub fn holds(&self, answer: &Answer<'_>, values: &mut Values<'_>, room: &mut Vec<u8>) -> bool {
         room.clear();
         match self {
@@ -127,7 +128,7 @@ fn place(text: &str) -> Result<Take, String> {
     }
 }
 
-/// The same text, or the same value in JSON: `1.0` is `1e0`.
+/// Returns whether the texts are equal, or equal as JSON values: `1.0` is `1e0`.
 fn is_same(found: &str, wanted: &[u8]) -> bool {
     if found.as_bytes() == wanted {
         return true;
@@ -150,7 +151,8 @@ fn utf8(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok()
 }
 
-/// The last segment of an address's path, percent-decoded, as it is encoded where it is used.
+/// Returns the last segment of a URL's path, percent-decoded since it is encoded again where it is
+/// used.
 fn last_segment(location: &str) -> Option<Cow<'_, str>> {
     let path = location.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
     let segment = path.rsplit('/').next().filter(|segment| !segment.is_empty())?;

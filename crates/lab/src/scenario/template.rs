@@ -1,4 +1,4 @@
-//! Texts that name values: read once, filled in for every request.
+//! Texts with placeholders: parsed once, filled in for every request.
 
 mod escape;
 
@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use self::escape::Escape;
 use super::calendar;
 
-/// A text with places for values.
+/// A text with placeholders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Template {
     parts: Box<[Part]>,
@@ -26,56 +26,56 @@ enum Part {
     Now,
 }
 
-/// Where a text stands.
+/// The place in which a text is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// A path and query.
     Path,
     /// Header lines.
     Header,
-    /// A body in JSON, or a value that goes into one: within quotes, values become JSON strings.
+    /// A JSON body, or a value that goes into one: within quotes, values become JSON strings.
     Json,
     /// Any other text.
     Plain,
 }
 
-/// What a name in a text stands for.
+/// The meaning of a name in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning<'a> {
-    /// The same in the whole run.
+    /// A value that is constant for the whole run.
     Fixed(&'a str),
     /// A client's variable, by number.
     Variable(u16),
 }
 
-/// What a modelled client knows of a variable.
+/// A modelled client's value of a variable.
 #[derive(Debug, Clone, Default)]
 pub struct Slot {
-    /// Its value.
+    /// The value.
     pub text: String,
-    /// Whether it has one.
+    /// Whether the variable has a value.
     pub is_set: bool,
 }
 
-/// All that a text may name, at the moment it is filled in.
+/// The values that are available when a text is filled in.
 #[derive(Debug)]
 pub struct Values<'a> {
     /// The client's variables, by number; those beyond the end have no value.
     pub slots: &'a [Slot],
     /// The request's number.
     pub serial: u64,
-    /// The client's number.
+    /// The client's number in the run.
     pub client: u32,
-    /// For what is random.
+    /// The source of random values.
     pub random: &'a mut fastrand::Rng,
 }
 
 impl Template {
-    /// Reads a text; `meaning` says what a name that is not one of the grammar's own stands for.
+    /// Parses a text; `meaning` resolves the names that are not built in.
     ///
     /// # Errors
     ///
-    /// Says which place cannot be read, or which name is unknown.
+    /// Names the placeholder that cannot be parsed, or the unknown name.
     pub fn parse<'a>(
         text: &str,
         place: Place,
@@ -84,7 +84,7 @@ impl Template {
         let mut reading = Reading { place, parts: vec![], text: String::new(), in_quotes: false };
         let mut rest = text;
         while let Some(at) = rest.find("${") {
-            // The first of `$${` takes the meaning from the second.
+            // In `$${` the first `$` escapes the second.
             if rest[..at].ends_with('$') {
                 reading.literal(&rest[..at - 1]);
                 reading.literal("${");
@@ -105,7 +105,7 @@ impl Template {
         Ok(Self { parts: reading.parts.into() })
     }
 
-    /// The numbers of the variables that it needs.
+    /// Returns the numbers of the variables that it needs.
     pub fn variables(&self) -> impl Iterator<Item = u16> + '_ {
         self.parts.iter().filter_map(|part| match part {
             Part::Variable(slot, _) => Some(*slot),
@@ -113,7 +113,7 @@ impl Template {
         })
     }
 
-    /// Whether it begins as a path does: with a slash, or with a value that is a path of its own.
+    /// Returns whether it begins like a path: with a slash, or with a value that is a whole path.
     pub fn is_path(&self) -> bool {
         match self.parts.first() {
             Some(Part::Text(text)) => text.starts_with('/'),
@@ -122,17 +122,17 @@ impl Template {
         }
     }
 
-    /// Whether it begins with a value that is a path of its own.
+    /// Returns whether it begins with a value that is a whole path.
     pub fn is_whole_path(&self) -> bool {
         matches!(self.parts.first(), Some(Part::Variable(_, Escape::WholePath)))
     }
 
-    /// Whether it names the serial number.
+    /// Returns whether it contains the serial number.
     pub fn has_serial(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Serial | Part::SerialDate))
     }
 
-    /// The literal parts.
+    /// Returns the literal parts.
     pub fn literals(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(&**text),
@@ -140,8 +140,7 @@ impl Template {
         })
     }
 
-    /// Appends the text with its values. A variable without a value is left out, and the answer is
-    /// no.
+    /// Appends the text with its values. Returns false if a variable had no value and was left out.
     pub fn fill(&self, out: &mut Vec<u8>, values: &mut Values<'_>) -> bool {
         let mut whole = true;
         for part in &self.parts {
@@ -163,7 +162,7 @@ impl Template {
     }
 }
 
-/// A text while it is read.
+/// A text during parsing.
 struct Reading {
     place: Place,
     parts: Vec<Part>,
@@ -255,7 +254,7 @@ fn write_number(out: &mut Vec<u8>, mut number: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// A random UUID: version 4, RFC 9562 §5.4.
+/// Writes a random UUID: version 4, RFC 9562 §5.4.
 fn write_uuid(out: &mut Vec<u8>, random: u128) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let bits = random & !(0xf << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);

@@ -1,4 +1,4 @@
-//! Stages as people write them.
+//! Parses stages as people write them.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,30 +6,30 @@ use std::time::Duration;
 use super::{Load, Stage};
 use crate::duration;
 
-/// The greatest rate that is taken, requests a second.
+/// The greatest rate that is accepted, in requests per second.
 const RATE_MAX: f64 = 10_000_000.0;
 
-/// The greatest number of modelled clients that is taken.
+/// The greatest number of modelled clients that is accepted.
 const USERS_MAX: u32 = 1_000_000;
 
 /// The most stages that one list may have.
 const STAGES_MAX: usize = 10_000;
 
 impl Stage {
-    /// Reads stages, separated by commas.
+    /// Parses stages separated by commas.
     ///
-    /// | written | is |
+    /// | written | means |
     /// |---|---|
-    /// | `50/s 5m` | 50 requests a second for 5 minutes |
-    /// | `100..500/s 2m` | from 100 to 500 requests a second, evenly, within 2 minutes |
+    /// | `50/s 5m` | 50 requests per second for 5 minutes |
+    /// | `100..500/s 2m` | from 100 to 500 requests per second, rising evenly within 2 minutes |
     /// | `20 users 1m` | 20 modelled clients for a minute |
     /// | `0..200 users 30s` | from none to 200 modelled clients within 30 seconds |
     ///
-    /// A spike is a short stage between two others, a soak a long one.
+    /// A spike is a short stage between two others; a soak test is a long stage.
     ///
     /// # Errors
     ///
-    /// Names the stage that cannot be read, and says how to write it.
+    /// Names the stage that cannot be parsed and shows the accepted forms.
     pub fn parse_list(text: &str) -> Result<Vec<Self>, String> {
         let parts: Vec<&str> = text.split(',').map(str::trim).collect();
         if parts.len() > STAGES_MAX {
@@ -43,7 +43,7 @@ impl Stage {
 }
 
 impl fmt::Display for Stage {
-    /// As [`Stage::parse_list`] reads it.
+    /// Writes the stage in the form that [`Stage::parse_list`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let span =
             |from: String, to: String| if from == to { from } else { format!("{from}..{to}") };

@@ -1,21 +1,21 @@
-//! Intervals of ratios and differences, by drawing from what was seen.
+//! Intervals of ratios and differences, by resampling.
 
 use super::{Estimate, mean, normal_cdf, student_t_quantile, variance};
 
-/// How to draw.
+/// The parameters of resampling.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Resampling {
-    /// How often.
+    /// The number of draws.
     pub draws: u32,
-    /// The confidence asked for, 0.95 for instance.
+    /// The requested confidence, for example 0.95.
     pub confidence: f64,
-    /// What the drawing follows from.
+    /// The seed of the draws.
     pub seed: u64,
 }
 
-/// The ratio of the mean of `b` to the mean of `a`, both drawn independently.
+/// Returns the ratio of the mean of `b` to the mean of `a`, both drawn independently.
 ///
-/// `None` where one has fewer than two values or the mean of `a` is not positive.
+/// `None` if either has fewer than two values or the mean of `a` is not positive.
 pub fn ratio(a: &[f64], b: &[f64], how: Resampling) -> Option<Estimate> {
     if mean(a) <= 0.0 {
         return None;
@@ -23,19 +23,19 @@ pub fn ratio(a: &[f64], b: &[f64], how: Resampling) -> Option<Estimate> {
     two(a, b, how, |a, b| b / a)
 }
 
-/// The difference of the mean of `b` and the mean of `a`, both drawn independently.
+/// Returns the difference between the mean of `b` and the mean of `a`, both drawn independently.
 ///
-/// `None` where one has fewer than two values.
+/// `None` if either has fewer than two values.
 pub fn difference(a: &[f64], b: &[f64], how: Resampling) -> Option<Estimate> {
     two(a, b, how, |a, b| b - a)
 }
 
-/// The ratio of second to first values of pairs that were measured side by side, drawn as pairs:
-/// the geometric mean of their ratios, so that what both had to bear falls out. The interval is
-/// no narrower than Student's of the logarithms: a dozen pairs or fewer say too little for drawing
-/// alone.
+/// Returns the ratio of second to first values of pairs that were measured side by side. The pairs
+/// are drawn as pairs, and the geometric mean of their ratios is taken, so disturbances of both
+/// cancel out. The interval is at least as wide as Student's interval of the logarithms: resampling
+/// alone is too optimistic for about a dozen pairs or fewer.
 ///
-/// `None` with fewer than two pairs or a value that is not positive.
+/// `None` for fewer than two pairs or if a value is not positive.
 ///
 /// Source: Hoefler & Belli, Scientific benchmarking of parallel computing systems (SC15).
 pub fn paired_ratio(pairs: &[(f64, f64)], how: Resampling) -> Option<Estimate> {
@@ -47,15 +47,15 @@ pub fn paired_ratio(pairs: &[(f64, f64)], how: Resampling) -> Option<Estimate> {
     Some(Estimate { value: found.value.exp(), low: found.low.exp(), high: found.high.exp() })
 }
 
-/// The mean difference of second to first values of pairs that were measured side by side, with
-/// the interval of [`paired_ratio`]. `None` with fewer than two pairs.
+/// Returns the mean difference between second and first values of pairs that were measured side by
+/// side, with an interval like that of [`paired_ratio`]. `None` for fewer than two pairs.
 pub fn paired_difference(pairs: &[(f64, f64)], how: Resampling) -> Option<Estimate> {
     let differences: Vec<f64> = pairs.iter().map(|(a, b)| b - a).collect();
     (pairs.len() >= 2).then(|| of_mean(&differences, how))
 }
 
-/// The mean of at least two values; no narrower than Student's interval, since means of a few
-/// values drawn again never lie beyond these values.
+/// Returns the mean of at least two values. The interval is at least as wide as Student's, since
+/// the means of a few values drawn again never lie beyond these values.
 fn of_mean(values: &[f64], how: Resampling) -> Estimate {
     let mut rng = fastrand::Rng::with_seed(how.seed);
     let drawn = (0..how.draws).map(|_| draw(values, &mut rng)).collect();
@@ -79,15 +79,15 @@ fn two(a: &[f64], b: &[f64], how: Resampling, of: impl Fn(f64, f64) -> f64) -> O
     Some(interval(of(mean(a), mean(b)), drawn, a.len().min(b.len()), how.confidence))
 }
 
-/// The mean of as many values as there are, drawn with replacement.
+/// Returns the mean of `values.len()` values drawn with replacement.
 fn draw(values: &[f64], rng: &mut fastrand::Rng) -> f64 {
     (0..values.len()).map(|_| values[rng.usize(..values.len())]).sum::<f64>() / values.len() as f64
 }
 
-/// The percentiles of what was drawn, moved outwards as few values ask for.
+/// Returns the percentiles of the drawn values, widened for small samples.
 ///
-/// Percentiles alone are too narrow by the factor between the normal and Student's distribution and
-/// by that between a spread and its estimate from `n` values.
+/// Plain percentiles are too narrow by the factor between the normal and Student's distribution,
+/// and by the factor between a spread and its estimate from `n` values.
 ///
 /// Source: Hesterberg, What teachers should know about the bootstrap (2015), §5.1: the expanded
 /// percentile interval.

@@ -1,14 +1,15 @@
-//! Student's t, the binomial and the normal distribution, by the incomplete beta function.
+//! Student's t, the binomial and the normal distribution, computed by the incomplete beta function.
 
-/// The probability that Student's t with `df` degrees of freedom is at most `t`.
+/// Returns the probability that Student's t with `df` degrees of freedom is at most `t`.
 pub fn student_t_cdf(t: f64, df: f64) -> f64 {
     let tail = 0.5 * incomplete_beta(df / 2.0, 0.5, df / t.mul_add(t, df));
     if t > 0.0 { 1.0 - tail } else { tail }
 }
 
-/// The value that Student's t with `df` degrees of freedom stays below with probability `p`.
+/// Returns the value below which Student's t with `df` degrees of freedom lies with probability
+/// `p`.
 ///
-/// Right to nine digits for `p` from 0.0001 to 0.9999; beyond, it is the value at that end.
+/// Accurate to nine digits for `p` from 0.0001 to 0.9999; beyond that range, the value at its end.
 pub fn student_t_quantile(p: f64, df: f64) -> f64 {
     let p = p.clamp(1e-4, 1.0 - 1e-4);
     let upper = p.max(1.0 - p);
@@ -27,7 +28,7 @@ pub fn student_t_quantile(p: f64, df: f64) -> f64 {
     if p < 0.5 { -high } else { high }
 }
 
-/// The probability of at most `k` successes in `n` tries that succeed with probability `p`.
+/// Returns the probability of at most `k` successes in `n` trials with success probability `p`.
 pub fn binomial_cdf(k: u64, n: u64, p: f64) -> f64 {
     if k >= n {
         return 1.0;
@@ -35,7 +36,7 @@ pub fn binomial_cdf(k: u64, n: u64, p: f64) -> f64 {
     incomplete_beta((n - k) as f64, k as f64 + 1.0, 1.0 - p)
 }
 
-/// The probability that a standard normal value is at most `z`; right to seven digits.
+/// Returns the probability that a standard normal value is at most `z`, accurate to seven digits.
 ///
 /// Source: W. J. Cody's rational approximations in the form of Press et al., Numerical Recipes,
 /// §6.2 (a Chebyshev series for the complementary error function).
@@ -59,7 +60,7 @@ pub fn normal_cdf(z: f64) -> f64 {
     if z > 0.0 { 1.0 - tail } else { tail }
 }
 
-/// The regularised incomplete beta function, by its continued fraction (Lentz's method).
+/// Returns the regularised incomplete beta function, by its continued fraction (Lentz's method).
 fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
@@ -68,7 +69,7 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
         return 1.0;
     }
     let front = (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (-x).ln_1p()).exp();
-    // The fraction converges fast on the side of the mean where most of the weight is not.
+    // The fraction converges fast on the side of the mean that has less of the weight.
     if x < (a + 1.0) / (a + b + 2.0) {
         front * beta_fraction(a, b, x) / a
     } else {
@@ -99,7 +100,7 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     fraction
 }
 
-/// The logarithm of the gamma function of a positive number (Lanczos, nine terms).
+/// Returns the logarithm of the gamma function of a positive number (Lanczos, nine terms).
 fn ln_gamma(x: f64) -> f64 {
     const TERMS: [f64; 9] = [
         0.999_999_999_999_809_9,
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn the_binomial_distribution_holds_for_many_tries() {
-        // Far from the edges it is near a normal one with continuity correction.
+        // Far from the edges it is close to a normal distribution with continuity correction.
         let (n, p) = (1_000_000u64, 0.999);
         let sd = (n as f64 * p * (1.0 - p)).sqrt();
 

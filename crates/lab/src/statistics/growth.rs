@@ -1,21 +1,22 @@
-//! Whether a series grows, and how fast.
+//! Tests whether a series grows, and how fast.
 
 use super::{median, normal_cdf};
 
-/// What the Mann-Kendall test says of a series.
+/// The result of the Mann–Kendall test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trend {
-    /// Pairs that rise less pairs that fall.
+    /// The number of rising pairs minus the number of falling pairs.
     pub s: f64,
-    /// The same in standard deviations of a series without trend.
+    /// `s` in standard deviations of a series without trend.
     pub z: f64,
-    /// How likely a series without trend shows at least as strong a rise.
+    /// The probability that a series without trend rises at least as strongly.
     pub p_rising: f64,
 }
 
-/// The slope of a series a step: the median of the slopes of all pairs. 0 of fewer than two.
+/// Returns the slope of a series per step: the median of the slopes of all pairs; 0 for fewer than
+/// two values.
 ///
-/// The cost is the square of the length.
+/// The cost is quadratic in the length.
 ///
 /// Source: Sen, Estimates of the regression coefficient based on Kendall's tau (1968).
 pub fn theil_sen(series: &[f64]) -> f64 {
@@ -24,8 +25,7 @@ pub fn theil_sen(series: &[f64]) -> f64 {
     median(&slopes)
 }
 
-/// Tests whether a series rises, with the correction for equal values. The cost is the square of
-/// the length.
+/// Tests whether a series rises, with the correction for ties. The cost is quadratic in the length.
 ///
 /// Source: Mann, Nonparametric tests against trend (1945); Kendall, Rank Correlation Methods.
 pub fn mann_kendall(series: &[f64]) -> Trend {
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn the_test_counts_pairs_as_by_hand() {
-        // Pairs of 1 3 2 4: five rise, one falls; the variance is 4 x 3 x 13 / 18.
+        // Among the pairs of 1 3 2 4, five rise and one falls; the variance is 4 x 3 x 13 / 18.
         let found = mann_kendall(&[1.0, 3.0, 2.0, 4.0]);
 
         assert!((found.s - 4.0).abs() < 1e-12);
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn equal_values_lessen_the_variance() {
-        // Of 1 1 2 2: four pairs rise; the variance is (156 - 2 x 18) / 18.
+        // Among the pairs of 1 1 2 2, four rise; the variance is (156 - 2 x 18) / 18.
         let found = mann_kendall(&[1.0, 1.0, 2.0, 2.0]);
 
         assert!((found.s - 4.0).abs() < 1e-12);

@@ -1,13 +1,14 @@
-//! The knee of a curve that rises and then flattens.
+//! Finds the knee of a curve that rises and then flattens.
 
 /// A curve that bends less than this, measured on the unit square, has no knee.
 const BEND_MIN: f64 = 0.1;
 
-/// Where a rising curve that flattens is farthest from its chord; `None` of fewer than five
-/// points or without a bend worth the name.
+/// Returns where a rising curve that flattens is farthest from its chord; `None` for fewer than
+/// five points or without a clear bend.
 ///
-/// Points are `(x, y)` in ascending order of `x`. The range matters: the curve must go past its
-/// knee, and a long flat tail moves the knee outwards, so this is a cross-check and no measure.
+/// Points are `(x, y)` in ascending order of `x`. The range matters: the curve must extend beyond
+/// its knee, and a long flat tail moves the knee outwards, so this is a cross-check rather than a
+/// measurement.
 ///
 /// Source: Satopaa et al., Finding a "kneedle" in a haystack (ICDCSW 2011).
 pub fn knee(points: &[(f64, f64)]) -> Option<f64> {

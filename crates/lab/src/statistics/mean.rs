@@ -1,12 +1,12 @@
-//! The mean of a series whose neighbours depend on each other.
+//! The mean of a series whose neighbouring values depend on each other.
 
 use super::{Estimate, mean, student_t_quantile, variance};
 
-/// The mean of a ratio of sums and its interval, by non-overlapping batch means.
+/// Returns the mean of a ratio of sums and its interval, by non-overlapping batch means.
 ///
-/// Each observation is a sum and how many values it is the sum of, in order of time: neighbours
-/// may depend on each other, batches hardly do. Empty observations count for nothing. `None`
-/// without two batches that have something.
+/// Each observation is a sum and the number of its values, in order of time. Neighbours may depend
+/// on each other; batches hardly do. Empty observations are ignored. `None` if fewer than two
+/// batches have values.
 ///
 /// Source: Law, Simulation Modeling and Analysis, §9.5.3.
 pub fn batch_means(sums: &[(f64, u64)], batches: usize, confidence: f64) -> Option<Estimate> {
@@ -25,7 +25,8 @@ pub fn batch_means(sums: &[(f64, u64)], batches: usize, confidence: f64) -> Opti
     let batches = means.len() as f64;
     let t = student_t_quantile(f64::midpoint(1.0, confidence), batches - 1.0);
     let half = t * (variance(&means) / batches).sqrt();
-    // With unlike counts the mean of the means is not the mean; the interval is about the latter.
+    // With unequal counts the mean of the means is not the mean; the interval is centred on the
+    // latter.
     debug_assert!(half.is_finite(), "of {} means about {}", means.len(), mean(&means));
     Some(Estimate { value, low: value - half, high: value + half })
 }
@@ -38,7 +39,7 @@ fn total(sums: &[(f64, u64)]) -> (f64, u64) {
 mod tests {
     use super::*;
 
-    /// How many of 400 intervals hold the true mean of a series with this dependence.
+    /// Returns how many of 400 intervals contain the true mean of a series with this dependence.
     fn held(dependence: f64, batches: usize) -> u32 {
         let mut held = 0;
         for seed in 0..400 {

@@ -1,23 +1,23 @@
-//! Quantiles and how sure they are, without any shape being assumed.
+//! Quantiles and how certain they are, without assuming a distribution.
 
 use super::{Estimate, binomial_cdf};
 use crate::record::Times;
 
-/// So many observations must be expected beyond a quantile, on either side, or it is refused: the
-/// 99.9th percentile needs 5,000, the 99th 500.
+/// The number of observations that must be expected beyond a quantile on either side; with fewer it
+/// is refused. The 99.9th percentile needs 5,000 observations, the 99th needs 500.
 pub const TAIL_MIN: f64 = 5.0;
 
-/// Whether so many observations say something of a quantile: whether [`TAIL_MIN`] of them are
-/// expected beyond it.
+/// Returns whether `n` observations are enough for a quantile, that is, whether [`TAIL_MIN`] of
+/// them are expected beyond it.
 pub fn has_tail(n: u64, quantile: f64) -> bool {
     (n as f64) * quantile.min(1.0 - quantile) >= TAIL_MIN - 1e-6
 }
 
-/// The ranks (from 1) of the two observations between which a quantile lies with at least this
-/// confidence; `None` where there are too few observations to say so, or fewer than
-/// [`TAIL_MIN`] asks for.
+/// Returns the ranks (from 1) of the two observations between which a quantile lies with at least
+/// this confidence; `None` if there are too few observations for that, or fewer than [`TAIL_MIN`]
+/// requires.
 ///
-/// How many of `n` observations lie below the true quantile is binomial.
+/// The number of the `n` observations below the true quantile has a binomial distribution.
 ///
 /// Source: Hahn & Meeker, Statistical Intervals, §5.2; Le Boudec, Performance Evaluation (2010),
 /// §2.2.
@@ -43,7 +43,8 @@ pub fn quantile_ranks(n: u64, quantile: f64, confidence: f64) -> Option<(u64, u6
     (low >= 1 && high <= n).then_some((low, high))
 }
 
-/// A quantile of values in ascending order, with its interval; `None` as [`quantile_ranks`] says.
+/// Returns a quantile of values in ascending order, with its interval; `None` as in
+/// [`quantile_ranks`].
 pub fn quantile_of(sorted: &[f64], quantile: f64, confidence: f64) -> Option<Estimate> {
     let (low, high) = quantile_ranks(sorted.len() as u64, quantile, confidence)?;
     let at = |rank: u64| sorted.get(usize::try_from(rank - 1).ok()?).copied();
@@ -51,17 +52,17 @@ pub fn quantile_of(sorted: &[f64], quantile: f64, confidence: f64) -> Option<Est
     Some(Estimate { value, low: at(low)?, high: at(high)? })
 }
 
-/// A quantile of recorded times, in milliseconds, with its interval; `None` as [`quantile_ranks`]
-/// says.
+/// Returns a quantile of recorded times in milliseconds, with its interval; `None` as in
+/// [`quantile_ranks`].
 pub fn quantile_of_times(times: &Times, quantile: f64, confidence: f64) -> Option<Estimate> {
     let (low, high) = quantile_ranks(times.len(), quantile, confidence)?;
-    // Half a rank less: the histogram rounds shares up to ranks.
+    // Half a rank less, because the histogram rounds shares up to ranks.
     let at =
         |rank: u64| times.value_at_quantile((rank as f64 - 0.5) / times.len() as f64) as f64 / 1e3;
     Some(Estimate { value: at(rank_of(times.len(), quantile)), low: at(low), high: at(high) })
 }
 
-/// The rank of the least observation that is not below this share of them.
+/// Returns the rank of the smallest observation that is not below this share of them.
 fn rank_of(n: u64, quantile: f64) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,
@@ -78,8 +79,8 @@ mod tests {
 
     #[test]
     fn the_ranks_are_those_of_the_printed_table() {
-        // Le Boudec, table of intervals for the median at 95 %: n = 10: 2 and 9; 20: 6 and 15;
-        // 50: 18 and 33 or narrower by one; 100: 40 and 61 or narrower by one.
+        // Le Boudec's table of intervals for the median at 95 %: n = 10: 2 and 9; 20: 6 and 15; 50:
+        // 18 and 33 or narrower by one; 100: 40 and 61 or narrower by one.
         assert_eq!(quantile_ranks(10, 0.5, 0.95), Some((2, 9)));
         assert_eq!(quantile_ranks(20, 0.5, 0.95), Some((6, 15)));
         assert_eq!(quantile_ranks(50, 0.5, 0.95), Some((18, 33)));

@@ -1,10 +1,10 @@
 //! Little's law.
 
-/// How far a mean number in a system is from what its rate and its mean time ask for, as a share
-/// of the greater of both: 0 where N = X x R holds.
+/// Returns how far a mean number in a system is from the product of its rate and its mean time, as
+/// a share of the greater of both: 0 where N = X x R holds.
 ///
-/// It holds for any system that is about as full at the end as at the start, so a gap says that
-/// something was measured wrongly or that the system filled up meanwhile.
+/// The law holds for any system that is about as full at the end as at the start. A gap means that
+/// something was measured wrongly or that the system filled up in the meantime.
 ///
 /// Source: Little, A proof for the queuing formula L = λW (1961).
 pub fn littles_gap(mean_number: f64, rate: f64, mean_seconds: f64) -> f64 {

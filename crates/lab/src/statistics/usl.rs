@@ -1,16 +1,16 @@
-//! The universal scalability law: throughput by how much is done at a time.
+//! The universal scalability law: throughput as a function of concurrency.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Estimate, Resampling, mean};
 
-/// Fewer points give no fit.
+/// The fewest points that can be fitted.
 const POINTS_MIN: usize = 6;
-/// A forecast goes no further than this many times the largest measured number.
+/// How far a forecast reaches, as a multiple of the largest measured concurrency.
 const REACH: f64 = 2.0;
-/// Rows of a forecast.
+/// The number of rows of a forecast.
 const ROWS: u32 = 12;
-/// Rounds of weighing the points anew; three or four are enough.
+/// The number of rounds of reweighting the points; three or four are enough.
 const ROUNDS: u32 = 5;
 
 /// X(N) = λN / (1 + σ(N−1) + κN(N−1)).
@@ -19,44 +19,44 @@ const ROUNDS: u32 = 5;
 /// Guerrilla Capacity Planning (2007).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usl {
-    /// Throughput of one at a time.
+    /// The throughput at a concurrency of one.
     pub lambda: f64,
-    /// What must wait for each other.
+    /// Contention: the share of work that must wait for other work.
     pub sigma: f64,
-    /// What must agree with each other.
+    /// Coherency: the cost of keeping concurrent work consistent.
     pub kappa: f64,
 }
 
-/// A forecast from a fit; a forecast is no measurement.
+/// A forecast from a fit, as opposed to a measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Forecast {
-    /// What it is, for a reader who sees only this.
+    /// A label that says what it is, for a reader who sees only this.
     pub label: String,
     /// The fit.
     pub fit: Usl,
-    /// How many points it is from.
+    /// The number of points that were fitted.
     pub points: usize,
-    /// The largest number at a time that was measured.
+    /// The largest concurrency that was measured.
     pub measured_to: f64,
-    /// Where the fit has its highest throughput, if within the forecast's reach.
+    /// The concurrency with the highest throughput, if it is within the forecast's reach.
     pub peak_at: Option<f64>,
-    /// Numbers at a time, and throughput with its 95 % band.
+    /// Concurrency, and throughput with its 95 % band.
     pub rows: Vec<(f64, Estimate)>,
 }
 
 impl Usl {
-    /// The throughput with so many at a time.
+    /// Returns the throughput at a concurrency.
     pub fn at(&self, n: f64) -> f64 {
         self.lambda * n / (1.0 + self.sigma * (n - 1.0) + self.kappa * n * (n - 1.0))
     }
 
-    /// The number at a time that gives the highest throughput; `None` if more always gives more.
+    /// Returns the concurrency with the highest throughput; `None` if more always gives more.
     pub fn peak(&self) -> Option<f64> {
         (self.kappa > 0.0).then(|| ((1.0 - self.sigma).max(0.0) / self.kappa).sqrt().max(1.0))
     }
 
-    /// Fits points `(N, X)` by least squares, σ and κ not below 0; `None` of fewer than six points
-    /// that are positive, or where all have the same N.
+    /// Fits points `(N, X)` by least squares with σ and κ not below 0. `None` for fewer than six
+    /// positive points, or if all have the same N.
     pub fn fit(points: &[(f64, f64)]) -> Option<Self> {
         let points: Vec<(f64, f64)> =
             points.iter().copied().filter(|(n, x)| *n > 0.0 && *x > 0.0).collect();
@@ -81,15 +81,15 @@ impl Usl {
     }
 }
 
-/// Fits points `(N, X)` measured below and at saturation, and says what to expect up to twice as
-/// far, with a band from drawing the residuals anew; `None` as [`Usl::fit`] says, or where not even
-/// twice as far is one at a time.
+/// Fits points `(N, X)` measured below and at saturation, and forecasts throughput up to twice the
+/// largest N, with a band from resampled residuals. `None` as in [`Usl::fit`], or if twice the
+/// largest N is below one.
 pub fn forecast(points: &[(f64, f64)], how: Resampling) -> Option<Forecast> {
     let fit = Usl::fit(points)?;
-    // Shares, not differences: a fast server's errors are larger where its throughput is.
+    // Residuals are ratios, since a server's errors are larger where its throughput is.
     let residuals: Vec<f64> = points.iter().map(|(n, x)| (x / fit.at(*n)).ln()).collect();
     let centre = mean(&residuals);
-    // Three numbers are fitted, which makes residuals smaller than errors.
+    // Fitting three numbers makes residuals smaller than errors.
     let count = points.len() as f64;
     let widened = (count / (count - 3.0)).sqrt();
     let mut rng = fastrand::Rng::with_seed(how.seed);
@@ -140,15 +140,15 @@ fn band(value: f64, mut drawn: Vec<f64>, confidence: f64) -> Estimate {
     Estimate { value, low: at(beyond), high: at(drawn.len().saturating_sub(1 + beyond)) }
 }
 
-/// A point of the linear form.
+/// A point in the linear form.
 struct Row {
     terms: [f64; 3],
     value: f64,
     weight: f64,
 }
 
-/// The best fit without negative coefficients: of all choices of terms, the one with the least
-/// squares whose coefficients are right.
+/// Returns the best fit without negative coefficients: among all choices of terms with valid
+/// coefficients, the one with the least squares.
 fn least_squares(rows: &[Row]) -> Option<Usl> {
     const CHOICES: [&[usize]; 4] = [&[0, 1, 2], &[0, 1], &[0, 2], &[0]];
     let mut best: Option<(f64, [f64; 3])> = None;
@@ -172,7 +172,8 @@ fn least_squares(rows: &[Row]) -> Option<Usl> {
     Some(Usl { lambda: 1.0 / a, sigma: b / a, kappa: c / a })
 }
 
-/// Weighted least squares of some of the terms, by the normal equations; the others are 0.
+/// Returns the weighted least squares of the chosen terms, by the normal equations; the others are
+/// 0.
 fn solve(rows: &[Row], choice: &[usize]) -> Option<[f64; 3]> {
     let size = choice.len();
     let scale: Vec<f64> = choice
@@ -238,8 +239,8 @@ mod tests {
 
     #[test]
     fn the_published_example_is_reproduced() {
-        // Gunther's benchmark of 32 processors; its fit is given as σ 0.0267 to 0.0273 and
-        // κ 0.00077, with a peak of 12,309 to 12,341.
+        // Gunther's benchmark of 32 processors. The fit is published as σ 0.0267 to 0.0273 and κ
+        // 0.00077, with a peak of 12,309 to 12,341.
         let throughput = [
             955.16, 1878.91, 2688.01, 3548.68, 4315.54, 5130.43, 5931.37, 6531.08, 7219.8, 7867.61,
             8278.71, 8646.7, 9047.84, 9426.55, 9645.37, 9897.24, 10097.6, 10240.5, 10532.39,

@@ -1,16 +1,16 @@
-//! Where the warm-up of a series ends.
+//! Finds the end of a series' warm-up.
 
-/// Observations that are averaged before the search, as the method's name says.
+/// The number of observations that are averaged before the search, as the method's name says.
 const GROUP: usize = 5;
-/// The share of the groups that is always left: fewer are alike by chance too often.
+/// The share of the groups that always remains: fewer are too often alike by chance.
 const LEFT_SHARE_MIN: f64 = 0.25;
-/// A later cut must be better than the best within the first half by this factor, so that chance
-/// alone does not say that a series never settled.
+/// The factor by which a later cut must be better than the best one within the first half, so that
+/// chance alone does not suggest that a series never settled.
 const GAIN_MIN: f64 = 0.5;
 
-/// How many first observations to cut (a multiple of five), by MSER-5: the cut that leaves the
-/// least squared standard error of the mean. `None` where the cut would pass the middle: such a
-/// series never settled. Series of fewer than 20 observations are left whole.
+/// Returns how many observations to cut from the beginning (a multiple of five), by MSER-5: the cut
+/// that leaves the least squared standard error of the mean. `None` if that cut lies beyond the
+/// middle: such a series never settled. Series of fewer than 20 observations are not cut.
 ///
 /// Source: White, An effective truncation heuristic (1997); Spratt (1998); Hoad & Robinson (2011).
 pub fn mser5(series: &[f64]) -> Option<usize> {
@@ -20,7 +20,7 @@ pub fn mser5(series: &[f64]) -> Option<usize> {
     if count < 4 {
         return Some(0);
     }
-    // From the end to the start: mean and squares of what each cut leaves (Welford).
+    // From the end to the start: mean and sum of squares of what each cut leaves (Welford).
     let mut errors = vec![f64::INFINITY; count];
     let (mut centre, mut squares) = (0.0, 0.0);
     for cut in (0..count).rev() {

@@ -1,4 +1,4 @@
-//! A server that does what a test wants of it: a thread a connection, no library.
+//! A server that behaves as a test needs: one thread per connection, no library.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -13,18 +13,18 @@ use homeroom_lab::engine::{
 };
 use homeroom_lab::outcome::Outcome;
 
-/// How it answers.
+/// How the server answers.
 #[derive(Debug, Clone)]
 pub struct Answering {
     /// The whole answer.
     pub text: &'static str,
-    /// How long that takes.
+    /// How long it waits before answering.
     pub delay: Duration,
     /// Whether it never answers at all.
     pub silent: bool,
-    /// Whether it closes after an answer.
+    /// Whether it closes the connection after an answer.
     pub closes: bool,
-    /// When it stands still, since its first connection.
+    /// When it is frozen, counted from its first connection.
     pub freeze: Option<Range<Duration>>,
 }
 
@@ -40,9 +40,9 @@ impl Default for Answering {
     }
 }
 
-/// The server; it ends when it is dropped.
+/// A running server, which ends when it is dropped.
 pub struct StandIn {
-    /// Where it listens.
+    /// The address that it listens on.
     pub address: SocketAddr,
     state: Arc<State>,
 }
@@ -56,7 +56,7 @@ struct State {
 }
 
 impl StandIn {
-    /// Begins to listen.
+    /// Starts listening.
     pub fn start(answering: Answering) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -77,17 +77,17 @@ impl StandIn {
         Self { address, state }
     }
 
-    /// How many requests it has answered.
+    /// Returns how many requests it has answered.
     pub fn answered(&self) -> u64 {
         self.state.answered.load(Ordering::Relaxed)
     }
 
-    /// How many connections it has had.
+    /// Returns how many connections it has accepted.
     pub fn connections(&self) -> u64 {
         self.state.connections.load(Ordering::Relaxed)
     }
 
-    /// The head of the last request.
+    /// Returns the head of the last request.
     pub fn last_head(&self) -> String {
         self.state.head.lock().unwrap().clone()
     }
@@ -96,7 +96,7 @@ impl StandIn {
 impl Drop for StandIn {
     fn drop(&mut self) {
         self.state.over.store(true, Ordering::Relaxed);
-        // Wakes the one who listens, and then nobody does.
+        // Wakes the accepting thread, which then ends.
         _ = TcpStream::connect(self.address);
         thread::sleep(Duration::from_millis(50));
     }
@@ -131,7 +131,7 @@ fn serve(stream: &mut TcpStream, state: &State, answering: &Answering, begun: In
     }
 }
 
-/// How the engine sends to a server.
+/// Returns the options for an engine that sends to this server.
 pub fn options(server: &StandIn, connections: u32) -> Options {
     Options {
         target: Target::parse(&format!("http://{}", server.address)).unwrap(),
@@ -147,13 +147,13 @@ pub fn options(server: &StandIn, connections: u32) -> Options {
     }
 }
 
-/// Asks for one path, over and over.
+/// Requests one path over and over.
 pub struct Asking {
     /// Its only step.
     pub steps: Vec<StepFacts>,
-    /// How long a client thinks.
+    /// How long a client pauses between requests.
     pub pause: Duration,
-    /// Whether the token goes with it.
+    /// Whether the token is sent.
     pub auth: bool,
 }
 

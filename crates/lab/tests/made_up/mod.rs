@@ -1,4 +1,4 @@
-//! Made-up runs, for reports: few data, a real-looking run, and one that is long and hostile.
+//! Made-up runs for reports: one with little data, realistic ones, and one with hostile texts.
 
 #![allow(dead_code, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 
@@ -16,7 +16,7 @@ use homeroom_lab::run::{
 use homeroom_lab::stage::{Arrivals, Stage};
 use homeroom_lab::statistics::Estimate;
 
-/// Texts that break what does not escape them.
+/// Texts that break output which does not escape them.
 pub const HOSTILE: [&str; 8] = [
     "<script>alert(1)</script>",
     "\"><img src=x onerror=alert(1)>",
@@ -28,15 +28,15 @@ pub const HOSTILE: [&str; 8] = [
     "naïve – 学校 🏫",
 ];
 
-/// Requests a second that the made-up server can answer.
+/// The requests per second that the made-up server can answer.
 const CAPACITY: f64 = 400.0;
 
-/// One stage of three seconds in which almost nothing happened.
+/// Returns a run of one stage of three seconds in which almost nothing happened.
 pub fn few() -> RunFile {
     run("probe", &[Stage::rate(2.0, Duration::from_secs(3))], &[("get", "", "GET")])
 }
 
-/// Six stages, of which the last two are too much.
+/// Returns a run of six stages, the last two of which are too much for the server.
 pub fn stages() -> RunFile {
     let rates = [50.0, 100.0, 200.0, 300.0, 420.0, 600.0];
     let stages: Vec<Stage> =
@@ -54,7 +54,7 @@ pub fn stages() -> RunFile {
     run
 }
 
-/// One stage that was held.
+/// Returns a run of one stage that was held.
 pub fn held() -> RunFile {
     let mut run = run(
         "edfi-enrollment",
@@ -65,7 +65,7 @@ pub fn held() -> RunFile {
     run
 }
 
-/// 48 hours, and 350 resources with four steps each.
+/// Returns a run of 48 hours over 350 resources with four steps each.
 pub fn long() -> RunFile {
     let methods = ["POST", "GET", "PUT", "DELETE"];
     let names: Vec<(String, String, &str)> = (0..1_400)
@@ -86,7 +86,7 @@ pub fn long() -> RunFile {
     run
 }
 
-/// Hostile texts wherever a text can stand, and figures that are none.
+/// Returns a run with hostile texts wherever a text can be, and figures that are not numbers.
 pub fn hostile() -> RunFile {
     let stages =
         [Stage::rate(20.0, Duration::from_secs(90)), Stage::users(9, Duration::from_secs(90))];
@@ -117,7 +117,7 @@ pub fn hostile() -> RunFile {
     run
 }
 
-/// What a search for the capacity of the made-up server may find.
+/// Returns what a search for the capacity of the made-up server may find.
 pub fn capacity() -> Capacity {
     use Phase::{Above, Bracket, Check, Confirm, Healthy, Narrow, Unhealthy};
     let level = |rate: f64, high: Option<f64>, window_s: f64| Level {
@@ -203,7 +203,7 @@ fn tried(at: usize, phase: Phase, rate: f64) -> Tried {
     }
 }
 
-/// Mean response time and share of failures, some seconds into a load.
+/// Returns the mean response time and the share of failures, some seconds into a load.
 fn response(rate: f64, seconds: f64) -> (f64, f64) {
     let used = rate / CAPACITY;
     if used < 0.99 {

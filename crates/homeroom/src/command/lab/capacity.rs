@@ -75,7 +75,7 @@ pub fn run(args: CapacityArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Searches, tells how it goes on, and writes what was found.
+/// Runs the search, shows its progress, and writes the results.
 pub fn search(
     constants: &Constants,
     to: &TargetArgs,
@@ -122,7 +122,7 @@ pub fn search(
         }
     };
     let mut run = of(at_level(&kept, found.levels.stable().rate).ok_or_else(no_time)?);
-    // Of the whole search, as there is no saying which trial it was.
+    // The counts cover the whole search, since they cannot be assigned to a trial.
     ready.program.put_into(&mut run);
     let profiles: Vec<(String, RunFile)> = kept
         .iter()
@@ -147,7 +147,7 @@ pub fn search(
     Ok(())
 }
 
-/// The levels, and what is known of how they were found.
+/// Returns the levels and how they were found, as JSON.
 fn file(found: &Capacity, run: &RunFile) -> serde_json::Value {
     let mut file = json!(found);
     if let (Some(file), Value::Object(facts)) = (file.as_object_mut(), json!(run.facts)) {

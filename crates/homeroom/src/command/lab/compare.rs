@@ -98,7 +98,7 @@ fn one(
     number: u64,
     stop: &Arc<AtomicBool>,
 ) -> Result<Seen, Failure> {
-    // Both runs of a pair draw the same.
+    // Both runs of a pair use the same seed.
     let seed = ready.facts.seed.wrapping_add((number - 1) / 2);
     let observed = ready
         .engine

@@ -10,7 +10,7 @@ use crate::config::HumanDuration;
 use crate::exit::{Exit, Failure};
 use crate::serve::told_to_stop;
 
-/// The longest fixed body: 64 MiB.
+/// The longest fixed body in bytes: 64 MiB.
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Answers what was posted, as the back end of a test, with trouble planted where wanted.

@@ -58,14 +58,14 @@ pub fn run(args: GateArgs) -> Result<Exit, Failure> {
     Ok(judged(&rows))
 }
 
-/// Reads goals.
+/// Parses goals.
 pub fn goals(texts: &[String]) -> Result<Vec<Goal>, Failure> {
     let read =
         |text: &String| parse(text).map_err(|error| Failure::Usage(format!("--fail-if: {error}")));
     texts.iter().map(read).collect()
 }
 
-/// Holds a run against goals and tells what was measured.
+/// Checks a run against goals and prints the measured values.
 pub fn judge_run(run: &RunFile, goals: &[Goal]) -> Result<Exit, Failure> {
     if goals.is_empty() {
         return Ok(Exit::Done);

@@ -1,4 +1,4 @@
-//! What commands of the lab are told about the target, the scenario and how to send.
+//! Arguments of lab commands about the target, the scenario and how to send.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use homeroom_store::masked_text;
 use crate::config::HumanDuration;
 use crate::exit::Failure;
 
-/// The variable that a secret may stand in, so that no list of processes shows it.
+/// The environment variable for the secret, which keeps it out of process lists.
 const SECRET_VARIABLE: &str = "HOMEROOM_LAB_SECRET";
 
 /// Whom requests go to, and what they are.
@@ -91,7 +91,7 @@ enum ArrivalsArg {
 }
 
 impl TargetArgs {
-    /// The target. The path of a plain GET belongs to the request, not to the target.
+    /// Returns the target. The path of a plain GET belongs to the request instead.
     pub fn target(&self) -> Result<(Target, Option<String>), Failure> {
         let usage = |error: homeroom_lab::engine::TargetError| Failure::Usage(error.to_string());
         if self.scenario != "get" {
@@ -105,7 +105,7 @@ impl TargetArgs {
         Ok((Target::parse(origin).map_err(usage)?, Some(path)))
     }
 
-    /// The variables that are set.
+    /// Returns the variables that were set.
     pub fn settings(&self) -> Result<Vec<(String, String)>, Failure> {
         let pair = |text: &String| match text.split_once('=') {
             Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
@@ -114,7 +114,7 @@ impl TargetArgs {
         self.set.iter().map(pair).collect()
     }
 
-    /// The key, if requests go with a token.
+    /// Returns the key, if requests are sent with a token.
     pub fn key(&self) -> Result<Option<Key>, Failure> {
         let Some(id) = self.key.clone() else { return Ok(None) };
         let secret = self.secret.clone().or_else(|| std::env::var(SECRET_VARIABLE).ok());
@@ -124,7 +124,7 @@ impl TargetArgs {
 }
 
 impl SendArgs {
-    /// What random choices follow from. It stays small, so that any program reads it exactly.
+    /// Returns the seed of random choices. It is small enough for any program to read it exactly.
     pub fn seed(&self) -> u64 {
         let drawn = || {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -133,12 +133,12 @@ impl SendArgs {
         self.seed.unwrap_or_else(drawn)
     }
 
-    /// Whether the seed was given.
+    /// Returns whether the seed was given.
     pub fn has_seed(&self) -> bool {
         self.seed.is_some()
     }
 
-    /// How arrivals lie.
+    /// Returns the distribution of arrivals.
     pub fn arrivals(&self) -> Arrivals {
         match self.arrivals {
             ArrivalsArg::Even => Arrivals::Even,
@@ -146,7 +146,7 @@ impl SendArgs {
         }
     }
 
-    /// How the engine sends to a target.
+    /// Returns the engine's options for a target.
     pub fn options(&self, to: &TargetArgs, target: &Target) -> Result<Options, Failure> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = self.threads.map_or((cores / 2).clamp(1, 8), |threads| threads as usize);
@@ -181,7 +181,7 @@ impl SendArgs {
         })
     }
 
-    /// The same for the run's file.
+    /// Returns the same options in the form of the run's file.
     pub fn recorded(&self, options: &Options) -> Settings {
         let whole = |number: u128| u64::try_from(number).unwrap_or(u64::MAX);
         Settings {
@@ -196,7 +196,7 @@ impl SendArgs {
 }
 
 impl WatchArgs {
-    /// What is watched.
+    /// Returns what to watch.
     pub fn watches(&self) -> Result<Vec<Watch>, Failure> {
         let read = |text: &String| {
             Watch::parse(text).map_err(|why| Failure::Usage(format!("--watch {text}: {why}")))
@@ -224,7 +224,7 @@ impl WatchArgs {
     }
 }
 
-/// This command line as it may be shown: without secrets.
+/// Returns this command line without secrets.
 pub fn shown_command(words: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut shown = vec![];
     let mut words = words.into_iter();
@@ -235,7 +235,7 @@ pub fn shown_command(words: impl IntoIterator<Item = String>) -> Vec<String> {
             shown.push(masked_text(&word));
         }
     }
-    // Where the program stands says something about a machine, and nothing about the run.
+    // The program's folder describes the machine, not the run.
     if let Some(program) = shown.first_mut() {
         *program = "homeroom".into();
     }

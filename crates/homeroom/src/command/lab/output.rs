@@ -1,4 +1,4 @@
-//! Where the results of the lab go.
+//! Writes the results of lab commands.
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::exit::Failure;
 use crate::output::{CSV, FIGURES, MARKDOWN, PAGE, check, write as write_output};
 
-/// What goes before `.csv` in the names of the tables that are written.
+/// The parts before `.csv` in the names of the tables that are written.
 const TABLES: [&str; 4] = ["", "stages", "levels", "trials"];
 
 /// Files that are written.
@@ -41,12 +41,12 @@ pub struct FiguresArgs {
 }
 
 impl OutputArgs {
-    /// The same, with a page of this name unless another was asked for.
+    /// Adds a page with this name, unless another was asked for.
     pub fn with_page(self, name: &str) -> Self {
         Self { html: self.html.or_else(|| Some(name.into())), ..self }
     }
 
-    /// Makes sure that nothing is in the way of what will be written, before the load begins.
+    /// Checks before the load begins that the output files may be written.
     pub fn check(&self) -> Result<(), Failure> {
         self.figures.check()?;
         self.html.iter().try_for_each(|path| check(&PAGE, path))?;
@@ -56,12 +56,12 @@ impl OutputArgs {
         self.csv.iter().try_for_each(tables)
     }
 
-    /// Where the page is written.
+    /// Returns the path of the page.
     pub fn page(&self) -> Option<&Path> {
         self.html.as_deref()
     }
 
-    /// Writes what was asked for, and the summary with what else is to be said.
+    /// Writes the requested files, and the summary with further remarks.
     pub fn write(
         &self,
         report: &Report<'_>,
@@ -86,13 +86,13 @@ impl OutputArgs {
 }
 
 impl FiguresArgs {
-    /// As [`OutputArgs::check`].
+    /// Does the same as [`OutputArgs::check`].
     pub fn check(&self) -> Result<(), Failure> {
         let file = self.json.as_ref().filter(|path| path.as_os_str() != "-");
         file.map_or(Ok(()), |path| check(&FIGURES, path))
     }
 
-    /// Writes the figures where they are asked for, and prints the summary unless they are printed.
+    /// Writes the figures if requested, and prints the summary unless the figures go to stdout.
     pub fn write(&self, figures: &impl Serialize, summary: &str) -> Result<(), Failure> {
         let json = serde_json::to_string_pretty(figures)
             .map_err(|error| Failure::because("writing the figures", error))?;
@@ -109,7 +109,7 @@ impl FiguresArgs {
     }
 }
 
-/// A CSV file that goes with another: `NAME.csv` in place of `.csv`.
+/// Returns the path of a CSV file beside another: with `NAME.csv` in place of `.csv`.
 fn beside(path: &Path, name: &str) -> PathBuf {
     if name.is_empty() {
         return path.to_owned();

@@ -1,4 +1,4 @@
-//! All that stands ready before load is sent: scenario, engine, token.
+//! Prepares everything before load is sent: scenario, engine, token.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -14,20 +14,20 @@ use super::scenario::{self, Chosen};
 use super::session::{self, Renewal};
 use crate::exit::Failure;
 
-/// An engine that can send, and what is known of its runs beforehand.
+/// An engine that is ready to send, and the facts about its runs.
 pub struct Ready {
-    /// What is sent.
+    /// The compiled scenario.
     pub program: Arc<Program>,
-    /// Sends it.
+    /// The engine that sends it.
     pub engine: Engine<ScenarioSource>,
-    /// Stands in the files of its runs.
+    /// The facts for the files of its runs.
     pub facts: Facts,
     _renewal: Option<Renewal>,
 }
 
 impl Ready {
-    /// Reads the scenario, makes sure that the target can be reached, and gets a token. For trials,
-    /// runs can be judged by the tenth of a second, and are drained for at most so long.
+    /// Reads the scenario, checks that the target can be reached, and requests a token. For trials,
+    /// the engine keeps records by tenths of a second, and the drain is limited.
     pub fn new(
         to: &TargetArgs,
         how: &SendArgs,
@@ -55,8 +55,8 @@ impl Ready {
             machine: machine(),
         };
         let caller = session::caller(&options);
-        // What a run over an Ed-Fi API makes has a mark of its own beside the number, and numbers of
-        // nine digits have little room.
+        // Documents of an Ed-Fi scenario carry a mark beside the serial number, and numbers of nine
+        // digits have little room for it.
         let first = if token_path.is_some() { seed % 1_000 } else { seed % 1_000_000 };
         let engine = engine(&options, &program, (seed, 1 + first * 1_000), stop.clone())?;
         let renewal = match key {
@@ -77,12 +77,12 @@ impl Ready {
     }
 }
 
-/// How trials are sent: seen by the tenth of a second, and drained for at most so long.
+/// Adapts the options to trials: records by tenths of a second, and a limit for the drain.
 fn for_trials(options: Options, drain: Duration) -> Options {
     Options { bins: true, drain: options.drain.min(drain), ..options }
 }
 
-/// The command line that gives the same again: with the seed that was drawn.
+/// Returns the command line that repeats the run, with the seed that was drawn.
 fn repeatable(mut command: Vec<String>, how: &SendArgs, seed: u64) -> Vec<String> {
     if !how.has_seed() {
         command.extend(["--seed".into(), seed.to_string()]);
@@ -96,9 +96,9 @@ fn now() -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// An engine for a scenario, with its seed and first serial number. Numbers begin where the seed says,
-/// a thousand further for the next seed, so that a run with another seed mostly makes documents that
-/// the first has not made.
+/// Returns an engine for a scenario, with its seed and first serial number. Serial numbers begin at
+/// a number that depends on the seed, a thousand further for each next seed, so that a run with
+/// another seed mostly creates other documents.
 fn engine(
     options: &Options,
     program: &Arc<Program>,
@@ -112,7 +112,7 @@ fn engine(
     Engine::new(options.clone(), sources, stop).map_err(|error| engine_failure(&error))
 }
 
-/// What ends a command when the engine gives up.
+/// Converts an engine error into a failure of the command.
 pub fn engine_failure(error: &EngineError) -> Failure {
     match error {
         EngineError::Target(_) => Failure::Unreachable(error.to_string()),

@@ -21,10 +21,10 @@ use crate::command::terminal::{Canvas, ProgressLine, grouped};
 use crate::config::HumanDuration;
 use crate::exit::{Exit, Failure};
 
-/// Rates of the published tests, requests a second.
+/// The rates of the published tests, in requests per second.
 const PUBLISHED_RATES: &[f64] = &[50.0, 100.0, 200.0, 300.0, 400.0, 500.0];
 
-/// How long each of them is held.
+/// How long each of these rates is held.
 const PUBLISHED_TIME: Duration = Duration::from_mins(5);
 
 /// Sends load on a schedule, whether or not answers come, and says how the target did.
@@ -171,7 +171,7 @@ fn send(
     done.map_err(|error| engine_failure(&error))
 }
 
-/// Sends the run itself, which a terminal shows as a board.
+/// Sends the run itself, and shows a live board on a terminal.
 fn watched(ready: &mut Ready, stages: &[Stage], args: &RunArgs) -> Result<Observed, Failure> {
     let seed = ready.facts.seed;
     let mut board = Board::new(&ready.facts.scenario, &ready.facts.target, stages);
@@ -212,7 +212,7 @@ fn file(
     run
 }
 
-/// What else is to be said: steps that could not be done, what could not be watched.
+/// Describes steps that could not be done, and what could not be watched.
 pub fn trouble(run: &RunFile) -> String {
     let mut lines = String::new();
     for step in &run.steps {

@@ -1,4 +1,4 @@
-//! Which scenario a command means, and the steps that are made from a target's own description.
+//! Finds the scenario that a command names, and prepares steps from a target's own description.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use super::load::TargetArgs;
 use super::session;
 use crate::exit::Failure;
 
-/// A scenario that is ready to be sent.
+/// A scenario that is ready to send.
 pub struct Chosen {
-    /// Its steps.
+    /// The compiled scenario.
     pub program: Arc<Program>,
-    /// Where the target gives tokens, if that is known from making them.
+    /// The path of the token endpoint, if it is known from preparing the steps.
     pub token_path: Option<String>,
 }
 
-/// Reads the scenario, from a file or from those that are built in, and checks it. One over an
-/// Ed-Fi API is made for the target, which gets some documents for that.
+/// Reads the scenario from a file or from the built-in ones, and checks it. A scenario over an
+/// Ed-Fi API is prepared for the target, which creates some documents there.
 pub fn read(
     to: &TargetArgs,
     path: Option<String>,

@@ -1,4 +1,4 @@
-//! What goes on beside a run: signals, and a token that is renewed before it ends.
+//! Runs beside the load: signals, and the renewal of a token before it expires.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,13 +13,14 @@ use homeroom_lab::token::{self, Key, Token, TokenError};
 use crate::exit::Failure;
 use crate::serve::told_to_stop;
 
-/// The longest that a target is waited for besides the load.
+/// The longest wait for an answer to a request that is not part of the load.
 const ANSWER_MAX: Duration = Duration::from_mins(1);
 
-/// How long after a renewal failed it is tried again.
+/// The time between a failed renewal and the next attempt.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// A flag that is set when the process is told to stop; told again, it stops at once.
+/// Returns a flag that is set when the process is told to stop. A second signal ends the process at
+/// once.
 pub fn stop_when_told() -> Result<Arc<AtomicBool>, Failure> {
     let stopped = Arc::new(AtomicBool::new(false));
     let flag = stopped.clone();
@@ -42,13 +43,13 @@ pub fn stop_when_told() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stopped)
 }
 
-/// A way to the target besides the load.
+/// Returns a client of the target for requests beside the load.
 pub fn caller(options: &Options) -> Caller {
     Caller { target: options.target.clone(), tls: options.tls.clone(), timeout: ANSWER_MAX }
 }
 
-/// Makes sure that something listens there. It sends nothing: a server that counts requests finds
-/// those of the run and no other.
+/// Checks that something listens there, without sending anything: a server that counts requests
+/// sees only those of the run.
 pub fn reach(caller: &Caller) -> Result<(), Failure> {
     caller.reach().map_err(|error| {
         let why = words(&error);
@@ -56,7 +57,7 @@ pub fn reach(caller: &Caller) -> Result<(), Failure> {
     })
 }
 
-/// Gets the run's first token.
+/// Requests the run's first token.
 pub fn first_token(caller: &Caller, path: &str, key: &Key) -> Result<Token, Failure> {
     token::get(caller, path, key).map_err(|error| match error {
         TokenError::Unreachable { .. } => Failure::Unreachable(error.to_string()),
@@ -71,7 +72,7 @@ pub struct Renewal {
 }
 
 impl Renewal {
-    /// Begins; the token was had just now.
+    /// Starts renewing a token that was just issued.
     pub fn start(
         caller: Caller,
         path: String,

@@ -1,4 +1,4 @@
-//! A client that speaks as an integration does: one kept connection, a token.
+//! A client like an integration's: one kept connection, and a token.
 
 use std::io::Result;
 use std::net::SocketAddr;
@@ -16,19 +16,19 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client without a token.
+    /// Returns a client without a token.
     pub fn new(address: SocketAddr) -> Self {
         Self { address, wire: None, token: None }
     }
 
-    /// Takes a token for key and secret.
+    /// Requests a token with key and secret, and uses it from then on.
     pub fn authorize(&mut self, key: &str, secret: &str) {
         let answer = self.ask_token(key, secret);
         assert_eq!(answer.status, 200, "{answer:?}");
         self.token = Some(answer.json()["access_token"].as_str().unwrap().to_owned());
     }
 
-    /// Asks for a token.
+    /// Requests a token.
     pub fn ask_token(&mut self, key: &str, secret: &str) -> Answer {
         self.token = None;
         let asked = json!({
@@ -37,23 +37,23 @@ impl Client {
         self.post("/oauth/token", &asked)
     }
 
-    /// GET.
+    /// Sends a GET request.
     pub fn get(&mut self, path: &str) -> Answer {
         self.send("GET", path, &[], None).unwrap()
     }
 
-    /// POST of JSON.
+    /// Sends JSON with POST.
     pub fn post(&mut self, path: &str, body: &Value) -> Answer {
         self.try_json("POST", path, body).unwrap()
     }
 
-    /// A method with JSON; an error when the connection breaks.
+    /// Sends JSON with any method; returns an error if the connection breaks.
     pub fn try_json(&mut self, method: &str, path: &str, body: &Value) -> Result<Answer> {
         let header = [("content-type", "application/json")];
         self.send(method, path, &header, Some(body.to_string().as_bytes()))
     }
 
-    /// Any request.
+    /// Sends any request.
     pub fn send(
         &mut self,
         method: &str,
@@ -75,7 +75,7 @@ impl Client {
         Ok(answer)
     }
 
-    /// The head of a request, with the token and a body of a known length or none.
+    /// Returns the head of a request, with the token and the length of the body if there is one.
     pub fn head(
         &self,
         method: &str,

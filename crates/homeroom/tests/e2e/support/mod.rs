@@ -1,4 +1,4 @@
-//! What every test needs: a place, a server in it, a client of it.
+//! Shared test support: a place, a server in it, and clients of the server.
 
 mod client;
 mod faults;
@@ -20,10 +20,10 @@ pub use server::Server;
 pub use streams::{Stream, Streams};
 pub use wire::{Answer, Wire};
 
-/// Longest wait for anything; long enough for a loaded machine, never waited for in full.
+/// The longest wait for any event; long enough for a loaded machine, and rarely used up.
 pub const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
@@ -32,14 +32,14 @@ pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// A metric without labels, as the admin listener tells it.
+/// Returns a metric without labels from the admin listener.
 pub fn metric(server: &Server, name: &str) -> i64 {
     let metrics = server.admin_client().get("/metrics").text();
     let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("no {name}: {metrics}")).parse().unwrap()
 }
 
-/// A student with the members that one must have.
+/// Returns a student with the required members.
 pub fn student(id: &str, first_name: &str) -> serde_json::Value {
     serde_json::json!({
         "studentUniqueId": id,
@@ -49,5 +49,5 @@ pub fn student(id: &str, first_name: &str) -> serde_json::Value {
     })
 }
 
-/// Where students are.
+/// The path of students.
 pub const STUDENTS: &str = "/data/v3/ed-fi/students";

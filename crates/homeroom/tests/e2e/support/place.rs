@@ -1,4 +1,4 @@
-//! A folder of a test's own, and commands that work in it.
+//! A test's own folder, and commands that run in it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -9,11 +9,12 @@ use serde_json::Value;
 
 use super::PATIENCE;
 
-/// A folder that goes with its value. The store is in `data` within it, or where a URL says.
+/// A folder that is removed when the value is dropped. The store is in `data` within it, or at a
+/// URL.
 pub struct Place(PathBuf, Option<String>);
 
 impl Place {
-    /// A new, empty folder. Its path is short, because the path of a socket has to be.
+    /// Creates a new, empty folder. Its path is short, because the path of a socket has to be.
     pub fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -22,19 +23,19 @@ impl Place {
         Self(path, None)
     }
 
-    /// As [`Place::new`], with the store at a URL.
+    /// Does the same as [`Place::new`], with the store at a URL.
     pub fn with_store(url: &str) -> Self {
         let mut place = Self::new();
         place.1 = Some(url.to_owned());
         place
     }
 
-    /// A path in the folder.
+    /// Returns a path in the folder.
     pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.0.join(name)
     }
 
-    /// The folder of the store.
+    /// Returns the folder of the store.
     pub fn data(&self) -> PathBuf {
         self.path("data")
     }
@@ -46,7 +47,8 @@ impl Place {
         path
     }
 
-    /// The program, to be started in the folder, without this process's own configuration.
+    /// Returns a command that starts the program in the folder, without this process's own
+    /// configuration.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_homeroom"));
         command.args(arguments).current_dir(&self.0).stdin(Stdio::null());
@@ -67,19 +69,19 @@ impl Place {
         Ran::of(&mut self.command(arguments))
     }
 
-    /// Runs a command that must do what it is told; gives what it printed.
+    /// Runs a command that must succeed. Returns what it printed.
     pub fn done(&self, arguments: &[&str]) -> String {
         let ran = self.run(arguments);
         assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
         ran.stdout
     }
 
-    /// As [`Place::done`], read as JSON.
+    /// Does the same as [`Place::done`] and parses the output as JSON.
     pub fn json(&self, arguments: &[&str]) -> Value {
         serde_json::from_str(&self.done(arguments)).unwrap()
     }
 
-    /// Makes a key of a claim set; gives key and secret.
+    /// Creates a key with a claim set. Returns key and secret.
     pub fn key(&self, claim_set: &str) -> (String, String) {
         let made = self.json(&["keys", "create", "--claim-set", claim_set, "--json"]);
         let text = |name: &str| made[name].as_str().unwrap().to_owned();
@@ -93,19 +95,19 @@ impl Drop for Place {
     }
 }
 
-/// How a command ended and what it said.
+/// How a command ended, and its output.
 #[derive(Debug)]
 pub struct Ran {
-    /// Exit code; [`None`] when a signal ended it.
+    /// The exit code; [`None`] if a signal ended it.
     pub code: Option<i32>,
-    /// What it printed.
+    /// The standard output.
     pub stdout: String,
-    /// What it reported.
+    /// The standard error output.
     pub stderr: String,
 }
 
 impl Ran {
-    /// Runs a command that should end by itself soon, a server that is refused for one.
+    /// Runs a command that should end on its own soon, such as a server that refuses to start.
     pub fn to_its_end(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let begun = Instant::now();

@@ -1,18 +1,19 @@
-//! PostgreSQL databases of a test's own.
+//! PostgreSQL databases for single tests.
 
 use tokio_postgres::NoTls;
 
-/// Names the databases beside which tests make their own, divided by blanks.
+/// The environment variable with the URLs of the databases beside which tests create their own,
+/// separated by blanks.
 const VARIABLE: &str = "HOMEROOM_TEST_POSTGRES";
 
-/// A database that goes with its value.
+/// A database that is dropped with the value.
 pub struct Database {
     beside: String,
     name: String,
 }
 
 impl Database {
-    /// One on each server that the environment names.
+    /// Creates one on each server that the environment names.
     pub fn on_each_server() -> Vec<Self> {
         let named = std::env::var(VARIABLE).unwrap_or_default();
         if named.trim().is_empty() {
@@ -29,13 +30,13 @@ impl Database {
         database
     }
 
-    /// Its URL.
+    /// Returns its URL.
     pub fn url(&self) -> String {
         let (server, _) = self.beside.rsplit_once('/').unwrap();
         format!("{server}/{}", self.name)
     }
 
-    /// Copies all tables, with their rows, into a schema of another name.
+    /// Copies all tables with their rows into another schema.
     pub fn copy_to(&self, schema: &str) {
         self.within(&format!(
             "CREATE SCHEMA {schema}; DO $$ DECLARE t text; BEGIN \
@@ -46,12 +47,12 @@ impl Database {
         ));
     }
 
-    /// Puts the tables of a schema in the place of those that there are.
+    /// Replaces the tables with those of another schema.
     pub fn replace_by(&self, schema: &str) {
         self.within(&format!("DROP SCHEMA public CASCADE; ALTER SCHEMA {schema} RENAME TO public"));
     }
 
-    /// Puts the rows of a schema's tables in the place of those that there are.
+    /// Replaces the rows of the tables with those of another schema.
     pub fn fill_from(&self, schema: &str) {
         self.within(&format!(
             "DO $$ DECLARE t text; BEGIN \
@@ -62,7 +63,7 @@ impl Database {
         ));
     }
 
-    /// Runs statements in it, as its owner.
+    /// Runs SQL statements in the database, as its owner.
     pub fn within(&self, statements: &str) {
         tell(&self.url(), statements);
     }

@@ -1,13 +1,13 @@
-//! Random numbers that can be had again.
+//! Reproducible random numbers.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Random numbers that can be had again by their seed (splitmix64).
+/// Random numbers that are reproducible from their seed (splitmix64).
 #[derive(Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// Seeded by `HOMEROOM_SEED` or the clock; prints the seed.
+    /// Returns a generator seeded by `HOMEROOM_SEED` or the clock, and prints the seed.
     pub fn seeded() -> Self {
         let given = std::env::var("HOMEROOM_SEED").ok().and_then(|seed| seed.parse().ok());
         let seed = given.unwrap_or_else(|| {
@@ -18,7 +18,7 @@ impl Random {
         Self(seed)
     }
 
-    /// Numbers of their own, for another thread.
+    /// Returns an independent generator, for another thread.
     pub fn child(&mut self) -> Self {
         Self(self.next())
     }
@@ -31,7 +31,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }

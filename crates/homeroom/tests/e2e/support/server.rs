@@ -11,13 +11,13 @@ use serde_json::Value;
 
 use super::{Client, PATIENCE, Place, Ran, Wire, eventually};
 
-/// A server process; it is killed when the value goes.
+/// A server process, which is killed when the value is dropped.
 pub struct Server {
     child: Child,
     log: Arc<Mutex<String>>,
-    /// Address of the API.
+    /// The address of the API.
     pub api: SocketAddr,
-    /// Address of metrics and probes.
+    /// The address of metrics and probes.
     pub admin: SocketAddr,
 }
 
@@ -27,7 +27,7 @@ impl Server {
         Self::start_with(place, &[])
     }
 
-    /// As [`Server::start`], with environment variables.
+    /// Does the same as [`Server::start`], with environment variables.
     pub fn start_with(place: &Place, environment: &[(&str, &str)]) -> Self {
         let mut command =
             place.command(&["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
@@ -57,41 +57,41 @@ impl Server {
         server
     }
 
-    /// A client of the API without a token.
+    /// Returns a client of the API without a token.
     pub fn client(&self) -> Client {
         Client::new(self.api)
     }
 
-    /// A client of the API with the token of a key.
+    /// Returns a client of the API with the token of a key.
     pub fn client_of(&self, (key, secret): &(String, String)) -> Client {
         let mut client = self.client();
         client.authorize(key, secret);
         client
     }
 
-    /// A client of the admin listener.
+    /// Returns a client of the admin listener.
     pub fn admin_client(&self) -> Client {
         Client::new(self.admin)
     }
 
-    /// A bare connection to the API.
+    /// Opens a bare connection to the API.
     pub fn wire(&self) -> Wire {
         Wire::open(self.api)
     }
 
-    /// The process's id.
+    /// Returns the process's id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// What the server has logged until now.
+    /// Returns what the server has logged so far.
     pub fn log(&self) -> String {
         self.log.lock().unwrap().clone()
     }
 
-    /// Tells the server to stop, as a service manager does.
+    /// Tells the server to stop, as a service manager does (SIGTERM).
     pub fn tell_to_stop(&self) {
-        // The shell's own `kill` is there where no program of this name is.
+        // The shell's built-in `kill` works even where no such program is installed.
         let pid = self.child.id().to_string();
         let told = Command::new("sh").args(["-c", "kill -TERM \"$0\"", &pid]).status().unwrap();
         assert!(told.success());
@@ -116,7 +116,7 @@ impl Server {
         self.ended()
     }
 
-    /// Ends the server at once, with SIGKILL.
+    /// Kills the server at once, with SIGKILL.
     pub fn kill(mut self) {
         self.kill_now();
     }
@@ -133,7 +133,7 @@ impl Drop for Server {
     }
 }
 
-/// Keeps all lines that a server logs, and hands on those that are JSON.
+/// Collects all lines that a server logs, and forwards those that are JSON.
 fn follow(stderr: ChildStderr) -> (Arc<Mutex<String>>, Receiver<Value>) {
     let log = Arc::new(Mutex::new(String::new()));
     let (sender, lines) = channel();

@@ -1,4 +1,4 @@
-//! Connections of HTTP/2 on which much is begun and nothing ended, in a thread of their own.
+//! HTTP/2 connections with many open streams that never end, in a thread of their own.
 
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 
-/// What each stream of a [`Streams`] does.
+/// The request of each stream of [`Streams`].
 #[derive(Clone)]
 pub struct Stream {
     /// The method of its request.
@@ -16,24 +16,24 @@ pub struct Stream {
     pub path: String,
     /// The bearer token that is sent, if any.
     pub token: Option<String>,
-    /// How long it says that its body is, if it says so.
+    /// The declared length of its body, if it declares one.
     pub length: Option<usize>,
-    /// Bytes of a body that never ends; [`None`] for a request without a body.
+    /// The first bytes of a body that never ends; [`None`] for a request without a body.
     pub body: Option<Vec<u8>>,
 }
 
-/// Open streams; they end when the value goes.
+/// Open streams, which end when the value is dropped.
 pub struct Streams {
-    /// How many streams were begun.
+    /// The number of streams that were opened.
     pub begun: usize,
-    /// Statuses of answers, as they come.
+    /// The statuses of answers as they arrive.
     pub statuses: Receiver<StatusCode>,
     _end: tokio::sync::oneshot::Sender<()>,
 }
 
 impl Streams {
-    /// Opens connections and on each as many streams as the server lets it, at most so many; takes
-    /// no byte of an answer's body.
+    /// Opens connections, and on each as many streams as the server allows, at most `streams`.
+    /// Reads no byte of an answer's body.
     pub fn open(to: SocketAddr, connections: usize, streams: usize, stream: &Stream) -> Self {
         let (end, ended) = tokio::sync::oneshot::channel();
         let (told, begun) = channel();
@@ -69,7 +69,7 @@ async fn connection(
     let (mut sender, connection) = built.unwrap();
     tokio::spawn(connection);
     for _ in 0..streams {
-        // A server that takes no more streams is not pressed.
+        // If the server accepts no more streams, no further ones are tried.
         let Ok(Ok(ready)) = tokio::time::timeout(Duration::from_millis(300), sender.ready()).await
         else {
             return;
@@ -97,7 +97,7 @@ async fn connection(
         tokio::spawn(async move {
             if let Ok(answer) = answer.await {
                 _ = status.send(answer.status());
-                // Its body is held and never read.
+                // The answer's body is kept open and never read.
                 std::future::pending::<()>().await;
             }
         });

@@ -1,4 +1,4 @@
-//! A bare connection: bytes out, answers in.
+//! A bare connection that sends bytes and reads answers.
 
 use std::io::{BufRead, BufReader, Read, Result, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -10,32 +10,32 @@ use super::PATIENCE;
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// Status.
+    /// The status.
     pub status: u16,
-    /// Header lines, the names in lower case.
+    /// The header lines, with the names in lower case.
     pub headers: Vec<(String, String)>,
-    /// Body.
+    /// The body.
     pub body: Vec<u8>,
 }
 
 impl Answer {
-    /// The value of a header, if it is there.
+    /// Returns the value of a header, if present.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
 
-    /// The path of the `Location`.
+    /// Returns the path in `Location`.
     pub fn location(&self) -> String {
         let location = self.header("location").unwrap_or_else(|| panic!("{self:?}"));
         location.splitn(4, '/').nth(3).map(|path| format!("/{path}")).unwrap()
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The body as JSON.
+    /// Returns the body as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
@@ -50,7 +50,7 @@ impl Wire {
         Self::try_open(address).unwrap()
     }
 
-    /// Opens a connection, or says why not.
+    /// Opens a connection, or returns why it cannot.
     pub fn try_open(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
         stream.set_nodelay(true)?;
@@ -64,22 +64,22 @@ impl Wire {
         self.try_send(bytes).unwrap();
     }
 
-    /// Sends bytes, if the other side still takes them.
+    /// Sends bytes; returns an error if the server no longer accepts them.
     pub fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> Result<()> {
         self.0.get_mut().write_all(bytes.as_ref())
     }
 
-    /// Says that nothing more will be sent.
+    /// Closes the sending side.
     pub fn finish(&mut self) {
         self.0.get_mut().shutdown(Shutdown::Write).unwrap();
     }
 
-    /// Reads an answer to anything but HEAD.
+    /// Reads an answer to any method but HEAD.
     pub fn answer(&mut self) -> Answer {
         self.try_answer(false).unwrap()
     }
 
-    /// Reads an answer; one to HEAD has no body.
+    /// Reads an answer; an answer to HEAD has no body.
     pub fn try_answer(&mut self, is_head: bool) -> Result<Answer> {
         let first = self.line()?;
         let status: u16 = first
@@ -106,12 +106,13 @@ impl Wire {
         Ok(answer)
     }
 
-    /// Reads as many bytes as there is room for.
+    /// Fills the buffer.
     pub fn read_exactly(&mut self, bytes: &mut [u8]) {
         self.0.read_exact(bytes).unwrap();
     }
 
-    /// Reads until the other side closes; gives what came. A broken connection is a closed one.
+    /// Reads until the server closes the connection, and returns what was read. A broken connection
+    /// counts as closed.
     pub fn rest(&mut self) -> Vec<u8> {
         let mut rest = vec![];
         match self.0.read_to_end(&mut rest) {
@@ -121,7 +122,7 @@ impl Wire {
         }
     }
 
-    /// Whether the other side has closed this connection, on which no answer is due.
+    /// Returns whether the server has closed this connection, on which no answer is due.
     pub fn is_closed(&self) -> bool {
         let stream = self.0.get_ref();
         stream.set_nonblocking(true).unwrap();
@@ -134,7 +135,7 @@ impl Wire {
         }
     }
 
-    /// Whether bytes are there that were not read yet.
+    /// Returns whether there are unread bytes.
     pub fn has_answer(&self) -> bool {
         let stream = self.0.get_ref();
         stream.set_nonblocking(true).unwrap();

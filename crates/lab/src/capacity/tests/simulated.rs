@@ -1,4 +1,4 @@
-//! A server in virtual time: a queue, some workers, and a host that is not always the same.
+//! A server in virtual time: a queue, some workers, and a host of varying speed.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,51 +7,53 @@ use std::convert::Infallible;
 use crate::capacity::{Driver, Phase};
 use crate::trial::{Ask, BIN_SECONDS, Bin, Trial, WINDOW_SECONDS};
 
-/// How long the client waits for an answer, and for a drain.
+/// How long the client waits for an answer, and for a drain, in seconds.
 const TIMEOUT_S: f64 = 10.0;
 
-/// Least and greatest.
+/// The least and the greatest value.
 type Range = (f64, f64);
 
-/// The server and its circumstances.
+/// A simulated server and its circumstances.
 #[derive(Debug, Clone)]
 pub struct World {
-    /// Requests a second at full speed.
+    /// The requests per second at full speed.
     pub capacity: f64,
     pub workers: u32,
-    /// Standard deviation of the logarithm of the service time.
+    /// The standard deviation of the logarithm of the service time.
     pub spread: f64,
     pub full: Full,
-    /// Share of answers that are errors, whatever the load.
+    /// The share of answers that are errors, whatever the load.
     pub errors: f64,
-    /// More work a request by this share for each second that it has waited.
+    /// The share by which a request's work grows for each second that it has waited.
     pub collapse: f64,
-    /// Speed gained, or lost, a second, as a share.
+    /// The speed gained or lost per second, as a share.
     pub drift: f64,
-    /// Slow-downs: mean seconds between them, least and greatest share of speed lost, least and
-    /// greatest length in seconds.
+    /// Slow-downs: the mean number of seconds between them, the range of the share of speed lost,
+    /// and the range of their length in seconds.
     pub slow: Option<(f64, Range, Range)>,
-    /// The generator: requests a second that it can send.
+    /// The requests per second that the generator can send.
     pub generator: f64,
-    /// Share of time that the host takes, of the server too, from a moment on.
+    /// The share of time that the host takes, from the server too, and from when on.
     pub steal: (f64, f64),
     /// Whether arrivals are independent of each other instead of even.
     pub poisson: bool,
 }
 
-/// What a server does with more than it can.
+/// What a server does with more load than it can serve.
 #[derive(Debug, Clone, Copy)]
 pub enum Full {
-    /// Answers 503 at once if the wait would be longer.
+    /// Answers 503 at once if the wait would be longer than this, in seconds.
     ShedsAfter(f64),
-    /// Lets them wait; clients give up after ten seconds, their work is done nevertheless.
+    /// Queues requests without limit; clients give up after ten seconds, but the work is done
+    /// anyway.
     Queues,
-    /// Answers 503 at once if so many are being worked on or wait.
+    /// Answers 503 at once if this many requests are being served or queued.
     AtMost(usize),
 }
 
 impl World {
-    /// Two workers, log-normal service, two seconds of work in the queue, a quiet host.
+    /// Returns a server with two workers, log-normal service, a queue of two seconds of work and a
+    /// quiet host.
     pub fn quiet(capacity: f64) -> Self {
         Self {
             capacity,
@@ -68,12 +70,12 @@ impl World {
         }
     }
 
-    /// The same with slow-downs of 10 to 60 % for 0.5 to 4 s about every 15 s.
+    /// Returns the same server with slow-downs of 10 to 60 % for 0.5 to 4 s about every 15 s.
     pub fn noisy(capacity: f64) -> Self {
         Self { slow: Some((15.0, (0.1, 0.6), (0.5, 4.0))), ..Self::quiet(capacity) }
     }
 
-    /// Mean speed, slow-downs considered, drift and steal not.
+    /// Returns the mean speed, including slow-downs but not drift and steal.
     pub fn mean_capacity(&self) -> f64 {
         let lost = self.slow.map_or(0.0, |(every, depth, length)| {
             let seconds = f64::midpoint(length.0, length.1);
@@ -83,16 +85,16 @@ impl World {
     }
 }
 
-/// The world, at a moment.
+/// A simulated world at a moment in time.
 pub struct Simulated {
     world: World,
     rng: fastrand::Rng,
     now: f64,
     /// When each worker is free.
     free: Vec<f64>,
-    /// When what was taken in will be done, for servers that count it.
+    /// When each accepted request will be done, for servers that count them.
     inside: BinaryHeap<Reverse<u64>>,
-    /// Speeds: from when, how much.
+    /// The speeds: each with the moment from which it applies.
     speeds: Vec<(f64, f64)>,
     /// The segment in which work last began.
     segment: usize,
@@ -100,7 +102,7 @@ pub struct Simulated {
     slow_until: f64,
     slow_speed: f64,
     pub trials: u32,
-    /// After so many trials it is told to stop.
+    /// The number of trials after which it is told to stop.
     pub stops_after: Option<u32>,
 }
 
@@ -123,7 +125,7 @@ impl Simulated {
         }
     }
 
-    /// Adds a segment of at most half a second to the speeds.
+    /// Appends a segment of at most half a second to the speeds.
     fn extend(&mut self) {
         let (from, _) = self.speeds[self.speeds.len() - 1];
         let next = (from + 0.5).min(self.slow_until);
@@ -143,7 +145,7 @@ impl Simulated {
         self.speeds.push((next, self.slow_speed * drift * left));
     }
 
-    /// When so many seconds of work that begin at a moment are done; moments never step back.
+    /// Returns when some seconds of work that begin at `start` are done. Moments never go back.
     fn done(&mut self, start: f64, mut work: f64) -> f64 {
         while self.speeds[self.speeds.len() - 1].0 <= start {
             self.extend();
@@ -168,7 +170,7 @@ impl Simulated {
         }
     }
 
-    /// What becomes of a request that arrives: when it is answered, and whether as expected.
+    /// Returns when a request that arrives now is answered, and whether as expected.
     fn arrive(&mut self, at: f64) -> (f64, bool) {
         let quick = at + 0.000_5;
         if self.world.errors > 0.0 && self.rng.f64() < self.world.errors {
@@ -205,7 +207,7 @@ impl Simulated {
         (done, true)
     }
 
-    /// The moments at which requests are due, seconds since the trial began.
+    /// Returns the moments at which requests are due, in seconds since the trial began.
     fn moments(&mut self, ask: Ask) -> Vec<f64> {
         let count = whole(ask.rate * ask.seconds);
         if self.world.poisson {

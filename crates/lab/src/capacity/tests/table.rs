@@ -1,5 +1,6 @@
-//! The table in the documentation of `capacity`: every simulated server, and what holds for all of
-//! them. With `HOMEROOM_LONG` set it takes 60 seeds each, as the table does, and prints it:
+//! Produces the table in the documentation of `capacity`, with every simulated server, and checks
+//! what holds for all of them. With `HOMEROOM_LONG` set it runs 60 seeds each, as for the table,
+//! and prints it:
 //!
 //! `HOMEROOM_LONG=1 cargo test --release -p homeroom-lab --lib capacity::tests::table -- --nocapture`
 
@@ -7,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-/// A simulated server with its name and what it holds, as the table says it.
+/// A simulated server with its name and what it holds, as in the table.
 struct Row(&'static str, &'static str, World);
 
 fn rows() -> Vec<Row> {
@@ -134,7 +135,7 @@ fn is_conservative(one: &Capacity, name: &str) {
 
 #[test]
 fn a_short_look_whose_confirming_runs_are_void_says_at_least_what_a_valid_trial_kept() {
-    // Answers 23,000 of 25,600; somewhere on the way the host begins to take time.
+    // The server answers 23,000 of 25,600; at some point the host begins to take time.
     let mut seen = 0;
     for seed in 0..14_u8 {
         let since = 8.0 + 2.0 * f64::from(seed);

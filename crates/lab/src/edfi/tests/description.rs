@@ -1,9 +1,9 @@
-//! A standard of a few resources, described as servers do it.
+//! A small standard of a few resources, described as servers describe theirs.
 
 use serde_json::{Map, Value, json};
 
-/// A member of a resource: its name, with `!` if it is required, with `*` too if it is a part of
-/// the identity; and what it is.
+/// A member of a resource: its name and its type. After the name, `!` means required and `*` also
+/// part of the identity.
 type Member<'m> = (&'m str, Value);
 
 pub fn text(max: u32) -> Value {
@@ -22,8 +22,8 @@ pub fn to(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/edFi_{name}Reference")})
 }
 
-/// A description of resources (path, schema's name, members, names of the identity) and references
-/// (name, members).
+/// Builds a description from resources (path, schema name, members, names of the identity) and
+/// references (name, members).
 pub fn description(
     resources: &[(&str, &str, &[Member<'_>], &[&str])],
     references: &[(&str, &[Member<'_>])],
@@ -66,7 +66,7 @@ fn object(members: &[Member<'_>]) -> Value {
     json!({"type": "object", "required": required, "properties": properties})
 }
 
-/// The same description as older servers write it.
+/// Converts the description into the form that older servers write.
 pub fn swagger(new: Value) -> Value {
     let text = new.to_string().replace("#/components/schemas/", "#/definitions/");
     let mut old: Value = serde_json::from_str(&text).unwrap();
@@ -83,7 +83,7 @@ pub fn swagger(new: Value) -> Value {
     old
 }
 
-/// Schools and what happens there; the year of a session is described nowhere.
+/// Describes schools and a few related resources; the year of a session is described nowhere.
 pub fn small_standard() -> Value {
     let descriptor = || text(306);
     let code =

@@ -1,4 +1,4 @@
-//! A target that lives in memory: it takes what is asked of it, and says no where it is told to.
+//! A target in memory: it accepts every request except those that it was told to refuse.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,11 +12,11 @@ const DATA: &str = "/data/v3";
 pub struct Memory {
     access: Access,
     description: Value,
-    /// Documents by path; one body is one document.
+    /// Documents by path; the same body is the same document.
     documents: BTreeMap<String, Vec<(String, Value)>>,
     refusals: Vec<(&'static str, &'static str, u16, &'static str)>,
     count: usize,
-    /// What the key is bound to.
+    /// The organizations that the key is bound to.
     pub organizations: Vec<i64>,
 }
 
@@ -34,12 +34,12 @@ impl Memory {
         memory
     }
 
-    /// Is asked at an address of this path from now on, whatever it calls itself.
+    /// Serves from now on under this path, whatever the target calls itself.
     pub fn move_to(&mut self, root: &str) {
         self.access.root = root.to_owned();
     }
 
-    /// Answers each such request, whose path begins so, with a problem.
+    /// Answers every such request whose path begins with this with a problem.
     pub fn refuse(
         &mut self,
         method: &'static str,
@@ -50,7 +50,7 @@ impl Memory {
         self.refusals.push((method, path, status, why));
     }
 
-    /// Keeps a document; its id, and whether it is new.
+    /// Stores a document. Returns its id and whether it is new.
     pub fn put(&mut self, path: &str, body: &Value) -> (String, bool) {
         let all = self.documents.entry(path.to_owned()).or_default();
         if let Some((id, _)) = all.iter().find(|(_, known)| known == body) {

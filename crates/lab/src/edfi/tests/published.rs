@@ -40,7 +40,7 @@ fn unresolved(properties: &[Property], found: &mut Vec<String>) {
     }
 }
 
-/// Pairs of a document's references that disagree about a part of the identity.
+/// Returns the pairs of a document's references that disagree about a part of the identity.
 fn disagreements(kind: &Kind, body: &Value) -> Vec<String> {
     let mut known: HashMap<&str, &Value> = HashMap::new();
     let mut found = vec![];

@@ -1,4 +1,4 @@
-//! A connection that speaks HTTP/1.1, a request at a time.
+//! An HTTP/1.1 connection, with one request at a time.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 
@@ -8,7 +8,7 @@ use crate::engine::source::{Answer, Request};
 use crate::engine::transport::Transport;
 use crate::outcome::Outcome;
 
-/// A connection that speaks HTTP/1.1.
+/// An HTTP/1.1 connection.
 #[derive(Debug)]
 pub struct Plain {
     transport: Transport,
@@ -21,7 +21,7 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// A connection over a transport that may still be connecting.
+    /// Returns a connection over a transport that may still be connecting.
     pub fn new(transport: Transport) -> Self {
         Self {
             transport,
@@ -34,7 +34,7 @@ impl Plain {
         }
     }
 
-    /// Sends a request as far as that goes at once; `room` is for what comes.
+    /// Sends as much of a request as the socket takes at once; `room` is the buffer to read into.
     pub fn send(
         &mut self,
         method: &str,
@@ -49,8 +49,8 @@ impl Plain {
         if self.connected { self.flush() } else { Progress::Pending }
     }
 
-    /// Goes on after the socket has become ready. `hung_up` says that the other side sends no more
-    /// than what is there.
+    /// Continues after the socket has become ready. `hung_up` says that the server sends nothing
+    /// beyond what has arrived.
     pub fn advance(&mut self, hung_up: bool, room: &mut [u8]) -> Progress {
         if !self.connected {
             if self.transport.connect_error().is_some() {
@@ -59,7 +59,7 @@ impl Plain {
             self.connected = true;
         }
         self.ends |= hung_up;
-        // A server may answer, and close, before it has read all that is sent.
+        // A server may answer and close before it has read the whole request.
         let flushed = self.flush();
         match self.receive(room) {
             Progress::Pending => flushed,
@@ -67,17 +67,17 @@ impl Plain {
         }
     }
 
-    /// Whether a failure may be due to the server having closed a connection that lay idle.
+    /// Returns whether a failure may come from the server closing an idle connection.
     pub fn may_have_been_idle_closed(&self) -> bool {
         self.answered > 0 && self.reader.is_untouched()
     }
 
-    /// Whether another request can be sent after a whole answer.
+    /// Returns whether another request can be sent after a complete answer.
     pub fn is_reusable(&self) -> bool {
         !self.ends && !self.reader.closes() && self.sent == self.out.len()
     }
 
-    /// The whole answer.
+    /// Returns the complete answer.
     pub fn answer<'a, 'b: 'a>(&'a self, room: &'b mut [Header<'a>; HEADERS]) -> Answer<'a> {
         Answer {
             outcome: Outcome::Status(self.reader.status()),
@@ -86,7 +86,7 @@ impl Plain {
         }
     }
 
-    /// The status of the whole answer.
+    /// Returns the status of the complete answer.
     pub fn status(&self) -> u16 {
         self.reader.status()
     }
@@ -117,7 +117,8 @@ impl Plain {
             };
             match self.reader.feed(&room[..length]) {
                 Ok(true) => return self.done(),
-                // Less than there was room for: nothing is left, and what comes is told anew.
+                // The read did not fill the buffer, so the socket is empty and will report new
+                // data.
                 Ok(false) if length < room.len() && !self.ends && !self.transport.is_secure() => {
                     return Progress::Pending;
                 }

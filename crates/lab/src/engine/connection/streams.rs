@@ -1,7 +1,7 @@
-//! A connection that speaks HTTP/2, a stream at a time.
+//! An HTTP/2 connection, with one stream at a time.
 //!
-//! The protocol is h2's. Its futures are polled whenever the socket is ready, and are woken by
-//! nobody: all they can wait for is that socket.
+//! The h2 crate implements the protocol. Its futures are polled whenever the socket is ready and
+//! need no waker: that socket is all they can wait for.
 
 use std::future::Future;
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -21,14 +21,14 @@ use crate::engine::source::{Answer, Request};
 use crate::engine::transport::Transport;
 use crate::outcome::Outcome;
 
-/// What is kept of a body; the rest is counted only.
+/// The most bytes of a body that are kept; the rest is only counted.
 const BODY_BYTES: usize = 16 * 1024 * 1024;
-/// How much of answers may be on its way.
+/// The flow-control window for answers, in bytes.
 const WINDOW: u32 = 1024 * 1024;
 
 type Shaken = Result<(SendRequest<Bytes>, Driver<Socket, Bytes>), h2::Error>;
 
-/// A connection that speaks HTTP/2.
+/// An HTTP/2 connection.
 pub struct Streams {
     state: State,
     to_send: Option<(http::Request<()>, Bytes)>,
@@ -38,7 +38,7 @@ pub struct Streams {
     headers: HeaderMap,
     body: Vec<u8>,
     keep: bool,
-    /// Bytes of bodies.
+    /// The number of body bytes received.
     heard: u64,
     answered: u64,
     over: bool,
@@ -53,7 +53,7 @@ enum State {
 }
 
 impl Streams {
-    /// A connection over a transport that may still be connecting.
+    /// Returns a connection over a transport that may still be connecting.
     pub fn new(transport: Transport) -> Self {
         Self {
             state: State::Connecting(transport),
@@ -71,7 +71,7 @@ impl Streams {
         }
     }
 
-    /// Sends a request as far as that goes at once.
+    /// Sends as much of a request as the socket takes at once.
     pub fn send(
         &mut self,
         method: &str,
@@ -95,7 +95,7 @@ impl Streams {
         }
     }
 
-    /// Goes on after the socket has become ready.
+    /// Continues after the socket has become ready.
     pub fn advance(&mut self, hung_up: bool) -> Progress {
         if let State::Connecting(transport) = &self.state {
             if transport.connect_error().is_some() {
@@ -119,7 +119,7 @@ impl Streams {
         progress
     }
 
-    /// Keeps the protocol going while nothing is asked for; false if the connection is over.
+    /// Keeps the protocol going while no request is open. Returns false if the connection is over.
     pub fn is_alive(&mut self, hung_up: bool) -> bool {
         self.drive();
         !self.over && !hung_up
@@ -135,12 +135,12 @@ impl Streams {
         !self.over
     }
 
-    /// The status of the answer.
+    /// Returns the status of the answer.
     pub fn status(&self) -> u16 {
         self.status
     }
 
-    /// The whole answer.
+    /// Returns the complete answer.
     pub fn answer<'a, 'b: 'a>(&'a self, room: &'b mut [Header<'a>; HEADERS]) -> Answer<'a> {
         let mut count = 0;
         for (place, (name, value)) in room.iter_mut().zip(&self.headers) {
@@ -166,12 +166,12 @@ impl Streams {
             match self.hear() {
                 Ok(true) => {
                     self.answered += 1;
-                    // What is left to say: that there is room again.
+                    // What is left to send is a window update.
                     self.drive();
                     return Progress::Answered;
                 }
                 Ok(false) if self.over => return Progress::Failed(Outcome::Closed),
-                // The other side has to be told that there is room again, or no more may come.
+                // The server may send no more until it gets a window update.
                 Ok(false) if self.heard > before => {}
                 Ok(false) => return Progress::Pending,
                 Err(outcome) => return Progress::Failed(outcome),
@@ -194,7 +194,7 @@ impl Streams {
         }
     }
 
-    /// Opens the stream, once there may be one.
+    /// Opens the stream once the server allows one.
     fn ask(&mut self) -> Result<(), Outcome> {
         let State::Open(open) = &mut self.state else { return Ok(()) };
         let send = &mut open.0;
@@ -221,13 +221,13 @@ impl Streams {
             && let Poll::Ready(end) = Pin::new(&mut open.1).poll(&mut nobody())
         {
             self.over = true;
-            // What TLS says of a certificate comes as an error of no kind.
+            // An error that TLS reports about a certificate has no error kind.
             let kind = end.as_ref().err().and_then(h2::Error::get_io).map(io::Error::kind);
             self.refused |= kind == Some(ErrorKind::Other);
         }
     }
 
-    /// Takes in what has come; true if the answer is whole.
+    /// Reads what has arrived. Returns true if the answer is complete.
     fn hear(&mut self) -> Result<bool, Outcome> {
         if self.to_send.is_some() {
             self.ask()?;
@@ -279,7 +279,7 @@ fn nobody() -> Context<'static> {
     Context::from_waker(Waker::noop())
 }
 
-/// The head of a request; none if its lines cannot stand in one.
+/// Builds the head of a request, or `None` if one of its lines is not a valid header.
 fn head(method: &str, request: &Request, fixed: Fixed<'_>) -> Option<http::Request<()>> {
     let path = std::str::from_utf8(&request.path).ok()?;
     let mut head = http::Request::builder()
@@ -301,7 +301,7 @@ fn head(method: &str, request: &Request, fixed: Fixed<'_>) -> Option<http::Reque
     Some(head)
 }
 
-/// Header lines, each ending in CR LF; none for one that is no header.
+/// Parses header lines, each ending in CR LF; yields `None` for a line that is not a valid header.
 fn lines(text: &[u8]) -> impl Iterator<Item = Option<(HeaderName, HeaderValue)>> {
     text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()).map(
         |line| {
@@ -313,7 +313,7 @@ fn lines(text: &[u8]) -> impl Iterator<Item = Option<(HeaderName, HeaderValue)>>
     )
 }
 
-/// The transport as h2 wants it.
+/// Adapts the transport to the traits that h2 needs.
 struct Socket(Transport);
 
 impl AsyncRead for Socket {

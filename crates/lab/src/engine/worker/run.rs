@@ -1,4 +1,4 @@
-//! What a run needs and learns, apart from the clients.
+//! The state of a run in one thread, apart from the clients.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -12,19 +12,19 @@ use crate::outcome::Outcome;
 use crate::record::{Over, Second, Share};
 use crate::stage::{Arrivals, Stage};
 
-/// How long a run that was told to end waits for answers.
+/// How long a run that was told to end still waits for answers.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// What all threads of a run are told.
+/// The plan of a run, which all its threads get.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan<'a> {
-    /// What is sent, one after the other.
+    /// The stages, in order.
     pub stages: &'a [Stage],
-    /// How the moments of rates lie.
+    /// The distribution of arrivals at a rate.
     pub arrivals: Arrivals,
-    /// What random choices follow from.
+    /// The seed of random choices.
     pub seed: u64,
-    /// The first moment.
+    /// The moment at which the run begins.
     pub begun: Instant,
 }
 
@@ -35,7 +35,7 @@ pub struct Run<'a> {
     pub coming: Coming,
     pub thinking: Thinking,
     pub waiting: Waiting,
-    /// Until when there was no free client for a request that was due.
+    /// The moment until which a due request had no free client.
     pub blocked_until: u64,
     pub end: u64,
     pub give_up: u64,
@@ -48,7 +48,7 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// The part of a thread of this number, with so many steps.
+    /// Returns the run of the thread with this number, with this many steps.
     pub fn new(
         plan: Plan<'_>,
         number: usize,
@@ -78,12 +78,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Nanoseconds since it began.
+    /// Returns the nanoseconds since the run began.
     pub fn now(&self) -> u64 {
         nanoseconds(self.begun.elapsed())
     }
 
-    /// Whether nothing is left to send or to wait for.
+    /// Returns whether nothing is left to send or to wait for.
     pub fn is_over(&mut self, now: u64) -> bool {
         let is_done = now >= self.end
             && self.waiting.is_empty()
@@ -93,12 +93,12 @@ impl<'a> Run<'a> {
         now >= self.give_up || is_done
     }
 
-    /// Whether it was told to end before it was over.
+    /// Returns whether the run was told to end early.
     pub fn was_stopped(&self) -> bool {
         self.share.stopped_at.is_some()
     }
 
-    /// Told to end: nothing more is sent, and answers are waited for a little.
+    /// Ends the run early: nothing more is sent, and answers are awaited only briefly.
     pub fn stop(&mut self, now: u64) {
         self.leave(Outcome::Unfinished, now);
         self.schedule = Schedule::new(&[], Arrivals::Even, 0, 0, 1).peekable();
@@ -109,7 +109,7 @@ impl<'a> Run<'a> {
         self.second.stopped_at = Some(now);
     }
 
-    /// The second after the one that is over, which it gives.
+    /// Starts the next second and returns the one that is over.
     pub fn next_second(&mut self) -> Second {
         let mut next = Second::new(self.second.number + 1);
         next.stopped_at = self.second.stopped_at;
@@ -118,7 +118,8 @@ impl<'a> Run<'a> {
         full
     }
 
-    /// Counts what was due and never sent. What was not due yet was never asked for.
+    /// Counts the requests that were due and never sent. Requests that were not due yet do not
+    /// count.
     pub fn leave(&mut self, outcome: Outcome, now: u64) {
         while let Some(due) = self.schedule.next_if(|due| due.at <= now) {
             let over = Over {

@@ -1,25 +1,25 @@
-//! Axes: where a value lies between two ends, and which round values are named.
+//! Axes: the position of a value between two ends, and the round values to label.
 
 use super::super::words;
 
-/// How values lie on an axis.
+/// The scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scale {
-    /// Equal steps are equally long.
+    /// Equal differences have equal length.
     Linear,
-    /// Equal factors are equally long.
+    /// Equal ratios have equal length.
     Log,
 }
 
-/// An axis with its ends and the values that are named on it.
+/// An axis with its ends and ticks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// What it shows, and its unit.
+    /// Its title, with the unit.
     pub name: String,
     scale: Scale,
     low: f64,
     high: f64,
-    /// Round values and their names.
+    /// The round values and their labels.
     pub ticks: Vec<(f64, String)>,
 }
 
@@ -47,17 +47,17 @@ const TIME_STEPS: [f64; 21] = [
     604_800.0,
     2_419_200.0,
 ];
-/// Most ticks of time; their names are wide.
+/// The most ticks of a time axis, whose labels are wide.
 const TIME_TICKS_MAX: f64 = 9.0;
-/// About how many ticks a linear axis has.
+/// The approximate number of ticks of a linear axis.
 const TICKS: f64 = 5.0;
-/// Most powers of ten on an axis.
+/// The most powers of ten on an axis.
 const DECADES_MAX: i32 = 16;
-/// How many times the least the greatest must be for a logarithmic axis to be worth its while.
+/// The ratio of greatest to least value from which an axis is logarithmic.
 const WORTH_LOG: f64 = 50.0;
 
 impl Axis {
-    /// From zero to a round value above `high`.
+    /// Returns an axis from zero to a round value above `high`.
     pub fn from_zero(name: &str, high: f64) -> Self {
         let high = if high.is_finite() && high > 0.0 { high } else { 1.0 };
         let step = round_step(high / TICKS);
@@ -67,7 +67,7 @@ impl Axis {
         Self { name: name.into(), scale: Scale::Linear, low: 0.0, high: steps * step, ticks }
     }
 
-    /// For times in milliseconds, all of them above zero: logarithmic if they are far apart.
+    /// Returns an axis of positive times in milliseconds; logarithmic if they are far apart.
     pub fn times(name: &str, least: f64, greatest: f64) -> Self {
         if !(least > 0.0 && greatest.is_finite() && greatest / least >= WORTH_LOG) {
             let mut axis = Self::from_zero(name, greatest);
@@ -82,7 +82,7 @@ impl Axis {
         Self { name: format!("{name} (logarithmic)"), scale: Scale::Log, low, high, ticks }
     }
 
-    /// Seconds since the beginning, from zero to the end.
+    /// Returns an axis of seconds since the beginning, from zero to the end.
     pub fn clock(seconds: f64) -> Self {
         let high = if seconds.is_finite() && seconds > 0.0 { seconds } else { 1.0 };
         let fits = TIME_STEPS.iter().find(|step| high / **step <= TIME_TICKS_MAX);
@@ -94,7 +94,7 @@ impl Axis {
         Self { name, scale: Scale::Linear, low: 0.0, high, ticks }
     }
 
-    /// Where a value lies, 0 at the low end, 1 at the high one; kept between them.
+    /// Returns the position of a value: 0 at the low end, 1 at the high one, clamped between them.
     pub fn place(&self, value: f64) -> f64 {
         let place = match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
@@ -103,13 +103,13 @@ impl Axis {
         if place.is_finite() { place.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// The high end.
+    /// Returns the high end.
     pub fn high(&self) -> f64 {
         self.high
     }
 }
 
-/// The next of 1, 2, 5 times a power of ten.
+/// Returns the next of 1, 2 or 5 times a power of ten.
 fn round_step(about: f64) -> f64 {
     let power = 10_f64.powf(about.log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| about <= factor * power * (1.0 + 1e-9));

@@ -1,4 +1,4 @@
-//! Values over time as lines, with the range of each slice around them.
+//! Values over time as lines, with a band for the range of each slice.
 
 use std::fmt::Write;
 
@@ -8,28 +8,28 @@ use super::super::thin::Slice;
 use super::super::words;
 use super::{Frame, Key, Plot, Sample, name_ends, number, strip};
 
-/// Looks that lines can have; the style sheet has as many.
+/// The number of line styles; the style sheet has as many.
 pub const LOOKS: usize = 8;
 
 /// A chart of lines over a common axis.
 #[derive(Debug, Clone)]
 pub struct Lines {
-    /// What is around.
+    /// The frame.
     pub frame: Frame,
-    /// Beginnings of the slices, and last the end.
+    /// The beginning of each slice, and the end of the last.
     pub at: Vec<f64>,
     /// The lines.
     pub series: Vec<Line>,
-    /// Says a value with its unit.
+    /// Formats a value with its unit.
     pub shown: fn(f64) -> String,
 }
 
 /// One line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// Its name.
+    /// Its label.
     pub name: String,
-    /// A value a slice; none where there is a gap.
+    /// One value per slice; `None` for a gap.
     pub values: Vec<Option<Slice>>,
 }
 
@@ -86,7 +86,8 @@ impl Lines {
         path
     }
 
-    /// From least to greatest of each slice; empty if no slice has a range.
+    /// Returns the area from the least to the greatest value of each slice; empty if no slice has a
+    /// range.
     fn band(&self, plot: &Plot, line: &Line) -> String {
         let wide = |slice: &Slice| plot.y(slice.least) - plot.y(slice.greatest) > 0.5;
         if !line.values.iter().flatten().any(wide) {
@@ -109,7 +110,7 @@ impl Lines {
         path
     }
 
-    /// A point between two gaps has no line to either side.
+    /// Draws points between two gaps, which no line reaches.
     fn lone_points(&self, page: &mut Markup, plot: &Plot) {
         for (look, line) in self.series.iter().enumerate() {
             let class = format!("point s{}", look % LOOKS);

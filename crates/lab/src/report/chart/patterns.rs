@@ -1,4 +1,5 @@
-//! Fillings that are told apart without colours: a tone and a hatch for each class of outcomes.
+//! Fill patterns that can be told apart without colours: a tone and a hatch for each class of
+//! outcomes.
 
 use super::super::markup::Markup;
 

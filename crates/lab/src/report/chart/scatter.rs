@@ -1,4 +1,4 @@
-//! One value against another: a dot each.
+//! One value against another, with a dot for each pair.
 
 use super::super::markup::Markup;
 use super::super::table::{Cell, Part, Table};
@@ -8,22 +8,22 @@ use super::{Frame, Key, Plot, Sample, number};
 /// A chart of dots.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scatter {
-    /// What is around.
+    /// The frame.
     pub frame: Frame,
-    /// The dots, the last ones above the others.
+    /// The groups of dots; later ones are drawn on top.
     pub dots: Vec<Dots>,
-    /// Headings of the data: the dot's name, x and y.
+    /// The headings of the data table: the dot's name, x and y.
     pub headings: [String; 3],
 }
 
-/// Dots that look alike.
+/// A group of dots that look alike.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dots {
-    /// What they are.
+    /// What the dots are.
     pub name: String,
     /// How they look.
     pub shape: Shape,
-    /// Whether a line leads from one to the next.
+    /// Whether a line connects them in order.
     pub joined: bool,
     /// The dots.
     pub each: Vec<Dot>,
@@ -34,26 +34,26 @@ pub struct Dots {
 pub struct Dot {
     /// What it is.
     pub name: String,
-    /// What is beside it in the drawing; empty for nothing.
+    /// Its label in the drawing; empty for none.
     pub label: String,
-    /// Its place.
+    /// Its horizontal value.
     pub x: f64,
-    /// See `x`.
+    /// Its vertical value.
     pub y: f64,
 }
 
-/// How a dot looks: shapes, so that they are told apart without colours.
+/// The shape of a dot; shapes can be told apart without colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// A filled circle.
     Circle,
-    /// A small, faint circle, for many.
+    /// A small, faint circle, for large groups.
     Speck,
     /// A hollow triangle.
     Triangle,
-    /// A cross: it failed.
+    /// A cross, for something that failed.
     Cross,
-    /// A hollow diamond: it does not count.
+    /// A hollow diamond, for something that does not count.
     Diamond,
 }
 
@@ -68,7 +68,7 @@ impl Shape {
         }
     }
 
-    /// Its outline around a place.
+    /// Returns its outline around a point.
     fn path(self, x: f64, y: f64) -> String {
         let (x, y) = (number(x), number(y));
         match self {
@@ -110,7 +110,8 @@ impl Scatter {
         self.labels(page, plot);
     }
 
-    /// Names beside dots; one that would cover another is left to the data.
+    /// Writes labels beside dots; a label that would cover another is left out, as the data table
+    /// has it.
     fn labels(&self, page: &mut Markup, plot: &Plot) {
         let mut taken: Vec<(f64, f64, f64)> = vec![];
         for dot in self.dots.iter().flat_map(|dots| &dots.each).filter(|dot| !dot.label.is_empty())

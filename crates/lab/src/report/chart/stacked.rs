@@ -1,4 +1,4 @@
-//! Parts of a whole over time, one upon another.
+//! Parts of a whole over time, stacked on each other.
 
 use std::fmt::Write;
 
@@ -10,28 +10,28 @@ use super::{Frame, Key, Plot, Sample, number, strip};
 /// A chart of layers over a common axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stacked {
-    /// What is around.
+    /// The frame.
     pub frame: Frame,
-    /// Beginnings of the slices, and last the end.
+    /// The beginning of each slice, and the end of the last.
     pub at: Vec<f64>,
-    /// The layers, from below.
+    /// The layers, from the bottom up.
     pub layers: Vec<Layer>,
 }
 
 /// One layer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layer {
-    /// Its name.
+    /// Its label.
     pub name: String,
-    /// What the legend says of it.
+    /// Its text in the legend.
     pub legend: String,
-    /// Class of its filling.
+    /// The CSS class of its fill.
     pub look: String,
-    /// A value a slice.
+    /// One value per slice.
     pub values: Vec<f64>,
 }
 
-/// A layer at least so high somewhere has its name there.
+/// The height from which a layer has its label inside.
 const NAMED_FROM: f64 = 17.0;
 
 impl Stacked {
@@ -73,7 +73,8 @@ impl Stacked {
         });
     }
 
-    /// Steps along the upper edge, and back along the lower one; gaps where the layer is nothing.
+    /// Returns an outline along the upper edge and back along the lower one, with gaps where the
+    /// layer is empty.
     fn outline(&self, plot: &Plot, below: &[f64], above: &[f64]) -> String {
         let mut path = String::new();
         let mut from = 0;
@@ -96,7 +97,7 @@ impl Stacked {
         path
     }
 
-    /// The middle of the longest stretch in which the layer is high enough for its name.
+    /// Returns the middle of the longest stretch in which the layer is high enough for its label.
     fn best_place(&self, plot: &Plot, below: &[f64], above: &[f64]) -> Option<(f64, f64)> {
         let high = |at: usize| plot.y(below[at]) - plot.y(above[at]) >= NAMED_FROM;
         let (mut best, mut from) = ((0.0, 0, 0), None);

@@ -1,4 +1,4 @@
-//! How the figures came about: times as three distributions, settings, machine, rules, command.
+//! How the figures were obtained: times as three distributions, settings, machine, rules, command.
 
 use super::super::markup::Markup;
 use super::super::table::{Cell, Part, Table};
@@ -10,7 +10,7 @@ use crate::run::{Latency, RunFile};
 use crate::stage::Arrivals;
 use crate::statistics::{Estimate, quantile_of_times};
 
-/// Longest command line that is shown.
+/// The longest command line that is shown, in characters.
 const COMMAND_CHARS_MAX: usize = 4_000;
 
 /// Writes the section.
@@ -65,9 +65,9 @@ fn rules() -> String {
     )
 }
 
-/// Percentiles that are shown with their interval.
+/// The percentiles that are shown with an interval.
 const WITH_INTERVAL: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
-/// Of those intervals.
+/// The confidence of these intervals.
 const CONFIDENCE: f64 = 0.95;
 
 fn distributions(run: &RunFile) -> Table {
@@ -152,7 +152,7 @@ fn distribution(name: &str, of: &Latency, requests: u64, times: Option<Times>) -
     row
 }
 
-/// A histogram of the run file.
+/// Returns a histogram of the run file.
 fn histogram(run: &RunFile, name: &str) -> Option<Times> {
     decoded(run.histograms.get(name)?)
 }
@@ -229,7 +229,7 @@ fn facts(page: &mut Markup, heading: &str, facts: &[(&str, String)]) {
     });
 }
 
-/// The command line, quoted for a shell where it must be.
+/// Formats the command line, quoted for a shell where necessary.
 fn command(words: &[String]) -> String {
     let quoted = words.iter().map(|word| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,@%+".contains(c);

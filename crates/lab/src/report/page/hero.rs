@@ -1,4 +1,4 @@
-//! The first screen: the answer, its figures, and whether it can be relied on.
+//! The top of the page: the answer, its figures, and whether it can be relied on.
 
 use super::super::markup::Markup;
 use super::super::verdict::{self, Finding, Judgement, StageVerdict, Verdict};
@@ -7,12 +7,12 @@ use crate::capacity::{Capacity, Level};
 use crate::run::RunFile;
 use crate::statistics::has_tail;
 
-/// Most stages that are shown one by one on the first screen.
+/// The most stages that the top of the page lists individually.
 const STAGES_SHOWN_MAX: usize = 12;
 
-/// Most reasons that are given.
+/// The most reasons that are shown.
 const REASONS_MAX: usize = 12;
-/// Longest of them.
+/// The longest reason, in characters.
 const REASON_CHARS_MAX: usize = 600;
 
 const CHECK: &str = "M5 13l5 5L20 7";
@@ -182,7 +182,7 @@ fn levels(page: &mut Markup, capacity: &Capacity) {
     }
 }
 
-/// A bar from zero to the rate, with its interval, on the scale of all levels.
+/// Writes a bar from zero to the rate, with its interval, on the common scale of all levels.
 fn gauge(page: &mut Markup, level: Level, top: f64) {
     let place = |rate: f64| 300.0 * (rate / top.max(1e-9)).clamp(0.0, 1.0);
     let text = |value: f64| format!("{value:.1}");
@@ -240,7 +240,7 @@ fn contents(page: &mut Markup, report: &Report) {
     });
 }
 
-/// A sign, and a word for those who do not see it.
+/// Writes an icon, with a word for readers who do not see it.
 fn icon(page: &mut Markup, path: &str, word: &str) {
     let svg = [("viewBox", "0 0 24 24"), ("class", "icon"), ("aria-hidden", "true")];
     page.element("svg", &svg, |m| m.void("path", &[("d", path)]));

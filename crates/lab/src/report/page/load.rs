@@ -1,4 +1,4 @@
-//! Throughput against response time, with the levels that a search found.
+//! A chart of throughput against response time, with the levels that a search found.
 
 use super::super::chart::{Across, Axis, Dot, Dots, Frame, Mark, Scatter, Shape};
 use super::super::levels::{self, Named};
@@ -7,7 +7,7 @@ use super::super::{Report, published, thin, verdict, words};
 use crate::capacity::{Capacity, TrialVerdict};
 use crate::run::RunFile;
 
-/// Of more stages than these the dots have no names beside them.
+/// The most stages whose dots are labelled.
 const STAGES_NAMED_MAX: usize = 16;
 
 /// Writes the chart and, for a search, its trials.

@@ -1,4 +1,4 @@
-//! How requests ended: the healthy, unhealthy and error profile over time.
+//! A chart of how requests ended over time.
 
 use super::super::chart::{Axis, Frame, Layer, Stacked};
 use super::super::markup::Markup;
@@ -7,7 +7,7 @@ use super::over_time;
 use crate::outcome::{self, CLASSES, Outcomes};
 use crate::run::RunFile;
 
-/// Writes the chart; `id` and `of` tell those of several runs apart, for programs and for people.
+/// Writes the chart; `id` and `of` distinguish several runs, for programs and for readers.
 pub fn chart(page: &mut Markup, id: &str, of: &str, run: &RunFile) {
     if run.intervals.is_empty() {
         page.leaf("p", &[], "The run file has no row by second.");
@@ -40,7 +40,7 @@ pub fn chart(page: &mut Markup, id: &str, of: &str, run: &RunFile) {
     Stacked { frame, at: over_time::moments(run), layers: layers.collect() }.figure(page);
 }
 
-/// How many a second ended in each class, in a slice.
+/// Returns how many requests per second ended in each class, in a slice.
 fn by_class(run: &RunFile, slice: std::ops::Range<usize>) -> Vec<f64> {
     let seconds = slice.len() as f64;
     let mut sums = vec![0.0; CLASSES.len()];

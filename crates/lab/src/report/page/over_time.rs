@@ -1,4 +1,4 @@
-//! Requests, responses and response time over time.
+//! Charts of requests, responses and response times over time.
 
 use super::super::chart::{Across, Axis, Frame, Line, Lines, Mark};
 use super::super::markup::Markup;
@@ -7,10 +7,10 @@ use super::super::verdict;
 use super::super::words;
 use crate::run::{Interval, RunFile};
 
-/// Stages beyond so many get no line of their own in charts over time.
+/// The most stages that are marked in charts over time.
 const STAGES_MARKED_MAX: usize = 40;
 
-/// Writes the charts; `id` and `of` tell those of several runs apart, for programs and for people.
+/// Writes the charts; `id` and `of` distinguish several runs, for programs and for readers.
 pub fn write(page: &mut Markup, id: &str, of: &str, run: &RunFile) {
     if run.intervals.is_empty() {
         page.leaf("p", &[], "The run file has no row by second.");
@@ -21,7 +21,7 @@ pub fn write(page: &mut Markup, id: &str, of: &str, run: &RunFile) {
     in_flight(id, of, run).figure(page);
 }
 
-/// Beginnings of the slices of a run, and last its end.
+/// Returns the beginning of each slice of a run, and the end of the last.
 pub fn moments(run: &RunFile) -> Vec<f64> {
     let slices = thin::slices(run.intervals.len(), thin::SLICES_MAX);
     let mut at: Vec<f64> = slices.iter().map(|slice| run.intervals[slice.start].at_s).collect();
@@ -29,12 +29,12 @@ pub fn moments(run: &RunFile) -> Vec<f64> {
     at
 }
 
-/// The axis of time.
+/// Returns the time axis.
 pub fn clock(run: &RunFile) -> Axis {
     Axis::clock(run.intervals.last().map_or(0.0, |last| last.at_s + 1.0))
 }
 
-/// A line where each stage begins.
+/// Returns a mark where each stage begins.
 pub fn marks(run: &RunFile) -> Vec<Mark> {
     if run.stages.len() < 2 || run.stages.len() > STAGES_MARKED_MAX {
         return vec![];
@@ -96,7 +96,7 @@ fn times(id: &str, of: &str, run: &RunFile) -> Lines {
     let least = values(&lines).map(|slice| slice.mean).filter(|mean| *mean > 0.0);
     let least = least.fold(f64::INFINITY, f64::min);
     let y = Axis::times("response time", least, greatest(&lines));
-    // The range of what is itself the greatest says nothing more.
+    // For the line of the greatest value, a range adds nothing.
     for slice in lines[3].values.iter_mut().flatten() {
         (slice.mean, slice.least) = (slice.greatest, slice.greatest);
     }

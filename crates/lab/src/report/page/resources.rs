@@ -1,4 +1,4 @@
-//! Resources and steps: who was slow, who failed, and how.
+//! Tables of resources and steps: which were slow, which failed, and how.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::outcome::Outcomes;
 use crate::run::{RunFile, StepResult};
 use crate::statistics::has_tail;
 
-/// Most ways of failing that are named in a row.
+/// The most kinds of failure that a row names.
 const WAYS_MAX: usize = 4;
 
 /// Writes both tables.
@@ -106,7 +106,7 @@ fn steps(run: &RunFile) -> Table {
     }
 }
 
-/// Steps that were to be done and could not be, and answers that lacked something.
+/// Returns the steps that could not be done, and the answers that lacked something.
 fn not_done(run: &RunFile) -> impl Iterator<Item = (&'static str, String)> {
     let named = |of: fn(&StepResult) -> u64| {
         let mut steps: Vec<&StepResult> = run.steps.iter().filter(|step| of(step) > 0).collect();
@@ -138,7 +138,7 @@ fn left_out(run: &RunFile) -> Option<(&'static str, String)> {
     Some(("Left out", format!("{rest} steps; the run file has them all")))
 }
 
-/// How requests ended, the most frequent first: `201 × 1,200, 409 × 3`.
+/// Formats how requests ended, the most frequent outcome first: `201 × 1,200, 409 × 3`.
 fn ways(outcomes: &Outcomes) -> String {
     let mut ways: Vec<(&String, u64)> =
         outcomes.iter().map(|(name, count)| (name, *count)).collect();

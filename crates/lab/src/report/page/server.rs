@@ -1,4 +1,4 @@
-//! What the server used: charts over time, means by stage.
+//! The server's resource use: charts over time, means by stage.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use super::super::{thin, verdict, words};
 use super::over_time;
 use crate::run::{RunFile, Series, Watched};
 
-/// Most charts of the server; one for each kind of series.
+/// The most charts of the server; one for each kind of series.
 const CHARTS_MAX: usize = 24;
-/// Most lines in one of them.
+/// The most lines in a chart.
 const LINES_MAX: usize = 8;
-/// Slices of a small chart.
+/// The most slices of a small chart.
 const SLICES_MAX: usize = 120;
 
-/// Writes what was watched.
+/// Writes the watched series.
 pub fn write(page: &mut Markup, run: &RunFile) {
     if run.server.is_empty() {
         page.leaf(
@@ -50,7 +50,8 @@ pub fn write(page: &mut Markup, run: &RunFile) {
     means(run, &kinds).html(page);
 }
 
-/// Who has a series of a kind: first what the published tables have, then by name.
+/// A kind of series and what was watched for it. The kinds of the published tables come first, the
+/// others by name.
 type Kind<'a> = (&'a str, Vec<(&'a Watched, &'a Series)>);
 
 fn kinds(run: &RunFile) -> Vec<Kind<'_>> {
@@ -99,7 +100,7 @@ fn chart(run: &RunFile, nth: usize, kind: &str, of: &[(&Watched, &Series)]) -> L
     Lines { frame, at, series: lines, shown: words::figure }
 }
 
-/// The points that lie in each slice.
+/// Returns the points in each slice.
 fn values(series: &Series, at: &[f64]) -> Vec<Option<thin::Slice>> {
     let mut slices: Vec<Vec<(f64, f64)>> = vec![vec![]; at.len() - 1];
     for (moment, value) in &series.points {

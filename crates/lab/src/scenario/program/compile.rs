@@ -1,4 +1,4 @@
-//! From a scenario's file to its program: every text is read, every name is resolved.
+//! Compiles a scenario's file into a program: parses every text and resolves every name.
 
 mod names;
 
@@ -20,30 +20,29 @@ use crate::scenario::template::{Place, Template};
 /// The most steps that a scenario may have.
 const STEPS_MAX: usize = 100_000;
 
-/// Headers that belong to the engine.
+/// Headers that the engine sets.
 const NOT_FOR_SCENARIOS: &[&str] =
     &["connection", "content-length", "host", "keep-alive", "te", "transfer-encoding", "upgrade"];
 
-/// Headers of each request for which its step has none of its own.
+/// Headers that each request has unless its step sets them.
 const USUAL_HEADERS: &[(&str, &str)] =
     &[("user-agent", concat!("homeroom-lab/", env!("CARGO_PKG_VERSION"))), ("accept", "*/*")];
 
-/// What a scenario is compiled for.
+/// The parameters of compilation.
 #[derive(Debug, Clone, Default)]
 pub struct Setup {
-    /// Variables of the command line; they come before the file's.
+    /// Variables from the command line; they override the file's.
     pub set: BTreeMap<String, String>,
-    /// The path below which the target's own paths are: what an answer gives as a whole path is
-    /// written with it.
+    /// The target's path, which precedes all its paths; whole paths from answers contain it.
     pub prefix: String,
 }
 
 impl Program {
-    /// Checks a scenario and resolves its names.
+    /// Checks a scenario and compiles it.
     ///
     /// # Errors
     ///
-    /// Names the step, its member, what is wrong and what to do.
+    /// Names the step and its member, and says what is wrong and how to correct it.
     pub fn compile(file: &ScenarioFile, setup: &Setup) -> Result<Self, Error> {
         refuse_odd_files(file)?;
         let names = Names::of(file, setup)?;
@@ -268,7 +267,7 @@ impl Names<'_> {
         for text in keep.values.values() {
             values.push(self.text(text, Place::Json)?);
         }
-        // What nobody takes out need not be kept.
+        // A pool from which no step takes need not be filled.
         Ok(self.pools.get(&*keep.pool).map(|(pool, _)| Keeping { pool: *pool, values }))
     }
 }

@@ -114,7 +114,7 @@ fn a_step_whose_value_was_not_given_is_skipped_and_counted() {
     let mut client = source.client(0);
     let location = [Header { name: "Location", value: b"/x/a7" }];
 
-    // An id, then an answer that is right and gives none, then one that is wrong.
+    // An answer with an id, an expected answer without one, and an unexpected one.
     for (status, headers) in [(201, &location[..]), (201, &[]), (400, &location)] {
         let (step, _) = next(&mut source, &mut client);
         if step == 1 {
@@ -374,7 +374,7 @@ fn a_whole_path_has_the_targets_own_path_once() {
         ("/v7?b=c", "?b=c"),
     ] {
         let mut client = source.client(0);
-        // The file's own paths are below the target's, whatever they are called.
+        // The file's own paths are relative to the target's, whatever they are called.
         assert_eq!(path(&next(&mut source, &mut client).1), "/v7/z");
         source.answered(&mut client, 0, &answer(200, &[], given.as_bytes()));
         assert_eq!(path(&next(&mut source, &mut client).1), sent, "{given}");

@@ -1,25 +1,25 @@
-//! Values that stay one value wherever they are put.
+//! Escapes values so that each stays a single value wherever it is inserted.
 
 use std::io::Write as _;
 
-/// How a variable's value is written so that it stays one value.
+/// How a variable's value is escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Escape {
-    /// As it is.
+    /// Not escaped.
     Plain,
-    /// Within a string of JSON.
+    /// Within a JSON string.
     Json,
-    /// In a path or query: all but unreserved characters and `/` percent-encoded.
+    /// In a path or query: percent-encoded except for unreserved characters and `/`.
     Path,
-    /// At the beginning of a path: a path and query of its own, maybe after an origin. Only what
-    /// may not stand in a request line is encoded.
+    /// At the beginning of a path: a whole path and query, possibly after an origin. Only
+    /// characters that are not allowed in a request line are encoded.
     WholePath,
     /// In a header: control characters become blanks.
     Header,
 }
 
 impl Escape {
-    /// Appends a value.
+    /// Appends an escaped value.
     pub fn write(self, out: &mut Vec<u8>, value: &str) {
         match self {
             Self::Plain => out.extend_from_slice(value.as_bytes()),

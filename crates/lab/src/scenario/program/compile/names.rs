@@ -1,4 +1,4 @@
-//! What the names in a scenario stand for.
+//! Resolves the names in a scenario.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,18 +9,18 @@ use crate::scenario::pool::Entry;
 use crate::scenario::program::{PoolFacts, Step};
 use crate::scenario::template::{Meaning, Place, Template};
 
-/// The most variables that answers and pools may give.
+/// The most variables that answers and pools may set.
 const VARIABLES_MAX: usize = 50_000;
 
-/// Names that mean something of their own.
+/// Names with a built-in meaning.
 const RESERVED: &[&str] = &["serial", "client", "uuid", "now", "random"];
 
-/// What names stand for.
+/// What the names in a scenario stand for.
 pub(super) struct Names<'a> {
     pub(super) fixed: BTreeMap<&'a str, &'a str>,
-    /// Variables that answers or pools give; those with a value from the start come first.
+    /// Variables that answers or pools set; those with an initial value come first.
     pub(super) slots: BTreeMap<&'a str, u16>,
-    /// Pools that some step takes from, and what an entry gives.
+    /// Pools that some step takes from, and the variables of their entries.
     pub(super) pools: BTreeMap<&'a str, (usize, Vec<&'a str>)>,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Names<'a> {
         slot.or_else(|| self.fixed.get(name).map(|text| Meaning::Fixed(text)))
     }
 
-    /// The values at the start, of the first slots.
+    /// Returns the initial values of the first slots.
     pub(super) fn initial(&self) -> Vec<String> {
         let mut with: Vec<(u16, &str)> = vec![];
         for (name, slot) in &self.slots {
@@ -125,7 +125,7 @@ fn entry(row: &BTreeMap<String, String>) -> Entry {
     Entry::new(&text, &ends)
 }
 
-/// The pools that some step takes from, and the variables that their entries give.
+/// Returns the pools that some step takes from, and the variables of their entries.
 fn pools(file: &ScenarioFile) -> Result<BTreeMap<&str, (usize, Vec<&str>)>, Error> {
     let mut kept: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (name, rows) in &file.pools {
@@ -152,7 +152,7 @@ fn pools(file: &ScenarioFile) -> Result<BTreeMap<&str, (usize, Vec<&str>)>, Erro
     Ok(taken)
 }
 
-/// Notes what an entry of a pool gives; all entries of one pool give the same.
+/// Records the variables of a pool's entries, which must be the same for all of them.
 fn fill_pool<'a>(
     kept: &mut BTreeMap<&'a str, Vec<&'a str>>,
     pool: &'a str,
@@ -177,7 +177,7 @@ fn fill_pool<'a>(
     }
 }
 
-/// Refuses what is no name, or has a meaning of its own.
+/// Rejects an invalid name, or one with a built-in meaning.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     let is_allowed = |c: char| c.is_alphanumeric() || "_-.".contains(c);
     if name.is_empty() || !name.chars().all(is_allowed) {
