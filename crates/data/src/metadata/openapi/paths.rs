@@ -269,7 +269,7 @@ impl Operations<'_> {
     }
 }
 
-/// The refusals that every operation may answer with, and those named.
+/// Returns the named refusals and those that every operation may answer with.
 fn refusals(names: &[&str]) -> Map<String, Value> {
     const USUAL: [&str; 7] = [
         "BadRequest",
