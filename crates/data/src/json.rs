@@ -43,7 +43,7 @@ pub struct JsonError {
     pub column: usize,
     /// What is wrong.
     pub message: &'static str,
-    /// Path to the innermost value that had begun there; empty at the root.
+    /// Path to the last value that had begun there; empty at the root.
     pub way: Vec<Step>,
 }
 

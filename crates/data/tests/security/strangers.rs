@@ -1,4 +1,4 @@
-//! Every route that is not public refuses a stranger; the public ones are counted.
+//! Every route that is not public refuses an unknown caller, and the public ones are listed.
 
 use homeroom_http::{Access, Params, RequestBody, Timestamp};
 use http::{HeaderMap, HeaderValue, Method};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::app::failures::Failures;
 use crate::app::{FULL_ACCESS, TestApp};
 
-/// What anybody may call. A new line here is a decision.
+/// Routes that anybody may call; a new line here is a decision.
 const PUBLIC: [&str; 20] = [
     "GET /",
     "GET /.well-known/jwks.json",
@@ -35,12 +35,12 @@ const PUBLIC: [&str; 20] = [
 /// A day, in seconds.
 const DAY: i64 = 86_400;
 
-/// A token that was issued at `now`, by the part's own route.
+/// Returns a token that was issued at `now` by the API's own route.
 async fn token_of(app: &TestApp, now: Timestamp) -> String {
     token_for(app, app.key(FULL_ACCESS, &[]).await, now).await
 }
 
-/// A token of a key for one scope.
+/// Returns a token of a key for one scope.
 pub async fn token_of_scope(app: &TestApp, scope: &str, now: Timestamp) -> String {
     let asked = homeroom_access::Manage::CreateKey {
         claim_set: (scope == "data").then(|| FULL_ACCESS.into()),
@@ -86,7 +86,7 @@ async fn token_for(app: &TestApp, (key, secret): (String, String), now: Timestam
     body["access_token"].as_str().unwrap().to_owned()
 }
 
-/// The paths that a template stands for: of each resource, or the template itself.
+/// Returns the paths for a template: one for each resource, or the template itself.
 pub fn paths(app: &TestApp, template: &str) -> Vec<String> {
     if !template.contains("{endpoint}") {
         let other = template.replace("{schema}", "ed-fi").replace("{file}", "x.xsd");
