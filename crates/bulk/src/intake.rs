@@ -164,7 +164,7 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// Handles the result of reading a record again; it fails if the file has changed.
+    /// Handles the result of reading a record again; rejects the file if it has changed.
     fn reread(
         &mut self,
         at: At,

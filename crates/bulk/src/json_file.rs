@@ -28,8 +28,8 @@ pub(crate) struct JsonFile<'a> {
     pub index: u32,
     /// How its documents are laid out.
     pub layout: Layout,
-    /// Resource of all its documents; [`None`] if each item names its own: `{"resource": …,
-    /// "document": …}`.
+    /// Resource of all its documents; [`None`] if each item names its own:
+    /// `{"resource": …, "document": …}`.
     pub resource: Option<ResourceId>,
 }
 
