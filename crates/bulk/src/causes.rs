@@ -1,4 +1,4 @@
-//! Rejects grouped by what brought them about.
+//! Groups rejects by their cause.
 
 use std::collections::HashMap;
 
@@ -7,19 +7,20 @@ use homeroom_store::NaturalKey;
 use crate::place::At;
 use crate::reject::Cause;
 
-/// Most causes that are told apart; the rest are counted together.
+/// Most causes that are kept apart; all others are counted together.
 const CAUSES_MAX: usize = 1_000;
-/// Most rejected identities that are remembered, so that what refers to them is put down to them.
+/// Most rejected identities that are remembered, so that rejects which refer to them share their
+/// cause.
 const REJECTED_MAX: usize = 2_000_000;
-/// How many examples a cause has.
+/// Most examples that are kept per cause.
 const EXAMPLES: usize = 3;
 
-/// What makes two rejects have one cause.
+/// Key by which rejects are grouped into causes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Group {
     /// Type of the problem.
     pub r#type: &'static str,
-    /// What else it is told apart by.
+    /// What sets it apart from other causes of the same type.
     pub by: String,
 }
 
@@ -36,7 +37,7 @@ pub(crate) struct Causes {
 }
 
 impl Causes {
-    /// The cause of a reject that has a fault of its own.
+    /// Returns the cause of a reject that has a fault of its own.
     pub(crate) fn own(
         &mut self,
         group: Group,
@@ -68,12 +69,13 @@ impl Causes {
         id
     }
 
-    /// The cause for which a record with this identity was rejected, and where it stands.
+    /// Returns the cause for which a record with this identity was rejected, and the record's
+    /// place.
     pub(crate) fn of_rejected(&self, key: NaturalKey) -> Option<(CauseId, At)> {
         self.rejected.get(&key).copied()
     }
 
-    /// Counts rejects under a cause; `follows` when they refer to a rejected record.
+    /// Counts rejects under a cause; `follows` says that they refer to a rejected record.
     pub(crate) fn count(&mut self, id: CauseId, count: u64, follows: bool) {
         if let Some(cause) = self.all.get_mut(usize::try_from(id.0).unwrap_or(usize::MAX)) {
             cause.count += count;
@@ -81,7 +83,7 @@ impl Causes {
         }
     }
 
-    /// Notes what is missing as an example.
+    /// Adds a missing document to the examples of a cause.
     pub(crate) fn example(&mut self, id: CauseId, key: &str) {
         if let Some(cause) = self.all.get_mut(usize::try_from(id.0).unwrap_or(usize::MAX))
             && cause.examples.len() < EXAMPLES
@@ -98,7 +100,7 @@ impl Causes {
         }
     }
 
-    /// The causes, that of most rejects first.
+    /// Returns the causes, the most frequent first.
     pub(crate) fn sorted(&self) -> Vec<Cause> {
         let mut causes = self.all.clone();
         causes.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.what.cmp(&b.what)));

@@ -1,4 +1,4 @@
-//! Why a record is rejected: as a type, a message, a hint and what it is grouped by.
+//! Why a record is rejected: as a type, a message, a hint and a group.
 
 use std::fmt::Write as _;
 
@@ -12,56 +12,56 @@ use crate::identity::without_indices;
 use crate::place::Malformed;
 use crate::reject::Missing;
 
-/// Most violations that one message spells out.
+/// Most violations that one message lists.
 const SPELLED_MAX: usize = 20;
 
-/// What a record refers to and what does not exist.
+/// A document that a record refers to and that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Absent {
-    /// What is reported of it.
+    /// How it is reported.
     pub missing: Missing,
-    /// What kind it is.
+    /// Its resource or base.
     pub target: Target,
     /// Its identity.
     pub hash: NaturalKey,
     /// Whether it is a descriptor.
     pub is_descriptor: bool,
-    /// Whether the input has records of its kind.
+    /// Whether the input has records of its resource, or of a subclass of its base.
     pub is_in_input: bool,
 }
 
 /// Why a record is rejected.
 #[derive(Debug)]
 pub(crate) enum Fault<'f> {
-    /// It cannot be read as the model has it.
+    /// It cannot be read as the model describes it.
     Flawed(&'f [Flaw]),
-    /// It breaks rules of its resource.
+    /// It violates rules of its resource.
     Invalid(&'f Violations),
-    /// It refers to what does not exist.
+    /// It refers to documents that do not exist.
     Absent(&'f [Absent]),
-    /// The store's rules refuse it.
+    /// The store refuses it.
     Refused(&'f Problem),
-    /// Its element is none of the model's.
+    /// The model has no such element.
     Unknown(&'f str),
     /// It is a file that cannot be read.
     File(&'f Malformed),
 }
 
-/// A fault in words.
+/// The texts for a fault.
 #[derive(Debug)]
 pub(crate) struct Words {
-    /// What is wrong, all of it.
+    /// Everything that is wrong.
     pub message: String,
-    /// How to mend it.
+    /// How to correct it.
     pub hint: String,
-    /// What it is grouped by.
+    /// The group for counting causes.
     pub group: Group,
-    /// What is wrong, in a sentence that holds for the group.
+    /// What is wrong, in a sentence that fits the whole group.
     pub what: String,
 }
 
 impl Fault<'_> {
-    /// Its type among the problems of the API.
+    /// Returns its type among the problems of the API.
     pub(crate) fn kind(&self) -> Kind {
         match self {
             Self::Flawed(flaws) => flaws.first().map_or(Kind::BadRequest, |flaw| flaw.kind),
@@ -75,7 +75,7 @@ impl Fault<'_> {
         }
     }
 
-    /// The fault in words; `name` is that of the resource or, for a file, the file's.
+    /// Returns the texts for the fault; `name` is that of the resource or, for a file, of the file.
     pub(crate) fn words(&self, name: &str) -> Words {
         let r#type = self.kind().urn();
         let words = |message: String, hint: &str, by: String, what: String| Words {
@@ -192,7 +192,8 @@ impl Fault<'_> {
     }
 }
 
-/// Of several, the one that a reject is grouped by: what has no reject behind it, descriptors first.
+/// Chooses the missing document that a reject is grouped by: preferably one that was not itself
+/// rejected, and among those a descriptor.
 pub(crate) fn root(all: &[Absent]) -> Option<&Absent> {
     let own = || all.iter().filter(|absent| absent.missing.rejected.is_none());
     own().find(|absent| absent.is_descriptor).or(own().next()).or(all.first())
@@ -208,7 +209,7 @@ fn spell(messages: impl Iterator<Item = String>) -> String {
     spelled.join(" ")
 }
 
-/// The message with each number as `#`, so that messages of one sort are alike.
+/// Replaces each digit run with `#`, so that messages of the same kind are equal.
 fn without_digits(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
     for c in message.chars() {

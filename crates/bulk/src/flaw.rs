@@ -1,18 +1,19 @@
-//! What is wrong with one record before it is checked as a document.
+//! Faults in one record that are found before it is checked as a document.
 
 use homeroom_http::Kind;
 
-/// Something in a record that cannot be read as the model has it.
+/// A part of a record that cannot be read as the model describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Flaw {
     /// Its type among the problems of the API.
     pub kind: Kind,
-    /// Elements or members on the way to it, `SchoolReference/SchoolIdentity`; empty for the record.
+    /// Path of elements or members to it, `SchoolReference/SchoolIdentity`; empty for the record
+    /// itself.
     pub path: String,
-    /// What is wrong, in a sentence that holds for all flaws of this sort.
+    /// What is wrong, in a sentence that fits all flaws of this kind.
     pub general: &'static str,
     /// What is wrong here, in a sentence.
     pub message: String,
-    /// How to mend it.
+    /// How to correct it.
     pub hint: &'static str,
 }

@@ -1,4 +1,4 @@
-//! For the fuzzer: an interchange is read to its end without what a load needs beside the file.
+//! Entry point for the fuzzer: reads an interchange to its end without the rest of a load.
 
 use std::fs::File;
 use std::path::Path;
@@ -9,7 +9,7 @@ use homeroom_data::validate::examine;
 use crate::levels::Levels;
 use crate::xml::{Lookups, ReadError, Shapes, XmlFile, survey};
 
-/// What reading needs beside a file, made once.
+/// What reading a file requires, made once.
 pub struct XmlReader {
     target: &'static DataApi,
     shapes: Shapes<'static>,
@@ -17,27 +17,27 @@ pub struct XmlReader {
 }
 
 impl XmlReader {
-    /// A reader of interchanges for a store.
+    /// Makes a reader of interchanges for a store.
     ///
     /// # Panics
     ///
-    /// When the model's resources have no order.
+    /// Panics if the model's resources have no order.
     pub fn new(target: &'static DataApi) -> Self {
         let model = &target.catalog.model;
         let levels = Levels::of_model(model, &[]).expect("a linked model has an order");
         Self { target, shapes: Shapes::of(model), levels }
     }
 
-    /// Surveys a file, reads and checks every record, and reads it again from its place; gives the
-    /// number of records, or why the file is refused.
+    /// Surveys a file, reads and checks every record, and reads each again from its place. Returns
+    /// the number of records.
     ///
     /// # Errors
     ///
-    /// Why nothing of the file would be loaded.
+    /// Returns why the file is refused and nothing of it would be loaded.
     ///
     /// # Panics
     ///
-    /// When a record is another one when it is read again, or the file is not as it was surveyed.
+    /// Panics if a record differs when read again, or if the file does not match its survey.
     pub fn read(&self, path: &Path) -> Result<u64, String> {
         let (catalog, shapes) = (&self.target.catalog, &self.shapes);
         let model = &catalog.model;
@@ -57,7 +57,7 @@ impl XmlReader {
             });
             match read {
                 Ok(()) => {}
-                // What a survey lets pass may still not be a document.
+                // A file that passes the survey may still be malformed.
                 Err(ReadError::Malformed(malformed)) => return Err(malformed.message),
                 Err(ReadError::Load(error)) => panic!("{error}"),
             }

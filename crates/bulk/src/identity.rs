@@ -1,4 +1,4 @@
-//! The identity of a document that may not be valid, and values at JSON paths.
+//! Identities of documents that may be invalid, and values at JSON paths.
 
 use homeroom_data::catalog::is_descriptor;
 use homeroom_data::json::{Json, write_text};
@@ -7,8 +7,8 @@ use homeroom_data::{Catalog, scalar};
 use homeroom_model::{ColumnSource, PropertyKind, Resource, Target};
 use homeroom_store::NaturalKey;
 
-/// The canonical JSON texts of a document's key columns, in key order; [`None`] for those that are
-/// absent or no values.
+/// Returns the canonical JSON texts of a document's key columns, in key order; [`None`] for columns
+/// that are absent or are not valid values.
 pub(crate) fn columns(resource: &Resource, json: &Json<'_>) -> Vec<Option<String>> {
     let value = |source| -> Option<&Json<'_>> {
         let Json::Object(members) = json else { return None };
@@ -31,7 +31,8 @@ pub(crate) fn columns(resource: &Resource, json: &Json<'_>) -> Vec<Option<String
     columns.collect()
 }
 
-/// The values of a document's key columns, in key order, as text without quotes.
+/// Returns the values of a document's key columns, in key order, as text without quotes; [`None`]
+/// if any is missing.
 pub(crate) fn plain_columns(resource: &Resource, json: &Json<'_>) -> Option<Vec<String>> {
     columns(resource, json)
         .into_iter()
@@ -44,7 +45,8 @@ pub(crate) fn plain_columns(resource: &Resource, json: &Json<'_>) -> Option<Vec<
         .collect()
 }
 
-/// A document's key as a JSON object, null for what is absent; [`None`] when all of it is.
+/// Returns a document's key as a JSON object, with null for absent values; [`None`] if all are
+/// absent.
 pub(crate) fn key_text(resource: &Resource, json: &Json<'_>) -> Option<String> {
     let columns = columns(resource, json);
     if columns.iter().all(Option::is_none) {
@@ -63,7 +65,7 @@ pub(crate) fn key_text(resource: &Resource, json: &Json<'_>) -> Option<String> {
     Some(out)
 }
 
-/// Named values as a JSON object.
+/// Writes named values as a JSON object.
 pub(crate) fn object_text<'j>(members: impl Iterator<Item = (&'j str, &'j Json<'j>)>) -> String {
     let mut out = String::from("{");
     for (name, value) in members {
@@ -83,7 +85,7 @@ pub(crate) fn object_text<'j>(members: impl Iterator<Item = (&'j str, &'j Json<'
     out
 }
 
-/// The hashes of a document's identity: its own, and that under its base.
+/// Returns the hashes of a document's identity: its own, and the one under its base.
 pub(crate) fn hashes(
     catalog: &Catalog,
     resource: &Resource,
@@ -97,7 +99,7 @@ pub(crate) fn hashes(
         .map(|(column, text)| key_bytes(column.scalar, text))
         .collect();
     if is_descriptor(resource) {
-        // A descriptor is referred to by its URI.
+        // Descriptors are referred to by their URI.
         let Json::Object(members) = json else { return None };
         let text = |name| match Json::member(members, name) {
             Some(Json::Text(text)) => Some(text.as_ref()),
@@ -114,7 +116,7 @@ pub(crate) fn hashes(
     Some((own, under_base))
 }
 
-/// The value at a JSON path such as `$.addresses[0].city`.
+/// Returns the value at a JSON path such as `$.addresses[0].city`.
 pub(crate) fn at_path<'j>(json: &'j Json<'j>, path: &str) -> Option<&'j Json<'j>> {
     let mut at = json;
     for step in path.strip_prefix('$')?.split('.').skip(1) {
@@ -132,7 +134,7 @@ pub(crate) fn at_path<'j>(json: &'j Json<'j>, path: &str) -> Option<&'j Json<'j>
     Some(at)
 }
 
-/// A JSON path without the indices of items, `$.addresses.city`.
+/// Removes the item indices from a JSON path: `$.addresses.city`.
 pub(crate) fn without_indices(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     let mut is_inside = false;

@@ -1,4 +1,4 @@
-//! From records to the store, batch by batch; what is refused waits or is rejected.
+//! Writes records to the store in batches; a refused record waits or is rejected.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -22,24 +22,24 @@ use crate::sources::Sources;
 use crate::waiting::{Waiter, Waiting};
 use crate::xml::ReadError;
 
-/// Most documents that are written in one transaction.
+/// Most documents per transaction.
 const BATCH_DOCUMENTS: usize = 500;
-/// Most bytes of their texts.
+/// Most bytes of document text per transaction.
 const BATCH_BYTES: usize = 8 << 20;
-/// How often a record is tried again when nothing that it lacks can be found.
+/// How often a refused record is retried when none of its references is missing.
 const ATTEMPTS_MAX: u8 = 3;
 
-/// Takes records in.
+/// Writes records in batches and tracks those that wait.
 pub(crate) struct Intake<'a> {
     api: &'a DataApi,
     sources: Option<&'a Sources<'a>>,
-    /// The report.
+    /// Counts, results and rejects so far.
     pub report: Report,
     batch: Vec<(Entry, Document)>,
     batch_bytes: usize,
     waiting: Waiting,
     ready: VecDeque<(At, u8)>,
-    /// How many of them are neither stored nor rejected nor waiting.
+    /// Number of records per resource that are not yet stored, rejected or waiting.
     undecided: HashMap<ResourceId, u64>,
     known: Known<'a>,
     /// The store's newest version when the load began.
@@ -53,17 +53,17 @@ struct Entry {
     at: At,
     resource: ResourceId,
     keys: (NaturalKey, Option<NaturalKey>),
-    /// Its text, where there is no file to read it from again.
+    /// Its text, if there is no file to read it from again.
     given: Option<String>,
     attempt: u8,
 }
 
 impl<'a> Intake<'a> {
-    /// An intake for records of `sources`; [`None`]: for documents that are given as text.
+    /// Makes an intake for records of `sources`; [`None`] if documents are given as text.
     ///
     /// # Errors
     ///
-    /// The store's own.
+    /// Returns an error of the store.
     pub(crate) fn new(
         api: &'a DataApi,
         sources: Option<&'a Sources<'a>>,
@@ -88,11 +88,11 @@ impl<'a> Intake<'a> {
         })
     }
 
-    /// Takes a record of the input.
+    /// Adds a record of the input to the batch.
     ///
     /// # Errors
     ///
-    /// [`LoadError`] when the load cannot go on; a record that cannot be loaded is no error.
+    /// [`LoadError`] when the load cannot go on; a record that cannot be loaded is not an error.
     pub(crate) fn take(
         &mut self,
         record: &Record<'_>,
@@ -110,7 +110,7 @@ impl<'a> Intake<'a> {
         self.take_ready()
     }
 
-    /// Writes what has come so far, and what it was waited for by.
+    /// Writes the current batch, and the records that were waiting for its documents.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// Rejects what still waits when nothing more comes.
+    /// Rejects the records that still wait at the end of the input.
     ///
     /// # Errors
     ///
@@ -151,7 +151,7 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// How many records wait.
+    /// Number of waiting records.
     pub(crate) fn waiting(&self) -> u64 {
         self.waiting.len() as u64
     }
@@ -164,7 +164,7 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// A record that cannot be read a second time: its file has changed.
+    /// Handles the result of reading a record again; rejects the file if it has changed.
     fn reread(
         &mut self,
         at: At,
@@ -245,7 +245,7 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// What a dry run does instead of writing.
+    /// Handles a document in a dry run, instead of writing it.
     fn try_out(&mut self, entry: &Entry, document: &Document) -> Result<(), LoadError> {
         let store = &self.api.store;
         if let Some(alias) = document.alias
@@ -292,14 +292,14 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// A record is stored, rejected or waits.
+    /// Marks one record of a resource as stored, rejected or waiting.
     fn decided(&mut self, resource: ResourceId) {
         if let Some(count) = self.undecided.get_mut(&resource) {
             *count = count.saturating_sub(1);
         }
     }
 
-    /// A record that waited is tried again.
+    /// Marks one waiting record of a resource as undecided again.
     fn reopen(&mut self, resource: ResourceId) {
         if let Some(count) = self.undecided.get_mut(&resource) {
             *count += 1;
@@ -327,7 +327,7 @@ impl<'a> Intake<'a> {
         }
         let absent = self.known.absent(record)?;
         let Some(first) = absent.first() else {
-            // All is there by now: what it refers to came later in the same batch.
+            // Nothing is missing any more: the target came later in the same batch.
             if entry.attempt >= ATTEMPTS_MAX {
                 return self.reject(record, &Fault::Refused(problem));
             }
@@ -347,10 +347,10 @@ impl<'a> Intake<'a> {
         self.reject_absent(record, absent)
     }
 
-    /// Whether a record of this load may still bring what a record of `asking` lacks.
+    /// Whether a later record of this load may still provide what a record of `asking` lacks.
     fn may_come(&self, absent: &Absent, asking: ResourceId) -> bool {
         let model = &self.api.catalog.model;
-        // The record that asks is undecided itself.
+        // The asking record is itself counted as undecided.
         let is_left = |id: &ResourceId| {
             self.undecided.get(id).is_some_and(|left| *left > u64::from(*id == asking))
         };
@@ -388,7 +388,7 @@ impl<'a> Intake<'a> {
     }
 }
 
-/// A document that was given as text, as a record.
+/// Makes a record of a document that is given as text.
 pub(crate) fn given_record(at: At, resource: ResourceId, text: &str) -> Record<'_> {
     let (json, flaws) = match Json::read(text.as_bytes()) {
         Ok(json) => (json, vec![]),
@@ -397,7 +397,7 @@ pub(crate) fn given_record(at: At, resource: ResourceId, text: &str) -> Record<'
     Record { at, resource: Some(resource), json, flaws, strays: vec![] }
 }
 
-/// How many items the collections of a document have, those inside items included.
+/// Counts the items in a document's collections, including nested ones.
 fn items(properties: &[Property], json: &Json<'_>) -> u64 {
     let Json::Object(members) = json else { return 0 };
     let counts = properties.iter().map(|property| {

@@ -1,4 +1,4 @@
-//! The records of a JSON file: one document a line, or an array of documents.
+//! The records of a JSON file: one document per line, or an array of documents.
 
 use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom};
@@ -22,22 +22,23 @@ use crate::xml::ReadError;
 pub(crate) struct JsonFile<'a> {
     /// The model.
     pub model: &'a Model,
-    /// Where it is.
+    /// Where the file is.
     pub path: &'a Path,
-    /// Its index.
+    /// Index of the file.
     pub index: u32,
-    /// How documents stand in it.
+    /// How its documents are laid out.
     pub layout: Layout,
-    /// Its resource; [`None`]: each item says its own, `{"resource": …, "document": …}`.
+    /// Resource of all its documents; [`None`] if each item names its own:
+    /// `{"resource": …, "document": …}`.
     pub resource: Option<ResourceId>,
 }
 
 impl JsonFile<'_> {
-    /// The first pass: what stands where.
+    /// Runs the first pass, which finds the resource and place of every record.
     ///
     /// # Errors
     ///
-    /// [`Malformed`] when it is no array of values, or cannot be read.
+    /// [`Malformed`] when it is neither an array nor lines of values, or cannot be read.
     pub(crate) fn survey(&self, levels: &Levels) -> Result<Survey, Malformed> {
         let mut survey = Survey::default();
         let mut items =
@@ -52,7 +53,7 @@ impl JsonFile<'_> {
         Ok(survey)
     }
 
-    /// Gives each record of a run that is wanted, in the order of the file.
+    /// Calls `take` with each wanted record of a run, in the order of the file.
     pub(crate) fn each(
         &self,
         run: Run,
@@ -72,7 +73,7 @@ impl JsonFile<'_> {
         Ok(())
     }
 
-    /// Reads one record again and hands it on.
+    /// Reads one record again and passes it to `take`.
     pub(crate) fn at<T>(&self, at: At, take: impl FnOnce(Record<'_>) -> T) -> Result<T, ReadError> {
         let spot = Spot::on_line(at.offset, at.line);
         let mut items = Items::new(BufReader::new(self.open(spot)?), self.layout, spot);
@@ -128,7 +129,7 @@ const NO_ITEM: &str = "An item does not say what it is.";
 const SHAPE: &str = "Write {\"resource\": \"ed-fi/students\", \"document\": {…}}, or name the \
                      file after its resource, students.jsonl.";
 
-/// The resource and document of an item that says its own.
+/// Returns the resource and document of an item that names its own resource.
 pub(crate) fn own_resource<'i>(
     model: &Model,
     item: &'i [u8],
@@ -169,7 +170,7 @@ pub(crate) fn own_resource<'i>(
     }
 }
 
-/// What is said of a text that is no JSON.
+/// Returns the flaw of a text that is not JSON.
 pub(crate) fn not_json(error: &homeroom_data::json::JsonError) -> Flaw {
     Flaw {
         kind: Kind::BadRequest,

@@ -1,4 +1,4 @@
-//! Documents in a JSON file, told apart without reading what is in them.
+//! Splits a JSON file into documents without reading their content.
 
 use std::fs::File;
 use std::io::{BufRead, Read};
@@ -7,16 +7,16 @@ use homeroom_data::DOCUMENT_BYTES_MAX;
 
 use crate::place::{Malformed, Spot};
 
-/// How documents stand in a file.
+/// How documents are laid out in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// One a line.
+    /// One document per line.
     Lines,
-    /// One array of them.
+    /// One array of documents.
     Array,
 }
 
-/// The layout of a file, by its first byte that counts.
+/// Finds the layout of a file from its first byte that is not blank.
 pub(crate) fn layout(file: &File) -> std::io::Result<Option<Layout>> {
     let mut first = vec![];
     file.take(4_096).read_to_end(&mut first)?;
@@ -29,7 +29,7 @@ pub(crate) fn layout(file: &File) -> std::io::Result<Option<Layout>> {
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// What comes next in an array.
+/// What an array must have next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     Opening,
@@ -37,28 +37,28 @@ enum Next {
     Comma,
 }
 
-/// Cuts a source into documents without reading what is in them.
+/// Splits a source into documents without reading their content.
 pub(crate) struct Items<R> {
     source: R,
     layout: Layout,
-    /// Where the next item is looked for.
+    /// Where the search for the next item starts.
     pub spot: Spot,
     next: Next,
-    /// The last item's bytes, unless it was too large.
+    /// Bytes of the last item, unless it was too large.
     pub item: Vec<u8>,
-    /// Whether it was.
+    /// Whether the last item was too large.
     pub is_too_large: bool,
 }
 
 impl<R: BufRead> Items<R> {
-    /// The items of a source that begins at its beginning or at an item.
+    /// Makes a splitter for a source that starts at the beginning of its file or at an item.
     pub(crate) fn new(source: R, layout: Layout, at: Spot) -> Self {
-        // Further on in an array, one begins at an item.
+        // A source that starts within an array starts at an item.
         let next = if at.offset == 0 { Next::Opening } else { Next::Item };
         Self { source, layout, spot: at, next, item: vec![], is_too_large: false }
     }
 
-    /// Reads the next item and gives where it begins.
+    /// Reads the next item and returns its place.
     pub(crate) fn next(&mut self) -> Result<Option<Spot>, Malformed> {
         self.item.clear();
         self.is_too_large = false;
@@ -114,7 +114,7 @@ impl<R: BufRead> Items<R> {
             Next::Comma => {
                 self.expect(b',', "expected a comma or the array's end")?;
                 self.blanks()?;
-                // As within a document, a comma may stand where nothing follows.
+                // As within a document, a trailing comma is allowed.
                 if self.peek()? == Some(b']') {
                     return self.end();
                 }

@@ -1,4 +1,4 @@
-//! Which documents there are: stored, or, in a dry run, such as would be.
+//! Which documents exist: stored ones and, in a dry run, those that would be stored.
 
 use std::collections::HashSet;
 
@@ -17,20 +17,20 @@ use crate::reject::Missing;
 /// Most identities that a dry run remembers.
 const TRIAL_MAX: usize = 20_000_000;
 
-/// Most absent documents that are named of one record.
+/// Most absent documents that are listed for one record.
 const ABSENT_MAX: usize = 100;
 
-/// What is there.
+/// The documents that exist at this point of a load.
 pub(crate) struct Known<'a> {
     api: &'a DataApi,
-    /// The resources that the input has records of.
+    /// Resources that have records in the input.
     input: HashSet<ResourceId>,
-    /// In a dry run: identities that would be stored, as halves of their hashes.
+    /// In a dry run: identities that would be stored, each as half of its hash.
     trial: Option<HashSet<u64>>,
 }
 
 impl<'a> Known<'a> {
-    /// What is there when a load begins.
+    /// Starts with what exists before a load.
     pub(crate) fn new(api: &'a DataApi, input: HashSet<ResourceId>, is_trial: bool) -> Self {
         Self { api, input, trial: is_trial.then(HashSet::new) }
     }
@@ -40,17 +40,17 @@ impl<'a> Known<'a> {
         self.trial.is_some()
     }
 
-    /// Whether there is a document of this identity.
+    /// Whether a document with this identity exists.
     ///
     /// # Errors
     ///
-    /// The store's own.
+    /// Returns an error of the store.
     pub(crate) fn has(&self, key: NaturalKey) -> Result<bool, LoadError> {
         let is_tried = self.trial.as_ref().is_some_and(|seen| seen.contains(&half(key)));
         Ok(is_tried || self.api.store.target_blocking(key)?.is_some())
     }
 
-    /// In a dry run: remembers a document. Gives whether its identity is new.
+    /// In a dry run: remembers a document and returns whether its identity is new.
     ///
     /// # Errors
     ///
@@ -68,11 +68,11 @@ impl<'a> Known<'a> {
         Ok(seen.insert(half(key)))
     }
 
-    /// What a record refers to and what does not exist: each once, and not more than make a point.
+    /// Lists the documents that a record refers to and that do not exist, each once, up to a limit.
     ///
     /// # Errors
     ///
-    /// The store's own.
+    /// Returns an error of the store.
     pub(crate) fn absent(&self, record: &Record<'_>) -> Result<Vec<Absent>, LoadError> {
         let catalog = &self.api.catalog;
         let Some(id) = record.resource else { return Ok(vec![]) };
@@ -145,7 +145,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Half of an identity's hash; that two of a load's documents have the same is out of the question.
+/// Returns half of an identity's hash; a collision within one load is practically impossible.
 fn half(key: NaturalKey) -> u64 {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&key.0[..8]);

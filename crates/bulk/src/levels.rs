@@ -1,4 +1,4 @@
-//! In which order resources are loaded, and which of them are.
+//! The order in which resources are loaded, and the selection of resources.
 
 use std::collections::HashSet;
 
@@ -6,8 +6,8 @@ use homeroom_model::{Model, Operations, ResourceId, dependency_order};
 
 use crate::error::LoadError;
 
-/// The level of every resource: what has a higher one comes later. What the store itself provides
-/// has level 0.
+/// The level of every resource; higher levels are loaded later. Resources whose documents the store
+/// itself provides have level 0.
 #[derive(Debug)]
 pub(crate) struct Levels {
     levels: Vec<u16>,
@@ -15,7 +15,8 @@ pub(crate) struct Levels {
 }
 
 impl Levels {
-    /// The levels of a model; `select` names the resources to load, none stands for all.
+    /// Works out the levels of a model; `select` names the resources to load, and an empty list
+    /// selects all.
     ///
     /// # Errors
     ///
@@ -37,7 +38,7 @@ impl Levels {
         Ok(Self { levels, selected: (!select.is_empty()).then_some(selected) })
     }
 
-    /// A resource's level.
+    /// Returns a resource's level.
     pub(crate) fn of(&self, resource: ResourceId) -> u16 {
         self.levels[usize::from(resource.0)]
     }
@@ -48,7 +49,7 @@ impl Levels {
     }
 }
 
-/// The resource that a name stands for: `students`, `Student`, `ed-fi/students`; in any case.
+/// Finds a resource by `students`, `Student` or `ed-fi/students`, regardless of case.
 pub(crate) fn resource_named(model: &Model, name: &str) -> Option<ResourceId> {
     model.named(name).map(|resource| resource.id)
 }

@@ -1,15 +1,15 @@
-//! Files to documents: interchange XML and JSON lines, in dependency order, through the data API's
-//! own stages.
+//! Loads files of documents, as interchange XML or JSON lines, in dependency order and through the
+//! data API's own stages.
 //!
-//! [`load`] surveys every file first ([`Summary`] and rejects tell what came of it): it reads it once
-//! from end to end, keeping nothing but where the records of each level of the dependency order
-//! stand. Then it goes level by level, whatever file a record is in, reading only the parts that
-//! hold it. A record becomes a JSON tree (for XML by the element tree that the model gives), which
-//! is validated, planned and written as a request's body is; only the batch differs. What refers to
-//! a document that the load may still bring waits for it; what refers to nothing is rejected with
-//! the name of what is missing.
+//! [`load`] first surveys every file: it reads each from end to end and keeps only where the
+//! records of each level of the dependency order stand. It then works level by level across all
+//! files and reads only the parts that hold the level's records. A record becomes a JSON tree (for
+//! XML by the element tree that the model gives), which is validated, planned and written like a
+//! request's body; only the batching differs. A record waits for a missing document that the load
+//! may still bring; if the document cannot come, the record is rejected with the name of what is
+//! missing. [`Summary`] and the rejects report the outcome.
 //!
-//! Memory does not grow with the files: places and identities are kept, never documents.
+//! Memory does not grow with the files: only places and identities are kept, never documents.
 
 mod causes;
 mod error;

@@ -1,4 +1,4 @@
-//! A load: files surveyed, then level by level to the store.
+//! Runs a load: surveys the files, then writes to the store level by level.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,65 +17,66 @@ use crate::source;
 use crate::sources::Sources;
 use crate::xml::{Lookups, ReadError, Shapes};
 
-/// What to load, and what to write about it.
+/// What to load, and what to write about the load.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoadOptions {
-    /// Files and folders; `-` stands for the standard input.
+    /// Files and folders; `-` is the standard input.
     pub paths: Vec<PathBuf>,
-    /// File for the results, JSON lines; `-` stands for the standard output.
+    /// File for the results, as JSON lines; `-` is the standard output.
     pub results: Option<PathBuf>,
-    /// Folder for the rejected records, in the form they came in.
+    /// Folder for the rejected records, in their original form.
     pub rejects: Option<PathBuf>,
-    /// Whether nothing is written to the store.
+    /// Whether to write nothing to the store.
     pub dry_run: bool,
-    /// Resources to load, by endpoint or name; none stands for all.
+    /// Resources to load, by endpoint or name; empty for all.
     pub select: Vec<String>,
 }
 
-/// How far a load is.
+/// How far a load has come.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// What it is doing.
+    /// Its current phase.
     pub phase: Phase,
-    /// Files in all.
+    /// Number of files.
     pub files: u64,
-    /// Files surveyed.
+    /// Number of files surveyed.
     pub files_surveyed: u64,
-    /// Documents in all, as far as they have been counted.
+    /// Number of documents found by the survey so far.
     pub documents_in_all: u64,
-    /// Documents read.
+    /// Number of documents read.
     pub documents: u64,
-    /// Rejects.
+    /// Number of rejects.
     pub rejected: u64,
-    /// Records that wait for what they refer to.
+    /// Number of records that wait for a document that they refer to.
     pub waiting: u64,
-    /// Since the load began.
+    /// Seconds since the load began.
     pub seconds: f64,
 }
 
-/// What a load is doing.
+/// Phase of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Phase {
-    /// Finding out what the files hold.
+    /// Surveying the files.
     Surveying,
-    /// Loading.
+    /// Writing records to the store.
     Loading,
 }
 
-/// How many documents are read between two reports of progress.
+/// Number of documents read between two reports of progress.
 const PROGRESS_DOCUMENTS: u64 = 250;
 
-/// Loads files into the store: all of them surveyed first, then their records in the order of
-/// their dependencies, whatever file they stand in.
+/// Loads files into the store. All files are surveyed first; then their records are loaded in
+/// dependency order, across files.
 ///
-/// Each record is a transaction of its own: a record that cannot be loaded is rejected, the others
-/// are loaded. A record that is stored already, word for word, is left alone, so a load can be
-/// repeated. Memory does not grow with the files. `is_stopped` is asked between records.
+/// Each record succeeds or fails on its own: a record that cannot be loaded is rejected, and the
+/// others are loaded. A record that is already stored with the same content is left alone, so a
+/// load can be repeated. Memory does not grow with the files. `is_stopped` is asked between
+/// records.
 ///
 /// # Errors
 ///
-/// [`LoadError`] where the load as a whole cannot be done; what was loaded before stays.
+/// [`LoadError`] when the load as a whole fails; documents loaded before the failure stay.
 pub fn load(
     target: &DataApi,
     options: &LoadOptions,
@@ -150,13 +151,13 @@ pub fn load(
     intake.report.finish(seconds, |resource| model.resource(resource).name.clone())
 }
 
-/// Loads documents that stand in an order in which each comes after what it refers to: resource
-/// (endpoint or name) and JSON text.
+/// Loads documents, each given as resource (endpoint or name) and JSON text, which must come after
+/// the documents that they refer to.
 ///
 /// # Errors
 ///
 /// [`LoadError::UnknownResource`], [`LoadError::Store`]; a document that cannot be loaded is
-/// counted in the summary.
+/// counted in the summary instead.
 pub fn load_documents<N: AsRef<str>>(
     target: &DataApi,
     documents: impl IntoIterator<Item = (N, String)>,
@@ -178,7 +179,7 @@ pub fn load_documents<N: AsRef<str>>(
             }
         };
         let at = At { file: 0, offset: at as u64, bytes: text.len() as u64, line: at as u64 + 1 };
-        // The text is kept for a refusal; the record borrows a copy of its own.
+        // The text is kept in case of a refusal; the record borrows a separate copy.
         let kept = text.clone();
         intake.take(&given_record(at, resource, &text), Some(kept))?;
     }

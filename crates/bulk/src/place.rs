@@ -1,20 +1,20 @@
-//! Places in files.
+//! Positions in files.
 
-/// A place between two bytes of a file.
+/// A position between two bytes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Spot {
-    /// Bytes before it.
+    /// Number of bytes before it.
     pub offset: u64,
-    /// Line, from 1.
+    /// Line number, from 1.
     pub line: u64,
-    /// Bytes before its line.
+    /// Number of bytes before the start of its line.
     line_start: u64,
 }
 
-/// Why a file, or a part of it, cannot be read, and where.
+/// Why a file or a part of it cannot be read, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Malformed {
-    /// Line, from 1.
+    /// Line number, from 1.
     pub line: u64,
     /// Column in bytes, from 1.
     pub column: u64,
@@ -22,29 +22,29 @@ pub(crate) struct Malformed {
     pub message: String,
 }
 
-/// Where a record stands.
+/// Position and length of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct At {
     /// Index of the file.
     pub file: u32,
-    /// Where it begins.
+    /// Offset of its first byte.
     pub offset: u64,
-    /// How long it is, in bytes.
+    /// Length in bytes.
     pub bytes: u64,
-    /// The line it begins on, from 1.
+    /// Number of its first line, from 1.
     pub line: u64,
 }
 
 impl Spot {
-    /// A file's beginning.
+    /// The beginning of a file.
     pub(crate) const START: Self = Self { offset: 0, line: 1, line_start: 0 };
 
-    /// A place whose line is known, but not where the line begins.
+    /// Makes a position for which the start of its line is unknown.
     pub(crate) fn on_line(offset: u64, line: u64) -> Self {
         Self { offset, line, line_start: offset }
     }
 
-    /// The place after `bytes`.
+    /// Returns the position after `bytes`.
     #[must_use]
     #[expect(clippy::naive_bytecount, reason = "the compiler makes vector code of it")]
     pub(crate) fn after(self, bytes: &[u8]) -> Self {
@@ -57,12 +57,12 @@ impl Spot {
         Self { offset, line: self.line + lines, line_start: offset - tail }
     }
 
-    /// Column in bytes, from 1.
+    /// Returns the column in bytes, from 1.
     pub(crate) fn column(self) -> u64 {
         self.offset - self.line_start + 1
     }
 
-    /// What is wrong here.
+    /// Makes an error at this position.
     pub(crate) fn malformed(self, message: impl Into<String>) -> Malformed {
         Malformed { line: self.line, column: self.column(), message: message.into() }
     }

@@ -6,17 +6,17 @@ use homeroom_model::ResourceId;
 use crate::flaw::Flaw;
 use crate::place::At;
 
-/// A record.
+/// A record that has been read.
 #[derive(Debug)]
 pub(crate) struct Record<'j> {
-    /// Where it stands.
+    /// Its position.
     pub at: At,
-    /// Its resource; [`None`] where the record does not say one that the model has.
+    /// Its resource; [`None`] if it names none that the model has.
     pub resource: Option<ResourceId>,
-    /// What could be read of it.
+    /// The part that could be read.
     pub json: Json<'j>,
-    /// What is wrong with it; nothing, when it can be checked.
+    /// Faults found; if empty, it can be checked as a document.
     pub flaws: Vec<Flaw>,
-    /// Ways to elements that the model does not have.
+    /// Paths of elements that the model does not have.
     pub strays: Vec<String>,
 }

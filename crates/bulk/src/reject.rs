@@ -1,121 +1,123 @@
-//! What a load says about a record that it could not load.
+//! What a load reports about records that it could not load.
 
 use serde::{Deserialize, Serialize};
 
 /// A reject: one line of the results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Reject {
-    /// The file, as its path was given.
+    /// Path of the file, as it was given.
     pub file: String,
-    /// The line that the record begins on, from 1; for a file that cannot be read, that of the fault.
+    /// Line on which the record begins, from 1; for a file that cannot be read, the line of the
+    /// fault.
     pub line: u64,
-    /// For a file that cannot be read: the column of the fault in bytes, from 1.
+    /// For a file that cannot be read: column of the fault in bytes, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
     /// The record's XML element; null in JSON files.
     pub element: Option<String>,
-    /// Its resource, `ed-fi/students`; null where that is not known.
+    /// Its resource, `ed-fi/students`; null if unknown.
     pub resource: Option<String>,
-    /// Its identifying values as JSON text, null for those that are absent.
+    /// Its identifying values as JSON text, with null for absent ones.
     pub key: Option<String>,
     /// Type of the problem, `urn:ed-fi:api:…`.
     pub r#type: String,
-    /// What is wrong, all of it.
+    /// Everything that is wrong.
     pub message: String,
-    /// How to mend it.
+    /// How to correct it.
     pub hint: String,
-    /// What it refers to and what does not exist.
+    /// Documents that it refers to and that do not exist.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<Missing>,
-    /// How many records this stands for, where that is not one.
+    /// Number of records that it stands for, if more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
 }
 
-/// A document that is referred to and does not exist.
+/// A document that a record refers to and that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Missing {
-    /// Its kind: a resource, or the base of several, `EducationOrganization`.
+    /// Its resource, or the base of several resources, `EducationOrganization`.
     pub resource: String,
-    /// Its identifying values as JSON text; of a descriptor, its URI.
+    /// Its identifying values as JSON text; for a descriptor, its URI.
     pub key: String,
     /// JSON path of the reference.
     pub path: String,
-    /// Where the record stands that should have brought it and was rejected itself.
+    /// Place of the record that should have provided it, but was itself rejected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rejected: Option<RejectedAt>,
 }
 
-/// Where a rejected record stands.
+/// Place of a rejected record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RejectedAt {
-    /// The file.
+    /// Path of the file.
     pub file: String,
-    /// The line.
+    /// Line number, from 1.
     pub line: u64,
 }
 
-/// Rejects that have one root cause.
+/// Rejects with the same root cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {
     /// Type of the problem.
     pub r#type: String,
     /// What is wrong, in a sentence.
     pub what: String,
-    /// How many records are rejected because of it.
+    /// Number of records rejected for this cause.
     pub count: u64,
-    /// How many of them have no fault of their own but refer to a rejected record.
+    /// Number of those records that have no fault of their own but refer to a rejected record.
     pub following: u64,
     /// File of the first reject.
     pub file: String,
-    /// Its line.
+    /// Line of the first reject.
     pub line: u64,
-    /// How to mend it.
+    /// How to correct it.
     pub hint: String,
-    /// Up to three of the documents that are missing, as JSON text of their identifying values.
+    /// Up to three of the missing documents, as JSON text of their identifying values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<String>,
 }
 
-/// Elements inside records that the model does not have; they were passed over.
+/// Elements inside records that the model does not have and that were skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
-    /// What was passed over, in a sentence.
+    /// What was skipped, in a sentence.
     pub what: String,
-    /// How often.
+    /// Number of skipped elements.
     pub count: u64,
-    /// File of the first.
+    /// File of the first skipped element.
     pub file: String,
-    /// Its line.
+    /// Line of the first skipped element.
     pub line: u64,
 }
 
-/// What a load did.
+/// Outcome of a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct Summary {
-    /// Documents created or updated.
+    /// Number of documents created or updated.
     pub loaded: u64,
-    /// Documents that were stored already, word for word.
+    /// Number of documents that were already stored with the same content.
     pub unchanged: u64,
-    /// Records that could not be loaded, and files that could not be read.
+    /// Number of records that could not be loaded and of files that could not be read.
     pub rejected: u64,
-    /// Documents read: loaded, unchanged or rejected.
+    /// Number of documents read: loaded, unchanged or rejected.
     pub documents: u64,
-    /// Documents and the items of their collections: the rows of a store that has a table for each.
+    /// Number of documents and of items in their collections; a store with one table for each would
+    /// have as many rows.
     pub records: u64,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Documents whose identity stood in the input before; of each, the last counts.
+    /// Number of documents whose identity occurred earlier in the input; the last one counts.
     pub repeated: u64,
-    /// Records that `select` left out.
+    /// Number of records that `select` left out.
     pub passed_over: u64,
-    /// Files read.
+    /// Number of files read.
     pub files: u64,
-    /// Whether nothing was written.
+    /// Whether it was a dry run, which writes nothing.
     pub dry_run: bool,
-    /// Why records were rejected, the cause of most first.
+    /// Causes of the rejects, the most frequent first.
     pub causes: Vec<Cause>,
-    /// What was passed over.
+    /// Elements that were skipped.
     pub warnings: Vec<Warning>,
 }
 

@@ -1,12 +1,13 @@
-//! The rejected records in files of their own, in the form they came in, to be mended and loaded
+//! Copies rejected records, in their original form, to files that can be corrected and loaded
 //! again.
 //!
-//! A record of an interchange stands in its interchange's root again, together with what its `ref`s
-//! name, so that the file can be loaded by itself.
+//! A record of an interchange is written below its interchange's root again, together with the
+//! elements that its `ref`s name, so that the file can be loaded by itself.
 //!
-//! They may be written to where the load reads from, or where an earlier load has left some, which a
-//! mark says: so a file gets its name at the end, and never one that another has. Where anything else
-//! stands they are not written, nor where another load writes at the same time.
+//! The folder may be one that the load reads from, or one with rejects of an earlier load, which a
+//! mark file identifies. A file therefore gets its name only when it is complete, and never the
+//! name of another file. Rejects are not written to a folder that holds anything else, or while
+//! another load writes to it.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -23,42 +24,42 @@ use crate::source::{Format, SourceFile};
 use crate::survey::Survey;
 use crate::xml::references;
 
-/// Most ids that lead from one to the next.
+/// Longest chain of ids that is followed.
 const CHAIN_MAX: usize = 8;
-/// What a file's name ends with while it is written.
+/// Suffix of a file's name while it is being written.
 const PART: &str = ".part";
 
-/// Marks a folder of rejects, and is locked while a load writes to it. A search for files passes it
-/// over.
+/// Marks a folder of rejects, and is locked while a load writes to the folder. A search for files
+/// to load skips it.
 const MARK: &str = ".homeroom-rejects";
-/// What stands in it.
+/// Content of the mark.
 const MARK_TEXT: &[u8] = b"homeroom load --rejects\n";
 const MARKS: OutputKind =
     OutputKind { name: "a mark of rejects", is_ours: |head| head.starts_with(MARK_TEXT) };
 
-/// Writes rejected records, a file for each file that has any.
+/// Writes rejected records: one file for each input file that has any.
 pub(crate) struct RejectFiles {
     folder: PathBuf,
     files: HashMap<u32, RejectFile>,
     open: Option<(u32, BufWriter<File>)>,
-    /// The mark in the folder, which is locked as long as this file is open.
+    /// The mark in the folder, locked while this file is open.
     _mark: File,
 }
 
 struct RejectFile {
-    /// Its name within the folder, unless another has it.
+    /// Its intended name within the folder, unless that is taken.
     relative: PathBuf,
-    /// Where it is written until it is whole.
+    /// Its path while it is incomplete.
     part: PathBuf,
     suffix: &'static [u8],
     root_end: Vec<u8>,
     is_first: bool,
-    /// Offsets of what has been written; only where ids are used.
+    /// Offsets of records already written; used only where ids are.
     written: HashSet<u64>,
 }
 
 impl RejectFiles {
-    /// Files in a folder, which is made as needed; `sources` are those that the load reads.
+    /// Prepares a folder, which is created if missing; `sources` are the files that the load reads.
     ///
     /// # Errors
     ///
@@ -76,7 +77,7 @@ impl RejectFiles {
         Ok(Self { folder: folder.to_owned(), files: HashMap::new(), open: None, _mark: mark })
     }
 
-    /// Copies a record.
+    /// Copies a record to the file for its input file.
     pub(crate) fn add(
         &mut self,
         source: &SourceFile,
@@ -148,13 +149,13 @@ impl RejectFiles {
         Ok(())
     }
 
-    /// Makes a file beside a name that no other has, of this load or of one before.
+    /// Creates a file beside a name that neither this load nor an earlier one has taken.
     fn begin_file(&self, relative: &Path) -> io::Result<(PathBuf, File)> {
         for path in names(&self.folder, relative) {
             let mut part = path.clone().into_os_string();
             part.push(PART);
             let part = PathBuf::from(part);
-            // A link that leads nowhere is a name, too.
+            // A dangling link occupies its name, too.
             let is_free = std::fs::symlink_metadata(&path).is_err();
             let mut options = File::options();
             options.write(true).create_new(true).mode(0o600);
@@ -182,7 +183,7 @@ impl RejectFiles {
         Ok((out, about))
     }
 
-    /// Copies an element after what its refs name.
+    /// Copies an element, preceded by the elements that its `ref`s name.
     fn copy_element(
         &mut self,
         source: &SourceFile,
@@ -219,7 +220,7 @@ impl RejectFiles {
     }
 }
 
-/// The names that a file may get: its own, then with a number.
+/// Yields the names that a file may get: its own, then numbered ones.
 fn names(folder: &Path, relative: &Path) -> impl Iterator<Item = PathBuf> {
     let stem = relative.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let end = relative.extension().map(|end| format!(".{}", end.to_string_lossy()));
@@ -231,7 +232,7 @@ fn names(folder: &Path, relative: &Path) -> impl Iterator<Item = PathBuf> {
     std::iter::once(own).chain(numbered)
 }
 
-/// Gives a file that is whole the first name that is free, also where somebody else gives names.
+/// Gives a complete file the first free name, without races against other writers.
 fn give_name(folder: &Path, about: &RejectFile) -> io::Result<()> {
     for path in names(folder, &about.relative) {
         let mut options = File::options();
@@ -244,8 +245,8 @@ fn give_name(folder: &Path, about: &RejectFile) -> io::Result<()> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Makes sure that rejects may be written to a folder: it is new, or empty, or has those of an earlier
-/// load, or what the load reads and nothing else.
+/// Checks that rejects may be written to a folder: it is new or empty, or it has rejects of an
+/// earlier load, or it holds only what the load reads.
 ///
 /// # Errors
 ///
@@ -268,12 +269,12 @@ fn check_rejects(folder: &Path, sources: &[SourceFile]) -> Result<(), LoadError>
     Ok(())
 }
 
-/// Makes a folder that only its owner may read, as it holds what stands in documents.
+/// Makes a folder that only its owner may read, because it holds content of documents.
 fn make_folder(folder: &Path) -> io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// The name in a tag.
+/// Returns the name in a tag.
 fn name(tag: &[u8]) -> &[u8] {
     let end = tag.iter().position(|byte| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/'));
     tag.get(1..end.unwrap_or(1)).unwrap_or_default()

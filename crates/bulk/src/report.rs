@@ -1,4 +1,4 @@
-//! What a load tells: counts, rejects line by line, their causes, the rejected records themselves.
+//! Reports a load: counts, rejects line by line, their causes, and copies of the rejected records.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
@@ -17,20 +17,20 @@ use crate::reject_files::RejectFiles;
 use crate::source::SourceFile;
 use crate::sources::Sources;
 
-/// Most sorts of warnings that are kept.
+/// Most kinds of warnings that are kept.
 const WARNINGS_MAX: usize = 1_000;
-/// The path of results that stands for the standard output.
+/// The results path that means the standard output.
 const STDOUT: &str = "-";
 
-/// The results of a load: lines of rejects and a summary.
+/// The results file of a load: lines of rejects and a summary.
 const RESULTS: OutputKind = OutputKind {
     name: "a file of results",
     is_ours: |head| head.starts_with(b"{\"file\":") || head.starts_with(b"{\"summary\":"),
 };
 
-/// A record that is to be rejected.
+/// A record to be rejected.
 pub(crate) struct Rejected<'r> {
-    /// Where it stands.
+    /// Its position.
     pub at: At,
     /// Its resource.
     pub resource: Option<&'r Resource>,
@@ -57,8 +57,8 @@ struct Results {
 }
 
 impl Report {
-    /// A report that writes results and rejected records where the options say; `files` are those that
-    /// are read.
+    /// Makes a report that writes results and rejected records where the options say; `files` are
+    /// the files of the load.
     ///
     /// # Errors
     ///
@@ -87,7 +87,7 @@ impl Report {
         })
     }
 
-    /// Says of what is missing which record should have brought it and was rejected.
+    /// Fills in, for each missing document, the rejected record that should have provided it.
     pub(crate) fn explain(&self, absent: &mut [Absent]) {
         for absent in absent {
             absent.missing.rejected = self
@@ -186,7 +186,7 @@ impl Report {
         })
     }
 
-    /// Rejects all elements of a name that the model does not have.
+    /// Rejects all elements with a name that the model does not have.
     ///
     /// # Errors
     ///
@@ -238,7 +238,7 @@ impl Report {
         self.files.is_some()
     }
 
-    /// Notes elements that were passed over.
+    /// Records elements that were skipped.
     pub(crate) fn warn(&mut self, resource: ResourceId, strays: Vec<String>, at: At) {
         for path in strays {
             let key = (resource, path);
@@ -250,7 +250,7 @@ impl Report {
         }
     }
 
-    /// Ends the report with its summary.
+    /// Ends the report and writes its summary.
     ///
     /// # Errors
     ///
@@ -311,7 +311,7 @@ struct Last<'s> {
     summary: &'s Summary,
 }
 
-/// A resource as requests name it, `ed-fi/students`.
+/// Returns a resource as requests name it, `ed-fi/students`.
 fn resource_path(resource: &Resource) -> String {
     format!("{}/{}", resource.schema, resource.endpoint)
 }
@@ -326,7 +326,7 @@ impl From<OutputError> for LoadError {
 }
 
 impl Missing {
-    /// What a reference that cannot be resolved points to.
+    /// Describes the target of a reference that cannot be resolved.
     pub(crate) fn new(resource: &str, key: String, path: String) -> Self {
         Self { resource: resource.to_owned(), key, path, rejected: None }
     }

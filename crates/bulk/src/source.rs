@@ -1,4 +1,4 @@
-//! The files of a load: found, named, and told apart.
+//! Finds the files of a load and determines their format.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -14,44 +14,44 @@ use crate::error::LoadError;
 use crate::json_items::{Layout, layout};
 use crate::levels::resource_named;
 
-/// Most files of one load.
+/// Most files per load.
 const FILES_MAX: usize = 100_000;
-/// Deepest folder that is searched.
+/// Deepest level of folders that is searched.
 const FOLDERS_MAX: usize = 32;
-/// Most bytes that are taken from the standard input.
+/// Most bytes that are read from the standard input.
 pub const STDIN_BYTES_MAX: u64 = 64 << 30;
-/// The path that stands for the standard input.
+/// The path that means the standard input.
 const STDIN: &str = "-";
 
 /// A file to load.
 #[derive(Debug)]
 pub(crate) struct SourceFile {
-    /// Where it is.
+    /// Where the file is.
     pub path: PathBuf,
-    /// What reports call it.
+    /// Name of the file in reports.
     pub name: String,
-    /// Where it stands below the path that was given, for what is written about it.
+    /// Path of the file below the given path, used for output files about it.
     pub relative: PathBuf,
-    /// What it holds.
+    /// Format of its content.
     pub format: Format,
-    /// Deletes what was spooled.
+    /// Deletes the spooled copy when dropped.
     _spool: Option<Spool>,
 }
 
-/// What a file holds.
+/// Format of a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Format {
     /// Interchange XML.
     Xml,
-    /// JSON documents, of one resource or saying their own.
+    /// JSON documents, of one resource or each naming its own.
     Json(Layout, Option<ResourceId>),
-    /// Nothing to read.
+    /// An empty file.
     Empty,
-    /// Something else; why it cannot be read.
+    /// Anything else, with the reason why it cannot be read.
     Unreadable(String),
 }
 
-/// Finds the files of all paths, in the order of the paths and by name within a folder.
+/// Finds the files below all paths, in the order of the paths, and by name within a folder.
 ///
 /// # Errors
 ///
@@ -85,8 +85,8 @@ pub(crate) fn find(model: &Model, paths: &[PathBuf]) -> Result<Vec<SourceFile>, 
     if found.is_empty() { Err(LoadError::Nothing) } else { Ok(found) }
 }
 
-/// Refuses a file of a store that this process has open: to close it again would take the store's locks
-/// away.
+/// Refuses a database file that this process has open: closing it again would release the store's
+/// locks.
 fn refuse_open_store(path: &Path) -> Result<(), LoadError> {
     if is_held_here(path) {
         let problem = "it is a store, or belongs to one; homeroom export makes files of it".into();
@@ -95,13 +95,13 @@ fn refuse_open_store(path: &Path) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Refuses to write to one of the files that are to be read.
+/// Refuses to write to a file that is to be read.
 ///
 /// # Errors
 ///
 /// [`LoadError::OutputIsSource`].
 pub(crate) fn refuse_as_output(files: &[SourceFile], path: &Path) -> Result<(), LoadError> {
-    // Whatever name or link leads to it, a file is one file.
+    // Files are compared by device and inode, because names and links may differ.
     let file = |path: &Path| std::fs::metadata(path).ok().map(|about| (about.dev(), about.ino()));
     let Some(output) = file(path) else { return Ok(()) };
     if files.iter().any(|source| file(&source.path) == Some(output)) {
@@ -137,15 +137,15 @@ fn search(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), L
     Ok(())
 }
 
-/// What an export writes beside its documents. Deletions are no documents; a file that is named
-/// itself is read all the same.
+/// Files that an export writes beside its documents. Deletions are not documents; a file that is
+/// named explicitly is read nevertheless.
 const BESIDE_DOCUMENTS: [&str; 2] = ["manifest.json", "deletes.jsonl"];
 
 fn is_beside_documents(path: &Path) -> bool {
     path.file_name().is_some_and(|name| BESIDE_DOCUMENTS.iter().any(|beside| name == *beside))
 }
 
-/// The endings by which files are found in folders.
+/// Kinds of file extensions that are searched for in folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extension {
     Xml,
@@ -170,7 +170,7 @@ fn source_file(model: &Model, path: PathBuf, relative: PathBuf) -> SourceFile {
 
 fn format_of(model: &Model, path: &Path) -> Format {
     let extension = Extension::of(path);
-    // To open a pipe is to wait for whoever writes to it.
+    // Opening a pipe would block until something writes to it.
     if std::fs::metadata(path).is_ok_and(|about| !about.is_file()) {
         return Format::Unreadable(
             "it is no regular file, and a load reads what it loads twice; write it to a file, or \
@@ -207,7 +207,7 @@ fn first_byte(path: &Path) -> Option<u8> {
     text.iter().copied().find(|byte| !byte.is_ascii_whitespace())
 }
 
-/// The resource that a file is named after: `ed-fi/students.jsonl`, `students.jsonl`,
+/// Returns the resource that a file is named after: `ed-fi/students.jsonl`, `students.jsonl`,
 /// `Student-2.jsonl`, `students/1.jsonl`.
 fn resource_of(model: &Model, path: &Path) -> Option<ResourceId> {
     let stem = path.file_stem().and_then(OsStr::to_str)?;
@@ -220,7 +220,7 @@ fn resource_of(model: &Model, path: &Path) -> Option<ResourceId> {
     })
 }
 
-/// A copy of the standard input in a file; deleted when this is dropped.
+/// A copy of the standard input in a file, which is deleted on drop.
 #[derive(Debug)]
 struct Spool(PathBuf);
 
@@ -230,7 +230,7 @@ impl Drop for Spool {
     }
 }
 
-/// Copies the standard input to a file that only its owner can read, since a load reads it twice.
+/// Copies the standard input to a file that only its owner can read, because a load reads it twice.
 ///
 /// # Errors
 ///
@@ -255,7 +255,7 @@ fn spool() -> Result<Spool, LoadError> {
     Ok(spool)
 }
 
-/// Takes the standard input as a file of documents that say their own resource.
+/// Takes the standard input as a file of documents that each name their resource.
 fn standard_input() -> Result<SourceFile, LoadError> {
     let spool = spool()?;
     let wrong =

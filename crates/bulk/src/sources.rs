@@ -1,4 +1,4 @@
-//! All files of a load, surveyed: records by level, and any record again.
+//! All surveyed files of a load: reads records by level, or one record again.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -23,12 +23,12 @@ pub(crate) struct Sources<'a> {
     levels: &'a Levels,
     /// The files.
     pub files: Vec<SourceFile>,
-    /// What each of them holds; nothing, where it cannot be read.
+    /// Survey of each file; empty for a file that cannot be read.
     pub surveys: Vec<Survey>,
 }
 
 impl<'a> Sources<'a> {
-    /// Files that are to be surveyed.
+    /// Makes a list of files that are yet to be surveyed.
     pub(crate) fn new(
         model: &'a Model,
         shapes: &'a Shapes<'a>,
@@ -44,7 +44,7 @@ impl<'a> Sources<'a> {
     ///
     /// # Errors
     ///
-    /// [`Malformed`]; nothing of such a file is loaded.
+    /// [`Malformed`] when the file cannot be read; then nothing of it is loaded.
     pub(crate) fn survey(&mut self, index: u32) -> Result<(), Malformed> {
         let at = usize::try_from(index).unwrap_or(usize::MAX);
         let file = &self.files[at];
@@ -62,7 +62,7 @@ impl<'a> Sources<'a> {
         Ok(())
     }
 
-    /// Levels that have records, in order.
+    /// Returns the levels that have records, in order.
     pub(crate) fn levels(&self) -> Vec<u16> {
         let runs = self.surveys.iter().flat_map(|survey| &survey.runs);
         let mut levels: Vec<u16> = runs.map(|run| run.level).collect();
@@ -71,7 +71,7 @@ impl<'a> Sources<'a> {
         levels
     }
 
-    /// How many records of each resource there are.
+    /// Counts the records of each resource.
     pub(crate) fn counts(&self) -> HashMap<ResourceId, u64> {
         let mut counts = HashMap::new();
         for (resource, count) in self.surveys.iter().flat_map(|survey| &survey.counts) {
@@ -80,7 +80,7 @@ impl<'a> Sources<'a> {
         counts
     }
 
-    /// Gives each record of a level that stands in a file.
+    /// Calls `take` with each record of a level in a file.
     pub(crate) fn each(
         &self,
         index: u32,
@@ -108,7 +108,7 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// Gives the place of each element of a file that stands where a record should and is none.
+    /// Calls `take` with the place of each unknown element that stands in the place of a record.
     pub(crate) fn each_unknown(
         &self,
         index: u32,
@@ -124,7 +124,7 @@ impl<'a> Sources<'a> {
         file.is_some_and(|file| file.format == Format::Xml)
     }
 
-    /// Reads one record again and hands it on.
+    /// Reads one record again and passes it to `take`.
     pub(crate) fn again<T>(
         &self,
         at: At,

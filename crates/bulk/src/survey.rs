@@ -1,4 +1,4 @@
-//! What a file holds: which resources, where, how many; found in one pass before anything is loaded.
+//! What the first pass finds in a file: resources, places and counts of records.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,50 +8,50 @@ use crate::levels::Levels;
 use crate::place::{At, Spot};
 use crate::xml::{Ids, RootTag};
 
-/// Most runs that are kept of one file.
+/// Most runs that are kept per file.
 const RUNS_MAX: usize = 4_096;
-/// Most names of unknown elements that are kept of one file.
+/// Most names of unknown elements that are kept per file.
 const UNKNOWN_MAX: usize = 200;
 
-/// What a file holds.
+/// Survey of one file.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
-    /// Where the records of a level stand, in the order of the file.
+    /// Where the records of each level stand, in the order of the file.
     pub runs: Vec<Run>,
-    /// How many records of each resource are to be loaded.
+    /// Number of records of each resource that are to be loaded.
     pub counts: HashMap<ResourceId, u64>,
-    /// Elements in the place of records that the model does not have.
+    /// Unknown elements in the place of records, by name.
     pub unknown: BTreeMap<String, Unknown>,
-    /// Records that `--select` leaves out.
+    /// Number of records that `--select` leaves out.
     pub passed_over: u64,
-    /// For XML: the places of what references name.
+    /// For XML: the places of elements that references name.
     pub ids: Ids,
     /// For XML: the root's tag.
     pub root: RootTag,
 }
 
-/// A part of a file that holds records of a level; those of other levels in it are passed over.
+/// A part of a file that holds records of one level; records of other levels in it are skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// The level.
+    /// Level of its records.
     pub level: u16,
-    /// Where it begins.
+    /// Position at which it begins.
     pub start: Spot,
     /// Offset at which it ends.
     pub end: u64,
 }
 
-/// Elements of a name that the model does not have.
+/// Elements with a name that the model does not have.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unknown {
-    /// How many.
+    /// Number of such elements.
     pub count: u64,
     /// The first of them.
     pub first: At,
 }
 
 impl Survey {
-    /// Notes a record.
+    /// Adds a record to the survey.
     pub(crate) fn record(
         &mut self,
         levels: &Levels,
@@ -76,7 +76,7 @@ impl Survey {
         }
     }
 
-    /// Notes an element that the model does not have.
+    /// Adds an unknown element to the survey.
     pub(crate) fn unknown(&mut self, name: &str, first: At) {
         if let Some(known) = self.unknown.get_mut(name) {
             known.count += 1;
@@ -87,7 +87,7 @@ impl Survey {
         }
     }
 
-    /// One run a level, from its first record to its last.
+    /// Joins the runs into one per level, from its first record to its last.
     fn join_runs(&mut self) {
         let mut joined: BTreeMap<u16, Run> = BTreeMap::new();
         for run in self.runs.drain(..) {

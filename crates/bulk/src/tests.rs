@@ -1,27 +1,27 @@
-//! What the tests of several modules use.
+//! Shared helpers for unit tests.
 
 use std::path::{Path, PathBuf};
 
 use homeroom_model::{Model, format, link, shipped};
 use homeroom_store::Uuid;
 
-/// The shipped model.
+/// Returns the linked shipped model.
 pub(crate) fn model() -> Model {
     link(&[format::read(shipped("5.2.0").unwrap()).unwrap()]).unwrap()
 }
 
-/// A folder that goes with its value.
+/// A folder that is deleted on drop.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    /// A new, empty folder.
+    /// Makes a new, empty folder.
     pub(crate) fn new() -> Self {
         let path = std::env::temp_dir().join(format!("homeroom-bulk-{}", Uuid::new()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }

@@ -1,7 +1,7 @@
-//! Records that refer to what this load may still bring.
+//! Records that wait for documents which the load may still bring.
 //!
-//! A record waits for the first target that it lacks and is read again when that is stored; so
-//! references within a level, and circles that begin somewhere, settle without any searching.
+//! A record waits for the first target that it lacks and is read again when that is stored.
+//! References within a level, and circles with an entry point, thus resolve without any search.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -10,21 +10,21 @@ use homeroom_store::NaturalKey;
 
 use crate::place::At;
 
-/// Most records that wait at a time.
+/// Most records that may wait at the same time.
 const WAITING_MAX: usize = 1_000_000;
 
-/// A record that waits.
+/// A waiting record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Waiter {
-    /// Where it stands.
+    /// Its position.
     pub at: At,
     /// Its resource.
     pub resource: ResourceId,
-    /// Its identity, and that under its base.
+    /// Its identity, and the one under its base.
     pub keys: (NaturalKey, Option<NaturalKey>),
 }
 
-/// All that wait.
+/// All waiting records, by the identity that they wait for.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     for_key: HashMap<NaturalKey, Vec<Waiter>>,
@@ -33,17 +33,17 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// How many wait.
+    /// Number of waiting records.
     pub(crate) fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether a record with this identity waits itself.
+    /// Whether a record with this identity is itself waiting.
     pub(crate) fn has(&self, key: NaturalKey) -> bool {
         self.own.contains_key(&key)
     }
 
-    /// Lets a record wait for an identity. Gives whether there was room.
+    /// Makes a record wait for an identity; returns whether there was room.
     pub(crate) fn wait(&mut self, waiter: Waiter, key: NaturalKey) -> bool {
         if self.count == WAITING_MAX {
             return false;
@@ -56,7 +56,7 @@ impl Waiting {
         true
     }
 
-    /// Those that waited for an identity, in the order they came.
+    /// Removes and returns the records that wait for an identity, in order of arrival.
     pub(crate) fn take(&mut self, key: NaturalKey) -> Vec<Waiter> {
         if self.for_key.is_empty() {
             return vec![];
@@ -74,8 +74,8 @@ impl Waiting {
         waiters
     }
 
-    /// Gives up: all that still wait, those whose target does not wait itself first, each before
-    /// those that wait for it.
+    /// Removes and returns all waiting records. Those whose target does not itself wait come first,
+    /// and each comes before those that wait for it.
     pub(crate) fn give_up(&mut self) -> Vec<Waiter> {
         let mut order: BTreeMap<(u32, u64), NaturalKey> = BTreeMap::new();
         for (key, waiters) in &self.for_key {
@@ -83,7 +83,7 @@ impl Waiting {
                 order.insert((waiter.at.file, waiter.at.offset), *key);
             }
         }
-        // Circles come last: all of them wait for one that waits.
+        // Circles come last: each of their records waits for another waiting record.
         let (within, roots): (Vec<_>, Vec<_>) =
             order.into_values().partition(|key| self.own.contains_key(key));
         let mut found = vec![];

@@ -1,4 +1,4 @@
-//! Interchange XML: from elements to JSON documents, as the model maps them.
+//! Interchange XML: turns elements into JSON documents, as the model maps them.
 
 mod build;
 mod file;

@@ -1,4 +1,4 @@
-//! Loads of files with extensions: XML and JSON lines.
+//! Loads files with extensions: XML and JSON lines.
 
 mod support;
 
@@ -28,7 +28,7 @@ fn interchange(name: &str, records: &str) -> String {
     format!("<Interchange{name} xmlns=\"http://x/5.2.0\">\n{records}\n</Interchange{name}>\n")
 }
 
-/// A school in an element of this name, with what Sample adds to it.
+/// Returns a school in an element of this name, with the members that Sample adds.
 fn school(element: &str) -> String {
     format!(
         "<{element}><NameOfInstitution>North</NameOfInstitution>\

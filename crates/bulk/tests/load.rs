@@ -1,4 +1,4 @@
-//! Loads of small files into a store of the shipped model: what the records are made of.
+//! Loads small files into a store of the shipped model.
 
 #[path = "load/formats.rs"]
 mod formats;

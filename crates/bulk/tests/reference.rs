@@ -1,4 +1,4 @@
-//! The published sample data, where the environment says that it is there.
+//! Loads the published sample data, if the environment provides it.
 
 mod support;
 
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use support::{load_all, target};
 
-/// The folder of reference data, or [`None`] with a line that says why nothing is tested.
+/// Returns the folder of reference data, or [`None`] after printing why the test is skipped.
 fn reference() -> Option<PathBuf> {
     let folder = std::env::var_os("HOMEROOM_REFERENCE").map(PathBuf::from);
     if folder.is_none() {

@@ -1,10 +1,11 @@
-//! Documents of every resource of the model, for `cargo xtask bench`.
+//! Writes documents of every resource in the model, for `cargo xtask bench`.
 //!
-//! `every_resource FOLDER` writes `FOLDER/setup/*.jsonl`, which `homeroom load` takes, and
-//! `FOLDER/every.tsv`: a line a resource with its path, the form of the value that makes its
-//! documents differ (`text`, `number`, `date`, or `-` where only references do), a template of its
-//! smallest document and one with a further property that an update changes (`-` where it has
-//! none). Templates hold `\1` for the first and `\2` for the second.
+//! `every_resource FOLDER` writes `FOLDER/setup/*.jsonl`, which `homeroom load` accepts, and
+//! `FOLDER/every.tsv` with one line per resource. A line has the resource's path, the form of the
+//! value that distinguishes its documents (`text`, `number`, `date`, or `-` if only references do),
+//! a template of its smallest document, and a template with a further property that an update
+//! changes (`-` if it has none). In templates, `\1` stands for the first value and `\2` for the
+//! second.
 
 #[path = "../tests/app/mod.rs"]
 mod app;
@@ -18,11 +19,11 @@ use app::samples::{Extent, Sample, Samples};
 use homeroom_model::{ColumnSource, PropertyKind, Resource, Scalar};
 use serde_json::Value;
 
-/// Stands for the value that makes documents differ.
+/// Placeholder for the value that distinguishes documents.
 const FRESH: &str = "\u{1}";
-/// Stands for the value that an update changes.
+/// Placeholder for the value that an update changes.
 const CHANGED: &str = "\u{2}";
-/// Fewest characters that a text needs for either.
+/// Fewest characters that a text needs for either value.
 const TEXT_MIN: u32 = 12;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -38,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for resource in &model.resources {
         let mut made = Samples::new(&model, u64::from(resource.id.0) + 1_000)
             .of(resource.id, Extent::Smallest);
-        // The sample itself goes with them: there is one to read of each.
+        // The sample itself is included, so that each resource has a document to read.
         made.iter().for_each(&mut put);
         let sample = made.pop().ok_or("a sample itself comes last")?;
         every.push_str(&line(resource, &sample));
@@ -78,7 +79,8 @@ fn line(resource: &Resource, sample: &Sample) -> String {
     format!("{path}\t{form}\t{}\t{changed}\n", text(&body))
 }
 
-/// The smallest document with a place for the value that makes it differ from others.
+/// Returns the smallest document with a placeholder for the value that distinguishes it from
+/// others.
 fn template(resource: &Resource, sample: &Sample) -> Option<(&'static str, Value)> {
     let found = app::document::walk(resource, &sample.body);
     resource.key.iter().find_map(|column| {

@@ -1,10 +1,10 @@
-//! Whether all that is derived from documents is what their texts say.
+//! Checks that all data derived from documents matches their texts.
 //!
-//! The text is the document: identity, base identity, references with their places, whom it is
-//! about, edges, ties and what is remembered of a deletion are derived from it. Here all of it is
-//! derived anew, document by document, and held against what is stored. What stands in tables by
-//! itself (edges, ties, base identities) is compared as counts and sums that do not depend on the
-//! order, so that memory does not grow with the store.
+//! The text is the document. Its identity, base identity, references with their places, subjects,
+//! edges, ties and tombstones are derived from it. The audit derives all of this again, document by
+//! document, and compares it with the stored data. Rows in separate tables (edges, ties, base
+//! identities) are compared as counts and order-independent sums, so that memory does not grow with
+//! the store.
 
 mod descriptors;
 mod document;
@@ -26,35 +26,36 @@ use document::Looker;
 use findings::Findings;
 use sums::Sums;
 
-/// What came of looking a store through.
+/// Result of an audit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Audit {
-    /// What is wrong, in words, with numbers of documents and nothing else of them.
+    /// What is wrong, in sentences that contain no values of documents except their numbers.
     pub problems: Vec<String>,
-    /// Documents whose texts this Homeroom would not have stored so: damaged, or of another one,
-    /// whose model or rules were others.
+    /// Documents whose texts this version of Homeroom would not have stored: they are damaged, or
+    /// come from a version with another model or other rules.
     pub misfits: Vec<String>,
-    /// What could not be looked at, in words.
+    /// What could not be checked, in sentences.
     pub left_out: Vec<String>,
-    /// Documents that were looked at.
+    /// Number of documents checked.
     pub documents: u64,
 }
 
-/// How far a look is.
+/// How far an audit has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuditProgress {
-    /// Documents that were looked at.
+    /// Number of documents checked so far.
     pub documents: u64,
-    /// How many there are.
+    /// Total number of documents.
     pub in_all: u64,
 }
 
-/// Looks a snapshot through: derives everything anew from each document's text and compares. Where
-/// the snapshot's time ends, what was found until then comes with a word on what was left out.
+/// Checks a snapshot: derives everything again from each document's text and compares it with the
+/// stored data. If the snapshot's time runs out, the findings so far are returned with a note on
+/// what was left out.
 ///
 /// # Errors
 ///
-/// The snapshot's own, but not [`StoreError::Deadline`].
+/// Returns errors of the snapshot, except [`StoreError::Deadline`].
 pub fn audit(
     model: &Arc<Model>,
     snapshot: &Snapshot,
@@ -128,7 +129,7 @@ fn look(
     }
     let known: Vec<KindId> = kinds.iter().map(|(_, kind)| *kind).collect();
     out.problems.extend(sums::strangers(&known, &found));
-    // A document of an unknown kind may have a base identity that nobody here can derive.
+    // The base identity of a document of an unknown kind cannot be derived here.
     let all_known = kinds.iter().all(|(name, kind)| {
         catalog.resource(*kind).is_some() || labels.contains(name) || !looker.has_any(*kind)
     });
@@ -140,7 +141,7 @@ fn look(
     Ok(())
 }
 
-/// Whether the key values of what was deleted make its identity.
+/// Checks that the key values of each tombstone give its identity.
 fn tombstones(
     catalog: &Catalog,
     snapshot: &Snapshot,
@@ -162,7 +163,7 @@ fn tombstones(
     }
 }
 
-/// The identity that key values make, if they can be read.
+/// Returns the identity that key values give, if they can be read.
 fn key_of(
     catalog: &Catalog,
     resource: &Resource,

@@ -1,16 +1,16 @@
-//! Work that takes long, away from the threads that answer requests.
+//! Runs long work away from the threads that answer requests.
 
 use homeroom_http::Problem;
 use tokio::sync::Semaphore;
 
-/// Runs `work` on a blocking thread once there is a place for it.
+/// Runs `work` on a blocking thread once a permit is available.
 ///
-/// The place goes with the work, and so does what the request keeps. Where the client hangs up, both
-/// stay taken until the work is over; work that has not begun by then is never begun.
+/// The work holds the permit, and the resources that the request keeps, until it ends, even if the
+/// client disconnects. If the client disconnects before the work has begun, the work never runs.
 ///
 /// # Errors
 ///
-/// 500 when `work` panics.
+/// 500 if `work` panics.
 pub(crate) async fn run<T: Send + 'static>(
     places: &'static Semaphore,
     work: impl FnOnce() -> T + Send + 'static,
@@ -60,7 +60,7 @@ mod tests {
         assert_eq!(Arc::strong_count(&kept), 1 + PLACES, "what it keeps is with the work");
         drop((begun, end));
         assert!(run(places, || ()).await.is_ok());
-        // All that was ever begun has ended by now, or ends here.
+        // All work that began has ended by now, or ends here.
         assert_eq!(all_begun.iter().count(), PLACES);
         _ = places.acquire_many(u32::try_from(PLACES).unwrap()).await.unwrap();
         assert_eq!(Arc::strong_count(&kept), 1);

@@ -1,4 +1,4 @@
-//! The model beside the store: which number a resource has there, what its identities hash to.
+//! Binds the model to a store: the numbers of resources there, and the hashes of identities.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,23 +17,23 @@ pub struct Catalog {
     pub model: Arc<Model>,
     pub(crate) routes: Routes,
     kinds: Vec<KindId>,
-    /// By the number in the store.
+    /// Resources by their number in the store.
     resources: Vec<Option<ResourceId>>,
-    /// By resource.
+    /// Empty collections by resource.
     empties: Vec<Empties>,
     pub(crate) spellings: Spellings,
     names: Vec<String>,
     base_names: Vec<String>,
-    /// How many places of a resource's documents may refer to documents of another.
+    /// Number of places at which documents of one resource may refer to documents of another.
     sites: HashMap<(ResourceId, ResourceId), u32>,
 }
 
 impl Catalog {
-    /// Binds a model to a store: every resource gets its number.
+    /// Binds a model to a store, which assigns each resource a number.
     ///
     /// # Errors
     ///
-    /// The store's own.
+    /// Returns an error of the store.
     pub fn bind(model: Arc<Model>, store: &Store) -> Result<Self, StoreError> {
         let (names, labels) = (names(&model), label_names(&model));
         let all = [&names[..], &labels].concat();
@@ -42,12 +42,12 @@ impl Catalog {
         Ok(Self::with(model, names, &numbers))
     }
 
-    /// Binds a model to a snapshot. A resource that the store has not met yet gets the number 0,
-    /// under which there is nothing.
+    /// Binds a model to a snapshot. A resource that is new to the store gets the number 0, which no
+    /// document has.
     ///
     /// # Errors
     ///
-    /// The store's own.
+    /// Returns an error of the snapshot.
     pub fn of_snapshot(model: Arc<Model>, snapshot: &Snapshot) -> Result<Self, StoreError> {
         let names = names(&model);
         let known: HashMap<String, KindId> = snapshot.kinds()?.into_iter().collect();
@@ -83,18 +83,18 @@ impl Catalog {
         }
     }
 
-    /// Number of a resource in the store.
+    /// Returns the number of a resource in the store.
     pub fn kind(&self, resource: ResourceId) -> KindId {
         self.kinds[usize::from(resource.0)]
     }
 
-    /// The resource of a number; [`None`] for one that an older model had.
+    /// Returns the resource with a number; [`None`] if only an older model had it.
     pub fn resource(&self, kind: KindId) -> Option<&Resource> {
         let id = self.resources.get(usize::from(kind.0)).copied().flatten()?;
         Some(self.model.resource(id))
     }
 
-    /// What answers show of the collections that a document of a resource lacks.
+    /// Returns the collections that answers add to documents of a resource that lack them.
     pub(crate) fn empties(&self, resource: ResourceId) -> &Empties {
         &self.empties[usize::from(resource.0)]
     }
@@ -109,7 +109,7 @@ impl Catalog {
         self.sites.contains_key(&(from, to))
     }
 
-    /// Hash of an identity: canonical JSON texts of the key's columns, in key order.
+    /// Hashes an identity from the canonical JSON texts of the key's columns, in key order.
     pub fn key<'a>(
         &self,
         target: Target,
@@ -122,8 +122,7 @@ impl Catalog {
         NaturalKey::of(name, columns)
     }
 
-    /// Hash of a descriptor's identity, from its URI in any case; blanks around the code value do
-    /// not count.
+    /// Hashes a descriptor's identity from its URI, ignoring case and blanks around the code value.
     pub fn descriptor_key(&self, descriptor: ResourceId, uri: &str) -> NaturalKey {
         let mut folded = uri.to_lowercase();
         if let Some((namespace, code)) = folded.split_once('#')
@@ -135,7 +134,7 @@ impl Catalog {
     }
 }
 
-/// What the store calls each resource.
+/// Returns the store's name for each resource.
 fn names(model: &Model) -> Vec<String> {
     model.resources.iter().map(|r| format!("{}/{}", r.schema, r.name)).collect()
 }
@@ -165,7 +164,7 @@ fn count_sites(
     }
 }
 
-/// Whether a resource is a vocabulary whose identity is a URI.
+/// Whether a resource is a descriptor, whose identity is a URI.
 pub fn is_descriptor(resource: &Resource) -> bool {
     resource.kind == ResourceKind::Descriptor
 }

@@ -1,4 +1,5 @@
-//! What was deleted, as far as the caller could see it, and not created anew where it can.
+//! Lists deletions that the caller may see, except those whose document was created again and is
+//! visible.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -17,27 +18,27 @@ use crate::paging::Paging;
 use crate::request::{check_reach, stored};
 use crate::{DataApi, problem_of, rights};
 
-/// How many are looked at at once.
+/// Number of deletions that are read at once.
 const CHUNK: u16 = 1_000;
 
-/// How many ways are followed at once.
+/// Number of relationship questions that are sent to the store at once.
 const REACHED_AT_ONCE: usize = 64;
 
-/// How many documents are looked at at once that were made again.
+/// Number of recreated documents that are checked at once.
 const AGAIN_AT_ONCE: usize = 16;
 
-/// What a caller is told of deletions.
+/// The grants by which deletions are listed for a caller.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Reach {
-    /// Those within this are told.
+    /// Deletions within this grant are listed.
     told: Grant,
-    /// Left out are those whose document was made again within this, where the caller finds it.
+    /// Deletions are left out if their document was created again and this grant reaches it.
     found: Grant,
 }
 
 impl Reach {
-    /// What a client may be told of a resource. Who may not read its documents is not told of what was
-    /// made again within that in which it is told of deletions.
+    /// Determines the grants of a client for a resource. If the client may not read its documents,
+    /// the grant for reading changes decides about recreated documents, too.
     ///
     /// # Errors
     ///
@@ -48,8 +49,8 @@ impl Reach {
         Ok(Self { told, found })
     }
 
-    /// Whether every document that was made again is found by whoever is told of its deletion: the
-    /// identity says all that is asked.
+    /// Whether a caller who may see a deletion can always read the recreated document, because the
+    /// identity alone decides.
     fn finds_all(&self, namespace: Option<&str>) -> bool {
         let Self { told, found } = self;
         let by_namespace = found.namespace_prefixes.is_none()
@@ -63,9 +64,9 @@ impl Reach {
 
 /// A page of deletions.
 pub(crate) struct Deletes {
-    /// JSON list.
+    /// Deletions as a JSON list.
     pub(crate) body: String,
-    /// How many there are, if it was asked for.
+    /// Total number of deletions, if requested.
     pub(crate) total: Option<u64>,
 }
 
@@ -75,16 +76,16 @@ struct Deleted {
     change_version: i64,
     key_values: String,
     marks: Vec<Option<i64>>,
-    /// The document that has the identity now.
+    /// The document that has the same identity now.
     again: Option<Uuid>,
 }
 
-/// Lists deletions within reach, in no more time than a list may take.
+/// Lists deletions within the caller's grants, within the time limit of a list.
 ///
 /// # Errors
 ///
-/// 501 where the grant goes by a namespace that is no part of the identity: deletions do not keep
-/// it. 503 when it takes too long; the store's own.
+/// 501 if the grant depends on a namespace that is not part of the identity, because deletions do
+/// not keep it; 503 if it takes too long; an error of the store.
 pub(crate) async fn list(
     api: &DataApi,
     resource: &Resource,
@@ -153,12 +154,12 @@ async fn look_through(
     Ok(Deletes { body, total: paging.total_count.then_some(total) })
 }
 
-/// Deletions of a kind, and what has the identity now.
+/// Selects deletions of a kind, with the document that has the identity now.
 const DELETES: &str = "SELECT t.uuid, t.cv, t.key_values, t.marks, d.uuid FROM tomb t
      LEFT JOIN doc d ON d.key = t.key
      WHERE t.kind = ?1 AND t.cv > ?2 AND t.cv <= ?3
      ORDER BY t.cv LIMIT ?4";
-/// Deletions of a kind whose identity nothing has.
+/// Selects deletions of a kind whose identity no document has.
 const GONE: &str = "SELECT t.uuid, t.cv, t.key_values, t.marks, CAST(NULL AS bigint) FROM tomb t
      WHERE t.kind = ?1 AND t.cv > ?2 AND t.cv <= ?3
        AND NOT EXISTS (SELECT 1 FROM doc d WHERE d.key = t.key)
@@ -198,7 +199,7 @@ fn write(out: &mut String, deleted: &Deleted) {
     );
 }
 
-/// Those whose identity no document has that the grant reaches.
+/// Returns the deletions whose identity belongs to no document that the grant reaches.
 async fn not_found(
     api: &DataApi,
     resource: &Resource,
@@ -230,7 +231,7 @@ async fn not_found(
     Ok(deleted.into_iter().filter(is_told).collect())
 }
 
-/// Whether a grant reaches a document, if it is there.
+/// Whether a document exists and a grant reaches it.
 async fn finds(
     api: &DataApi,
     grant: &Grant,
@@ -246,7 +247,7 @@ async fn finds(
     }
 }
 
-/// What a caller is told when the store cannot.
+/// Turns a store error into a problem, with a hint if the time limit was exceeded.
 fn told(error: StoreError) -> Problem {
     let is_late = matches!(error, StoreError::Deadline(_));
     let problem = problem_of(error);
@@ -259,7 +260,7 @@ fn told(error: StoreError) -> Problem {
     }
 }
 
-/// Those that have led to what a view has now.
+/// Returns the deletions whose document led to something that a view contains now.
 async fn in_view(
     api: &DataApi,
     resource: &Resource,
@@ -281,7 +282,7 @@ async fn in_view(
     Ok(led.into_iter().filter(|(_, start)| has(start)).map(|(one, _)| one).collect())
 }
 
-/// Those within the grant.
+/// Returns the deletions within the grant.
 async fn within(
     api: &DataApi,
     resource: &Resource,
@@ -328,7 +329,7 @@ async fn within(
     let mut reached = vec![];
     for some in all.chunks(REACHED_AT_ONCE) {
         reached.extend(api.store.reach(some.to_vec()).await.map_err(told)?);
-        // The embedded store reads on this thread, which others wait for.
+        // The embedded store reads on this thread, so other tasks are waiting for it.
         tokio::task::yield_now().await;
     }
     let mut kept = vec![];

@@ -1,13 +1,13 @@
-//! Collections that a document does not have, as answers show them: empty.
+//! Adds missing collections to answers, as empty lists.
 //!
-//! A stored text leaves empty collections out, so that nothing of them is on the disk and a document
-//! sent again with or without them is the same one. An answer has every collection of its resource,
-//! at the end of the object that lacks it. Where they belong is noted when a document is written, as
-//! [`Gaps`] beside its references; a text that was written under another model, or before there were
-//! gaps, is walked when it is read.
+//! A stored text leaves empty collections out. They take no space on disk, and a document is the
+//! same whether it is sent with or without them. An answer has every collection of its resource, at
+//! the end of the object that lacks it. The places are noted when a document is written, as
+//! [`Gaps`] beside its references. A text that was written under another model, or before gaps
+//! existed, is walked when it is read.
 //!
-//! Source: Ed-Fi ODS/API 7.3, whose answers have every collection, also in common objects, items and
-//! extensions; an extension of collections alone is there even where the document has none of it.
+//! Source: Ed-Fi ODS/API 7.3, whose answers have every collection, also in common objects, items
+//! and extensions; an extension that has only collections is present even if the document lacks it.
 
 use std::fmt::Write as _;
 
@@ -16,41 +16,42 @@ use homeroom_store::{Gap, Gaps, NaturalKey};
 
 use crate::json::{after_string, after_value};
 
-/// Most gaps that are noted; a document of more is walked each time it is read.
+/// Most gaps that are noted; a document with more is walked on each read.
 const GAPS_MAX: usize = 4_096;
 
-/// The collections of a resource, and what an answer shows of each where a document has none.
+/// The collections of a resource, and what an answer shows if a document lacks them.
 #[derive(Debug)]
 pub(crate) struct Empties {
-    /// Hash of all that the numbers of members count on.
+    /// Hash of everything that the numbering of members depends on.
     shape: u32,
-    /// `,"addresses":[],"telephones":[]`: the members of each object, one object after the other.
+    /// Text of the members of all objects, one object after the other:
+    /// `,"addresses":[],"telephones":[]`.
     text: String,
-    /// Where each member begins in the text, and where the last one ends.
+    /// Offset of each member in the text, and the text's length.
     starts: Vec<usize>,
     root: Node,
 }
 
-/// An object that may lack members, or holds one that may.
+/// An object that may lack collections, or that contains such an object.
 #[derive(Debug, Default)]
 struct Node {
-    /// Number of its first member that may be lacking; the others follow it.
+    /// Number of its first member that may be missing; the others follow it.
     first: usize,
-    /// How many may be.
+    /// Number of members that may be missing.
     count: usize,
-    /// Those, and the ones that hold such objects, in canonical order.
+    /// Those members, and the members that contain such objects, in canonical order.
     members: Vec<Member>,
 }
 
 #[derive(Debug)]
 struct Member {
     name: String,
-    /// Its number, if an answer shows it where it is absent.
+    /// Its number, if an answer shows it when it is missing.
     number: Option<usize>,
     inner: Inner,
 }
 
-/// What of a member's value is looked into.
+/// The part of a member's value that is walked.
 #[derive(Debug)]
 enum Inner {
     Nothing,
@@ -59,7 +60,7 @@ enum Inner {
 }
 
 impl Empties {
-    /// The collections of a resource.
+    /// Works out the collections of a resource.
     pub(crate) fn of(resource: &Resource) -> Self {
         let mut empties =
             Self { shape: 0, text: String::new(), starts: vec![], root: Node::default() };
@@ -71,17 +72,17 @@ impl Empties {
         empties
     }
 
-    /// Whether the resource has no collections at all.
+    /// Whether the resource has no collections.
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// What the numbers of [`Gap`]s count on.
+    /// Returns the hash that the numbers of [`Gap`]s depend on.
     pub(crate) fn shape(&self) -> u32 {
         self.shape
     }
 
-    /// The members of a gap, each with a comma before it; nothing for numbers that are none.
+    /// Returns the members of a gap, each with a comma in front; empty for invalid numbers.
     pub(crate) fn text(&self, gap: Gap) -> &str {
         let first = usize::from(gap.first);
         let end = first + usize::from(gap.count);
@@ -91,15 +92,16 @@ impl Empties {
         }
     }
 
-    /// The gaps of a canonical text, to be noted beside it; [`None`] where there are none to note.
+    /// Returns the gaps of a canonical text for storing; [`None`] if there are too many, or the
+    /// resource has no collections.
     pub(crate) fn noted(&self, body: &str) -> Option<Gaps> {
         let places = self.find(body);
         let noted = || Gaps { shape: self.shape, places };
         (!self.is_empty()).then(noted).filter(|gaps| gaps.places.len() <= GAPS_MAX)
     }
 
-    /// The gaps of a canonical text, found by walking it. A text that is none has those that come
-    /// before its fault.
+    /// Finds the gaps of a canonical text by walking it. In an invalid text, only the gaps before
+    /// the fault are found.
     pub(crate) fn find(&self, body: &str) -> Vec<Gap> {
         let mut walk = Walk { bytes: body.as_bytes(), present: vec![], gaps: vec![] };
         if !self.is_empty() {
@@ -108,7 +110,8 @@ impl Empties {
         walk.gaps
     }
 
-    /// The object at a path; `of_projects`: what stands under the member for extensions.
+    /// Builds the node of the object at a path; `of_projects` says that it is the member for
+    /// extensions.
     fn node(
         &mut self,
         properties: &[Property],
@@ -160,8 +163,8 @@ impl Empties {
     }
 }
 
-/// An extension that has collections and nothing else: its name, and how it stands there without
-/// items.
+/// Returns the name of an extension that has only collections, and its value without items;
+/// [`None`] for any other extension.
 fn of_collections_alone(project: &Property) -> Option<(&str, String)> {
     let PropertyKind::Object(added) = &project.kind else { return None };
     let is_alone = added.iter().all(|property| matches!(property.kind, PropertyKind::List(_)));
@@ -169,14 +172,14 @@ fn of_collections_alone(project: &Property) -> Option<(&str, String)> {
     object(lists).filter(|_| is_alone).map(|value| (project.name.as_str(), value))
 }
 
-/// An object of these members, if there are any.
+/// Writes an object of these members; [`None`] if there are none.
 fn object<'m>(members: impl Iterator<Item = (&'m str, String)>) -> Option<String> {
     let members: Vec<String> = members.map(|(name, value)| format!("\"{name}\":{value}")).collect();
     (!members.is_empty()).then(|| format!("{{{}}}", members.join(",")))
 }
 
 impl Node {
-    /// The member of a name, and the one to look at next; members mostly come in order.
+    /// Finds the member with a name and sets the next one to try; members are mostly in order.
     fn member(&self, name: &[u8], next: &mut usize) -> Option<&Member> {
         let (before, after) = self.members.split_at(*next);
         let found = after.iter().chain(before).position(|member| member.name.as_bytes() == name)?;
@@ -189,13 +192,13 @@ impl Node {
 /// The walk over a text.
 struct Walk<'b> {
     bytes: &'b [u8],
-    /// For each open object, which of its members are there.
+    /// For each open object, which of its members are present.
     present: Vec<bool>,
     gaps: Vec<Gap>,
 }
 
 impl Walk<'_> {
-    /// Walks an object that begins at `brace`; gives where it ends, [`None`] where it does not.
+    /// Walks an object that begins at `brace`; returns its end, or [`None`] if it is invalid.
     fn object(&mut self, node: &Node, brace: usize) -> Option<usize> {
         let own = self.present.len();
         self.present.resize(own + node.count, false);
@@ -230,7 +233,7 @@ impl Walk<'_> {
         (self.bytes[at] == b']').then_some(at + 1)
     }
 
-    /// Notes the members that the object that closes at `at` lacks, those in a row as one gap.
+    /// Notes the members that the object closing at `at` lacks; consecutive ones form one gap.
     fn note(&mut self, node: &Node, own: usize, at: usize) {
         let Ok(offset) = u32::try_from(at) else { return };
         let mut number = 0;

@@ -1,4 +1,4 @@
-//! From a query string's field filters to what the store can be asked.
+//! Turns the field filters of a query string into conditions for the store.
 
 use homeroom_http::{Kind, Problem, Query, Violations};
 use homeroom_model::{
@@ -12,10 +12,10 @@ use crate::scalar;
 use crate::spelling::CODE_VALUE;
 use crate::validate::{descriptor_uri, key_bytes};
 
-/// What is said of an id that is none.
+/// Message for an invalid id.
 pub const NO_ID: &str = "id must be 32 hex digits.";
 
-/// What a list is restricted to.
+/// The restrictions of a list.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filter {
     /// Documents that refer to all of these.
@@ -24,7 +24,7 @@ pub struct Filter {
     pub conditions: Vec<Condition>,
 }
 
-/// A filter of the query string, its value in canonical JSON.
+/// A filter of the query string, with its value in canonical JSON.
 struct Given<'a> {
     field: &'a QueryField,
     text: String,
@@ -32,13 +32,13 @@ struct Given<'a> {
 
 /// Reads all field filters; names that the resource does not have are ignored.
 ///
-/// A whole natural key is looked up; a whole reference or a descriptor becomes a walk over those
-/// who refer to it; the rest is compared with the documents.
+/// A complete natural key is looked up. A complete reference or a descriptor becomes a search among
+/// the documents that refer to it. All other filters are compared with the documents.
 ///
 /// # Errors
 ///
-/// 400 `data-validation-failed` for values of the wrong type, by the filter's name as a JSON path; the
-/// store's own.
+/// 400 `data-validation-failed` for values of the wrong type, by the filter's name as a JSON path;
+/// an error of the store.
 pub async fn read(
     catalog: &Catalog,
     store: &Store,
@@ -52,7 +52,7 @@ pub async fn read(
         let Some(sent) = query.get(&field.name).filter(|sent| !sent.is_empty()) else { continue };
         match canonical(field.scalar, sent) {
             Ok(text) => given.push(Given { field, text }),
-            // No document uses a descriptor that is no URI.
+            // No document uses a descriptor with an invalid URI.
             Err(_) if matches!(field.scalar, Scalar::Descriptor(_)) => never = true,
             Err(message) => {
                 let message = format!("{}: {message}", field.name);
@@ -84,14 +84,14 @@ pub async fn read(
     Ok(filter)
 }
 
-/// The canonical JSON text of a parameter's value.
+/// Returns the canonical JSON text of a parameter's value.
 fn canonical(scalar: Scalar, sent: &str) -> Result<String, String> {
     let mut out = String::new();
     if let Scalar::Text { .. } = scalar {
         write_text(&mut out, sent);
         return Ok(out);
     }
-    // A filter may ask for any number, also one that no document can hold.
+    // A filter may ask for any number, even one that no document can hold.
     let wide = match scalar {
         Scalar::Integer { bits, .. } => Scalar::Integer { bits, min: i64::MIN, max: i64::MAX },
         Scalar::Decimal { .. } => {
@@ -131,7 +131,7 @@ async fn restrict(
                 let Some(parts) = whole_reference(reference, at, given) else { continue };
                 let names_it_alone = parts.iter().any(|g| given[*g].field.sources.len() == 1);
                 if property.presence == Presence::Optional && !names_it_alone {
-                    // Another reference may hold these values where this one is absent.
+                    // If this reference is absent, another one may hold these values.
                     continue;
                 }
                 let columns: Vec<_> = parts
@@ -165,8 +165,8 @@ async fn restrict(
     Ok(())
 }
 
-/// Restricts to those who refer to an identity. True when that says all: no other place of the
-/// document may refer to it.
+/// Restricts the list to documents that refer to an identity. Returns `true` if this covers the
+/// filter completely, because the document can refer to the target at no other place.
 async fn narrow(
     catalog: &Catalog,
     store: &Store,
@@ -184,7 +184,7 @@ async fn narrow(
     Ok(catalog.resource(kind).is_some_and(|to| catalog.refers_at_one_place(resource.id, to.id)))
 }
 
-/// For each member of a reference the filter that gives it, if all are given.
+/// Returns, for each member of a reference, the index of its filter, if all members have one.
 fn whole_reference(reference: &Reference, at: usize, given: &[Given<'_>]) -> Option<Vec<usize>> {
     (0..reference.parts.len())
         .map(|part| {
@@ -208,7 +208,7 @@ fn condition(resource: &Resource, given: &Given<'_>) -> Condition {
         }
         Scalar::Boolean => Condition::Boolean { paths, value: given.text == "true" },
         Scalar::Descriptor(_) => Condition::Text { paths, value: plain(), fold: true },
-        // Blanks around a code value identify nothing, stored or asked for.
+        // Blanks around a code value do not count, neither in documents nor in filters.
         Scalar::Text { .. } if is_descriptor(resource) && given.field.name == CODE_VALUE => {
             Condition::Trimmed { paths, value: plain() }
         }

@@ -1,27 +1,27 @@
-//! JSON read without copying: numbers keep their text, strings are borrowed where they can be.
+//! Reads JSON without copying: numbers keep their text, and strings are borrowed where possible.
 //!
-//! A document's numbers must come out as they came in (a tree of `f64` would lose them), and every
-//! violation needs its place, so the API reads JSON itself. The grammar is RFC 8259's, and a comma
-//! may stand after the last member or item, as clients of Ed-Fi's servers send it; nesting is
-//! bounded.
+//! A document's numbers must be returned exactly as they were sent (a tree of `f64` would lose
+//! digits), and every violation needs its place; therefore the API reads JSON itself. The grammar
+//! is that of RFC 8259, plus a trailing comma after the last member or item, as clients of Ed-Fi's
+//! servers send it. Nesting is limited.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Deepest nesting that is read.
+/// Deepest nesting that is accepted.
 pub const DEPTH_MAX: usize = 32;
-/// Most values of one text: a tree takes up to a hundred times the bytes of `{},{},…`, so bytes alone
-/// bound it badly.
+/// Most values in one text: a tree takes up to a hundred times the bytes of `{},{},…`, so a limit
+/// on bytes alone is not enough.
 pub const VALUES_MAX: usize = 500_000;
-/// Most characters of a member's name in a [`Step`]: names that are sent may be of any length.
+/// Most characters of a member's name in a [`Step`]; sent names may have any length.
 pub const STEP_NAME_MAX: usize = 100;
 
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Json<'a> {
-    /// null
+    /// `null`.
     Null,
-    /// true, false
+    /// `true` or `false`.
     Boolean(bool),
     /// A number, as written.
     Number(&'a str),
@@ -33,31 +33,31 @@ pub enum Json<'a> {
     Object(Vec<(Cow<'a, str>, Json<'a>)>),
 }
 
-/// Why a text is no JSON, and where.
+/// Why a text is not JSON, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}")]
 pub struct JsonError {
-    /// Line, from 1.
+    /// Line number, from 1.
     pub line: usize,
     /// Column in bytes, from 1.
     pub column: usize,
     /// What is wrong.
     pub message: &'static str,
-    /// The way from the whole text to the last value that had begun there; empty at the root.
+    /// Path to the last value that had begun there; empty at the root.
     pub way: Vec<Step>,
 }
 
 /// A step into a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// To an object's member, by its name as it was sent, cut after [`STEP_NAME_MAX`] characters.
+    /// To an object's member, by its name as sent, cut after [`STEP_NAME_MAX`] characters.
     Member(String),
     /// To an array's item.
     Item(usize),
 }
 
 impl<'a> Json<'a> {
-    /// Reads one value; nothing but white space may follow.
+    /// Reads one value; only white space may follow.
     ///
     /// # Errors
     ///
@@ -89,12 +89,14 @@ impl<'a> Json<'a> {
         value.map_err(|message| (message, reader))
     }
 
-    /// The member of this name in any case. Of several the last that is not null counts.
+    /// Returns the member with this name, regardless of case. If there are several, the last one
+    /// that is not null counts.
     pub fn member(members: &'a [(Cow<'a, str>, Json<'a>)], name: &str) -> Option<&'a Json<'a>> {
         Self::last_of(members, |sent| sent.eq_ignore_ascii_case(name))
     }
 
-    /// The last member that `is_meant` and not null, else the last that `is_meant`.
+    /// Returns the last value for which `is_meant` holds and that is not null, else the last for
+    /// which it holds.
     pub(crate) fn last_of(
         members: &'a [(Cow<'a, str>, Json<'a>)],
         is_meant: impl Fn(&str) -> bool,
@@ -110,8 +112,8 @@ impl<'a> Json<'a> {
     }
 }
 
-/// The text of a member's value in an object's canonical text: one that Homeroom wrote, without
-/// blanks and with plain names. Nothing is read but what stands before it.
+/// Returns the text of a member's value in an object's canonical text, which Homeroom wrote without
+/// blanks and with plain names. Reads only as far as that member.
 pub fn member_text<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     let bytes = object.as_bytes();
     let mut at = 1;
@@ -152,7 +154,7 @@ pub(crate) fn after_string(bytes: &[u8], quote: usize) -> Option<usize> {
     }
 }
 
-/// Where a value ends.
+/// Returns the position after a value.
 pub(crate) fn after_value(bytes: &[u8], start: usize) -> Option<usize> {
     let (mut at, mut depth) = (start, 0_u32);
     loop {
@@ -166,7 +168,7 @@ pub(crate) fn after_value(bytes: &[u8], start: usize) -> Option<usize> {
                 depth -= 1;
                 at += 1;
             }
-            // The end of the owner, or what comes next in it.
+            // The end of the enclosing value, or its next member or item.
             b'}' | b']' | b',' if depth == 0 => return Some(at),
             _ => at += 1,
         }
@@ -187,14 +189,14 @@ struct Reader<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
-    /// How many values have begun.
+    /// Number of values that have begun.
     values: usize,
-    /// The way to where reading failed, from the inside out; it is gone only after a failure.
+    /// Path to the place where reading failed, innermost step first; set only after a failure.
     way: Vec<Step>,
 }
 
 impl<'a> Reader<'a> {
-    /// The way to where reading failed, from the outside in.
+    /// Returns the path to the place where reading failed, outermost step first.
     fn way(mut self) -> Vec<Step> {
         self.way.reverse();
         self.way
@@ -248,8 +250,8 @@ impl<'a> Reader<'a> {
         read.map(|()| Json::Object(members))
     }
 
-    /// Reads an object's members up to its end. After a failure the last one is the one that was
-    /// read, or had been.
+    /// Reads an object's members up to its end. After a failure, the last member is the one that
+    /// was being read or had just been read.
     fn members(
         &mut self,
         depth: usize,
@@ -302,8 +304,8 @@ impl<'a> Reader<'a> {
         read.map(|()| Json::Array(items))
     }
 
-    /// Reads an array's items up to its end. After a failure the last one is the one that had been
-    /// read, or that had begun as an object or array.
+    /// Reads an array's items up to its end. After a failure, the last item is the one that had
+    /// just been read, or the one that had begun as an object or array.
     fn items(&mut self, depth: usize, items: &mut Vec<Json<'a>>) -> Result<(), &'static str> {
         self.at += 1;
         self.blanks();
@@ -449,7 +451,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Writes a string as JSON, with as few escapes as the grammar allows.
+/// Writes a string as JSON, with as few escapes as the grammar requires.
 pub fn write_text(out: &mut String, text: &str) {
     out.push('"');
     let mut run = 0;
@@ -618,7 +620,7 @@ mod tests {
         fn reads_what_serde_json_reads(text in "[\\[\\]{}:,\"a-c0-9eE.+\\-\\\\ntrufalse \n]{0,40}") {
             let ours = Json::read(text.as_bytes());
             let theirs: Result<serde_json::Value, _> = serde_json::from_str(&text);
-            // Numbers beyond f64 are fine here and an error there.
+            // Numbers beyond f64 are valid here but an error there.
             if let Ok(theirs) = theirs {
                 prop_assert_eq!(to_serde(&ours.unwrap()), theirs);
             } else if let Ok(ours) = ours {

@@ -1,7 +1,7 @@
 //! Education organizations by id, as `/oauth/token_info` shows them.
 //!
-//! The base that all of them extend is named here, as authorization's rules name it; what its kinds
-//! are, what they are called and what is above them comes from the model.
+//! The base that all of them extend is named here, because authorization's rules name it, too.
+//! Their kinds, their names and the organizations above them come from the model.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,10 +16,10 @@ use homeroom_store::Row;
 use crate::json::Json;
 use crate::{DataApi, problem_of};
 
-/// The abstract base that authorization speaks of (the subject kind of the same name). A model may
-/// have other bases, and which of them a client is bound to is a rule of Ed-Fi and not of the model.
+/// The abstract base that authorization uses, which is also the name of a subject kind. A model may
+/// have other bases; that clients are bound to this one is a rule of Ed-Fi, not of the model.
 const BASE: &str = "EducationOrganization";
-/// Most organizations above one.
+/// Most organizations above one organization.
 const ANCESTORS_MAX: usize = 16;
 
 impl EducationOrganizations for DataApi {
@@ -54,7 +54,7 @@ async fn organization(api: &DataApi, id: i64) -> Result<Option<EducationOrganiza
     Ok(Some(EducationOrganization { id, name_of_institution: name, kind, ancestors }))
 }
 
-/// The document of an organization's id, whatever its kind.
+/// Finds the document of an organization by its id, whatever its kind.
 async fn find(api: &DataApi, id: i64) -> Result<Option<(&Resource, Row)>, Problem> {
     let Some(base) = api.catalog.model.by_name(BASE) else { return Ok(None) };
     let key = api.catalog.key(base, [id.to_string().as_bytes()]);
@@ -65,8 +65,8 @@ async fn find(api: &DataApi, id: i64) -> Result<Option<(&Resource, Row)>, Proble
     Ok(api.catalog.resource(row.kind).map(|resource| (resource, row)))
 }
 
-/// The property that names the documents of a base: the one text that all its subclasses demand
-/// beside their key. [`None`] where there is none or more than one.
+/// Returns the property that names the documents of a base: the only required text, apart from the
+/// key, that all its subclasses have. [`None`] if there is no such text or more than one.
 fn name_property<'m>(model: &'m Model, base: &Abstract) -> Option<&'m str> {
     let texts = |id: &ResourceId| {
         let properties = model.resource(*id).properties.iter();
@@ -85,7 +85,7 @@ fn name_property<'m>(model: &'m Model, base: &Abstract) -> Option<&'m str> {
     }
 }
 
-/// Adds the organizations that a document's references of the same base lead to, and so on.
+/// Adds the organizations that a document's references of the same base lead to, recursively.
 async fn above(
     api: &DataApi,
     resource: &Resource,

@@ -1,45 +1,45 @@
-//! Limits, offsets, page tokens, change windows: what of a query string says which page.
+//! Paging parameters of a query string: limits, offsets, page tokens, change windows.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use homeroom_http::{Kind, Problem, Query};
 use homeroom_store::DocumentId;
 
-/// Most documents on a page, and how many there are where nobody says.
+/// Most documents on a page, and the default page size.
 pub const PAGE_MAX: u32 = 500;
-/// Most parts that a resource is cut into.
+/// Most partitions of a resource.
 pub const PARTITIONS_MAX: u64 = 200;
 
-/// Which page of a list.
+/// The requested page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paging {
-    /// Documents after this one.
+    /// Return only documents after this one.
     pub after: DocumentId,
-    /// Documents up to and with this one.
+    /// Return only documents up to and including this one.
     pub upto: DocumentId,
-    /// How many to pass over.
+    /// Number of documents to skip.
     pub skip: u64,
-    /// How many to give at most.
+    /// Most documents to return.
     pub limit: u32,
-    /// Whether the whole is counted.
+    /// Whether to count all documents.
     pub total_count: bool,
-    /// Change versions, inclusive.
+    /// First and last change version, inclusive.
     pub changed: Option<(i64, i64)>,
 }
 
-/// A run of documents: what a page token says.
+/// The range of documents in a page token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageToken {
-    /// Documents after this one.
+    /// The range begins after this document.
     pub after: DocumentId,
-    /// Documents up to and with this one.
+    /// The range ends with this document.
     pub upto: DocumentId,
 }
 
 const TOKEN_VERSION: u8 = 1;
 
 impl PageToken {
-    /// The token as text.
+    /// Writes the token as text.
     pub fn write(self) -> String {
         let mut bytes = vec![TOKEN_VERSION];
         bytes.extend_from_slice(&self.after.0.to_be_bytes());
@@ -49,7 +49,7 @@ impl PageToken {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// Reads a token; [`None`] when it is none of ours.
+    /// Reads a token; [`None`] if this server did not issue it.
     pub fn read(text: &str) -> Option<Self> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         let (version, rest) = bytes.split_first()?;
@@ -68,7 +68,7 @@ impl Paging {
     ///
     /// # Errors
     ///
-    /// 400 `parameter-validation-failed`, a line for each parameter.
+    /// 400 `parameter-validation-failed`, with one line per parameter.
     pub fn read(query: &Query) -> Result<Self, Problem> {
         let mut errors = vec![];
         let mut number = |name: &str, max: u64| -> Option<u64> {
@@ -110,7 +110,7 @@ impl Paging {
             errors.push("pageToken and offset exclude each other.".into());
         }
         if token.is_some() {
-            // Beside a page size a limit says nothing, and a limit of none is a page of none.
+            // With a page size, a limit is ignored; a limit of 0 asks for an empty page.
             if limit.is_some_and(|limit| limit > 0) && page_size.is_none() {
                 errors.push("pageToken goes with pageSize, not with limit.".into());
             }

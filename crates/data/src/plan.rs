@@ -1,4 +1,4 @@
-//! Ask, decide, write for the data API: upsert, replace by id, delete.
+//! Plans of the data API: upsert, replace by id, delete.
 
 mod delete;
 mod respell;
@@ -21,28 +21,28 @@ pub use delete::Delete;
 pub use respell::text_over;
 pub use save::Save;
 
-/// What the caller demands of the stored version.
+/// The caller's condition on the stored version.
 ///
-/// Source: RFC 9110 §13.2.2 (`If-Match` is looked at first, then `If-None-Match`).
+/// Source: RFC 9110 §13.2.2 (`If-Match` is evaluated first, then `If-None-Match`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Precondition {
-    /// The stored version is one of these (`If-Match`).
+    /// The stored version must be one of these (`If-Match`).
     pub is: Option<EntityTags>,
-    /// The stored version is none of these (`If-None-Match`).
+    /// The stored version must not be one of these (`If-None-Match`).
     pub is_not: Option<EntityTags>,
 }
 
 impl Precondition {
-    /// There must be none yet (`If-None-Match: *`).
+    /// Requires that the document does not exist yet (`If-None-Match: *`).
     pub fn is_new() -> Self {
         Self { is: None, is_not: Some(EntityTags::Any) }
     }
 
-    /// Reads what a request demands.
+    /// Reads the condition from a request's headers.
     ///
     /// # Errors
     ///
-    /// 400 where a header is not understood.
+    /// 400 if a header cannot be read.
     pub fn read(headers: &HeaderMap) -> Result<Self, Problem> {
         Ok(Self {
             is: EntityTags::read(headers, &header::IF_MATCH)?,
@@ -50,7 +50,7 @@ impl Precondition {
         })
     }
 
-    /// Whether the stored version is one of those that `If-Match` demands.
+    /// Checks that the stored version is one that `If-Match` names.
     pub(crate) fn check_is(&self, version: Option<i64>) -> Result<(), Problem> {
         let is_met = self.is.as_ref().is_none_or(|tags| {
             version.is_some_and(|version| tags.match_strongly(&version.to_string()))
@@ -59,7 +59,7 @@ impl Precondition {
         if is_met { Ok(()) } else { Err(Problem::of(Kind::OptimisticLockFailed).error(why)) }
     }
 
-    /// Whether the stored version is one of those that `If-None-Match` names.
+    /// Whether `If-None-Match` names the stored version.
     pub(crate) fn is_known(&self, version: i64) -> bool {
         self.is_not.as_ref().is_some_and(|tags| tags.match_weakly(&version.to_string()))
     }
@@ -75,34 +75,34 @@ impl Precondition {
     }
 }
 
-/// What an upsert or a replacement did.
+/// Effect of an upsert or a replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// A new document.
+    /// A new document was created.
     Created,
-    /// A stored document has a new text.
+    /// A stored document got a new text.
     Updated,
-    /// The document was there, word for word; nothing was written.
+    /// The document was already stored with the same text; nothing was written.
     Unchanged,
 }
 
-/// What was done to which document.
+/// Outcome of a write to a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
-    /// What was done.
+    /// What the write did.
     pub effect: Effect,
     /// Public id of the document.
     pub uuid: Uuid,
-    /// Its version before; that of a change comes with the plan's outcome.
+    /// Its version before the write; the new version comes with the plan's outcome.
     pub version_before: i64,
 }
 
-/// Where a document is looked for.
+/// How the document is looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// By its identity; created where it is missing.
+    /// By its identity; it is created if missing.
     Identity,
-    /// By its public id; 404 where it is missing.
+    /// By its public id; 404 if missing.
     Id(Uuid),
 }
 
@@ -156,11 +156,11 @@ pub fn delete(
     }
 }
 
-/// Checks what of a grant comes before relationships: namespace, views, and then the owner.
+/// Checks the parts of a grant that come before relationships: namespace and views, then the owner.
 ///
 /// # Errors
 ///
-/// 403 when the grant does not reach it.
+/// 403 if the grant does not reach the document.
 pub(crate) fn check_stored(
     catalog: &Catalog,
     grant: &Grant,
@@ -175,7 +175,7 @@ pub(crate) fn check_stored(
     Ok(())
 }
 
-/// The beginnings of ways from whom a stored document is about.
+/// Returns the starting points for relationship questions: the subjects of a stored document.
 pub(crate) fn stored_starts(
     catalog: &Catalog,
     resource: &Resource,
@@ -184,7 +184,7 @@ pub(crate) fn stored_starts(
     rights::stored(catalog, resource, row).into_iter().map(|mark| mark.map(Start::Number)).collect()
 }
 
-/// The value of a canonical document's namespace subject.
+/// Returns the value of a canonical document's namespace subject.
 pub(crate) fn namespace_of(resource: &Resource, body: &str) -> Option<String> {
     let place = &namespace_subject(resource)?.place;
     let property = &resource.properties[*place.steps.first()?];
@@ -198,7 +198,7 @@ pub(crate) fn namespace_of(resource: &Resource, body: &str) -> Option<String> {
     }
 }
 
-/// What is said of a descriptor that does not exist.
+/// Returns the message for a descriptor that does not exist.
 pub(crate) fn unknown_descriptor(name: &str) -> String {
     format!("The value is no known {name}.")
 }

@@ -1,22 +1,23 @@
-//! Media types that name a profile. None can be had yet, and whoever names one must not get, or
-//! write, the whole document instead.
+//! Refuses media types that name a profile. Profiles are not supported yet, and a client that names
+//! one must not read or write the whole document instead.
 //!
-//! Source: Ed-Fi ODS/API 7.3: `application/vnd.ed-fi.{resource}.{profile}.{readable|writable}+json`,
-//! looked for in `Accept` where documents are read and in `Content-Type` where they are written.
+//! Source: Ed-Fi ODS/API 7.3:
+//! `application/vnd.ed-fi.{resource}.{profile}.{readable|writable}+json`, expected in `Accept` for
+//! reads and in `Content-Type` for writes.
 
 use homeroom_access::Call;
 use homeroom_http::{Kind, Problem};
 use http::Method;
 
-/// How the media types of profiles begin.
+/// Prefix of the media types of profiles.
 const PREFIX: &str = "application/vnd.ed-fi.";
 
 /// Refuses a call that names a profile.
 ///
 /// # Errors
 ///
-/// 400 for a media type that names none as it must, or one for the other direction; otherwise 406
-/// where documents are read, 415 where they are written.
+/// 400 for a media type that is malformed or for the other direction; otherwise 406 for a read and
+/// 415 for a write.
 pub(crate) fn refuse(call: &Call) -> Result<(), Problem> {
     let (header, usage, unknown) = match call.method {
         Method::GET | Method::HEAD => ("Accept", "readable", Kind::ProfileNotAcceptable),
@@ -31,7 +32,7 @@ pub(crate) fn refuse(call: &Call) -> Result<(), Problem> {
     if !lines.iter().any(names_one) {
         return Ok(());
     }
-    // Bytes that are no text are no profile's name, and hide none that stands beside them.
+    // Bytes that are not text cannot name a profile, and must not hide a name beside them.
     let media = lines
         .iter()
         .flat_map(|line| {
@@ -59,7 +60,7 @@ pub(crate) fn refuse(call: &Call) -> Result<(), Problem> {
     })
 }
 
-/// A media type in lower case, without its parameters.
+/// Returns a media type in lower case, without its parameters.
 fn media_type(text: &str) -> String {
     text.split(';').next().unwrap_or("").trim().to_ascii_lowercase()
 }

@@ -1,4 +1,4 @@
-//! Rows to JSON, and the headers that go with them.
+//! Writes rows as JSON answers with their headers.
 
 use homeroom_http::{Response, empty_response, json_response};
 use homeroom_store::{Gap, Link, References, Row, Uuid};
@@ -11,11 +11,11 @@ use homeroom_model::Resource;
 
 /// Header with the token of the next page.
 const NEXT_PAGE_TOKEN: HeaderName = HeaderName::from_static("next-page-token");
-/// Header with the number of all documents that a list has.
+/// Header with the total number of documents in a list.
 const TOTAL_COUNT: HeaderName = HeaderName::from_static("total-count");
 
-/// Writes a document as clients read it: with id, links, empty collections, `ETag` and moment of its
-/// last change.
+/// Writes a document as clients read it: with id, links, empty collections, `ETag` and the time of
+/// its last change.
 pub fn write_document(out: &mut Vec<u8>, catalog: &Catalog, row: &Row) {
     out.extend_from_slice(b"{\"id\":\"");
     out.extend_from_slice(&row.uuid.hex());
@@ -44,8 +44,8 @@ pub fn write_document(out: &mut Vec<u8>, catalog: &Catalog, row: &Row) {
     out.extend_from_slice(b"\"}");
 }
 
-/// Writes the members of a stored text behind others: at each link's place the link, at each gap's
-/// the members that the text lacks. Places that are none are passed over.
+/// Appends the members of a stored text, and inserts the links at their places and the missing
+/// members at the gaps. Invalid places are skipped.
 fn write_members<'e>(
     out: &mut Vec<u8>,
     catalog: &Catalog,
@@ -80,7 +80,7 @@ fn write_members<'e>(
     out.extend_from_slice(&body[at.min(inner)..inner]);
 }
 
-/// Writes the text up to a link's place, and the link.
+/// Writes the text up to a link's place, then the link.
 fn write_link(out: &mut Vec<u8>, catalog: &Catalog, body: &[u8], at: &mut usize, link: Link) {
     let offset = link.offset as usize;
     let Some(resource) = catalog.resource(link.kind) else { return };
@@ -100,7 +100,7 @@ fn write_link(out: &mut Vec<u8>, catalog: &Catalog, body: &[u8], at: &mut usize,
     out.extend_from_slice(b"\"}");
 }
 
-/// One document.
+/// Returns the answer with one document.
 pub fn document(catalog: &Catalog, row: &Row) -> Response {
     let mut out = Vec::with_capacity(row.body.len() + row.references.len() * 4 + 160);
     write_document(&mut out, catalog, row);
@@ -109,14 +109,14 @@ pub fn document(catalog: &Catalog, row: &Row) -> Response {
     response
 }
 
-/// The document that the caller has is still the stored one.
+/// Returns the 304 answer for a client that already has the stored version.
 pub fn not_modified(version: i64) -> Response {
     let mut response = empty_response(StatusCode::NOT_MODIFIED);
     set_etag(&mut response, version);
     response
 }
 
-/// A page of documents; `next` is the token of the next page, `link` leads to it.
+/// Returns a page of documents; `next` is the token of the next page, `link` its address.
 pub fn page(
     catalog: &Catalog,
     rows: &[Row],
@@ -155,7 +155,7 @@ pub fn list(body: Vec<u8>, next: Option<String>, total: Option<u64>) -> Response
     response
 }
 
-/// What POST and PUT answer: no body, where the document is, and its version.
+/// Returns the answer to POST and PUT: no body, the document's address and its version.
 pub fn written(
     base_url: &str,
     resource: &Resource,

@@ -1,4 +1,4 @@
-//! One value: from what was sent to its canonical text, or what is wrong with it.
+//! Converts one sent value to its canonical text, or says what is wrong with it.
 
 mod moment;
 
@@ -9,21 +9,21 @@ use homeroom_model::{Scalar, capitalized};
 use crate::json::{Json, write_text};
 use moment::{date, moment, time};
 
-/// Longest namespace of a descriptor in characters, and its longest code value.
+/// Length of a descriptor's longest namespace and longest code value, in characters.
 const URI_PARTS_MAX: [usize; 2] = [255, 50];
-/// Longest URI of a descriptor in characters: namespace, `#`, code value.
+/// Length of a descriptor's longest URI in characters: namespace, `#`, code value.
 pub const DESCRIPTOR_MAX: usize = URI_PARTS_MAX[0] + 1 + URI_PARTS_MAX[1];
-/// Most digits of a number that are looked at.
+/// Most digits of a number that are evaluated.
 const DIGITS_MAX: usize = 40;
 
 /// Writes the canonical JSON text of `json` as a `scalar`.
 ///
-/// Strings that hold a number, a truth value or a date are taken as such, 0 and 1 as truth values;
-/// dates become ISO, moments UTC, decimals are rounded to their scale.
+/// Strings that hold a number, a boolean or a date are converted, and so are 0 and 1 as booleans.
+/// Dates become ISO dates, timestamps become UTC, and decimals are rounded to their scale.
 ///
 /// # Errors
 ///
-/// What is wrong, as a sentence without the property's name; nothing is written then.
+/// Returns what is wrong, as a sentence without the property's name; nothing is written then.
 pub fn write(out: &mut String, scalar: Scalar, json: &Json<'_>) -> Result<(), String> {
     match scalar {
         Scalar::Text { min, max } => text(out, json, min, max),
@@ -83,15 +83,15 @@ pub fn write(out: &mut String, scalar: Scalar, json: &Json<'_>) -> Result<(), St
     }
 }
 
-/// Whether a value is a text of nothing or blanks, which is none.
+/// Whether a value is an empty or blank text, which counts as absent.
 pub fn is_blank(json: &Json<'_>) -> bool {
     matches!(json, Json::Text(text) if text.trim().is_empty())
 }
 
-/// Whether a value in canonical text is what its type has where nobody said anything, so that a
-/// required member of this name counts as missing.
+/// Whether a value in canonical text is the default of its type, so that a required member with
+/// this name counts as missing.
 ///
-/// Source: Ed-Fi ODS/API 7.3, which cannot tell these from absent ones.
+/// Source: Ed-Fi ODS/API 7.3, which cannot distinguish these values from absent ones.
 pub fn is_default(name: &str, scalar: Scalar, text: &str) -> bool {
     match scalar {
         Scalar::Integer { bits, min, max } => {
@@ -121,8 +121,8 @@ pub fn is_default(name: &str, scalar: Scalar, text: &str) -> bool {
     }
 }
 
-/// The canonical text of a value whatever its length or range is, to compare it by; none of what is
-/// no value of the type.
+/// Returns the canonical text of a value for comparisons, regardless of its length or range;
+/// [`None`] if it is not a value of the type.
 pub fn comparable(scalar: Scalar, json: &Json<'_>) -> Option<String> {
     let wide = match scalar {
         Scalar::Text { .. } => Scalar::Text { min: 0, max: u32::MAX },
@@ -141,7 +141,7 @@ pub fn comparable(scalar: Scalar, json: &Json<'_>) -> Option<String> {
 }
 
 fn text(out: &mut String, json: &Json<'_>, min: u32, max: u32) -> Result<(), String> {
-    // Clients send identifiers as numbers, too; their text is taken as it stands.
+    // Clients send identifiers as numbers, too; the text of such a number is taken unchanged.
     let text = match json {
         Json::Text(text) => text.as_ref(),
         Json::Number(text) => text,
@@ -168,9 +168,9 @@ fn text(out: &mut String, json: &Json<'_>, min: u32, max: u32) -> Result<(), Str
     Ok(())
 }
 
-/// Writes a descriptor's URI: one that a descriptor can have.
+/// Writes a descriptor's URI, if a descriptor can have it.
 fn descriptor(out: &mut String, uri: &str) -> Result<(), String> {
-    // Blanks around a code value identify nothing.
+    // Blanks around a code value do not count.
     let parts = uri.split_once('#').map(|(namespace, code)| [namespace, code.trim()]);
     let Some(parts) = parts.filter(|parts| parts.iter().all(|part| !part.trim().is_empty())) else {
         return Err("The value must be a descriptor's URI: namespace#codeValue.".into());
@@ -208,7 +208,8 @@ fn number_text<'j>(json: &'j Json<'_>) -> Option<&'j str> {
         Json::Number(text) => Some(text),
         Json::Text(text) => {
             let text = text.trim();
-            // The number is the whole text: reading passes over a mark of byte order before it.
+            // The number must be the whole text, because reading skips a byte order mark in front
+            // of it.
             matches!(Json::read(text.as_bytes()), Ok(Json::Number(all)) if all.len() == text.len())
                 .then_some(text)
         }
@@ -216,7 +217,7 @@ fn number_text<'j>(json: &'j Json<'_>) -> Option<&'j str> {
     }
 }
 
-/// Reads a truth value, also from text in any case, and from 0 and 1.
+/// Reads a boolean, also from text regardless of case, and from 0 and 1.
 pub fn boolean(json: &Json<'_>) -> Option<bool> {
     let said = match json {
         Json::Boolean(value) => return Some(*value),
@@ -239,7 +240,7 @@ pub fn integer(json: &Json<'_>) -> Option<i64> {
     if let Ok(number) = text.parse() {
         return Some(number);
     }
-    // Exactly whole: every digit after the point, the exponent counted, is a zero.
+    // It is whole if every digit after the point is zero, with the exponent applied.
     let (mantissa, exponent) = match text.find(['e', 'E']) {
         Some(at) => (&text[..at], text[at + 1..].parse::<i64>().ok()?),
         None => (text, 0),
@@ -259,8 +260,8 @@ pub fn integer(json: &Json<'_>) -> Option<i64> {
     format!("{sign}{}{}", &digits[..kept], "0".repeat(zeros)).parse().ok()
 }
 
-/// Rounds a number's text to `scale` digits after the point, half away from zero; gives it without
-/// needless zeros.
+/// Rounds a number's text to `scale` digits after the point, half away from zero; returns it
+/// without redundant zeros.
 fn decimal(text: &str, precision: u8, scale: u8) -> Result<String, String> {
     let too_large = || {
         format!(

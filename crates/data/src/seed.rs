@@ -11,28 +11,28 @@ use crate::json::Json;
 use crate::plan::{self, Precondition};
 use crate::validate::validate;
 
-/// A seed file that cannot be used.
+/// Why a seed file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SeedError {
-    /// A line that is no document of the model.
+    /// A line that is not a document of the model.
     #[error("line {line} of the seed file: {message}")]
     Line {
-        /// Line, from 1.
+        /// Line number, from 1.
         line: usize,
         /// What is wrong.
         message: String,
     },
-    /// The store's own.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Puts the documents of a seed file into the store: JSON lines of `resource` (`ed-fi/…`) and
-/// `document`. A document that is there already stays as it is.
+/// Writes the documents of a seed file to the store: JSON lines of `resource` (`ed-fi/…`) and
+/// `document`. Documents that already exist are left unchanged.
 ///
 /// # Errors
 ///
-/// [`SeedError`] with the line.
+/// [`SeedError`], with the line if one is at fault.
 pub fn seed(
     catalog: &Arc<Catalog>,
     store: &Store,
@@ -62,7 +62,7 @@ pub fn seed(
     for (at, outcome) in store.run_all_blocking(plans).into_iter().enumerate() {
         match outcome {
             Ok(_) => {}
-            // It is there already.
+            // The document exists already.
             Err(Refused::Decision(problem)) if problem.kind == Kind::OptimisticLockFailed => {}
             Err(Refused::Decision(problem)) => {
                 let message = format!("{}: {:?}", problem.kind.title(), problem.errors);

@@ -1,12 +1,13 @@
-//! How descriptors are spelled: as their own document has it, in whatever case others name them.
+//! Spells descriptors as their own documents do, in whatever case other documents name them.
 //!
-//! A descriptor's identity does not depend on case, so a document may name it in any. What is stored
-//! and answered is the descriptor's own spelling, which stays for as long as its document does: a
-//! document sent for a stored descriptor in another case changes everything but that. So what was
-//! looked up once need not be looked up again, and is remembered with the public id, which no other
-//! document ever gets.
+//! A descriptor's identity does not depend on case, so a document may name it in any case. The
+//! stored and answered text has the descriptor's own spelling, which never changes while its
+//! document exists: a document sent for a stored descriptor in another case changes everything
+//! else. A spelling that was looked up once is therefore cached, together with the public id, which
+//! no other document ever gets.
 //!
-//! Source: Ed-Fi ODS/API 7.3, which stores descriptors by number and spells them from their rows.
+//! Source: Ed-Fi ODS/API 7.3, which stores descriptors by number and takes their spelling from
+//! their rows.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -15,35 +16,33 @@ use homeroom_store::{NaturalKey, Row, Uuid};
 
 use crate::json::member_text;
 
-/// The properties that make up a descriptor's URI, `namespace#codeValue`.
+/// First of the two properties that form a descriptor's URI, `namespace#codeValue`.
 pub(crate) const NAMESPACE: &str = "namespace";
-/// See [`NAMESPACE`].
+/// Second of these properties; see [`NAMESPACE`].
 pub(crate) const CODE_VALUE: &str = "codeValue";
 
-/// Most spellings that are remembered: some ten megabytes.
+/// Most spellings that are cached, some ten megabytes.
 const SPELLINGS_MAX: usize = 50_000;
 
-/// Spellings that were looked up before, by identity: the document's public id, and the canonical
-/// JSON text of its URI.
+/// Cached spellings by identity: the document's public id, and the canonical JSON text of its URI.
 #[derive(Debug, Default)]
 pub(crate) struct Spellings(RwLock<HashMap<NaturalKey, (Uuid, Arc<str>)>>);
 
 impl Spellings {
-    /// The spelling of the descriptor of an identity whose document has this public id, if it is
-    /// remembered.
+    /// Returns the cached spelling of a descriptor, if its document has this public id.
     pub(crate) fn get(&self, key: NaturalKey, uuid: Uuid) -> Option<Arc<str>> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         known.get(&key).filter(|(of, _)| *of == uuid).map(|(_, text)| Arc::clone(text))
     }
 
-    /// Whether these texts are all spelled as is remembered of their identities. What is remembered
-    /// may be of a document that was deleted since, and another made in its place.
+    /// Whether all texts match the cached spellings of their identities. A cached spelling may be
+    /// of a document that has since been deleted and created again.
     pub(crate) fn agree<'t>(&self, mut texts: impl Iterator<Item = (NaturalKey, &'t str)>) -> bool {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         texts.all(|(key, text)| known.get(&key).is_some_and(|(_, known)| **known == *text))
     }
 
-    /// Reads the spelling from a descriptor's document and remembers it.
+    /// Reads the spelling from a descriptor's document and caches it.
     pub(crate) fn learn(&self, row: &Row) -> Option<Arc<str>> {
         let spelling: Arc<str> = uri_text(&row.body)?.into();
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
@@ -55,8 +54,8 @@ impl Spellings {
     }
 }
 
-/// The URI of a descriptor's stored document, as canonical JSON text. What is escaped in its parts is
-/// escaped the same way in the whole; blanks around a code value identify nothing and stay out.
+/// Returns the URI of a descriptor's stored document as canonical JSON text. Escapes in its parts
+/// stay as they are; blanks around a code value are left out.
 pub(crate) fn uri_text(body: &str) -> Option<String> {
     let part = |name| member_text(body, name)?.strip_prefix('"')?.strip_suffix('"');
     Some(format!("\"{}#{}\"", part(NAMESPACE)?, part(CODE_VALUE)?.trim()))

@@ -1,9 +1,10 @@
-//! From what was sent to a document: canonical text, identity, references; or every violation.
+//! Turns a sent body into a document with canonical text, identity and references, or lists every
+//! violation.
 //!
-//! One walk over the model's properties does it all: it finds each member in any case, coerces and
-//! checks its value, writes it in canonical order, and notes where references and descriptors
-//! stand. Members that the model does not have are dropped; nulls, empty collections and texts of
-//! blanks where a value is expected are as if absent.
+//! A single walk over the model's properties finds each member regardless of case, converts and
+//! checks its value, writes it in canonical order, and notes the places of references and
+//! descriptors. Members that the model does not have are dropped. Nulls, empty collections, and
+//! blank texts where a value is expected count as absent.
 
 mod extension;
 mod key;
@@ -23,7 +24,7 @@ pub use key::{key_bytes, key_values};
 pub use path::{Path, json_path};
 use walk::Walk;
 
-/// A document that keeps all rules that can be checked without the store.
+/// A document that satisfies all rules that can be checked without the store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
     /// Its resource.
@@ -40,24 +41,24 @@ pub struct Document {
     pub descriptors: Vec<FoundDescriptor>,
     /// Descriptors that are parts of references.
     pub parts: Vec<FoundDescriptor>,
-    /// Where descriptors are spelled out, in the order of the text: those used, and those that are
-    /// parts of references.
+    /// Places of spelled-out descriptors, in the order of the text: descriptors used, and those
+    /// that are parts of references.
     pub spelled: Vec<DescriptorText>,
 }
 
-/// A place in the body where a descriptor is spelled out.
+/// A place in the body that holds a descriptor's URI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DescriptorText {
     /// The descriptor's identity.
     pub key: NaturalKey,
-    /// Byte offset in the body of its opening quote.
+    /// Byte offset of its opening quote in the body.
     pub start: u32,
-    /// Byte offset behind its closing quote.
+    /// Byte offset after its closing quote.
     pub end: u32,
 }
 
 impl DescriptorText {
-    /// What stands there in the document's body, in its quotes.
+    /// Returns the text at this place in the document's body, with its quotes.
     pub fn text(self, body: &str) -> &str {
         &body[self.start as usize..self.end as usize]
     }
@@ -66,11 +67,11 @@ impl DescriptorText {
 /// A reference in a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundReference {
-    /// Where it stands.
+    /// Its place in the document.
     pub path: Path,
-    /// Byte offset in the body of the `}` that closes it.
+    /// Byte offset of its closing `}` in the body.
     pub offset: u32,
-    /// What kind it points to.
+    /// The resource or base that it points to.
     pub target: Target,
     /// The identity that it names.
     pub key: NaturalKey,
@@ -79,7 +80,7 @@ pub struct FoundReference {
 /// A descriptor's use in a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundDescriptor {
-    /// Where it stands.
+    /// Its place in the document.
     pub path: Path,
     /// The descriptor's resource.
     pub descriptor: ResourceId,
@@ -87,12 +88,12 @@ pub struct FoundDescriptor {
     pub key: NaturalKey,
 }
 
-/// A document that breaks rules.
+/// The violations of an invalid document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Invalid {
     /// Every violation, by JSON path.
     pub violations: Violations,
-    /// Descriptors that stand where they may; the store knows whether they exist.
+    /// Descriptors at valid places; only the store can tell whether they exist.
     pub descriptors: Vec<FoundDescriptor>,
 }
 
@@ -100,7 +101,7 @@ pub struct Invalid {
 ///
 /// # Errors
 ///
-/// Every violation, by JSON path.
+/// Returns every violation, by JSON path.
 pub fn validate(
     catalog: &Catalog,
     resource: &Resource,
@@ -109,12 +110,12 @@ pub fn validate(
     examine(catalog, resource, json).map_err(|invalid| invalid.violations)
 }
 
-/// As [`validate`]; tells also which descriptors were found, so that those that do not exist can be
-/// named in the same answer.
+/// Does the same as [`validate`], and on failure also returns the descriptors found, so that those
+/// that do not exist can be named in the same answer.
 ///
 /// # Errors
 ///
-/// [`Invalid`]
+/// Returns [`Invalid`].
 pub fn examine(
     catalog: &Catalog,
     resource: &Resource,
@@ -171,7 +172,8 @@ pub fn examine(
     })
 }
 
-/// The identity that a key's canonical JSON texts make, and that under the abstract base.
+/// Returns the identity that a key's canonical JSON texts give, and the one under the abstract
+/// base.
 pub(crate) fn identity(
     catalog: &Catalog,
     resource: &Resource,

@@ -1,4 +1,4 @@
-//! Laws that hold whatever is sent.
+//! Laws that hold for any input.
 
 mod app;
 
@@ -14,7 +14,7 @@ mod texts;
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
-/// Runs a law over so many cases; what a case needs once stands outside.
+/// Runs a law over the given number of cases; work shared by all cases stays outside.
 fn holds<S: Strategy>(
     cases: u32,
     strategy: &S,

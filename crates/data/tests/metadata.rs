@@ -1,4 +1,4 @@
-//! What a client reads before it sends data, from the first byte to the last `$ref`.
+//! The metadata that clients read before they send data, from the first byte to the last `$ref`.
 
 #[path = "metadata/dependencies.rs"]
 mod dependencies;
@@ -102,7 +102,8 @@ async fn what_discovery_publishes_is_served_as_clients_build_on_it() {
         ("changeQueries", "availableChangeVersions"),
     ] {
         let base = url(name);
-        // Some put the parts together as they are; most take care of one slash between them.
+        // Some clients simply join the parts; most make sure that there is exactly one slash
+        // between them.
         for path in [format!("{base}{below}"), format!("{}/{below}", base.trim_end_matches('/'))] {
             assert!(data.find(&Method::GET, &path).is_ok(), "{path}");
         }
@@ -230,7 +231,7 @@ fn a_small_model_is_described() {
     let mut resources = document(&small(), Section::Resources);
     let mut descriptors = document(&small(), Section::Descriptors);
 
-    // One resource's paths stand for all.
+    // The snapshot has the paths of one resource only.
     let paths = resources["paths"].as_object_mut().unwrap();
     paths.retain(|path, _| path.starts_with("/ed-fi/sessions"));
     for shared in ["parameters", "responses", "headers", "securitySchemes"] {

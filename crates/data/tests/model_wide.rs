@@ -1,4 +1,5 @@
-//! Laws that hold for every resource of the model: one test each, which tells all breaches at once.
+//! Laws that hold for every resource of the model: one test each, which reports all breaches at
+//! once.
 
 mod app;
 

@@ -1,4 +1,4 @@
-//! Who sees what: relationships, ownership, and why not.
+//! Authorization: relationships, ownership, and the reasons for refusals.
 
 mod app;
 

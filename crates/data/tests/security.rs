@@ -1,4 +1,4 @@
-//! Who gets in, and how far.
+//! Authentication and authorization, as clients see them.
 
 mod app;
 

@@ -1,9 +1,9 @@
-//! What is taught in which grade.
+//! The curriculum: which grade takes which courses.
 
 use std::fmt;
 use std::ops::Range;
 
-/// Grade levels from kindergarten on, as their descriptor's code values.
+/// Grade levels from kindergarten up, as code values of their descriptor.
 pub(crate) const GRADES: [&str; 13] = [
     "Kindergarten",
     "First grade",
@@ -20,18 +20,18 @@ pub(crate) const GRADES: [&str; 13] = [
     "Twelfth grade",
 ];
 
-/// Grades whose classes stay with one teacher.
+/// Grades whose classes keep one teacher.
 pub(crate) const HOMEROOM_GRADES: Range<usize> = 0..6;
-/// Grades that collect credits for a diploma.
+/// Grades in which credits for a diploma are earned.
 pub(crate) const CREDIT_GRADES: Range<usize> = 9..13;
-/// Periods of a day where each subject has its own teacher.
+/// Periods of a day in grades with a teacher for each subject.
 pub(crate) const PERIODS: usize = 6;
-/// Blocks of a day with one teacher.
+/// Blocks of a day in grades with one teacher.
 pub(crate) const BLOCKS: usize = 4;
-/// The slot that is filled by choice.
+/// The slot of an elective course.
 const ELECTIVE: usize = 5;
 
-/// A row of the curriculum: mark in course codes, name, subject.
+/// A row of the curriculum: prefix of course codes, name, subject.
 struct Row(&'static str, &'static str, &'static str);
 
 const ROWS: [Row; ELECTIVE] = [
@@ -47,7 +47,7 @@ const ELECTIVES: [Row; 4] = [
     Row("SPA", "Spanish", "Foreign Language and Literature"),
     Row("TEC", "Computing", "Career and Technical Education"),
 ];
-/// Titles from ninth grade on, by slot.
+/// Titles of courses from ninth grade on, by slot.
 const HIGH: [[&str; 4]; ELECTIVE] = [
     ["English I", "English II", "English III", "English IV"],
     ["Algebra I", "Geometry", "Algebra II", "Precalculus"],
@@ -56,7 +56,7 @@ const HIGH: [[&str; 4]; ELECTIVE] = [
     ["Health and Fitness I", "Health and Fitness II", "Team Sports", "Lifetime Fitness"],
 ];
 
-/// How many courses a student of this grade takes in a term.
+/// Returns the number of courses that a student of this grade takes in a term.
 pub(crate) fn slots(grade: usize) -> usize {
     if HOMEROOM_GRADES.contains(&grade) { BLOCKS } else { PERIODS }
 }
@@ -64,22 +64,22 @@ pub(crate) fn slots(grade: usize) -> usize {
 /// A course.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Course {
-    /// Which grade takes it.
+    /// The grade that takes it.
     pub(crate) grade: usize,
     /// Its place in the week.
     pub(crate) slot: usize,
-    /// Which elective; 0 where there is no choice.
+    /// Index of the elective; 0 for other courses.
     choice: usize,
 }
 
 impl Course {
-    /// The course of a slot; `choice` counts where there is one.
+    /// Returns the course of a slot; `choice` matters for an elective only.
     pub(crate) fn new(grade: usize, slot: usize, choice: usize) -> Self {
         let choice = if slot == ELECTIVE { choice % ELECTIVES.len() } else { 0 };
         Self { grade, slot, choice }
     }
 
-    /// All courses of a grade.
+    /// Iterates over all courses of a grade.
     pub(crate) fn of_grade(grade: usize) -> impl Iterator<Item = Self> {
         (0..slots(grade)).flat_map(move |slot| {
             let choices = if slot == ELECTIVE { ELECTIVES.len() } else { 1 };
@@ -91,7 +91,7 @@ impl Course {
         if self.slot == ELECTIVE { &ELECTIVES[self.choice] } else { &ROWS[self.slot] }
     }
 
-    /// Code value of its academic subject.
+    /// Returns the code value of its academic subject.
     pub(crate) fn subject(self) -> &'static str {
         self.row().2
     }
@@ -101,12 +101,12 @@ impl Course {
         self.slot < BLOCKS
     }
 
-    /// Its course code, `MATH-07`.
+    /// Returns its course code, `MATH-07`.
     pub(crate) fn code(self) -> Code {
         Code(self)
     }
 
-    /// Its title, `Geometry`.
+    /// Returns its title, `Geometry`.
     pub(crate) fn title(self) -> Title {
         Title(self)
     }
@@ -139,7 +139,7 @@ impl fmt::Display for Title {
     }
 }
 
-/// A grade as codes write it: `K`, `03`.
+/// A grade as course codes write it: `K`, `03`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GradeMark(pub(crate) usize);
 

@@ -1,4 +1,4 @@
-//! The stream of documents.
+//! Streams the documents of a district.
 
 use std::collections::VecDeque;
 
@@ -16,11 +16,12 @@ pub struct Document {
     pub json: String,
 }
 
-/// All documents of the district that `plan` describes, each after all that it refers to.
+/// Returns all documents of the district that `plan` describes, each after all documents that it
+/// refers to.
 ///
-/// The documents are made as they are asked for: what is held at any time is a few numbers for
-/// each school and the documents of one student or one school. School years are referred to and
-/// not among the documents; a store holds them from the beginning.
+/// Documents are generated on demand: memory holds a few numbers for each school, and the documents
+/// of one student or one school. School years are referred to but not generated, because every
+/// store provides them.
 pub fn documents(plan: &DistrictPlan) -> Documents {
     Documents { district: District::new(plan), stages: STAGES, unit: 0, batch: Batch::default() }
 }
@@ -28,7 +29,7 @@ pub fn documents(plan: &DistrictPlan) -> Documents {
 /// The documents of a district; see [`documents`].
 pub struct Documents {
     district: District,
-    /// What is left to do; the first one is at work.
+    /// Remaining stages; the first one is in progress.
     stages: &'static [Stage],
     unit: usize,
     batch: Batch,
@@ -58,7 +59,7 @@ impl Iterator for Documents {
 #[derive(Default)]
 pub(crate) struct Batch {
     documents: VecDeque<Document>,
-    /// Length of the longest document so far: room for the next one.
+    /// Length of the longest document so far, reserved for the next one.
     longest: usize,
 }
 

@@ -1,10 +1,10 @@
-//! A few records that cannot be loaded, to see what rejects look like.
+//! Sample records that cannot be loaded, to show what rejects look like.
 
-/// Small files, name and text, that go with any district of the default school year that has a
-/// student: five records are wrong, each in one way, and the sixth is right.
+/// Returns small files, as name and text, to load with a district that has students and the default
+/// school year. Five of their records are wrong, each in one way; the sixth is right.
 ///
-/// A name that is too long, a birth date that is missing, a grade level that no descriptor holds, a
-/// student who does not exist, a session that does not exist.
+/// The faults are a name that is too long, a missing birth date, an unknown grade level, a student
+/// who does not exist, and a session that does not exist.
 pub fn failing_sample() -> Vec<(&'static str, &'static str)> {
     vec![
         ("students.jsonl", include_str!("../data/failing/students.jsonl")),

@@ -1,8 +1,8 @@
-//! JSON text, written straight into a string: no tree is built.
+//! Writes JSON text straight into a string, without building a tree.
 
 use std::fmt::{self, Display, Write as _};
 
-/// An object that is being written.
+/// An object being written.
 pub(crate) struct Object<'a> {
     out: &'a mut String,
     empty: bool,
@@ -26,7 +26,7 @@ impl Object<'_> {
         self.out.push_str("\":");
     }
 
-    /// A text member.
+    /// Writes a text member.
     pub(crate) fn text(&mut self, name: &str, value: impl Display) {
         self.name(name);
         self.out.push('"');
@@ -34,35 +34,35 @@ impl Object<'_> {
         self.out.push('"');
     }
 
-    /// A whole number.
+    /// Writes a whole number.
     pub(crate) fn number(&mut self, name: &str, value: impl Display) {
         self.name(name);
         write!(self.out, "{value}").expect("a string takes whatever is written");
     }
 
-    /// A decimal number, given in hundredths.
+    /// Writes a decimal number, given in hundredths.
     pub(crate) fn hundredths(&mut self, name: &str, value: usize) {
         self.number(name, format_args!("{}.{:02}", value / 100, value % 100));
     }
 
-    /// true or false.
+    /// Writes a boolean.
     pub(crate) fn flag(&mut self, name: &str, value: bool) {
         self.name(name);
         self.out.push_str(if value { "true" } else { "false" });
     }
 
-    /// A descriptor's URI; `kind` is the descriptor's resource name.
+    /// Writes a descriptor's URI; `kind` is the descriptor's resource name.
     pub(crate) fn descriptor(&mut self, name: &str, kind: &str, code: impl Display) {
         self.text(name, format_args!("uri://ed-fi.org/{kind}#{code}"));
     }
 
-    /// An embedded object or a reference.
+    /// Writes an embedded object or a reference.
     pub(crate) fn object(&mut self, name: &str, write: impl FnOnce(&mut Object<'_>)) {
         self.name(name);
         object(self.out, write);
     }
 
-    /// A collection: one object for each item. An empty one is left out.
+    /// Writes a collection with one object per item; an empty collection is left out.
     pub(crate) fn list<T>(
         &mut self,
         name: &str,
@@ -84,13 +84,13 @@ impl Object<'_> {
         self.out.push(']');
     }
 
-    /// A collection of one descriptor an item.
+    /// Writes a collection with one descriptor per item.
     pub(crate) fn descriptors(&mut self, list: &str, name: &str, kind: &str, codes: &[&str]) {
         self.list(list, codes, |o, code| o.descriptor(name, kind, code));
     }
 }
 
-/// Escapes what JSON does not take inside a text.
+/// Escapes characters that JSON does not allow inside a text.
 struct Escaped<'a>(&'a mut String);
 
 impl fmt::Write for Escaped<'_> {

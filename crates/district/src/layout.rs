@@ -1,4 +1,4 @@
-//! Who is where, by arithmetic: which schools there are, and each student's seat.
+//! Computes the schools of a district and each student's seat.
 
 use std::ops::Range;
 
@@ -9,17 +9,17 @@ use crate::random::{Draw, Topic};
 use crate::school::{Cohort, Level, Post, SCHOOL_POSTS, School};
 use crate::year::Year;
 
-/// Ids of the agencies; a school's follow the district's.
+/// Id of the state's agency.
 pub(crate) const STATE_AGENCY: usize = 99;
-/// The service center's id.
+/// Id of the service center.
 pub(crate) const SERVICE_CENTER: usize = 9_990;
-/// The district's id.
+/// Id of the district; the ids of its schools follow it.
 pub(crate) const AGENCY: usize = 999_001;
 const FIRST_SCHOOL: usize = 999_001_001;
 
-/// Students that one school is planned for.
+/// Number of students that one school is planned for.
 const SCHOOL_STUDENTS: usize = 450;
-/// Posts of the district's office.
+/// Posts in the district's office.
 pub(crate) const OFFICE_POSTS: [Post; 4] = [
     Post("Superintendent", "Superintendent"),
     Post("LEA Administrator", "Director of Curriculum"),
@@ -27,22 +27,22 @@ pub(crate) const OFFICE_POSTS: [Post; 4] = [
     Post("LEA Administrative Support Staff", "District Registrar"),
 ];
 
-/// A plan carried out as far as it is the same for every document.
+/// The parts of a plan's result that all documents share.
 pub(crate) struct District {
     /// The plan.
     pub(crate) plan: DistrictPlan,
     /// The school year.
     pub(crate) year: Year,
-    /// Where the district lies.
+    /// Name of the district's place.
     pub(crate) place: Compound,
-    /// Elementary schools first, then middle and high schools.
+    /// The schools: elementary first, then middle and high schools.
     pub(crate) schools: Vec<School>,
-    /// The schools that teach a grade.
+    /// The schools that teach each grade.
     by_grade: [Range<usize>; GRADES.len()],
 }
 
 impl District {
-    /// Works out schools and classes; the cost grows with the number of schools only.
+    /// Works out schools and classes; the cost grows only with the number of schools.
     pub(crate) fn new(plan: &DistrictPlan) -> Self {
         let first_place = Draw::new(plan.seed(), Topic::Place, 0).below(PLACES);
         let levels = levels(plan.students());
@@ -79,12 +79,12 @@ impl District {
         }
     }
 
-    /// The draws of a topic for the thing with this index.
+    /// Returns the draws of a topic for the student, school or other item with this index.
     pub(crate) fn draw(&self, topic: Topic, index: usize) -> Draw {
         Draw::new(self.plan.seed(), topic, index)
     }
 
-    /// Where the student with this index stands: school, cohort, place in the cohort.
+    /// Returns a student's school, cohort and place in the cohort.
     pub(crate) fn seat(&self, student: usize) -> (&School, &Cohort, usize) {
         let grade = student % GRADES.len();
         let schools = &self.by_grade[grade];
@@ -93,7 +93,7 @@ impl District {
         (school, school.cohort(grade), in_grade / schools.len())
     }
 
-    /// The student at this place of a cohort: the inverse of [`District::seat`].
+    /// Returns the student at this place in a cohort: the inverse of [`District::seat`].
     pub(crate) fn student_at(&self, school: &School, grade: usize, place: usize) -> usize {
         let schools = &self.by_grade[grade];
         let ordinal = school.id - FIRST_SCHOOL - schools.start;
@@ -101,7 +101,7 @@ impl District {
     }
 }
 
-/// The schools' levels: in proportion to the students, at least two schools.
+/// Returns the levels of the schools in proportion to the students; there are at least two schools.
 fn levels(students: usize) -> Vec<Level> {
     let total = students.div_ceil(SCHOOL_STUDENTS);
     if total <= 2 {

@@ -1,13 +1,13 @@
-//! A consistent synthetic school district of any size.
+//! Generates a consistent synthetic school district of any size.
 //!
-//! [`documents`] streams the documents of a district (Data Standard 5.2.0) in an order in which
-//! each comes after all that it refers to. Everything is a function of a [`DistrictPlan`]: number
-//! of students, seed, school year. Equal plans give equal bytes, on every machine; no clock and no
-//! chance of the system's is used. Nobody in it exists.
+//! [`documents`] streams the documents of a district (Data Standard 5.2.0), each after all
+//! documents that it refers to. Everything is a function of a [`DistrictPlan`]: number of students,
+//! seed and school year. Equal plans give equal bytes on every machine, because neither a clock nor
+//! the system's random numbers are used. All people in it are fictitious.
 //!
-//! A student's grade, school, class and siblings follow from the student's number by arithmetic,
-//! all else from draws keyed by seed, topic and number. So a report card can be written without
-//! remembering the marks, and a district of any size takes the memory of a small one.
+//! A student's grade, school, class and siblings are computed from the student's number; everything
+//! else is drawn from a generator keyed by seed, topic and number. A report card can therefore be
+//! written without storing the marks, and memory does not grow with the number of students.
 
 mod courses;
 mod documents;

@@ -1,24 +1,24 @@
-//! What a year brings a student: days missed and marks.
+//! A student's year: missed days and marks.
 
 use crate::layout::District;
 use crate::people::Student;
 use crate::random::Topic;
 
-/// Something about attendance that is written down.
+/// An attendance event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attendance {
-    /// Not there, with a reason.
+    /// Absent, with an excuse.
     Excused,
-    /// Not there, without.
+    /// Absent, without an excuse.
     Unexcused,
-    /// Late.
+    /// Arrived late.
     Tardy,
-    /// Gone before the end.
+    /// Left before the end of the day.
     EarlyDeparture,
 }
 
 impl Attendance {
-    /// Code value of the event's category.
+    /// Returns the code value of the event's category.
     pub(crate) fn code(self) -> &'static str {
         match self {
             Self::Excused => "Excused Absence",
@@ -38,10 +38,10 @@ impl Attendance {
 const ABSENCE_LENGTH: usize = 165;
 
 impl District {
-    /// The days of instruction on which something was written down about a student.
+    /// Returns the days of instruction that have an attendance event for a student.
     ///
-    /// About one day in twenty is missed: most miss few, one in twelve misses many, and an illness
-    /// takes days in a row.
+    /// About one day in twenty is missed. Most students miss few days, one in twelve misses many,
+    /// and an absence may last several days.
     pub(crate) fn attendance(&self, student: &Student<'_>) -> Vec<(usize, Attendance)> {
         let mut draw = self.draw(Topic::Attendance, student.number);
         let often = draw.chance(80);
@@ -65,14 +65,14 @@ impl District {
         events
     }
 
-    /// The mark of a student in the course of a slot and a grading period, 50 to 100.
+    /// Returns a student's mark in the course of a slot for a grading period, 50 to 100.
     pub(crate) fn mark(&self, student: &Student<'_>, period: usize, slot: usize) -> usize {
         let mut draw = self.draw(Topic::Grade, student.number * 32 + period * 8 + slot);
         (58 + student.ability * 2 / 5 + draw.below(16)).clamp(50, 100)
     }
 
-    /// The mark of a student in the course of a slot over the grading periods of a term; 0 when
-    /// there was none.
+    /// Returns a student's mean mark in the course of a slot over the grading periods of a term; 0
+    /// if there is none.
     pub(crate) fn term_mark(&self, student: &Student<'_>, term: usize, slot: usize) -> usize {
         let marks = self
             .year
@@ -84,7 +84,7 @@ impl District {
     }
 }
 
-/// The letter of a mark.
+/// Returns the letter grade of a mark.
 pub(crate) fn letter(mark: usize) -> &'static str {
     match mark {
         90.. => "A",
@@ -95,7 +95,7 @@ pub(crate) fn letter(mark: usize) -> &'static str {
     }
 }
 
-/// The grade points of a mark.
+/// Returns the grade points of a mark.
 fn points(mark: usize) -> usize {
     match mark {
         90.. => 4,
@@ -106,13 +106,13 @@ fn points(mark: usize) -> usize {
     }
 }
 
-/// The grade point average of some marks, in hundredths.
+/// Returns the grade point average of some marks, in hundredths.
 pub(crate) fn grade_point_average(marks: impl Iterator<Item = usize>) -> usize {
     let (count, sum) = marks.fold((0, 0), |(count, sum), mark| (count + 1, sum + points(mark)));
     usize::checked_div(sum * 100, count).unwrap_or_default()
 }
 
-/// Least mark that passes.
+/// Lowest passing mark.
 pub(crate) const PASS: usize = 60;
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Names that sound right and belong to nobody: surnames and places are put together from parts.
+//! Plausible names of fictitious people and places; surnames and place names are put together from
+//! parts.
 
 use crate::random::Draw;
 
@@ -43,7 +44,7 @@ const PLACE_ENDINGS: [&str; 16] = [
 ];
 const STREET_ENDINGS: [&str; 6] = [" Avenue", " Court", " Drive", " Lane", " Street", " Way"];
 
-/// A name in two parts, written one after the other.
+/// A name of two parts, written one directly after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Compound(&'static str, &'static str);
 
@@ -54,31 +55,31 @@ impl std::fmt::Display for Compound {
     }
 }
 
-/// A first name.
+/// Draws a first name.
 pub(crate) fn first_name(draw: &mut Draw, female: bool) -> &'static str {
     draw.pick(if female { &GIRLS } else { &BOYS })
 }
 
-/// A surname.
+/// Draws a surname.
 pub(crate) fn surname(draw: &mut Draw) -> Compound {
     Compound(draw.pick(&STEMS), draw.pick(&SURNAME_ENDINGS))
 }
 
-/// A place's name: another one for each number below 512, the same for the same number.
+/// Returns the name of a place; numbers below [`PLACES`] have different names.
 pub(crate) fn place(number: usize) -> Compound {
     let stem = number % STEMS.len();
     let ending = (number / STEMS.len() + stem) % PLACE_ENDINGS.len();
     Compound(STEMS[stem], PLACE_ENDINGS[ending])
 }
 
-/// How many places have names of their own.
+/// Number of different place names.
 pub(crate) const PLACES: usize = STEMS.len() * PLACE_ENDINGS.len();
 
 /// A street and a house number.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Street(usize, Compound);
 
-/// A street and a house number.
+/// Draws a street and a house number.
 pub(crate) fn street(draw: &mut Draw) -> Street {
     let number = draw.between(1, 9999);
     Street(number, Compound(draw.pick(&STEMS), draw.pick(&STREET_ENDINGS)))
@@ -90,11 +91,11 @@ impl std::fmt::Display for Street {
     }
 }
 
-/// A telephone number out of the range that is kept for fiction, 555-0100 to 555-0199.
+/// A telephone number from the range reserved for fiction, 555-0100 to 555-0199.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Telephone(usize, usize);
 
-/// A telephone number.
+/// Draws a telephone number.
 pub(crate) fn telephone(draw: &mut Draw) -> Telephone {
     Telephone(draw.between(201, 989), draw.below(100))
 }

@@ -1,4 +1,4 @@
-//! Students, their households and the staff: functions of the seed and a number.
+//! Students, their households and the staff, all as functions of the seed and a number.
 
 use std::ops::Range;
 
@@ -11,17 +11,17 @@ use crate::random::Topic;
 use crate::school::{Cohort, SCHOOL_POSTS, School, Section, Teacher};
 use crate::year::{date, plus};
 
-/// Unique ids: a digit for the kind of person, then the number.
+/// The first unique id of each kind of person; ids are this plus the person's number.
 const FIRST_STUDENT: usize = 100_000_000;
 const FIRST_STAFF: usize = 200_000_000;
 const FIRST_CONTACT: usize = 300_000_000;
 
-/// A student's `studentUniqueId`.
+/// Returns a student's `studentUniqueId`.
 pub(crate) fn student_id(number: usize) -> usize {
     FIRST_STUDENT + number
 }
 
-/// A member of the staff's `staffUniqueId`.
+/// Returns a staff member's `staffUniqueId`.
 pub(crate) fn staff_id(number: usize) -> usize {
     FIRST_STAFF + number
 }
@@ -32,92 +32,92 @@ const DISABILITIES: [&str; 4] = [
     "Other Health Impairment",
     "Autism Spectrum Disorders",
 ];
-/// Chance in a thousand that two neighbouring numbers are siblings.
+/// Probability, in thousandths, that two neighbouring numbers are siblings.
 const SIBLINGS: usize = 400;
-/// Fewest days that somebody is enrolled, and that a period needs to be marked.
+/// Minimum days of an enrolment, and minimum enrolled days for a mark in a period.
 const DAYS_MIN: usize = 10;
 
 /// A student.
 pub(crate) struct Student<'a> {
     /// Number in the district, from 0.
     pub(crate) number: usize,
-    /// Where.
+    /// The student's school.
     pub(crate) school: &'a School,
-    /// With whom.
+    /// The student's cohort.
     pub(crate) cohort: &'a Cohort,
-    /// Which of the cohort's classes.
+    /// Index of the student's class in the cohort.
     pub(crate) class: usize,
     /// Place in the cohort.
     pub(crate) place: usize,
-    /// At home.
+    /// The student's household.
     pub(crate) household: Household,
     /// First name.
     pub(crate) first_name: &'static str,
     /// Middle name.
     pub(crate) middle_name: &'static str,
-    /// Whether female.
+    /// Whether the student is female.
     pub(crate) female: bool,
     /// Day of birth.
     pub(crate) birth_date: Date,
     /// Days of instruction while enrolled.
     pub(crate) enrolled: Range<usize>,
-    /// How well things go at school, 0 to 100.
+    /// Academic ability, 0 to 100.
     pub(crate) ability: usize,
     /// Code value of the disability, for those in special education.
     pub(crate) disability: Option<&'static str>,
-    /// In the program for the gifted.
+    /// Whether the student is in the program for the gifted.
     pub(crate) gifted: bool,
-    /// Learning English.
+    /// Whether the student is learning English.
     pub(crate) english_learner: bool,
 }
 
 /// The people at one address.
 #[derive(Debug, Clone)]
 pub(crate) struct Household {
-    /// Surname of all.
+    /// Surname of all members.
     pub(crate) surname: Compound,
     /// Street and number.
     pub(crate) street: Street,
     /// The household's telephone.
     pub(crate) telephone: Telephone,
-    /// Code value of the language at home.
+    /// Code value of the language spoken at home.
     pub(crate) language: &'static str,
     /// Code value of the race.
     pub(crate) race: &'static str,
-    /// Whether of Hispanic or Latino ethnicity.
+    /// Whether the household is of Hispanic or Latino ethnicity.
     pub(crate) hispanic: bool,
-    /// Whether income is low.
+    /// Whether the household's income is low.
     pub(crate) low_income: bool,
-    /// The adults, one or two.
+    /// One or two adults.
     pub(crate) adults: Vec<Adult>,
 }
 
 /// An adult of a household.
 #[derive(Debug, Clone)]
 pub(crate) struct Adult {
-    /// `contactUniqueId`.
+    /// The adult's `contactUniqueId`.
     pub(crate) id: usize,
     /// First name.
     pub(crate) first_name: &'static str,
-    /// Whether female.
+    /// Whether the adult is female.
     pub(crate) female: bool,
-    /// Code value of the relation to the children.
+    /// Code value of the adult's relation to the children.
     pub(crate) relation: &'static str,
-    /// Telephone of their own.
+    /// The adult's own telephone.
     pub(crate) telephone: Telephone,
     /// Code value of the level of education.
     pub(crate) education: &'static str,
 }
 
 impl District {
-    /// The household that a student belongs to, by the number of its first child.
+    /// Returns a student's household, identified by the number of its first child.
     fn household_of(&self, student: usize) -> usize {
         let first = student & !1;
         let siblings = self.draw(Topic::Household, first).chance(SIBLINGS);
         if siblings { first } else { student }
     }
 
-    /// The household whose first child is this student, if it is one.
+    /// Returns the household of which this student is the first child, if there is one.
     pub(crate) fn household_headed(&self, student: usize) -> Option<Household> {
         (self.household_of(student) == student).then(|| self.household(student))
     }
@@ -171,7 +171,7 @@ impl District {
         Household { surname, street, telephone, language, race, hispanic, low_income, adults }
     }
 
-    /// The student with this number.
+    /// Returns the student with this number.
     pub(crate) fn student(&self, number: usize) -> Student<'_> {
         let (school, cohort, place) = self.seat(number);
         let household = self.household(self.household_of(number));
@@ -204,7 +204,8 @@ impl District {
         }
     }
 
-    /// Most are there all year; some come late, some leave early.
+    /// Returns a student's days of instruction. Most are enrolled all year; some come late or leave
+    /// early.
     fn enrolment(&self, number: usize) -> Range<usize> {
         let mut draw = self.draw(Topic::Enrolment, number);
         let all = self.year.instruction.len();
@@ -213,7 +214,7 @@ impl District {
         first..end
     }
 
-    /// The staff of one workplace: 0 is the district's office, then the schools.
+    /// Iterates over the staff of one workplace: 0 is the district's office, the schools follow.
     pub(crate) fn staff(&self, workplace: usize) -> impl Iterator<Item = Staff<'_>> {
         let school = workplace.checked_sub(1).map(|at| &self.schools[at]);
         let posts = if school.is_some() { &SCHOOL_POSTS[..] } else { &OFFICE_POSTS[..] };
@@ -243,24 +244,24 @@ impl District {
 }
 
 impl Student<'_> {
-    /// The days of `days` on which the student is enrolled.
+    /// Returns the part of `days` in which the student is enrolled.
     pub(crate) fn days_in(&self, days: &Range<usize>) -> Range<usize> {
         let start = self.enrolled.start.max(days.start);
         start..self.enrolled.end.min(days.end).max(start)
     }
 
-    /// Whether the student is there long enough to be marked, and still there at the end.
+    /// Whether the student is enrolled long enough to get a mark, and is still enrolled at the end.
     pub(crate) fn is_marked_in(&self, days: &Range<usize>) -> bool {
         let there = self.days_in(days);
         there.len() >= DAYS_MIN && there.end == days.end
     }
 
-    /// The section of a slot in a term.
+    /// Returns the section of a slot in a term.
     pub(crate) fn section(&self, term: usize, slot: usize) -> Section<'_> {
         Section { school: self.school, cohort: self.cohort, class: self.class, slot, term }
     }
 
-    /// The sections that the student sits in, term by term.
+    /// Iterates over the student's sections, term by term.
     pub(crate) fn sections<'a>(
         &'a self,
         district: &'a District,
@@ -272,26 +273,26 @@ impl Student<'_> {
     }
 }
 
-/// A member of the staff.
+/// A staff member.
 pub(crate) struct Staff<'a> {
     /// Number in the district, from 0.
     pub(crate) number: usize,
-    /// The school; [`None`] is the district's office.
+    /// The school; [`None`] for the district's office.
     pub(crate) school: Option<&'a School>,
-    /// Code value of the classification.
+    /// Code value of the staff classification.
     pub(crate) classification: &'static str,
     /// Title of the position.
     pub(crate) title: &'static str,
-    /// What is taught, if anything.
+    /// The teaching assignment, for teachers.
     pub(crate) teacher: Option<Teacher>,
 }
 
-/// A number of grades, in years.
+/// Converts a number of grades to years.
 pub(crate) fn school_years(grade: usize) -> i16 {
     i16::try_from(grade).expect("grades end at twelve")
 }
 
-/// A count of days as the calendar wants it.
+/// Converts a number of days to the calendar library's type.
 pub(crate) fn days(count: usize) -> i64 {
     i64::try_from(count).expect("a school year has few days")
 }

@@ -1,4 +1,4 @@
-//! What decides a district: how many students, which seed, which school year.
+//! The parameters of a district: number of students, seed and school year.
 
 /// Everything that a generated district depends on. Equal plans give equal bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,41 +8,43 @@ pub struct DistrictPlan {
     school_year: i16,
 }
 
-/// A plan that cannot be carried out.
+/// Why a plan is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// More students than the identifiers have room for.
+    /// There are more students than the identifiers have room for.
     #[error("{given} students are too many; a district has at most {STUDENTS_MAX}")]
     TooManyStudents {
-        /// What was asked for.
+        /// The requested number of students.
         given: usize,
     },
-    /// A year that the standard's school years do not hold, or whose graduates' years they do not.
+    /// The school year, or a year in which its students graduate, is not among the standard's
+    /// school years.
     #[error(
         "the school year {given} is not between {SCHOOL_YEAR_MIN} and {SCHOOL_YEAR_MAX}; \
          2026 is the year that begins in 2025"
     )]
     SchoolYear {
-        /// What was asked for.
+        /// The requested school year.
         given: u16,
     },
 }
 
-/// Most students of one district.
+/// Most students in one district.
 pub const STUDENTS_MAX: usize = 10_000_000;
 /// Earliest school year, by its second calendar year.
 pub const SCHOOL_YEAR_MIN: u16 = 1991;
-/// Latest school year: the graduation plans name years up to three later.
+/// Latest school year: graduation plans name years up to three later.
 pub const SCHOOL_YEAR_MAX: u16 = 2047;
-/// School year when none is given, by its second calendar year.
+/// Default school year, by its second calendar year.
 pub const SCHOOL_YEAR_DEFAULT: u16 = 2026;
 
 impl DistrictPlan {
-    /// A district of `students` students in the school year that ends in `school_year`.
+    /// Makes a plan for `students` students in the school year that ends in `school_year`.
     ///
     /// # Errors
     ///
-    /// More than [`STUDENTS_MAX`] students, or a school year that the standard does not hold.
+    /// Returns an error for more than [`STUDENTS_MAX`] students, and for a school year that the
+    /// standard does not have.
     pub fn new(students: usize, seed: u64, school_year: u16) -> Result<Self, PlanError> {
         if students > STUDENTS_MAX {
             return Err(PlanError::TooManyStudents { given: students });
@@ -55,17 +57,17 @@ impl DistrictPlan {
         }
     }
 
-    /// How many students.
+    /// Returns the number of students.
     pub fn students(&self) -> usize {
         self.students
     }
 
-    /// The seed.
+    /// Returns the seed.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// The school year by its second calendar year.
+    /// Returns the school year by its second calendar year.
     pub fn school_year(&self) -> i16 {
         self.school_year
     }

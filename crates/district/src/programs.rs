@@ -1,27 +1,27 @@
-//! The programs that the district runs, and who is in them.
+//! The district's programs and their participants.
 
 use crate::json::Object;
 use crate::layout::AGENCY;
 use crate::people::Student;
 use crate::school::Level;
 
-/// A program; each has its own kind of association.
+/// A program; each has its own kind of student association.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Program {
-    /// For the gifted.
+    /// Gifted and talented education.
     Gifted,
     /// Special education.
     SpecialEducation,
-    /// English for learners.
+    /// English for students who are learning it.
     EnglishLearner,
-    /// Meals.
+    /// Free or reduced-price meals.
     FoodService,
     /// Title I, Part A.
     TitleI,
 }
 
 impl Program {
-    /// All of them.
+    /// All programs.
     pub(crate) const ALL: [Self; 5] = [
         Self::Gifted,
         Self::SpecialEducation,
@@ -30,7 +30,7 @@ impl Program {
         Self::TitleI,
     ];
 
-    /// Its name.
+    /// Returns the program's name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Gifted => "Gifted and Talented",
@@ -41,7 +41,7 @@ impl Program {
         }
     }
 
-    /// Code value of its type.
+    /// Returns the code value of its type.
     pub(crate) fn code(self) -> &'static str {
         match self {
             Self::Gifted => "Gifted and Talented",
@@ -52,7 +52,7 @@ impl Program {
         }
     }
 
-    /// Code value of its sponsor.
+    /// Returns the code value of its sponsor.
     pub(crate) fn sponsor(self) -> &'static str {
         match self {
             Self::Gifted => "Local Education Agency",
@@ -73,7 +73,7 @@ impl Program {
         }
     }
 
-    /// A reference to it.
+    /// Writes a reference to it.
     pub(crate) fn refer(self, o: &mut Object<'_>) {
         o.object("programReference", |r| {
             r.number("educationOrganizationId", AGENCY);
@@ -83,7 +83,7 @@ impl Program {
     }
 }
 
-/// Whether schools of this level get Title I funds.
+/// Whether schools of this level receive Title I funds.
 pub(crate) fn is_title_i(level: Level) -> bool {
     matches!(level, Level::Elementary | Level::Combined)
 }

@@ -1,15 +1,15 @@
-//! Chance that anyone can repeat: `SplitMix64`, keyed by the plan's seed, a topic and an index.
+//! Repeatable random numbers: `SplitMix64`, keyed by the plan's seed, a topic and an index.
 //!
-//! Everything in a district is a function of (seed, topic, index). So a student is the same
-//! student in every resource that tells about it, nothing needs to be remembered, and a draw more
-//! in one topic changes nothing in another.
+//! Everything in a district is a function of (seed, topic, index). A student is therefore the same
+//! in every resource without anything being stored, and an additional draw in one topic changes
+//! nothing in another.
 
-/// What is being decided; each has draws of its own.
+/// The subject of a draw; each topic has its own sequences.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Topic {
     /// Names of the places and the schools.
     Place = 1,
-    /// Days lost to the weather.
+    /// Days without school because of the weather.
     Weather = 2,
     /// Whether neighbouring students are siblings; address, language, income.
     Household = 3,
@@ -17,23 +17,23 @@ pub(crate) enum Topic {
     Contact = 4,
     /// A student's name and demographics.
     Student = 5,
-    /// When a student comes and goes.
+    /// Start and end of a student's enrolment.
     Enrolment = 6,
-    /// Days missed.
+    /// A student's missed days.
     Attendance = 7,
-    /// Class periods missed.
+    /// A student's missed class periods.
     SectionAttendance = 8,
-    /// Marks.
+    /// A student's marks.
     Grade = 9,
-    /// Test scores.
+    /// A student's test scores.
     Assessment = 10,
-    /// What happens in the hallways.
+    /// Disciplinary incidents.
     Discipline = 11,
-    /// A member of the staff.
+    /// A staff member.
     Staff = 12,
-    /// Who is in which program and cohort.
+    /// Participation in programs and cohorts.
     Program = 13,
-    /// Homework.
+    /// A student's homework.
     Gradebook = 14,
 }
 
@@ -46,13 +46,13 @@ pub(crate) struct Draw {
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl Draw {
-    /// The draws of `topic` for the thing with this index.
+    /// Starts the draws of `topic` for the item with this index.
     pub(crate) fn new(seed: u64, topic: Topic, index: usize) -> Self {
         let topic = mix(seed.wrapping_add((topic as u64).wrapping_mul(GOLDEN)));
         Self { state: mix(topic ^ (index as u64).wrapping_mul(GOLDEN)) }
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     ///
     /// Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (2014), fig. 14.
     fn next(&mut self) -> u64 {
@@ -60,28 +60,28 @@ impl Draw {
         mix(self.state)
     }
 
-    /// A number in `0..limit`; 0 when the limit is 0.
+    /// Draws a number in `0..limit`; 0 when the limit is 0.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         let wide = u128::from(self.next()) * limit as u128;
         usize::try_from(wide >> 64).expect("less than the limit, which is a usize")
     }
 
-    /// A number in `low..=high`.
+    /// Draws a number in `low..=high`.
     pub(crate) fn between(&mut self, low: usize, high: usize) -> usize {
         low + self.below(high - low + 1)
     }
 
-    /// Whether something of this chance in a thousand happens.
+    /// Returns `true` with a probability given in thousandths.
     pub(crate) fn chance(&mut self, per_mille: usize) -> bool {
         self.below(1000) < per_mille
     }
 
-    /// One of several, all as likely.
+    /// Picks one of several values with equal probability.
     pub(crate) fn pick<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len())]
     }
 
-    /// One of several, by their weights.
+    /// Picks one of several values by weight.
     pub(crate) fn weighted<T: Copy>(&mut self, all: &[(usize, T)]) -> T {
         let mut left = self.below(all.iter().map(|(weight, _)| weight).sum());
         for (weight, value) in all {
@@ -93,7 +93,7 @@ impl Draw {
         all[all.len() - 1].1
     }
 
-    /// A bell-shaped number in `0..=100` around 50 with a standard deviation of about 14.
+    /// Draws a bell-shaped number in `0..=100` around 50, with a standard deviation of about 14.
     pub(crate) fn bell(&mut self) -> usize {
         (0..4).map(|_| self.below(26)).sum()
     }

@@ -1,4 +1,4 @@
-//! References, as every document writes them.
+//! Writes references, in the form that all documents share.
 
 use std::fmt::Display;
 
@@ -8,32 +8,32 @@ use crate::layout::{AGENCY, District};
 use crate::people::{Student, staff_id, student_id};
 use crate::school::{School, Section};
 
-/// A school, under the usual name.
+/// Writes a reference to a school under its usual name.
 pub(crate) fn school(o: &mut Object<'_>, school: &School) {
     o.object("schoolReference", |r| r.number("schoolId", school.id));
 }
 
-/// An education organization.
+/// Writes a reference to an education organization.
 pub(crate) fn education_organization(o: &mut Object<'_>, id: usize) {
     o.object("educationOrganizationReference", |r| r.number("educationOrganizationId", id));
 }
 
-/// The school year.
+/// Writes a reference to the school year.
 pub(crate) fn school_year(o: &mut Object<'_>, district: &District) {
     o.object("schoolYearTypeReference", |r| r.number("schoolYear", district.year.ends));
 }
 
-/// A student.
+/// Writes a reference to a student.
 pub(crate) fn student(o: &mut Object<'_>, number: usize) {
     o.object("studentReference", |r| r.text("studentUniqueId", student_id(number)));
 }
 
-/// A member of the staff.
+/// Writes a reference to a staff member.
 pub(crate) fn staff(o: &mut Object<'_>, number: usize) {
     o.object("staffReference", |r| r.text("staffUniqueId", staff_id(number)));
 }
 
-/// A school's calendar.
+/// Writes a reference to a school's calendar.
 pub(crate) fn calendar(o: &mut Object<'_>, district: &District, school: &School) {
     o.object("calendarReference", |r| {
         r.text("calendarCode", CALENDAR);
@@ -45,7 +45,7 @@ pub(crate) fn calendar(o: &mut Object<'_>, district: &District, school: &School)
 /// Code of every school's calendar.
 pub(crate) const CALENDAR: &str = "Regular";
 
-/// A school's session.
+/// Writes a reference to a school's session.
 pub(crate) fn session(o: &mut Object<'_>, district: &District, school: &School, term: usize) {
     o.object("sessionReference", |r| session_key(r, district, school, term));
 }
@@ -56,7 +56,7 @@ fn session_key(r: &mut Object<'_>, district: &District, school: &School, term: u
     r.text("sessionName", &district.year.terms[term].session);
 }
 
-/// A school's grading period.
+/// Writes a reference to a school's grading period.
 pub(crate) fn grading_period(o: &mut Object<'_>, district: &District, school: &School, at: usize) {
     o.object("gradingPeriodReference", |r| {
         let code = district.year.periods[at].code;
@@ -67,7 +67,7 @@ pub(crate) fn grading_period(o: &mut Object<'_>, district: &District, school: &S
     });
 }
 
-/// A class period of a school.
+/// Writes a reference to a school's class period.
 pub(crate) fn class_period(o: &mut Object<'_>, school: &School, name: impl Display) {
     o.object("classPeriodReference", |r| {
         r.text("classPeriodName", name);
@@ -75,7 +75,7 @@ pub(crate) fn class_period(o: &mut Object<'_>, school: &School, name: impl Displ
     });
 }
 
-/// A course of the district.
+/// Writes a reference to a course of the district.
 pub(crate) fn course(o: &mut Object<'_>, course: Course) {
     o.object("courseReference", |r| {
         r.text("courseCode", course.code());
@@ -83,7 +83,7 @@ pub(crate) fn course(o: &mut Object<'_>, course: Course) {
     });
 }
 
-/// What a school offers of a course in a term.
+/// Writes a reference to a school's course offering in a term.
 pub(crate) fn course_offering(o: &mut Object<'_>, district: &District, section: &Section<'_>) {
     o.object("courseOfferingReference", |r| {
         r.text("localCourseCode", section.course().code());
@@ -91,7 +91,7 @@ pub(crate) fn course_offering(o: &mut Object<'_>, district: &District, section: 
     });
 }
 
-/// A section.
+/// Writes a reference to a section.
 pub(crate) fn section(o: &mut Object<'_>, district: &District, section: &Section<'_>) {
     o.object("sectionReference", |r| section_key(r, district, section));
 }
@@ -102,7 +102,7 @@ fn section_key(r: &mut Object<'_>, district: &District, section: &Section<'_>) {
     section_identifier(r, "sectionIdentifier", district, section);
 }
 
-/// A section's identifier, under the name that its owner gives it.
+/// Writes a section's identifier, under the name that its owner uses.
 pub(crate) fn section_identifier(
     o: &mut Object<'_>,
     name: &str,
@@ -113,7 +113,7 @@ pub(crate) fn section_identifier(
     o.text(name, format_args!("{}-{:02}{letter}", section.course().code(), section.class + 1));
 }
 
-/// The key of a student's place in a section, as members of a reference.
+/// Writes the key of a student's section association, as members of a reference.
 pub(crate) fn student_section_key(
     r: &mut Object<'_>,
     district: &District,

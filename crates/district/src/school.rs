@@ -1,4 +1,4 @@
-//! A school: its grades, classes, teachers and sections, by arithmetic.
+//! A school: computes its grades, classes, teachers and sections.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,11 +6,11 @@ use std::ops::Range;
 use crate::courses::{BLOCKS, Course, HOMEROOM_GRADES, PERIODS, slots};
 use crate::names::Compound;
 
-/// Students in a class that stays with one teacher, at most.
+/// Most students in a class that keeps one teacher.
 const HOMEROOM_SEATS: usize = 22;
-/// Students in a class where each subject has its own teacher, at most.
+/// Most students in a class with a teacher for each subject.
 const CLASS_SEATS: usize = 26;
-/// Classes that a teacher of one subject teaches: one period of six is left for planning.
+/// Number of classes per subject teacher: one of the six periods is left for planning.
 const CLASSES_PER_TEACHER: usize = PERIODS - 1;
 
 /// A post: code value of its classification, and title.
@@ -26,7 +26,7 @@ pub(crate) const SCHOOL_POSTS: [Post; 6] = [
     Post("Paraprofessional/Instructional Aide", "Special Education Aide"),
 ];
 
-/// What kind of school.
+/// Level of a school.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Level {
     /// Kindergarten to fifth grade.
@@ -40,7 +40,7 @@ pub(crate) enum Level {
 }
 
 impl Level {
-    /// The grades that it teaches.
+    /// Returns the grades that it teaches.
     pub(crate) fn grades(self) -> Range<usize> {
         match self {
             Self::Elementary => 0..6,
@@ -53,34 +53,34 @@ impl Level {
 
 /// A school.
 pub(crate) struct School {
-    /// `schoolId`.
+    /// The school's `schoolId`.
     pub(crate) id: usize,
-    /// Its name is this and its level.
+    /// First part of its name; the level is the second.
     pub(crate) place: Compound,
-    /// Number behind the name where places are used up.
+    /// Number added to the name once all place names are used.
     pub(crate) suffix: usize,
-    /// What kind of school.
+    /// Level of the school.
     pub(crate) level: Level,
-    /// One for each grade, in order.
+    /// One cohort per grade, in order.
     pub(crate) cohorts: Vec<Cohort>,
-    /// Number of its first member of staff.
+    /// Number of its first staff member.
     pub(crate) first_staff: usize,
 }
 
 /// The students of one grade in one school.
 pub(crate) struct Cohort {
-    /// Which grade.
+    /// The cohort's grade.
     pub(crate) grade: usize,
-    /// How many students.
+    /// Number of students.
     pub(crate) students: usize,
-    /// How many classes they are divided into.
+    /// Number of classes.
     pub(crate) classes: usize,
-    /// Ordinal of the first of its teachers in the school.
+    /// Ordinal of its first teacher in the school.
     first_teacher: usize,
 }
 
 impl Cohort {
-    /// The cohorts of a school with so many students in each of its grades.
+    /// Makes the cohorts of a school from the number of students in each of its grades.
     pub(crate) fn of_school(level: Level, sizes: impl Iterator<Item = usize>) -> Vec<Self> {
         let mut first_teacher = 0;
         level
@@ -97,12 +97,12 @@ impl Cohort {
             .collect()
     }
 
-    /// Teachers of one subject.
+    /// Returns the number of teachers per subject.
     fn subject_teachers(&self) -> usize {
         self.classes.div_ceil(CLASSES_PER_TEACHER)
     }
 
-    /// Teachers in all.
+    /// Returns the total number of teachers.
     fn teachers(&self) -> usize {
         if HOMEROOM_GRADES.contains(&self.grade) {
             self.classes
@@ -119,32 +119,32 @@ pub(crate) struct Teacher {
     pub(crate) ordinal: usize,
     /// Grade taught.
     pub(crate) grade: usize,
-    /// The slot taught, where each subject has its own teacher.
+    /// The slot taught, in grades with a teacher for each subject.
     pub(crate) slot: Option<usize>,
 }
 
 /// A course taught to a class for a term.
 #[derive(Clone, Copy)]
 pub(crate) struct Section<'a> {
-    /// Where.
+    /// The section's school.
     pub(crate) school: &'a School,
-    /// To whom.
+    /// The cohort that is taught.
     pub(crate) cohort: &'a Cohort,
-    /// Which of the cohort's classes.
+    /// Index of the class in the cohort.
     pub(crate) class: usize,
-    /// Which of its courses.
+    /// Slot of the course.
     pub(crate) slot: usize,
     /// Index of the term.
     pub(crate) term: usize,
 }
 
 impl School {
-    /// The students of a grade that the school teaches.
+    /// Returns the cohort of a grade that the school teaches.
     pub(crate) fn cohort(&self, grade: usize) -> &Cohort {
         &self.cohorts[grade - self.cohorts[0].grade]
     }
 
-    /// Its teachers, in order.
+    /// Iterates over its teachers, in order.
     pub(crate) fn teachers(&self) -> impl Iterator<Item = Teacher> {
         self.cohorts.iter().flat_map(|cohort| {
             let homeroom = HOMEROOM_GRADES.contains(&cohort.grade);
@@ -156,12 +156,12 @@ impl School {
         })
     }
 
-    /// Number of the member of staff who is this teacher.
+    /// Returns the staff number of a teacher.
     pub(crate) fn teacher_number(&self, ordinal: usize) -> usize {
         self.first_staff + SCHOOL_POSTS.len() + ordinal
     }
 
-    /// Every section of a year.
+    /// Iterates over all sections of a year.
     pub(crate) fn sections(&self) -> impl Iterator<Item = Section<'_>> {
         (0..2).flat_map(move |term| {
             self.cohorts.iter().flat_map(move |cohort| {
@@ -178,7 +178,7 @@ impl School {
         })
     }
 
-    /// Names of its class periods; the first one is where attendance counts.
+    /// Iterates over the names of its class periods; attendance is taken in the first one.
     pub(crate) fn class_periods(&self) -> impl Iterator<Item = ClassPeriod> {
         let grades = self.level.grades();
         let blocks = if HOMEROOM_GRADES.contains(&grades.start) { BLOCKS } else { 0 };
@@ -190,7 +190,7 @@ impl School {
 }
 
 impl Section<'_> {
-    /// The course taught.
+    /// Returns the course taught.
     pub(crate) fn course(&self) -> Course {
         Course::new(
             self.cohort.grade,
@@ -199,9 +199,9 @@ impl Section<'_> {
         )
     }
 
-    /// Ordinal of its teacher, whose room it meets in.
+    /// Returns the ordinal of its teacher, in whose room it meets.
     ///
-    /// A teacher of one subject has five classes in a row, which meet in five different periods.
+    /// A subject teacher has five consecutive classes, which meet in five different periods.
     pub(crate) fn teacher(&self) -> usize {
         let cohort = self.cohort;
         cohort.first_teacher
@@ -212,7 +212,7 @@ impl Section<'_> {
             }
     }
 
-    /// When it meets.
+    /// Returns the period in which it meets.
     pub(crate) fn class_period(&self) -> ClassPeriod {
         if HOMEROOM_GRADES.contains(&self.cohort.grade) {
             ClassPeriod { block: true, at: self.slot }
@@ -226,12 +226,12 @@ impl Section<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ClassPeriod {
     block: bool,
-    /// Its place in the day.
+    /// Its index in the day.
     pub(crate) at: usize,
 }
 
 impl ClassPeriod {
-    /// Start and end in minutes of the day.
+    /// Returns its start and end in minutes of the day.
     pub(crate) fn minutes(self) -> (usize, usize) {
         let (first, length, step) = if self.block { (495, 80, 95) } else { (480, 55, 60) };
         let start = first + self.at * step;

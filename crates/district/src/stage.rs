@@ -1,7 +1,8 @@
 //! The order in which a district is written: a table of stages.
 //!
-//! A stage writes one kind of document (or a few that belong together), unit by unit; a unit is a
-//! student, a school or the like. What a stage refers to is written by an earlier one.
+//! A stage writes one kind of document (or a few that belong together), unit by unit; a unit is for
+//! example a student or a school. All documents that a stage refers to are written by earlier
+//! stages.
 
 mod assessment;
 mod attendance;
@@ -22,11 +23,11 @@ use crate::documents::Batch;
 use crate::layout::District;
 use crate::vocabulary::vocabularies;
 
-/// A kind of document: how many units there are, and how one is written.
+/// A kind of document: the number of units, and how one is written.
 pub(crate) struct Stage {
-    /// How many units.
+    /// Returns the number of units.
     pub(crate) units: fn(&District) -> usize,
-    /// Writes the documents of a unit.
+    /// Writes the documents of one unit.
     pub(crate) write: fn(&District, usize, &mut Batch),
 }
 
@@ -91,7 +92,7 @@ fn schools(district: &District) -> usize {
     district.schools.len()
 }
 
-/// The district's office and the schools.
+/// Returns the number of workplaces: the district's office and the schools.
 fn workplaces(district: &District) -> usize {
     1 + district.schools.len()
 }

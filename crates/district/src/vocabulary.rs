@@ -4,11 +4,11 @@
 pub(crate) struct Vocabulary {
     /// Resource name, `SexDescriptor`.
     pub(crate) descriptor: &'static str,
-    /// Code value and short description.
+    /// Code values with their short descriptions.
     pub(crate) values: Vec<(&'static str, &'static str)>,
 }
 
-/// All vocabularies, in the file's order.
+/// Returns all vocabularies, in the file's order.
 pub(crate) fn vocabularies() -> Vec<Vocabulary> {
     let mut all: Vec<Vocabulary> = vec![];
     for line in include_str!("../data/descriptors.txt").lines() {

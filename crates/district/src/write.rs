@@ -1,4 +1,4 @@
-//! A district as files: a file for each kind of document, or interchanges.
+//! Writes a district to files: one file for each kind of document, or interchanges.
 
 mod jsonl;
 mod order;
@@ -14,19 +14,19 @@ use crate::plan::DistrictPlan;
 use jsonl::Jsonl;
 use xml::Xml;
 
-/// How documents are written to files.
+/// Format of the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// `students.jsonl`: a file for each kind, a document a line.
+    /// One file for each kind, `students.jsonl`, with one document per line.
     Jsonl,
-    /// `Student.xml`: interchanges; a large one in parts, `StudentGrade-001.xml` and so on.
+    /// Interchanges, `Student.xml`; large ones in parts, `StudentGrade-001.xml` and so on.
     Xml,
 }
 
-/// What was written.
+/// Summary of the written district.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// Documents by resource name.
+    /// Number of documents by resource name.
     pub documents: BTreeMap<&'static str, usize>,
     /// Names of the files, sorted.
     pub files: Vec<String>,
@@ -35,21 +35,21 @@ pub struct Written {
 /// Why a district could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// A file or the folder.
+    /// A file or the folder cannot be written.
     #[error("{}: {source}", path.display())]
     File {
-        /// Which one.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The I/O error.
         source: std::io::Error,
     },
-    /// A file of that name is there; nothing is overwritten.
+    /// The file exists; nothing is overwritten.
     #[error("{} is there already; remove it or name another folder", path.display())]
     Exists {
-        /// Which one.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// The model does not know a kind of document, or no interchange carries it.
+    /// The model does not have a kind of document, or no interchange carries it.
     #[error("the model has no place for {resource} in a file of this format")]
     Unplaced {
         /// Name of the resource.
@@ -57,14 +57,16 @@ pub enum WriteError {
     },
 }
 
-/// Writes the district that `plan` describes into the folder `directory`, which is made if need be.
+/// Writes the district that `plan` describes into the folder `directory`, which is created if
+/// missing.
 ///
-/// `model` says what the files are called and how a document looks in XML. Memory does not grow
-/// with the district.
+/// `model` gives the names of files and the XML form of documents. Memory does not grow with the
+/// district.
 ///
 /// # Errors
 ///
-/// A file that is there already, or cannot be written; a model of another standard.
+/// Returns an error when a file exists already or cannot be written, or when the model is of
+/// another standard.
 pub fn write(
     plan: &DistrictPlan,
     model: &Model,
@@ -95,7 +97,7 @@ pub fn write(
     Ok(Written { documents: counts, files })
 }
 
-/// The resource of this name.
+/// Finds the resource with this name.
 fn resource<'a>(model: &'a Model, name: &'static str) -> Result<&'a Resource, WriteError> {
     match model.by_name(name) {
         Some(Target::Resource(id)) => Ok(model.resource(id)),
@@ -103,7 +105,7 @@ fn resource<'a>(model: &'a Model, name: &'static str) -> Result<&'a Resource, Wr
     }
 }
 
-/// Makes a file that is not there yet.
+/// Creates a file that must not exist yet.
 fn create(path: &Path) -> Result<std::fs::File, WriteError> {
     std::fs::File::create_new(path).map_err(|source| match source.kind() {
         std::io::ErrorKind::AlreadyExists => WriteError::Exists { path: path.to_owned() },
@@ -115,7 +117,7 @@ fn at(path: &Path, source: std::io::Error) -> WriteError {
     WriteError::File { path: path.to_owned(), source }
 }
 
-/// The name of a file that was written.
+/// Returns the name of a written file.
 fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

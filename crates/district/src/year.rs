@@ -1,4 +1,4 @@
-//! The school year: its days, terms and grading periods. No clock is read.
+//! The school year: days, terms and grading periods, computed without a clock.
 
 use std::ops::Range;
 
@@ -9,21 +9,21 @@ use crate::random::{Draw, Topic};
 
 /// A school year.
 pub(crate) struct Year {
-    /// The calendar year in which it ends, which is the school year's number.
+    /// Calendar year in which it ends, which is the number of the school year.
     pub(crate) ends: i16,
     /// Weekdays from the first teacher day to the last day of instruction.
     pub(crate) days: Vec<Day>,
-    /// The days of instruction among them.
+    /// The days of instruction.
     pub(crate) instruction: Vec<Date>,
-    /// Fall and spring.
+    /// The fall and spring terms.
     pub(crate) terms: [Term; 2],
-    /// Two to a term.
+    /// The grading periods, two per term.
     pub(crate) periods: [Period; 4],
 }
 
 /// A weekday of the calendar.
 pub(crate) struct Day {
-    /// Which day.
+    /// The date.
     pub(crate) date: Date,
     /// Code value of its calendar event.
     pub(crate) event: &'static str,
@@ -35,7 +35,7 @@ pub(crate) struct Term {
     pub(crate) session: String,
     /// Code value of its term descriptor.
     pub(crate) code: &'static str,
-    /// `F` or `S`, the mark in section identifiers.
+    /// Letter for section identifiers, `F` or `S`.
     pub(crate) letter: char,
     /// Its days, as indices into [`Year::instruction`].
     pub(crate) days: Range<usize>,
@@ -43,7 +43,7 @@ pub(crate) struct Term {
 
 /// A grading period.
 pub(crate) struct Period {
-    /// Code value of its descriptor, and its name.
+    /// Code value of its descriptor, which is also its name.
     pub(crate) code: &'static str,
     /// Index of its term.
     pub(crate) term: usize,
@@ -51,9 +51,9 @@ pub(crate) struct Period {
     pub(crate) days: Range<usize>,
 }
 
-/// Days of instruction in a year.
+/// Number of days of instruction in a year.
 const INSTRUCTION_DAYS: usize = 176;
-/// Days before the first day of instruction that belong to the teachers.
+/// Number of teacher days before the first day of instruction.
 const TEACHER_DAYS: usize = 5;
 
 const INSTRUCTION: &str = "Instructional day";
@@ -63,7 +63,7 @@ const BREAK: &str = "Non-instructional day";
 const WEATHER: &str = "Weather day";
 
 impl Year {
-    /// The year that ends in `school_year`: it begins on the third Monday of August.
+    /// Makes the year that ends in `school_year`; it begins on the third Monday of August.
     pub(crate) fn new(school_year: i16, seed: u64) -> Self {
         let closed = closed_days(school_year, seed);
         let first = nth(school_year - 1, 8, 3, Weekday::Monday);
@@ -108,28 +108,28 @@ impl Year {
         Self { ends: school_year, days, instruction, terms, periods }
     }
 
-    /// First and last date of some days of instruction.
+    /// Returns the first and last date of a range of days of instruction.
     pub(crate) fn span(&self, days: &Range<usize>) -> (Date, Date) {
         (self.instruction[days.start], self.instruction[days.end - 1])
     }
 
-    /// The grading periods of a term, with their index in the year.
+    /// Iterates over the grading periods of a term, with their index in the year.
     pub(crate) fn periods_of(&self, term: usize) -> impl Iterator<Item = (usize, &Period)> {
         self.periods.iter().enumerate().filter(move |(_, period)| period.term == term)
     }
 
-    /// The term in which a day of instruction lies.
+    /// Returns the term of a day of instruction.
     pub(crate) fn term_of(&self, day: usize) -> usize {
         usize::from(self.terms[1].days.contains(&day))
     }
 }
 
-/// The day `days` after `date`, or before it.
+/// Returns the date `days` days after `date`; a negative number goes back.
 pub(crate) fn plus(date: Date, days: i64) -> Date {
     date.checked_add(days.days()).expect("school years lie far from the calendar's ends")
 }
 
-/// A date that exists in every year.
+/// Makes a date that exists in every year.
 pub(crate) fn date(year: i16, month: i8, day: i8) -> Date {
     Date::new(year, month, day).expect("no day after the 28th is asked for")
 }

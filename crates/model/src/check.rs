@@ -1,9 +1,9 @@
-//! Compares a model with published artefacts that it was not built from, or not from alone.
+//! Compares a model with published artefacts that it was not built from, or not built from alone.
 //!
-//! Every artefact is turned into facts (a place, what is said about it, and the value) and so is
-//! the model; where the two disagree there is a [`Difference`]. A difference that has its reason is
-//! a row of a data file ([`Exceptions`]); what no row explains, and a row that explains nothing,
-//! are findings.
+//! The model and every artefact are turned into facts: a place, what is stated about it, and the
+//! value. Where the two disagree, there is a [`Difference`]. A known difference is a row of a data
+//! file ([`Exceptions`]) with its reason. Findings are the differences that no row explains, and
+//! the rows that explain no difference.
 
 mod api_schema;
 mod exceptions;
@@ -18,20 +18,20 @@ pub use exceptions::{Exception, Exceptions};
 
 use crate::resource::Model;
 
-/// Where in a folder of published artefacts those of a version stand.
+/// The published artefacts of one version, as paths below a folder of such artefacts.
 #[derive(Debug, Clone, Copy)]
 pub struct Artefacts {
-    /// The version.
+    /// Version of the data standard, `5.2.0`.
     pub version: &'static str,
-    /// See [`Published`]; [`None`] where nothing is published.
+    /// Path of [`Published::manifest`]; [`None`] where none is published.
     pub manifest: Option<&'static str>,
-    /// See [`Published`].
+    /// Path of [`Published::api_schema`]; [`None`] where none is published.
     pub api_schema: Option<&'static str>,
-    /// See [`Published`].
+    /// Path of [`Published::resources`].
     pub resources: &'static str,
-    /// See [`Published`].
+    /// Path of [`Published::descriptors`].
     pub descriptors: &'static str,
-    /// See [`Published`].
+    /// Path of [`Published::dependencies`].
     pub dependencies: &'static str,
 }
 
@@ -55,12 +55,13 @@ pub const ARTEFACTS: &[Artefacts] = &[
     },
 ];
 
-/// The artefacts to compare with; texts in JSON.
+/// The artefacts to compare with, as JSON text.
 #[derive(Debug, Clone, Copy)]
 pub struct Published<'a> {
     /// Manifest of a relational store: tables, columns, keys.
     pub manifest: Option<&'a str>,
-    /// API schema, of this version or a neighbour; kinds that only one of the two has are left out.
+    /// API schema of this version or a neighbouring one; kinds that only one of the two has are
+    /// left out.
     pub api_schema: Option<&'a str>,
     /// `OpenAPI` document of the resources.
     pub resources: &'a str,
@@ -70,14 +71,14 @@ pub struct Published<'a> {
     pub dependencies: &'a str,
 }
 
-/// One fact about which model and artefact disagree.
+/// One fact on which the model and an artefact disagree.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Difference {
     /// The artefact: `manifest`, `api-schema`, `openapi` or `dependencies`.
     pub against: &'static str,
-    /// Resource and path, `Section.classPeriods.classPeriodReference.schoolId`.
+    /// Resource and path, such as `Section.classPeriods.classPeriodReference.schoolId`.
     pub place: String,
-    /// What is said: `type`, `required`, `key`, …
+    /// The property of the place that is compared: `type`, `required`, `key`, …
     pub what: &'static str,
     /// What the model says; empty where it says nothing.
     pub ours: String,
@@ -103,18 +104,18 @@ impl fmt::Display for Difference {
 /// What a check found.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// How many facts were compared, by artefact.
+    /// Number of facts compared, by artefact.
     pub compared: Vec<(&'static str, usize)>,
-    /// Differences that a row explains.
+    /// Number of differences that a row explains.
     pub explained: usize,
-    /// Differences that none explains.
+    /// Differences that no row explains.
     pub unexplained: Vec<Difference>,
-    /// Rows that explain nothing.
+    /// Rows that explain no difference.
     pub idle: Vec<String>,
 }
 
 impl Report {
-    /// Whether there is nothing to look at.
+    /// Whether there are neither unexplained differences nor idle rows.
     pub fn is_clean(&self) -> bool {
         self.unexplained.is_empty() && self.idle.is_empty()
     }
@@ -124,7 +125,7 @@ impl Report {
 ///
 /// # Errors
 ///
-/// An artefact that cannot be read.
+/// Returns a message when an artefact cannot be read.
 pub fn check(
     model: &Model,
     published: &Published<'_>,

@@ -1,30 +1,30 @@
-//! In which order documents can be created: what refers comes after what it refers to.
+//! The order in which documents can be created: a document comes after those it refers to.
 //!
-//! The rule, as the published orders have it: every reference is an edge, and so is every
-//! descriptor outside of references; an abstract base stands for its subclasses; a resource's edges
-//! to itself do not count. A person can be created by a client that cannot yet see the person:
-//! access comes through an association ([`Resource::access_through`]). Such a person has two
-//! places, Create before the association and Update after it, and everything else that refers to
-//! the person comes after the association. Resources that the store itself provides take no part.
+//! The rule matches the published orders. Every reference is an edge, and so is every descriptor
+//! outside a reference. An abstract base stands for its subclasses; edges from a resource to itself
+//! do not count. A client can create a person before it can read that person: access is granted by
+//! an association ([`Resource::access_through`]). Such a person has two places, Create before the
+//! association and Update after it, and all other resources that refer to the person come after the
+//! association. Resources whose documents the store itself provides take no part.
 
 use std::collections::BTreeSet;
 
 use crate::resource::{Model, Property, PropertyKind, Resource, ResourceId, Scalar, Target};
 use crate::source::{Presence, ResourceKind};
 
-/// Which operations a place in the order is for.
+/// The operations that a place in the order applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Operations {
-    /// Updates of a person: the associations that give access come before it.
+    /// Updates of a person, after the associations that grant access to it.
     Update,
     /// Creation of a person.
     Create,
-    /// Creation and updates alike.
+    /// Both creation and updates.
     CreateAndUpdate,
 }
 
 impl Operations {
-    /// The operations as the dependencies endpoint names them.
+    /// Returns the operations as the dependencies endpoint names them.
     pub fn names(self) -> &'static [&'static str] {
         match self {
             Self::CreateAndUpdate => &["Create", "Update"],
@@ -39,14 +39,14 @@ impl Operations {
 pub struct Dependency {
     /// The resource.
     pub resource: ResourceId,
-    /// Its level, from 1: what has the same level does not depend on each other.
+    /// Its level, from 1; resources on the same level do not depend on each other.
     pub order: u16,
-    /// The operations the place is for.
+    /// The operations that the place applies to.
     pub operations: Operations,
 }
 
 impl Dependency {
-    /// The resource as the dependencies endpoint names it, `/ed-fi/sections`.
+    /// Returns the resource as the dependencies endpoint names it, `/ed-fi/sections`.
     pub fn path(&self, model: &Model) -> String {
         model.resource(self.resource).path()
     }
@@ -61,20 +61,20 @@ pub struct Node {
     pub operations: Operations,
 }
 
-/// What must be there before what, as it is drawn: everything that needs a person, or an
-/// association that gives access to one, waits for the person's Update.
+/// The dependencies as they are drawn: everything that needs a person, or an association that
+/// grants access to one, waits for the person's Update.
 #[derive(Debug, Clone, Default)]
 pub struct DependencyGraph {
-    /// Every resource once, persons twice; by index into the model.
+    /// Every resource once, but each person twice; in the model's order.
     pub nodes: Vec<Node>,
     /// Indices into the nodes: the first comes before the second.
     pub edges: BTreeSet<(usize, usize)>,
-    /// Edges that were given up because they closed a circle; those of references that may be
-    /// absent go first.
+    /// Edges that were removed because they closed a circle; edges of optional references are
+    /// removed first.
     pub given_up: BTreeSet<(usize, usize)>,
 }
 
-/// The order in which a store can be filled, level by level; by path within a level.
+/// Returns the order in which a store can be filled, by level, then by path.
 pub fn dependency_order(model: &Model) -> Vec<Dependency> {
     let mut needs = Needs::of(model);
     break_circles(&mut needs.edges, &needs.optional);
@@ -95,7 +95,7 @@ pub fn dependency_order(model: &Model) -> Vec<Dependency> {
     order
 }
 
-/// The graph behind [`dependency_order`], without circles.
+/// Returns the graph behind [`dependency_order`], without circles.
 pub fn dependency_graph(model: &Model) -> DependencyGraph {
     let needs = Needs::of(model);
     let mut edges = needs.drawn;
@@ -103,22 +103,22 @@ pub fn dependency_graph(model: &Model) -> DependencyGraph {
     DependencyGraph { nodes: needs.nodes, edges, given_up }
 }
 
-/// What needs what.
+/// The dependencies between resources, before circles are broken.
 struct Needs {
     nodes: Vec<Node>,
-    /// In the order of levels an association that gives access comes directly before what needs
-    /// the person.
+    /// Edges for the order of levels; an association that grants access comes directly before what
+    /// needs the person.
     edges: BTreeSet<(usize, usize)>,
-    /// The same as it is drawn, with the person's Update between the two.
+    /// Edges as they are drawn, with the person's Update between the two.
     drawn: BTreeSet<(usize, usize)>,
-    /// Edges that only stand for references which may be absent.
+    /// Edges that stand only for optional references.
     optional: BTreeSet<(usize, usize)>,
 }
 
 impl Needs {
     fn of(model: &Model) -> Self {
         let mut nodes = vec![];
-        // For each resource its node, and for a person the one of its updates.
+        // For each resource its node, and for a person also the node of its updates.
         let mut places: Vec<Option<(usize, Option<usize>)>> = vec![None; model.resources.len()];
         let ordered = || model.resources.iter().filter(|r| r.kind != ResourceKind::Enumeration);
         let mut add = |resource: ResourceId, operations| {
@@ -197,7 +197,7 @@ impl Needs {
     }
 }
 
-/// The targets of an object's references and descriptors, and whether they must be there.
+/// Collects the targets of an object's references and descriptors, and whether each is required.
 fn collect(properties: &[Property], inside_required: bool, needs: &mut Vec<(Target, bool)>) {
     for property in properties {
         let required = inside_required && property.presence != Presence::Optional;
@@ -214,7 +214,7 @@ fn collect(properties: &[Property], inside_required: bool, needs: &mut Vec<(Targ
     }
 }
 
-/// The resources whose documents a target can be.
+/// Returns the resources whose documents a target can be.
 fn documents(model: &Model, target: Target) -> Vec<&Resource> {
     match target {
         Target::Resource(id) => vec![model.resource(id)],
@@ -224,7 +224,7 @@ fn documents(model: &Model, target: Target) -> Vec<&Resource> {
     }
 }
 
-/// Gives up edges until none closes a circle: those of optional references first, then any.
+/// Removes edges until none closes a circle: edges of optional references first, then any.
 fn break_circles(
     edges: &mut BTreeSet<(usize, usize)>,
     optional: &BTreeSet<(usize, usize)>,
@@ -243,7 +243,7 @@ fn break_circles(
     }
 }
 
-/// Whether something is left when what nothing comes before is taken away again and again.
+/// Whether edges are left after those out of nodes without predecessors are removed repeatedly.
 fn has_circle(edges: &BTreeSet<(usize, usize)>) -> bool {
     let mut left = edges.clone();
     loop {
@@ -270,7 +270,7 @@ fn reaches(edges: &BTreeSet<(usize, usize)>, from: usize, to: usize) -> bool {
     false
 }
 
-/// The level of each node: one more than the highest that comes before it.
+/// Returns the level of each node: one more than the highest level among its predecessors.
 fn levels(nodes: usize, edges: &BTreeSet<(usize, usize)>) -> Vec<u16> {
     let mut levels = vec![1u16; nodes];
     loop {

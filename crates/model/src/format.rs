@@ -28,10 +28,9 @@
 //!   ? locationSchoolReference -> School(schoolId as locationSchoolId)
 //! ```
 //! A property line begins with `@` (key), `!` (required) or `?` (optional); all other lines begin
-//! with a word. `descriptors` says once what every descriptor of the file has. `name=key` in a
-//! reference says that the member `name` is the target's key column `key`; `as column` names the
-//! owner's flat column. `<A/B>` is the path of XML elements. A `#` begins a comment at the start of
-//! a line.
+//! with a word. `descriptors` states once what all descriptors of the file share. In a reference,
+//! `name=key` makes the member `name` the target's key column `key`; `as column` gives the owner's
+//! flat column. `<A/B>` is the path of XML elements. A `#` at the start of a line begins a comment.
 //!
 //! An extension of a standard is a file beside it:
 //!
@@ -48,10 +47,10 @@
 //!   in addresses
 //!     ! onBusRoute boolean
 //! ```
-//! A name in it is the file's own, or else the standard's; `ed-fi/School` is that of the schema in
-//! front. `extension` adds properties to a resource of the standard, `in` to an object or the items
-//! of a collection in it; they stand under `_ext` and the schema there. `required` says that no
-//! document is valid without them.
+//! A name in it is looked up first in the file itself, then in the standard; `ed-fi/School` names
+//! the schema explicitly. `extension` adds properties to a resource of the standard, and `in` to an
+//! object or to the items of a collection within it; in documents they stand under `_ext` and the
+//! schema's name. `required` makes every document without them invalid.
 
 mod read;
 mod write;
@@ -59,13 +58,13 @@ mod write;
 pub use read::read;
 pub use write::{write, write_extension, write_resource};
 
-/// A model file that cannot be read, and where.
+/// Why a model file cannot be read, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct FormatError {
-    /// Line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// What is wrong and what would be right.
+    /// What is wrong, and what would be right.
     pub message: String,
 }
 

@@ -1,9 +1,9 @@
 //! Builds a model file's [`Source`] from the artefacts that a data standard is published in.
 //!
-//! `OpenAPI` gives endpoints, names, what is required and how members nest; the tables give keys,
-//! types, lengths and which columns two references share; the XML schemas give ranges, element
-//! names and interchanges. What follows no rule is a row of a data file ([`Rules`]), with its
-//! reason. Values in, a value out: the caller reads the files.
+//! `OpenAPI` gives endpoints, names, required members and nesting; the tables give keys, types,
+//! lengths and the columns that two references share; the XML schemas give ranges, element names
+//! and interchanges. What follows no rule is a row of a data file ([`Rules`]) with its reason.
+//! Import is a pure function: the caller reads the files.
 
 mod assemble;
 mod draft;
@@ -24,16 +24,16 @@ pub use rules::Rules;
 
 use crate::source::Source;
 
-/// A file's name, for messages, and its text.
+/// The text of a file, and its name for messages.
 #[derive(Debug, Clone, Copy)]
 pub struct Text<'a> {
-    /// What a message calls it.
+    /// Name of the file in messages.
     pub file: &'a str,
     /// Its content.
     pub text: &'a str,
 }
 
-/// All that a model is built from.
+/// Everything that a model is built from.
 #[derive(Debug, Clone)]
 pub struct Inputs<'a> {
     /// Project name as tables and schemas write it, `Ed-Fi`.
@@ -44,33 +44,33 @@ pub struct Inputs<'a> {
     pub resources: Text<'a>,
     /// `OpenAPI` document of the descriptors.
     pub descriptors: Text<'a>,
-    /// `OpenAPI` documents whose tags state domains; may be of a later version.
+    /// `OpenAPI` documents whose tags state domains; they may be of a later version.
     pub domains: Vec<Text<'a>>,
-    /// Statements that make the tables.
+    /// SQL statements that create the tables.
     pub tables: Text<'a>,
-    /// Statements that make the foreign keys.
+    /// SQL statements that create the foreign keys.
     pub foreign_keys: Text<'a>,
     /// XML schemas: the core and the interchanges.
     pub xsd: Vec<Text<'a>>,
-    /// What follows no rule.
+    /// Rows for what follows no rule.
     pub rules: &'a Rules,
 }
 
-/// A model, and what was noticed on the way.
+/// An imported model, with notes for the caller.
 #[derive(Debug)]
 pub struct Imported {
     /// The model file's content.
     pub source: Source,
-    /// Rows of the rules that nothing used.
+    /// Rows of the rules that were not used.
     pub unused: Vec<String>,
-    /// How many elements of the XML schemas have a property.
+    /// Number of XML schema elements that have a property.
     pub elements: usize,
 }
 
-/// Something in an input that cannot be read or does not fit the rest.
+/// A part of an input that cannot be read or that contradicts other inputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The input; empty where several together are at fault.
+    /// Name of the input; empty where several inputs contradict each other.
     pub file: String,
     /// Table, schema, element or path.
     pub element: String,
@@ -97,7 +97,7 @@ impl fmt::Display for Problem {
 ///
 /// # Errors
 ///
-/// Everything that cannot be read, or else everything that does not fit together.
+/// Returns everything that cannot be read, or else everything that does not fit together.
 pub fn import(inputs: &Inputs<'_>) -> Result<Imported, Vec<Problem>> {
     let mut problems = vec![];
     let resources = note(

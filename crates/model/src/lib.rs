@@ -1,9 +1,9 @@
 //! Homeroom's model of a data standard.
 //!
-//! A model says all that differs between resources: names, properties, types, lengths, keys,
-//! references, key unification, collections, abstract bases, securable subjects, interchanges and
-//! element names. It is a text file ([`mod@format`]) that a person can read and diff; [`link()`] turns
-//! what the file says ([`Source`]) into a [`Model`] in which every name is resolved.
+//! A model holds everything that differs between resources: names, properties, types, lengths,
+//! keys, references, key unification, collections, abstract bases, securable subjects, interchanges
+//! and element names. It is a text file ([`mod@format`]) that a person can read and diff;
+//! [`link()`] turns its content ([`Source`]) into a [`Model`] in which every name is resolved.
 //!
 //! This crate does no I/O and knows neither HTTP nor SQL.
 

@@ -1,4 +1,4 @@
-//! From what the files say to a model in which every name is resolved.
+//! Links the content of model files into a model in which every name is resolved.
 
 mod extend;
 mod keys;
@@ -18,29 +18,30 @@ use crate::source::{PropertySource, ResourceKind, ResourceSource, Source, Type};
 use crate::words::default_path;
 use crate::xml::extension_name;
 
-/// Schemas that no project may have: claim names have these words where others have a schema.
+/// Schema names that no project may have: claim names use these words in the place of a schema.
 pub(crate) const RESERVED_SCHEMAS: [&str; 2] = ["domains", "services"];
 
-/// Most resources of all files together, and most bases.
+/// Most resources of all files together; also the limit for bases.
 const RESOURCES_MAX: usize = 10_000;
 
-/// A model whose files contradict themselves or each other.
+/// A contradiction within a model file or between files.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{resource}: {message}")]
 pub struct LinkError {
-    /// Schema and name of the resource that says it, `ed-fi/Section`; of a file as a whole its
-    /// schema.
+    /// Schema and name of the resource at fault, `ed-fi/Section`; the schema alone for a file as a
+    /// whole.
     pub resource: String,
     /// What cannot be resolved, and what would be right.
     pub message: String,
 }
 
-/// Resolves every name of the files: the standard first, then its extensions.
+/// Resolves every name in the files: first the standard, then its extensions.
 ///
 /// # Errors
 ///
-/// The first name that is none or that nothing has, the first key that goes in a circle, the first reference whose
-/// members are not its target's key, the first extension that does not fit what it extends.
+/// Returns the first name that is malformed or unknown, key that refers to itself in a circle,
+/// reference whose members are not its target's key, or extension that does not fit what it
+/// extends.
 pub fn link(sources: &[Source]) -> Result<Model, LinkError> {
     sources.iter().try_for_each(is_named)?;
     projects_fit(sources)?;
@@ -113,7 +114,7 @@ pub fn link(sources: &[Source]) -> Result<Model, LinkError> {
     Ok(model)
 }
 
-/// Whether a project has names that can stand in paths, claims, SQL and XML.
+/// Checks that a project's names can be used in paths, claims, SQL and XML.
 fn is_named(source: &Source) -> Result<(), LinkError> {
     let Source { project, schema, version, .. } = source;
     let plain = |text: &str, more: &str| {
@@ -145,7 +146,7 @@ fn is_named(source: &Source) -> Result<(), LinkError> {
     Ok(())
 }
 
-/// Whether the first file is a standard and each other one an extension of it.
+/// Checks that the first file is a standard and that all others extend it.
 fn projects_fit(sources: &[Source]) -> Result<(), LinkError> {
     let Some(core) = sources.first() else { return Ok(()) };
     if let Some((schema, version)) = &core.extends {
@@ -191,8 +192,8 @@ fn projects_fit(sources: &[Source]) -> Result<(), LinkError> {
     Ok(())
 }
 
-/// The sources with what all descriptors have in common given to each of them; a file that does
-/// not say it takes it from the file before.
+/// Returns the sources with the properties shared by all descriptors copied into each descriptor; a
+/// file that states none takes them from the file before.
 fn with_common(sources: &[Source]) -> Vec<Source> {
     let mut common: Option<&ResourceSource> = None;
     let mut all = vec![];
@@ -422,7 +423,7 @@ fn query_fields(properties: &[Property]) -> Vec<QueryField> {
     fields
 }
 
-/// Groups of places whose values must agree.
+/// Resolves groups of places whose values must agree.
 fn places(
     owner: Owner<'_>,
     root: &[Property],

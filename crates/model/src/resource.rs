@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::source::{Presence, ResourceKind};
 
-/// The member that holds what extensions add to an object: an object of objects, by schema.
+/// The member that holds the extensions of an object: an object with one object per schema.
 pub const EXTENSIONS: &str = "_ext";
 
 /// Index of a resource in [`Model::resources`].
@@ -15,10 +15,10 @@ pub struct ResourceId(pub u16);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AbstractId(pub u16);
 
-/// A data standard (and its extensions), ready to be asked.
+/// A linked data standard with its extensions.
 #[derive(Debug, Clone)]
 pub struct Model {
-    /// The core first, then the extensions: (project, schema, version).
+    /// The core standard first, then the extensions.
     pub projects: Vec<Project>,
     /// Every resource, in the order of the files.
     pub resources: Vec<Resource>,
@@ -28,18 +28,18 @@ pub struct Model {
     pub school_years: Vec<u16>,
     pub(crate) by_endpoint: HashMap<String, ResourceId>,
     pub(crate) by_element: HashMap<String, ResourceId>,
-    /// By `schema/Name`.
+    /// Resources and bases by `schema/Name`.
     pub(crate) by_name: HashMap<String, Target>,
 }
 
 /// A project: the core standard or an extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
-    /// `Ed-Fi`
+    /// Name of the project, `Ed-Fi`.
     pub name: String,
     /// Path segment, `ed-fi`.
     pub schema: String,
-    /// `5.2.0`
+    /// Version of the standard or extension, `5.2.0`.
     pub version: String,
 }
 
@@ -48,22 +48,22 @@ pub struct Project {
 pub enum Target {
     /// A resource that has documents of its own.
     Resource(ResourceId),
-    /// An abstract base; a document of any subclass will do.
+    /// An abstract base; documents of all its subclasses qualify.
     Abstract(AbstractId),
 }
 
 /// An abstract base: only its subclasses have documents.
 #[derive(Debug, Clone)]
 pub struct Abstract {
-    /// Own index.
+    /// Its own index.
     pub id: AbstractId,
     /// Path segment of its project, `ed-fi`.
     pub schema: String,
-    /// `EducationOrganization`
+    /// Name of the base, `EducationOrganization`.
     pub name: String,
     /// Properties of the identity.
     pub properties: Vec<Property>,
-    /// The identity, flat.
+    /// Columns of the identity.
     pub key: Vec<KeyColumn>,
     /// The resources that extend it.
     pub subclasses: Vec<ResourceId>,
@@ -72,43 +72,43 @@ pub struct Abstract {
 /// A resource: the kind of a document.
 #[derive(Debug, Clone)]
 pub struct Resource {
-    /// Own index.
+    /// Its own index.
     pub id: ResourceId,
     /// Index into [`Model::projects`].
     pub project: usize,
     /// Path segment of its project, `ed-fi`.
     pub schema: String,
-    /// `Section`
+    /// Name in the singular, `Section`.
     pub name: String,
-    /// `sections`
+    /// Last segment of its path, `sections`.
     pub endpoint: String,
-    /// What kind of thing it is.
+    /// Whether it is a descriptor, an entity or an enumeration.
     pub kind: ResourceKind,
     /// The abstract base, if it has one.
     pub base: Option<Base>,
     /// Whether PUT may change the key.
     pub updatable_key: bool,
-    /// Domains of the standard.
+    /// Domains of the standard that it belongs to.
     pub domains: Vec<String>,
     /// Interchanges that may carry it.
     pub interchanges: Vec<String>,
-    /// Element name in an interchange.
+    /// Name of its element in an interchange.
     pub element: String,
-    /// Paths of elements inside a record that no property takes.
+    /// Paths of elements inside a record that become no property.
     pub ignored_elements: Vec<String>,
-    /// Subjects of authorization: kind and key column.
+    /// Subjects of authorization.
     pub subjects: Vec<Subject>,
     /// For a person: the associations through which clients gain access to it.
     pub access_through: Vec<ResourceId>,
-    /// Further associations through which strategies of that name grant access to it.
+    /// Further associations that grant access to it, by the strategy that uses them.
     pub access_by: Vec<(String, Vec<ResourceId>)>,
     /// Groups of places whose values must agree.
     pub unified: Vec<Vec<Place>>,
     /// Properties in canonical order.
     pub properties: Vec<Property>,
-    /// The identity, flat, in key order.
+    /// Columns of the identity, in key order.
     pub key: Vec<KeyColumn>,
-    /// What a list can be asked for, by name; `id` and paging aside.
+    /// Parameters that a list can be filtered by, apart from `id` and paging.
     pub query_fields: Vec<QueryField>,
 }
 
@@ -117,15 +117,15 @@ pub struct Resource {
 pub struct Subject {
     /// `EducationOrganization`, `Student`, `Contact`, `Staff` or `Namespace`.
     pub kind: String,
-    /// Flat column that holds it.
+    /// Flat column that holds its value.
     pub column: String,
     /// Where the column's value stands in a document.
     pub place: Place,
-    /// What the kind is.
+    /// What the kind stands for.
     pub of: SubjectOf,
 }
 
-/// What a subject of authorization is.
+/// What the kind of a subject of authorization stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SubjectOf {
     /// An organization: a document of a subclass of the base that the kind names.
@@ -141,7 +141,8 @@ pub enum SubjectOf {
 pub struct Base {
     /// The base.
     pub id: AbstractId,
-    /// For each column of the base's key, the index of the own key column.
+    /// For each column of the base's key, the index of the matching column in the resource's own
+    /// key.
     pub columns: Vec<usize>,
 }
 
@@ -150,11 +151,11 @@ pub struct Base {
 pub struct Property {
     /// JSON name.
     pub name: String,
-    /// Whether it must be there, and whether it is part of an identity.
+    /// Whether it is required, and whether it is part of an identity.
     pub presence: Presence,
     /// What it holds.
     pub kind: PropertyKind,
-    /// Path of XML elements from the owner's element.
+    /// Path of its XML elements from the owner's element.
     pub xml: String,
 }
 
@@ -183,7 +184,7 @@ pub enum Scalar {
     },
     /// A whole number, bounds inclusive.
     Integer {
-        /// 32 or 64.
+        /// Width in bits: 32 or 64.
         bits: u8,
         /// Least value.
         min: i64,
@@ -192,24 +193,24 @@ pub enum Scalar {
     },
     /// A decimal number; bounds inclusive.
     Decimal {
-        /// Digits in all.
+        /// Total number of digits.
         precision: u8,
-        /// Digits after the point.
+        /// Number of digits after the point.
         scale: u8,
         /// Least value.
         min: Option<f64>,
         /// Greatest value.
         max: Option<f64>,
     },
-    /// true or false.
+    /// A boolean.
     Boolean,
-    /// ISO date.
+    /// An ISO date.
     Date,
-    /// ISO date and time, UTC.
+    /// An ISO date and time, in UTC.
     DateTime,
-    /// Time of day.
+    /// A time of day.
     Time,
-    /// URI of a descriptor of this resource.
+    /// A URI of a descriptor of this resource.
     Descriptor(ResourceId),
 }
 
@@ -225,7 +226,7 @@ pub struct Reference {
 /// A member of a reference.
 #[derive(Debug, Clone)]
 pub struct ReferencePart {
-    /// JSON name inside the reference.
+    /// Name inside the reference object.
     pub name: String,
     /// Flat name in the owner.
     pub column: String,
@@ -240,47 +241,48 @@ pub struct KeyColumn {
     pub name: String,
     /// Its type.
     pub scalar: Scalar,
-    /// Where it stands; of several that are unified, the first.
+    /// Where it stands in a document; the first place, if several are unified.
     pub source: ColumnSource,
 }
 
-/// Where a root column stands in a document.
+/// Where the value of a root column stands in a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnSource {
     /// A scalar of the root, by index into the properties.
     Scalar(usize),
-    /// A member of a root reference: property, part.
+    /// A member of a root reference, by indices of the property and the part.
     Part(usize, usize),
 }
 
-/// A place in a document: property indices from the root (lists stand for each of their items),
-/// and, where the last one is a reference, the member.
+/// A place in a document: property indices from the root, and the member if the last property is a
+/// reference. A list stands for all of its items.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Place {
     /// Property indices from the root.
     pub steps: Vec<usize>,
-    /// Index of the reference's member.
+    /// Index of the reference's member; [`None`] if the last property is no reference.
     pub part: Option<usize>,
 }
 
-/// A name that a list can be filtered by.
+/// A parameter that a list can be filtered by.
 #[derive(Debug, Clone)]
 pub struct QueryField {
     /// Parameter name.
     pub name: String,
     /// Type of its value.
     pub scalar: Scalar,
-    /// What it is compared with.
+    /// Columns that it is compared with.
     pub sources: Vec<QuerySource>,
     /// Whether it is part of the resource's key.
     pub identity: bool,
 }
 
-/// What a query field is compared with; of several any match counts, as they are unified.
+/// A column that a query field is compared with. If there are several, they are unified, so a match
+/// with any of them counts.
 pub type QuerySource = ColumnSource;
 
 impl Model {
-    /// The resource behind a path such as `ed-fi/sections`; case does not matter.
+    /// Returns the resource behind a path such as `ed-fi/sections`, regardless of case.
     pub fn by_endpoint(&self, schema: &str, endpoint: &str) -> Option<&Resource> {
         let mut key = String::with_capacity(schema.len() + endpoint.len() + 1);
         key.push_str(schema);
@@ -290,7 +292,8 @@ impl Model {
         self.by_endpoint.get(&key).map(|id| self.resource(*id))
     }
 
-    /// The resource that a person names: `students`, `Student`, `ed-fi/students`; in any case.
+    /// Finds a resource as people name it: `students`, `Student` or `ed-fi/students`, regardless of
+    /// case.
     pub fn named(&self, name: &str) -> Option<&Resource> {
         let name = name.trim_matches('/');
         if let Some((schema, name)) = name.split_once('/') {
@@ -305,26 +308,26 @@ impl Model {
         of_project.or_else(|| self.resources.iter().find(|r| r.name.eq_ignore_ascii_case(name)))
     }
 
-    /// The resource with this index.
+    /// Returns the resource with this index.
     ///
     /// # Panics
     ///
-    /// When the index is of another model.
+    /// Panics if the index belongs to another model.
     pub fn resource(&self, id: ResourceId) -> &Resource {
         &self.resources[usize::from(id.0)]
     }
 
-    /// The abstract base with this index.
+    /// Returns the abstract base with this index.
     ///
     /// # Panics
     ///
-    /// When the index is of another model.
+    /// Panics if the index belongs to another model.
     pub fn base(&self, id: AbstractId) -> &Abstract {
         &self.abstracts[usize::from(id.0)]
     }
 
-    /// What a name such as `Section` or `ed-fi/EducationOrganization` stands for; without a schema
-    /// it is that of the first project which has it.
+    /// Resolves a name such as `Section` or `ed-fi/EducationOrganization`; without a schema, the
+    /// first project that has the name counts.
     pub fn by_name(&self, name: &str) -> Option<Target> {
         if name.contains('/') {
             return self.by_name.get(name).copied();
@@ -333,8 +336,8 @@ impl Model {
         schemas.find_map(|schema| self.by_name.get(&format!("{schema}/{name}")).copied())
     }
 
-    /// Name of a target's types in an XML schema: its name, or, where a project before has that too,
-    /// with its schema in front, `HOMOGRAPH-School`.
+    /// Returns the name of a target's types in an XML schema: its own name, or, where an earlier
+    /// project has the same name, with its schema in front, `HOMOGRAPH-School`.
     pub fn xml_name(&self, target: Target) -> String {
         let name = self.target_name(target);
         if self.by_name(name) == Some(target) {
@@ -347,17 +350,17 @@ impl Model {
         crate::xml::extension_name(schema, name)
     }
 
-    /// Whether it is more than a standard alone.
+    /// Whether it contains extensions beside the standard.
     pub fn has_extensions(&self) -> bool {
         self.projects.len() > 1
     }
 
-    /// The resource whose record an element of an interchange is; see [`crate::xml`].
+    /// Returns the resource whose record an interchange element is; see [`crate::xml`].
     pub fn by_element(&self, name: &str) -> Option<ResourceId> {
         self.by_element.get(name).copied()
     }
 
-    /// Schema and name of a target, `ed-fi/Section`.
+    /// Returns the schema and name of a target, `ed-fi/Section`.
     pub fn qualified_name(&self, target: Target) -> String {
         let schema = match target {
             Target::Resource(id) => &self.resource(id).schema,
@@ -366,7 +369,7 @@ impl Model {
         format!("{schema}/{}", self.target_name(target))
     }
 
-    /// Name of a target.
+    /// Returns the name of a target.
     pub fn target_name(&self, target: Target) -> &str {
         match target {
             Target::Resource(id) => &self.resource(id).name,
@@ -374,7 +377,7 @@ impl Model {
         }
     }
 
-    /// Identity of a target.
+    /// Returns the identity of a target.
     pub fn target_key(&self, target: Target) -> &[KeyColumn] {
         match target {
             Target::Resource(id) => &self.resource(id).key,
@@ -384,19 +387,19 @@ impl Model {
 }
 
 impl Property {
-    /// Whether it holds what extensions add to the object around it.
+    /// Whether it holds the extensions of the object around it.
     pub fn is_extensions(&self) -> bool {
         self.name == EXTENSIONS
     }
 }
 
 impl Resource {
-    /// Its path below the API's root, `/ed-fi/sections`.
+    /// Returns its path below the API's root, `/ed-fi/sections`.
     pub fn path(&self) -> String {
         format!("/{}/{}", self.schema, self.endpoint)
     }
 
-    /// The JSON path of a root column, `$.schoolReference.schoolId`.
+    /// Returns the JSON path of a root column, `$.schoolReference.schoolId`.
     pub fn column_path(&self, source: ColumnSource) -> String {
         match source {
             ColumnSource::Scalar(at) => format!("$.{}", self.properties[at].name),

@@ -1,6 +1,6 @@
-//! The model files that are shipped, by version of the data standard.
+//! The shipped model files, by version of the data standard.
 
-/// What is shipped of one version.
+/// The shipped files of one version.
 struct Shipped {
     version: &'static str,
     model: &'static str,
@@ -35,10 +35,10 @@ macro_rules! extension {
 
 const ALL: &[Shipped] = &[shipped!("4.0.0"), shipped!("5.2.0")];
 
-/// Versions of the data standard that are shipped.
+/// Versions of the data standard that have a shipped model.
 pub const VERSIONS: &[&str] = &["4.0.0", "5.2.0"];
 
-/// Extensions that are shipped: name, version of the standard that it extends, model file.
+/// Shipped extensions: name, version of the standard that it extends, model file.
 pub const EXTENSIONS_SHIPPED: &[(&str, &str, &str)] =
     &[extension!("homograph", "5.2.0"), extension!("sample", "5.2.0"), extension!("tpdm", "5.2.0")];
 
@@ -46,23 +46,23 @@ fn find(version: &str) -> Option<&'static Shipped> {
     ALL.iter().find(|shipped| shipped.version == version)
 }
 
-/// The model file of the core standard that is shipped for a version, `5.2.0`.
+/// Returns the shipped model file of the core standard for a version such as `5.2.0`.
 pub fn shipped(version: &str) -> Option<&'static str> {
     find(version).map(|shipped| shipped.model)
 }
 
-/// The model file of an extension that is shipped for a version of the standard.
+/// Returns the shipped model file of an extension for a version of the standard.
 pub fn shipped_extension(name: &str, version: &str) -> Option<&'static str> {
     let mut all = EXTENSIONS_SHIPPED.iter();
     all.find(|(found, of, _)| *found == name && *of == version).map(|(.., model)| *model)
 }
 
-/// The data file of [`check::Exceptions`](crate::check::Exceptions) that is shipped for a version.
+/// Returns the shipped data file of [`check::Exceptions`](crate::check::Exceptions) for a version.
 pub fn shipped_exceptions(version: &str) -> Option<&'static str> {
     find(version).map(|shipped| shipped.exceptions)
 }
 
-/// The documents of a new store that are shipped for a version, as JSON lines.
+/// Returns the shipped documents of a new store for a version, as JSON lines.
 pub fn shipped_seed(version: &str) -> Option<&'static str> {
     find(version).map(|shipped| shipped.seed)
 }

@@ -1,4 +1,4 @@
-//! What a model file says, name for name, before anything is resolved.
+//! The content of a model file, name for name, before anything is resolved.
 
 /// One model file: a standard, or an extension of one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -11,34 +11,34 @@ pub struct Source {
     pub version: String,
     /// School years that a new store holds, by their second year.
     pub school_years: Vec<u16>,
-    /// What every descriptor of this file has, without a name and an endpoint; its properties come
-    /// before a descriptor's own, its lists stand for a descriptor's empty ones.
+    /// What all descriptors of this file share, without name and endpoint. Its properties come
+    /// before a descriptor's own; its lists replace a descriptor's empty lists.
     pub descriptor: Option<ResourceSource>,
     /// For an extension: schema and version of the standard that it extends.
     pub extends: Option<(String, String)>,
     /// Descriptors, abstract bases and resources, in the file's order.
     pub resources: Vec<ResourceSource>,
-    /// What an extension adds to resources of the standard.
+    /// Additions of an extension to resources of the standard.
     pub extensions: Vec<ExtensionSource>,
 }
 
-/// What an extension adds to one resource of the standard; it stands under `_ext` there.
+/// Additions of an extension to one resource of the standard; in documents they stand under `_ext`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtensionSource {
-    /// The resource: its name, or schema and name, `ed-fi/Contact`.
+    /// The extended resource: its name, or schema and name, `ed-fi/Contact`.
     pub target: String,
-    /// Whether a document must have it.
+    /// Whether every document must have them.
     pub required: bool,
     /// Groups of places in the whole document whose values must agree.
     pub unified: Vec<Vec<String>>,
-    /// The properties by the object that they extend.
+    /// Added properties, by the object that they extend.
     pub parts: Vec<ExtensionPart>,
 }
 
-/// What is added to one object of a document.
+/// Properties added to one object of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtensionPart {
-    /// Where the object stands, `addresses`; empty for the document itself.
+    /// Path of the object, `addresses`; empty for the document itself.
     pub within: String,
     /// Properties in canonical order.
     pub properties: Vec<PropertySource>,
@@ -47,7 +47,7 @@ pub struct ExtensionPart {
 /// What kind of thing a resource is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ResourceKind {
-    /// A base that only its subclasses have documents of.
+    /// A base; only its subclasses have documents.
     Abstract,
     /// A value of a vocabulary, keyed by namespace and code value.
     Descriptor,
@@ -57,7 +57,7 @@ pub enum ResourceKind {
     Enumeration,
 }
 
-/// One resource as the file states it.
+/// One resource as the model file states it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceSource {
     /// What kind of thing it is.
@@ -66,8 +66,8 @@ pub struct ResourceSource {
     pub name: String,
     /// Endpoint, `sections`; empty for an abstract base.
     pub endpoint: String,
-    /// The abstract base and how the own key columns are named there. Here as in every place, a
-    /// name without a schema is the file's own, or else the standard's.
+    /// The abstract base, and the base's names of the own key columns. As everywhere in a file, a
+    /// name without a schema is looked up first in the file itself, then in the standard.
     pub base: Option<(String, Vec<KeyMap>)>,
     /// Whether PUT may change the key.
     pub updatable_key: bool,
@@ -75,15 +75,15 @@ pub struct ResourceSource {
     pub domains: Vec<String>,
     /// Interchanges that may carry it, `MasterSchedule`.
     pub interchanges: Vec<String>,
-    /// Element name in an interchange; [`None`]: the resource's name.
+    /// Element name in an interchange; [`None`] if it is the resource's name.
     pub element: Option<String>,
-    /// Paths of elements inside a record that no property takes.
+    /// Paths of elements inside a record that become no property.
     pub ignored_elements: Vec<String>,
-    /// What authorization asks about.
+    /// Subjects of authorization.
     pub subjects: Vec<SubjectSource>,
     /// For a person: the associations through which clients gain access to it.
     pub access_through: Vec<String>,
-    /// Further associations through which clients may gain access, by the name of the way.
+    /// Further associations through which clients may gain access, by the name of the access path.
     pub access_by: Vec<(String, Vec<String>)>,
     /// Groups of places, `classPeriods.classPeriodReference.schoolId`, whose values must agree.
     pub unified: Vec<Vec<String>>,
@@ -91,7 +91,7 @@ pub struct ResourceSource {
     pub properties: Vec<PropertySource>,
 }
 
-/// A key column of a subclass under its base's name.
+/// A key column of a subclass, and its name in the base.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyMap {
     /// Column of the base's key, `educationOrganizationId`.
@@ -109,10 +109,10 @@ pub struct SubjectSource {
     pub column: String,
 }
 
-/// Whether a property must be there.
+/// Whether a property is required, and whether it is part of an identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Presence {
-    /// Part of the identity (of the resource, or of an item in its collection); also required.
+    /// Part of the identity of the resource, or of an item in its collection; also required.
     Key,
     /// Required.
     Required,
@@ -125,12 +125,12 @@ pub enum Presence {
 pub struct PropertySource {
     /// JSON name.
     pub name: String,
-    /// Whether it must be there.
+    /// Whether it is required, and whether it is part of an identity.
     pub presence: Presence,
     /// Its type.
     pub kind: Type,
-    /// Path of XML elements from the owner's element, `Name/FirstName`, where the general rule
-    /// (`name` with a capital, without `Descriptor`) does not give it.
+    /// Path of its XML elements from the owner's element, `Name/FirstName`; [`None`] where the
+    /// general rule gives it (`name` capitalized, without `Descriptor`).
     pub xml: Option<String>,
 }
 
@@ -146,7 +146,7 @@ pub enum Type {
     },
     /// A whole number of 32 or 64 bits.
     Integer {
-        /// 32 or 64.
+        /// Width in bits: 32 or 64.
         bits: u8,
         /// Least value.
         min: Option<String>,
@@ -155,26 +155,26 @@ pub enum Type {
     },
     /// A decimal number.
     Decimal {
-        /// Digits in all.
+        /// Total number of digits.
         precision: u8,
-        /// Digits after the point.
+        /// Number of digits after the point.
         scale: u8,
         /// Least value.
         min: Option<String>,
         /// Greatest value.
         max: Option<String>,
     },
-    /// true or false.
+    /// A boolean.
     Boolean,
-    /// ISO date.
+    /// An ISO date.
     Date,
-    /// ISO date and time, UTC.
+    /// An ISO date and time, in UTC.
     DateTime,
-    /// Time of day.
+    /// A time of day.
     Time,
-    /// A descriptor's URI; the descriptor's resource name with `Descriptor`.
+    /// A descriptor's URI; holds the name of the descriptor's resource, which ends in `Descriptor`.
     Descriptor(String),
-    /// A reference: target resource or abstract base, and the parts.
+    /// A reference to a resource or an abstract base.
     Reference {
         /// Name of the target.
         target: String,
@@ -190,7 +190,7 @@ pub enum Type {
 /// A member of a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartSource {
-    /// JSON name inside the reference.
+    /// Name inside the reference object.
     pub name: String,
     /// Key column of the target, where it differs from `name`.
     pub key: Option<String>,

@@ -1,19 +1,19 @@
-//! How a name in the plural, in capitals and in XML become each other.
+//! Converts names between singular and plural, and between JSON and XML.
 
 use crate::source::{PropertySource, Type};
 
-/// Whether a text can be the name of a resource or of what belongs to one: letters and digits, a
+/// Whether a text can be the name of a resource or of one of its parts: letters and digits, a
 /// letter first.
 pub(crate) fn is_word(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic())
         && text.bytes().all(|letter| letter.is_ascii_alphanumeric())
 }
 
-/// The path of elements that the general rule gives a property.
+/// Returns the path of elements that the general rule gives a property.
 ///
-/// The name with a capital, without `Descriptor`; a school year's reference without
-/// `TypeReference`; a collection in the singular, or, where the only property of its items ends
-/// in that, by the name of this property. The only property of an item is the element itself, `.`.
+/// It is the capitalized name, without `Descriptor`. The reference to a school year loses
+/// `TypeReference`. A collection takes the singular, or the name of its items' only property if
+/// that ends in the singular. The only property of an item is the element itself, `.`.
 pub fn default_path(property: &PropertySource, only_of_item: bool) -> String {
     if only_of_item && !matches!(property.kind, Type::Object(_) | Type::List(_)) {
         return ".".into();
@@ -39,7 +39,7 @@ pub fn default_path(property: &PropertySource, only_of_item: bool) -> String {
     }
 }
 
-/// The singulars that a plural may have, the likeliest first.
+/// Returns the possible singulars of a plural, the likeliest first.
 pub fn singulars(plural: &str) -> Vec<String> {
     let mut found = vec![];
     for (ending, instead) in [
@@ -58,7 +58,7 @@ pub fn singulars(plural: &str) -> Vec<String> {
     found
 }
 
-/// The name with its first letter in upper case.
+/// Returns the name with its first letter in upper case.
 pub fn capitalized(name: &str) -> String {
     let mut chars = name.chars();
     chars

@@ -1,81 +1,82 @@
-//! How a resource looks in interchange XML, as a tree that a streaming reader walks.
+//! The form of a resource in interchange XML, as a tree that a streaming reader walks.
 //!
 //! Every property states its path of elements ([`Property::xml`]); the tree joins these paths and
-//! adds what can be derived from the keys. A reader keeps the tree's node and a place in the JSON
-//! document for every open element:
+//! adds what follows from the keys. For every open element, a reader keeps a node of the tree and a
+//! place in the JSON document:
 //!
-//! - On an element's start it looks the name up among the open node's [`XmlElement::children`]
-//!   (an element may hold a child of its own name, so the depth decides), and moves its place along
-//!   [`XmlElement::into`], from the place of the element around it: [`Step::Member`] opens the
-//!   embedded object or reference of that name, [`Step::Item`] appends an item to the collection.
-//! - On its end the text is written as [`XmlElement::content`] says.
+//! - At the start of an element, it looks up the name among the [`XmlElement::children`] of the
+//!   open node (an element may contain a child of the same name, so the depth decides). It then
+//!   moves along [`XmlElement::into`], from the place of the enclosing element: [`Step::Member`]
+//!   opens the embedded object or reference of that name, [`Step::Item`] appends an item to the
+//!   collection.
+//! - At its end, it writes the text as [`XmlElement::content`] says.
 //!
-//! References. `SchoolReference` opens the reference object; inside it `SchoolIdentity` leads
-//! nowhere by itself, and the elements in it, those of nested references included, fill the
-//! members: `CourseOfferingReference/CourseOfferingIdentity/SessionReference/SessionIdentity/
-//! SessionName` is `sessionName`. Two elements may fill one member, as the school of a course
-//! offering and that of its session do; then they must agree. Instead of an identity a reference
-//! may carry the attribute `ref`, which names the attribute `id` of a record or of another
-//! reference in the same file, before or after; the key of what it names fills
-//! [`Content::Reference::members`], in order. `SchoolLookup` holds elements of the target's own
-//! record ([`Content::Lookup`]).
+//! References. `SchoolReference` opens the reference object. Inside it, `SchoolIdentity` adds no
+//! step of its own; the elements in it, including those of nested references, fill the members:
+//! `CourseOfferingReference/CourseOfferingIdentity/SessionReference/SessionIdentity/SessionName`
+//! is `sessionName`. Two elements may fill the same member, such as the school of a course offering
+//! and that of its session; then they must agree. Instead of an identity, a reference may carry the
+//! attribute `ref`, which names the attribute `id` of a record or of another reference anywhere in
+//! the same file; the key of that record or reference fills [`Content::Reference::members`], in
+//! order. `SchoolLookup` holds elements of the target's own record ([`Content::Lookup`]).
 //!
 //! Text. A school year `2021-2022` is 2022 ([`Content::SchoolYear`]). A descriptor is its URI. A
-//! `dateTime` without a zone is UTC. An interchange may also hold references as records of their
-//! own, `SectionReference`, to give other references an `id` to name: see [`reference_shape`].
+//! `dateTime` without a zone is in UTC. An interchange may also hold references as records of their
+//! own, such as `SectionReference`, so that other references can name their `id`: see
+//! [`reference_shape`].
 //!
-//! Extensions. What an extension adds to an object stands in the object's own element, after the
-//! rest, without an element of the extension's around it; where the standard has an element of the
-//! same name it is called `SAMPLE-Name`. The element of a record of an extension is its name, or
-//! `SAMPLE-Bus`, and must be that where the standard has a record of the same name; a record of the
-//! standard may be called `SAMPLE-ContactExtension` ([`Model::by_element`]). Where an extension's file
-//! names no interchange, its records stand in one that is called like the extension.
+//! Extensions. The elements of an extension stand directly in the object's own element, after the
+//! rest; where the standard has an element of the same name, theirs is called `SAMPLE-Name`. A
+//! record of an extension is an element with its name, or `SAMPLE-Bus`; the latter is required
+//! where the standard has a record of the same name. A record of the standard may be called
+//! `SAMPLE-ContactExtension` ([`Model::by_element`]). Where an extension's file names no
+//! interchange, its records stand in an interchange named after the extension.
 
 use crate::resource::{EXTENSIONS, Model, Property, PropertyKind, Resource, Scalar, Target};
 use crate::source::{Presence, ResourceKind};
 
-/// An element and what is inside it.
+/// An element and its content.
 #[derive(Debug, Clone, PartialEq)]
 pub struct XmlElement {
     /// Element name.
     pub name: String,
-    /// Where it leads in the document, from the place of the element around it.
+    /// Steps to its place in the document, from the place of the enclosing element.
     pub into: Vec<Step>,
-    /// What becomes of its text.
+    /// How its text is used.
     pub content: Content,
-    /// The elements that may stand in it.
+    /// The elements that it may contain.
     pub children: Vec<XmlElement>,
 }
 
 /// One step into a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// The object of this name, an embedded one or a reference; made when it is not there.
+    /// The embedded object or reference of this name; created if missing.
     Member(String),
     /// A new item of the collection of this name.
     Item(String),
 }
 
-/// What becomes of an element's text.
+/// How an element's text is used.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
-    /// It has none of its own; its children are all there is.
+    /// It has no text of its own, only children.
     Children,
     /// It becomes the member of this name.
     Value(String, Scalar),
-    /// It is two years, `2021-2022`, and becomes the member of this name as the second.
+    /// It is a school year of two years, `2021-2022`; the second becomes the member of this name.
     SchoolYear(String),
-    /// It refers: by an identity inside or by `ref`.
+    /// It is a reference, by an identity inside it or by `ref`.
     Reference {
-        /// What it refers to.
+        /// The target of the reference.
         target: Target,
         /// The members of the reference object that the target's key fills, in key order.
         members: Vec<String>,
     },
-    /// It describes a document of the target by elements of its record, which may say less than
-    /// the key; they are those of [`xml_shape`], the children of this node are empty.
+    /// It describes a document of the target by elements of the target's record, which may be fewer
+    /// than the key. These elements are those of [`xml_shape`]; this node has no children.
     Lookup(Target),
-    /// No property takes it.
+    /// It becomes no property.
     Ignored,
 }
 
@@ -84,13 +85,13 @@ impl XmlElement {
         Self { name: name.to_owned(), into: vec![], content, children: vec![] }
     }
 
-    /// The child element of this name.
+    /// Returns the child element with this name.
     pub fn child(&self, name: &str) -> Option<&Self> {
         self.children.iter().find(|child| child.name == name)
     }
 }
 
-/// The tree of elements of a resource's record.
+/// Returns the tree of elements of a resource's record.
 pub fn xml_shape(model: &Model, resource: &Resource) -> XmlElement {
     let mut root = XmlElement::new(&resource.element, Content::Children);
     add_properties(model, &mut root, &resource.properties);
@@ -100,7 +101,7 @@ pub fn xml_shape(model: &Model, resource: &Resource) -> XmlElement {
     root
 }
 
-/// The tree of elements of a reference that stands as a record of its own; its place is an object
+/// Returns the tree of elements of a reference that is a record of its own; its place is an object
 /// with the members of the target's key.
 pub fn reference_shape(model: &Model, target: Target) -> XmlElement {
     let members = model.target_key(target).iter().map(|column| column.name.clone()).collect();
@@ -120,7 +121,7 @@ fn add_properties(model: &Model, owner: &mut XmlElement, properties: &[Property]
     }
 }
 
-/// Adds what one extension says to the elements of the object that it extends.
+/// Adds the elements of one extension to those of the object that it extends.
 fn add_extension(model: &Model, owner: &mut XmlElement, project: &Property) {
     let PropertyKind::Object(added) = &project.kind else { return };
     let way = [EXTENSIONS, &project.name].map(|name| Step::Member(name.to_owned()));
@@ -138,12 +139,12 @@ fn add_extension(model: &Model, owner: &mut XmlElement, project: &Property) {
     }
 }
 
-/// The name of an element with that of the extension in front, `SAMPLE-Bus`.
+/// Returns the name of an element with the extension's name in front, `SAMPLE-Bus`.
 pub(crate) fn extension_name(schema: &str, name: &str) -> String {
     format!("{}-{name}", schema.to_uppercase())
 }
 
-/// Puts an element at the end of a path, the elements on the way made as needed.
+/// Inserts an element at the end of a path; creates the elements on the way as needed.
 fn insert(owner: &mut XmlElement, path: &str, make: impl FnOnce(&str) -> XmlElement) {
     match path.split_once('/') {
         None => owner.children.push(make(path)),
@@ -190,7 +191,7 @@ fn element(model: &Model, name: &str, property: &Property) -> XmlElement {
     }
 }
 
-/// The element of a reference whose target's key fills `members`, in order.
+/// Returns the element of a reference whose target's key fills `members`, in order.
 fn reference(model: &Model, name: &str, target: Target, members: Vec<String>) -> XmlElement {
     if let (Target::Resource(id), [member]) = (target, members.as_slice())
         && model.resource(id).kind == ResourceKind::Enumeration

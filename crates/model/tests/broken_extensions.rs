@@ -1,4 +1,4 @@
-//! Extensions that cannot be: what is said of each, where, and how to mend it.
+//! Broken extensions: each is reported with its place, the fault and a remedy.
 
 use homeroom_model::import::{Text, import_extension};
 use homeroom_model::{Source, format, link};
@@ -35,7 +35,7 @@ fn text(max: u32) -> Value {
     json!({"type": "string", "maxLength": max})
 }
 
-/// An extension in which everything is right.
+/// Returns an extension without faults.
 fn right() -> Value {
     json!({ "projectSchema": {
         "isExtensionProject": true,
@@ -150,10 +150,10 @@ extension Student
     );
 }
 
-/// A change of [`right`]: what is set, and to what; null takes it away.
+/// A change to [`right`]: a JSON pointer and the new value; null removes the member.
 type Edit = (&'static str, Value);
 
-/// Sets what stands at a pointer below `/projectSchema`.
+/// Returns [`right`] with the value at a pointer below `/projectSchema` replaced.
 fn edited((pointer, value): &Edit) -> Value {
     let mut document = right();
     let (owner, name) = pointer.rsplit_once('/').unwrap();
@@ -166,10 +166,10 @@ fn edited((pointer, value): &Edit) -> Value {
     document
 }
 
-/// An edit, the place that the message names, and words of it.
+/// An edit, the place that the message must name, and words that it must contain.
 type Row = (Edit, &'static str, &'static str);
 
-/// The project, its resources' names and bases.
+/// Faults in the project, its resources' names and bases.
 fn projects() -> Vec<Row> {
     let subclass = |name: &str| {
         json!({
@@ -228,7 +228,7 @@ fn projects() -> Vec<Row> {
     ]
 }
 
-/// What references and descriptors point to.
+/// Faults in the targets of references and descriptors.
 fn references() -> Vec<Row> {
     vec![
         (
@@ -295,7 +295,7 @@ fn references() -> Vec<Row> {
     ]
 }
 
-/// Members, types, keys, and what an extension adds.
+/// Faults in members, types, keys, and additions of an extension.
 fn members() -> Vec<Row> {
     let circle = json!({"buses": {
         "resourceName": "Bus", "identityJsonPaths": ["$.busReference.busId"],

@@ -1,5 +1,5 @@
-//! Laws about the published artefacts; they need these, in the folder that the environment
-//! variable `HOMEROOM_REFERENCE` names.
+//! Laws about the published artefacts, which are read from the folder that the environment variable
+//! `HOMEROOM_REFERENCE` names.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ fn text<'a>(file: &'a str, text: &'a str) -> Text<'a> {
     Text { file, text }
 }
 
-/// What the importer makes of a version's artefacts.
+/// Imports the artefacts of a version.
 fn imported(folder: &Path, version: &str, openapi: &str) -> import::Imported {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/ed-fi/import.toml");
     let rules = Rules::read(&read(&root)).unwrap();
@@ -127,7 +127,7 @@ fn an_extension_asks_for_what_its_published_schema_says() {
     }
 }
 
-/// The JSON paths of a document's values, `$.addresses[*].city`.
+/// Collects the JSON paths of a document's values, `$.addresses[*].city`.
 fn leaves(properties: &[Property], at: &str, out: &mut BTreeSet<String>) {
     for property in properties {
         let path = format!("{at}.{}", property.name);
@@ -159,7 +159,7 @@ fn a_list_can_be_asked_for_what_the_published_parameters_say() {
             resource.query_fields.iter().map(|field| field.name.as_str()).collect();
         let missing: Vec<_> = theirs.difference(&ours).collect();
         assert!(missing.is_empty(), "{}: {missing:?}", resource.endpoint);
-        // The published parameters leave out what a subclass inherits.
+        // The published parameters leave out those that a subclass inherits.
         let more = ours.difference(&theirs).count();
         assert!(more == 0 || resource.base.is_some(), "{}: {ours:?} {theirs:?}", resource.endpoint);
     }
@@ -237,7 +237,7 @@ fn every_element_of_the_published_samples_has_its_place() {
     assert!(unknown.is_empty(), "{unknown:?}");
 }
 
-/// The shape of every record that an interchange may hold, by element name.
+/// Returns the shape of every record that an interchange may hold, by element name.
 fn shapes(model: &Model) -> HashMap<String, XmlElement> {
     let mut shapes = HashMap::new();
     for resource in &model.resources {
@@ -250,7 +250,7 @@ fn shapes(model: &Model) -> HashMap<String, XmlElement> {
     shapes
 }
 
-/// Follows a file's elements through the shapes; counts records, notes elements without a place.
+/// Walks a file's elements along the shapes; counts records and collects elements without a place.
 fn walk(text: &str, shapes: &HashMap<String, XmlElement>, unknown: &mut Vec<String>) -> usize {
     let mut reader = Reader::from_str(text);
     let mut open: Vec<Option<&XmlElement>> = vec![];

@@ -1,4 +1,4 @@
-//! The model file that is shipped: it links, and it says what Data Standard 5.2 says.
+//! The shipped model file links and matches Data Standard 5.2.
 
 use homeroom_model::{
     EXTENSIONS_SHIPPED, Model, Operations, PropertyKind, Resource, ResourceKind, Target, VERSIONS,

@@ -1,33 +1,34 @@
-//! What an export cannot do, in its own words.
+//! Why an export fails.
 
 use std::path::{Path, PathBuf};
 
 use homeroom_store::{OutputError, StoreError};
 
-/// Why an export is not there. Whatever it is, no manifest was written.
+/// Why an export fails. No manifest is written in any of these cases.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// A resource is asked for that the model has not.
+    /// The model has no such resource.
     #[error("there is no resource {0}")]
     UnknownResource(String),
-    /// The folder has something in it, and nobody said that it may be replaced.
+    /// The folder is not empty, and replacing its content was not requested.
     #[error("{0} is not empty; choose a new folder, or say --force to replace an earlier export")]
     NotEmpty(PathBuf),
-    /// The folder has something in it, and no earlier export that could be replaced.
+    /// The folder is not empty, and it holds no earlier export that could be replaced.
     #[error("{0} holds no earlier export that could be replaced; choose a new folder")]
     Foreign(PathBuf),
-    /// A file would go over something else.
+    /// A file would overwrite something that is not an export's.
     #[error(transparent)]
     Refused(#[from] OutputError),
-    /// The store is older than what is asked for, or a copy that has passed over it.
+    /// The store has never reached the requested change version, or is a copy that has passed over
+    /// it.
     #[error(
         "the store is at change version {newest} and has never been at {since}: it was restored, or \
          it is another one; take a whole export"
     )]
     BeforeSince {
-        /// What was asked for.
+        /// The requested change version.
         since: i64,
-        /// The store's newest.
+        /// The store's newest change version.
         newest: i64,
     },
     /// A file cannot be written.
@@ -35,13 +36,13 @@ pub enum ExportError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         source: std::io::Error,
     },
-    /// There is no room for a file.
+    /// The disk is full.
     #[error("the disk is full at {0}; the export is not whole and has no manifest")]
     DiskFull(PathBuf),
-    /// Who reads the stream has enough.
+    /// The reader of the stream has closed it.
     #[error("nobody reads the stream any more")]
     Closed,
     /// The snapshot cannot be read.
@@ -54,16 +55,16 @@ pub enum ExportError {
         resource: String,
         /// The document's public id.
         id: String,
-        /// What is wrong, without its values.
+        /// What is wrong, without the document's values.
         problem: String,
     },
-    /// It was told to stop.
+    /// The export was told to stop.
     #[error("interrupted; the export is not whole and has no manifest")]
     Interrupted,
 }
 
 impl ExportError {
-    /// Wraps what happened to a file.
+    /// Wraps an I/O error of a file.
     pub(crate) fn of_file(path: &Path, source: std::io::Error) -> Self {
         match source.kind() {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {

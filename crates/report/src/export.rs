@@ -1,4 +1,5 @@
-//! Documents to files: whole, or what changed since a change version, at one moment of the store.
+//! Writes documents to files: all of them, or those changed since a change version, from one
+//! snapshot.
 
 mod csv;
 mod deletes;
@@ -34,16 +35,16 @@ use crate::table::{Table, tables};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
-    /// A document a line, as the API serves it.
+    /// One document per line, as the API serves it.
     Jsonl,
-    /// A file a table.
+    /// One CSV file per table.
     Csv,
-    /// A file a table, typed.
+    /// One Parquet file per table, with typed columns.
     Parquet,
 }
 
 impl Format {
-    /// Its name, which is its files' ending.
+    /// Returns its name, which is also the extension of its files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Jsonl => "jsonl",
@@ -53,13 +54,13 @@ impl Format {
     }
 
     fn ending(self, compress: bool) -> String {
-        // Parquet compresses its pages itself.
+        // Parquet compresses its own pages.
         let gz = if compress && self != Self::Parquet { ".gz" } else { "" };
         format!("{}{gz}", self.name())
     }
 }
 
-/// What is exported, and where to.
+/// What to export, and where to.
 #[derive(Debug, Clone)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -68,42 +69,43 @@ impl Format {
 pub struct ExportOptions {
     /// Form of the files.
     pub format: Format,
-    /// The folder; none is the standard output, for JSON lines alone.
+    /// The output folder; [`None`] for the standard output, which takes JSON lines only.
     pub folder: Option<PathBuf>,
-    /// Only what changed after this change version.
+    /// Limits the export to changes after this change version.
     pub since: Option<i64>,
-    /// Only these resources: `students`, `Student` or `ed-fi/students`; none for all.
+    /// Limits the export to these resources: `students`, `Student` or `ed-fi/students`; empty for
+    /// all.
     pub resources: Vec<String>,
-    /// Whether deletions are written, too.
+    /// Whether to write deletions, too.
     pub deletes: bool,
-    /// Whether text files are compressed with gzip.
+    /// Whether to compress text files with gzip.
     pub compress: bool,
-    /// Whether an earlier export in the folder is replaced.
+    /// Whether to replace an earlier export in the folder.
     pub replace: bool,
     /// Whether tables without rows get a file.
     pub even_empty: bool,
-    /// What becomes of texts in CSV that a spreadsheet would take for formulas.
+    /// How CSV treats texts that a spreadsheet would take for formulas.
     pub formulas: Formulas,
 }
 
-/// How far an export is.
+/// How far an export has come.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ExportProgress {
-    /// The resource that is written, `ed-fi/students`.
+    /// The resource being written, `ed-fi/students`.
     pub resource: String,
-    /// Documents that are written.
+    /// Number of documents written.
     pub documents: u64,
-    /// Documents that will be.
+    /// Number of documents to be written.
     pub documents_in_all: u64,
-    /// Seconds since it began.
+    /// Seconds since the export began.
     pub seconds: f64,
 }
 
-/// Writes what a snapshot shows. `is_stopped` is asked between pages of documents.
+/// Writes the content of a snapshot. `is_stopped` is asked between pages of documents.
 ///
 /// # Errors
 ///
-/// [`ExportError`]; then there is no manifest.
+/// [`ExportError`]; no manifest is written then.
 pub fn export(
     model: &Arc<Model>,
     snapshot: &Snapshot,
@@ -172,7 +174,7 @@ pub fn export(
     Ok(run.manifest)
 }
 
-/// The files that an export may write, the manifest aside.
+/// Returns the names of the files that an export may write, without the manifest.
 fn names(
     model: &Model,
     selected: &[ResourceId],
@@ -190,8 +192,8 @@ fn names(
     names.iter().map(|name| format!("{name}.{ending}")).collect()
 }
 
-/// Documents of kinds that the model has not, by the kind's name: of an extension that the store
-/// was opened with once, and is not now.
+/// Counts documents of kinds that the model does not have, by the kind's name. They belong to an
+/// extension that the store was once opened with, but is not now.
 fn unknown(
     catalog: &Catalog,
     snapshot: &Snapshot,
@@ -202,7 +204,7 @@ fn unknown(
     Ok(unknown.filter_map(|(name, kind)| Some((name, *counts.get(&kind)?))).collect())
 }
 
-/// The resources that are wanted, in the order in which they can be loaded again.
+/// Returns the selected resources, in the order in which they can be loaded again.
 fn selected(model: &Model, names: &[String]) -> Result<Vec<ResourceId>, ExportError> {
     let mut wanted = vec![];
     for name in names {
@@ -221,7 +223,7 @@ fn selected(model: &Model, names: &[String]) -> Result<Vec<ResourceId>, ExportEr
     Ok(ids)
 }
 
-/// An export under way.
+/// An export in progress.
 struct Run<'a> {
     catalog: &'a Catalog,
     snapshot: &'a Snapshot,
@@ -230,7 +232,7 @@ struct Run<'a> {
     begun: Instant,
     progress: ExportProgress,
     tell: &'a mut dyn FnMut(&ExportProgress),
-    /// Of all resources.
+    /// Tables of all resources.
     tables: Vec<Table>,
     manifest: Manifest,
 }
@@ -279,7 +281,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Hands over each document of a resource; gives their number.
+    /// Passes each document of a resource to `take`; returns their number.
     fn each(
         &mut self,
         resource: &Resource,
@@ -306,7 +308,7 @@ impl Run<'_> {
     }
 }
 
-/// A resource as an export names it, `ed-fi/students`.
+/// Returns the name of a resource in an export, `ed-fi/students`.
 fn resource_name(resource: &Resource) -> String {
     format!("{}/{}", resource.schema, resource.endpoint)
 }

@@ -1,4 +1,4 @@
-//! A document as rows of its tables.
+//! Turns a document into rows of its tables.
 
 use std::borrow::Cow;
 
@@ -9,38 +9,38 @@ use crate::table::{Column, ColumnValue, Source, Table};
 /// The value of a column in a row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell<'a> {
-    /// Nothing.
+    /// A null.
     Null,
-    /// Text, a date, a time or a moment as the API writes it.
+    /// Text, a date, a time or a timestamp, as the API writes it.
     Text(Cow<'a, str>),
     /// A number as it is stored.
     Number(&'a str),
     /// A whole number.
     Integer(i64),
-    /// true or false.
+    /// A boolean.
     Boolean(bool),
-    /// Microseconds since 1970.
+    /// A timestamp in microseconds since 1970.
     Moment(i64),
 }
 
-/// What a document's rows have beside its text.
+/// Facts about a document that its text does not hold.
 #[derive(Debug, Clone, Copy)]
 pub struct About<'a> {
-    /// Public id, 32 hex digits.
+    /// Public id, as 32 hex digits.
     pub id: &'a str,
     /// Change version.
     pub change_version: i64,
-    /// Moment of its last change, microseconds since 1970.
+    /// Time of its last change, in microseconds since 1970.
     pub modified: i64,
 }
 
 type Members<'a> = &'a [(Cow<'a, str>, Json<'a>)];
 
-/// Gives each row that a document has in a table; the cells are in the order of its columns.
+/// Calls `take` with each row of a document in a table; the cells are in the order of its columns.
 ///
 /// # Errors
 ///
-/// The first that `take` gives.
+/// Returns the first error of `take`.
 pub fn each_row<'a, E>(
     table: &Table,
     document: &'a Json<'a>,
@@ -55,7 +55,7 @@ pub fn each_row<'a, E>(
 struct Rows<'a, 't, E> {
     table: &'t Table,
     about: About<'a>,
-    /// The document, then what each level has led to.
+    /// The document, then the current object of each level.
     objects: Vec<Members<'a>>,
     cells: Vec<Cell<'a>>,
     take: &'t mut dyn FnMut(&[Cell<'a>]) -> Result<(), E>,

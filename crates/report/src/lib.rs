@@ -1,8 +1,8 @@
-//! Documents out of Homeroom, for people who count, join and chart them.
+//! Exports and reporting views of documents, for people who count, join and chart them.
 //!
-//! An [`export()`] writes what a snapshot of the store shows: whole documents as JSON lines, or the
-//! flat tables that [`mod@table`] derives from the model, as CSV or Parquet. The same tables are
-//! what the [`mod@views`] show in the store itself.
+//! An [`export()`] writes the content of a snapshot of the store: whole documents as JSON lines, or
+//! the flat tables that [`mod@table`] derives from the model, as CSV or Parquet. The [`mod@views`]
+//! show the same tables in the store itself.
 
 mod error;
 mod export;

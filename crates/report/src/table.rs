@@ -1,12 +1,12 @@
-//! The flat tables of a resource, in the names of the ODS.
+//! The flat tables of a resource, with the names of the ODS.
 //!
-//! A resource has one table for its documents, one for each collection and one for each embedded
-//! object, as the ODS has. What differs: a person's `…USI` is the `…UniqueId` that clients know, a
-//! `…DescriptorId` is the descriptor's URI with its code value beside it, the tables of a base and
-//! of what extends it are one, and every table has `Id`, `ChangeVersion` and `LastModifiedDate` of
-//! the document.
+//! As in the ODS, a resource has one table for its documents, and one for each collection and each
+//! embedded object. The differences are: a person's `…USI` is the `…UniqueId` that clients know; a
+//! `…DescriptorId` is the descriptor's URI with its code value beside it; the table of a base is
+//! part of each subclass's table; and every table has the document's `Id`, `ChangeVersion` and
+//! `LastModifiedDate`.
 //!
-//! Exports and views are made from these tables and from nothing else, so they cannot disagree.
+//! Exports and views are both derived from these tables alone, so they cannot disagree.
 
 mod build;
 mod names;
@@ -23,40 +23,41 @@ pub struct Table {
     pub resource: ResourceId,
     /// Schema of the resource's project, `edfi`.
     pub schema: String,
-    /// `StudentSchoolAssociation`, `StudentEducationOrganizationAssociationAddress`
+    /// Name of the table: `StudentSchoolAssociation`,
+    /// `StudentEducationOrganizationAssociationAddress`.
     pub name: String,
-    /// From the document to what is a row: none for the document's own table.
+    /// Steps from the document to the object of a row; empty for the document's own table.
     pub levels: Vec<Level>,
-    /// The key first, then the rest in the order of the model, then the document's own.
+    /// The key columns first, then the others in the model's order, then those every table has.
     pub columns: Vec<Column>,
-    /// How many of the columns are the key.
+    /// Number of key columns.
     pub key_columns: usize,
 }
 
-/// A step from an object to what stands in it.
+/// A step from an object to an object or collection inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Level {
     /// Name of the member.
     pub member: String,
-    /// Whether it is a collection: every item is a row of its own.
+    /// Whether it is a collection, so that every item is a row.
     pub is_list: bool,
 }
 
 /// A column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// `EntryGradeLevelDescriptor`
+    /// Name of the column, `EntryGradeLevelDescriptor`.
     pub name: String,
     /// Its type.
     pub kind: ColumnType,
-    /// Where its value comes from.
+    /// Source of its value.
     pub value: ColumnValue,
 }
 
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnType {
-    /// Text.
+    /// A text.
     Text,
     /// A whole number of 32 bits.
     Integer,
@@ -64,48 +65,49 @@ pub enum ColumnType {
     BigInteger,
     /// A decimal number.
     Decimal {
-        /// Digits in all.
+        /// Total number of digits.
         precision: u8,
-        /// Digits after the point.
+        /// Number of digits after the point.
         scale: u8,
     },
-    /// true or false.
+    /// A boolean.
     Boolean,
     /// A date.
     Date,
     /// A time of day.
     Time,
-    /// A moment, UTC.
+    /// A timestamp in UTC.
     Timestamp,
 }
 
-/// Where a column's value comes from.
+/// Source of a column's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ColumnValue {
-    /// The first of these that is there; several are one column of the ODS and agree.
+    /// The first of these sources that has a value; several sources are one column of the ODS, so
+    /// they agree.
     Member(Vec<Source>),
-    /// What follows the `#` of a descriptor's URI, found likewise.
+    /// The code value in a descriptor's URI, after its `#`; the URI is found in the same way.
     CodeValue(Vec<Source>),
-    /// The URI of a descriptor, from its namespace and its code value.
+    /// The URI of a descriptor, made of its namespace and its code value.
     Uri {
-        /// The namespace.
+        /// Source of the namespace.
         namespace: Source,
-        /// The code value.
+        /// Source of the code value.
         code_value: Source,
     },
     /// The document's public id.
     Id,
     /// The document's change version.
     ChangeVersion,
-    /// The moment of the document's last change.
+    /// The time of the document's last change.
     LastModified,
 }
 
-/// A place of a value.
+/// The place of a value in a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// 0: the document; otherwise what the table's level before it leads to.
+    /// 0 for the document; otherwise the number of the table's level that leads to the object.
     pub level: usize,
-    /// Names of members from there, one or two.
+    /// Names of one or two members, from the object at the level.
     pub path: Vec<String>,
 }

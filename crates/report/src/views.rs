@@ -1,4 +1,4 @@
-//! Reporting views: every [`Table`] of the model as a statement that reads the documents.
+//! Reporting views: every [`Table`] of the model as a query over the documents.
 
 mod postgres;
 mod sqlite;
@@ -9,17 +9,17 @@ use sha2::{Digest as _, Sha256};
 
 use crate::table::{Table, postgres_name, tables};
 
-/// Whose SQL a view is written in.
+/// The SQL dialect of a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// SQLite: `edfi_StudentSchoolAssociation`.
+    /// SQLite, in which a view is named `edfi_StudentSchoolAssociation`.
     Sqlite,
-    /// PostgreSQL: `edfi.studentschoolassociation`.
+    /// PostgreSQL, in which a view is named `edfi.studentschoolassociation`.
     Postgres,
 }
 
 impl Dialect {
-    /// That of a store.
+    /// Returns the dialect of a store.
     pub fn of(url: &StoreUrl) -> Self {
         match url {
             StoreUrl::Sqlite(_) => Self::Sqlite,
@@ -27,7 +27,7 @@ impl Dialect {
         }
     }
 
-    /// The view of a table whose documents are of a kind.
+    /// Returns the view of a table for documents of a kind.
     pub fn view(self, table: &Table, kind: KindId) -> View {
         match self {
             Self::Sqlite => sqlite::view(table, kind),
@@ -35,8 +35,9 @@ impl Dialect {
         }
     }
 
-    /// A script that makes views for a session, without a change to the store. What is temporary has
-    /// no schema of its own, so the schema stands before the name: `edfi_StudentSchoolAssociation`.
+    /// Returns a script that creates temporary views for one session, without changing the store.
+    /// Temporary views have no schema of their own, so the schema becomes a prefix:
+    /// `edfi_StudentSchoolAssociation`.
     pub fn script(self, views: &[View]) -> String {
         let name: fn(&View) -> String = match self {
             Self::Sqlite => |view| format!("\"{}_{}\"", view.schema, view.name),
@@ -50,8 +51,8 @@ impl Dialect {
     }
 }
 
-/// The views of a model's resources, or of those that `only` names (`students`, `Student`,
-/// `ed-fi/students`; of other names there is nothing). `kind` gives the number of a resource in the
+/// Returns the views of all resources, or of those that `only` names (`students`, `Student`,
+/// `ed-fi/students`; unknown names are ignored). `kind` returns the number of a resource in the
 /// store.
 pub fn views(
     model: &Model,
@@ -67,23 +68,22 @@ pub fn views(
         .collect()
 }
 
-/// Puts views into a store, in the place of those that were put there before; `only` is what they
-/// were made by.
+/// Replaces the views in a store; `only` is the list of names from which the views were made.
 ///
 /// # Errors
 ///
-/// The store's own.
+/// Returns an error of the store.
 pub fn apply(url: &StoreUrl, views: &[View], only: &[String]) -> Result<(), StoreError> {
     replace_views(url, views, &format!("{} {}", hash(views), only.join(",")))
 }
 
-/// Makes the views anew that a store has, where they are not the model's any more; `make` gives
-/// those by the names that [`apply`] had. Gives whether it was needed. A store without views gets
-/// none.
+/// Recreates the views of a store if they no longer match the model; `make` returns the views for
+/// the names that were given to [`apply`]. Returns whether that was needed. A store without views
+/// gets none.
 ///
 /// # Errors
 ///
-/// The store's own.
+/// Returns an error of the store.
 pub fn renew(url: &StoreUrl, make: &dyn Fn(&[String]) -> Vec<View>) -> Result<bool, StoreError> {
     let Some(found) = views_version(url)? else { return Ok(false) };
     let (before, only) = found.split_once(' ').unwrap_or((&found, ""));
@@ -96,7 +96,7 @@ pub fn renew(url: &StoreUrl, make: &dyn Fn(&[String]) -> Vec<View>) -> Result<bo
     apply(url, &views, &only).map(|()| true)
 }
 
-/// A word by which views can be told from those of another model.
+/// Returns a hash that distinguishes these views from those of another model.
 fn hash(views: &[View]) -> String {
     let mut hash = Sha256::new();
     for View { schema, name, select } in views {

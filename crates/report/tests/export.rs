@@ -15,7 +15,7 @@ use homeroom_store::{Decision, Plan, SnapshotOptions, Tombstone, Uuid, Write, tr
 use serde_json::Value;
 use support::{Folder, district, options, run, target};
 
-/// Every document without what the store gave it, by resource.
+/// Returns every document by resource, without the members that the store adds.
 fn documents(folder: &Folder, manifest: &Manifest) -> BTreeMap<String, Vec<String>> {
     let mut found = BTreeMap::new();
     for file in &manifest.files {
@@ -236,7 +236,7 @@ fn what_no_export_has_written_is_not_replaced_by_one() {
     elsewhere.replace = true;
     run(&source, &options(Format::Csv, &folder)).unwrap();
     std::fs::create_dir_all(folder.path().join("ed-fi")).unwrap();
-    // A CSV export has no such file, the next one would.
+    // A CSV export has no such file, but the next export would write it.
     std::fs::write(folder.path().join("ed-fi/students.jsonl"), "mine").unwrap();
 
     let foreign = run(&source, &elsewhere).unwrap_err();
@@ -246,7 +246,7 @@ fn what_no_export_has_written_is_not_replaced_by_one() {
     assert!(matches!(beside, ExportError::Refused(_)), "{beside}");
     assert_eq!(folder.read("ed-fi/students.jsonl"), "mine");
     assert!(folder.read("manifest.json").contains("\"csv\""), "the export before is whole");
-    // Nor does a list make a file of a database.
+    // A database is not removed either, although a list names it.
     std::fs::remove_file(folder.path().join("ed-fi/students.jsonl")).unwrap();
     let database = folder.path().join("edfi/Student.csv");
     std::fs::write(&database, "SQLite format 3\0 and so on").unwrap();

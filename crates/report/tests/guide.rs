@@ -1,5 +1,5 @@
-//! The queries of the guide, against a generated district, with answers that are worked out from
-//! the documents themselves.
+//! Runs the queries of the guide on a generated district and compares them with answers worked out
+//! from the documents.
 
 mod support;
 
@@ -15,14 +15,14 @@ use support::{Folder, district, options, qualified, run};
 
 const GUIDE: &str = include_str!("../../../docs/guides/reporting.md");
 
-/// The statement under a heading of the guide.
+/// Returns the query under a heading of the guide.
 fn query(heading: &str) -> &'static str {
     let (_, after) = GUIDE.split_once(heading).unwrap();
     let (_, block) = after.split_once("```sql\n").unwrap();
     block.split_once("```").unwrap().0
 }
 
-/// What a query of the guide gives, each value as text.
+/// Runs a query of the guide; returns each value as text.
 fn answer(data: &DataApi, heading: &str) -> Vec<Vec<String>> {
     let (store, url) = (&data.store, data.store.url());
     let kind = |resource: &Resource| Some(data.catalog.kind(resource.id));
@@ -37,14 +37,14 @@ fn answer(data: &DataApi, heading: &str) -> Vec<Vec<String>> {
     let mut found: Vec<Vec<String>> =
         rows.iter().map(|row| row.iter().map(text).collect()).collect();
     if Dialect::of(url) == Dialect::Postgres {
-        // The order of texts is that of the database's language.
+        // Text is sorted by the database's collation.
         found.sort();
     }
     apply(url, &[], &[]).unwrap();
     found
 }
 
-/// The documents of a resource, as an export has them.
+/// Returns the documents of a resource, as an export has them.
 fn documents(data: &DataApi, endpoint: &str) -> Vec<Json> {
     let folder = Folder::new();
     let mut options = options(Format::Jsonl, &folder);

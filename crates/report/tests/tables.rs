@@ -70,8 +70,8 @@ fn tables_and_columns_are_named_as_in_the_published_schema() {
     assert_eq!(differences, known);
 }
 
-/// The tables of bases are parts of those that extend them; one collection has another name in
-/// documents than in the schema.
+/// Tables of the ODS that have no counterpart: those of bases, which are parts of the subclasses'
+/// tables, and a collection whose name in documents differs from that in the schema.
 const DIFFERENT: [&str; 13] = [
     "descriptor",
     "educationorganization",
@@ -88,7 +88,7 @@ const DIFFERENT: [&str; 13] = [
     "studentspecialeducationprogramassociationspecialeducatio_bcba5c",
 ];
 
-/// Tables and columns of a published dump, as they would be called here.
+/// Returns the tables and columns of a published dump, with the names used here.
 fn published(sql: &str) -> Vec<(String, Vec<String>)> {
     let mut found = vec![];
     for statement in sql.split("CREATE TABLE edfi.").skip(1) {
@@ -105,7 +105,7 @@ fn published(sql: &str) -> Vec<(String, Vec<String>)> {
                 (_, Some(descriptor)) => format!("{descriptor}descriptor"),
                 _ => c,
             })
-            // The number of a descriptor, in its own table.
+            // Drops the numeric id of a descriptor in its own table.
             .filter(|column| *column != name.to_ascii_lowercase())
             .collect();
         found.push((name.to_ascii_lowercase(), columns));

@@ -19,7 +19,7 @@ use rusqlite::types::Value as SqlValue;
 use serde_json::{Map, Value, json};
 use support::{Folder, model, qualified};
 
-/// A document that has every property, each value another.
+/// Makes a document that has every property, each with a different value.
 fn document(properties: &[Property], next: &mut u32) -> Value {
     let mut members = Map::new();
     for property in properties {
@@ -57,7 +57,7 @@ fn value(scalar: Scalar, next: &mut u32) -> Value {
     }
 }
 
-/// A store with one document of each resource; the texts by resource.
+/// Makes a store with one document of each resource; returns the texts by resource.
 fn filled(folder: &Folder) -> (Store, StoreUrl, Catalog, HashMap<String, (Uuid, String)>) {
     std::fs::create_dir_all(folder.path()).unwrap();
     let options = Options::for_file(folder.path().join("homeroom.db"));
@@ -66,7 +66,7 @@ fn filled(folder: &Folder) -> (Store, StoreUrl, Catalog, HashMap<String, (Uuid, 
     (store, options.url, catalog, texts)
 }
 
-/// Gives a store one document of each resource; the texts by resource.
+/// Adds one document of each resource to a store; returns the texts by resource.
 fn fill(store: &Store) -> (Catalog, HashMap<String, (Uuid, String)>) {
     let catalog = Catalog::bind(model(), store).unwrap();
     let (mut texts, mut writes, mut next) = (HashMap::new(), vec![], 0);
@@ -102,7 +102,7 @@ fn read(store: &Store, text: String) -> Result<Vec<Vec<StoreValue>>, StoreError>
     store.query_blocking(Sql::new(text.leak(), vec![]))
 }
 
-/// The rows that a table should have, in the words of SQLite.
+/// Returns the rows that a table should have, as SQLite shows them.
 fn expected(table: &Table, uuid: Uuid, change_version: i64, body: &str) -> Vec<Vec<SqlValue>> {
     let json = Json::read(body.as_bytes()).unwrap();
     let id = uuid.to_string();
@@ -165,7 +165,7 @@ fn every_view_shows_each_value_in_its_column() {
     store.close();
 }
 
-/// A column of PostgreSQL's as text, the same in every time zone.
+/// Returns an expression for a PostgreSQL column as text that does not depend on the time zone.
 fn as_text(column: &Column) -> String {
     let name = postgres_name(&column.name);
     match column.kind {
@@ -177,7 +177,7 @@ fn as_text(column: &Column) -> String {
     }
 }
 
-/// The rows that a table should have, in the words of [`as_text`].
+/// Returns the rows that a table should have, in the form of [`as_text`].
 fn expected_texts(
     table: &Table,
     uuid: Uuid,
@@ -249,7 +249,7 @@ fn views_are_made_anew_where_the_model_has_changed_and_only_there() {
         let (url, (catalog, _)) = (store.url(), fill(&store));
         let dialect = Dialect::of(url);
         let kind = |resource: &Resource| Some(catalog.kind(resource.id));
-        // Another model gives documents another number.
+        // Another model gives kinds other numbers.
         let others = |resource: &Resource| Some(KindId(catalog.kind(resource.id).0 + 1));
         let only = ["students".to_owned()];
         let make = |only: &[String]| views(&catalog.model, dialect, only, &kind);
@@ -345,7 +345,7 @@ fn a_script_makes_the_views_for_a_session_that_may_only_read() {
     store.close();
 }
 
-/// An extension whose names are awkward: words of SQL's, and that of a table there is already.
+/// An extension with awkward names: SQL keywords, and the name of an existing table.
 const AWKWARD: &str = "\
 standard Awkward awkward 1.0.0
 extends ed-fi 5.2.0

@@ -1,8 +1,8 @@
-//! One record's document, made while its elements pass by.
+//! Builds one record's document while its elements are read.
 //!
-//! Every open element has its node in the record's shape and its place in the document; see
-//! [`homeroom_model::xml`] for how an element moves the place. What needs the rest of the file or
-//! the store (a `ref`, a lookup) is noted and filled in afterwards.
+//! Every open element has a node in the record's shape and a place in the document; see
+//! [`homeroom_model::xml`] for how an element moves the place. A reference that needs the rest of
+//! the file or the store (a `ref` or a lookup) is noted and filled in afterwards.
 
 use std::borrow::Cow;
 
@@ -17,13 +17,13 @@ use crate::flaw::Flaw;
 
 /// Most bytes of one element's text.
 const TEXT_BYTES_MAX: usize = 1 << 20;
-/// Most flaws and strange elements that are noted of one record.
+/// Most flaws, and most stray elements, that are kept per record.
 const NOTES_MAX: usize = 50;
 
-/// What a school year is where it stands in a document.
+/// Type of a school year in a document.
 const SCHOOL_YEAR: Scalar = Scalar::Integer { bits: 32, min: 0, max: 9_999 };
 
-/// Index of an object or array in the document that is being made.
+/// Index of an object or array in the document under construction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Node(usize);
 
@@ -34,55 +34,55 @@ enum Value<'m> {
     Text(String),
 }
 
-/// A reference that is given by the `id` of something else in the file.
+/// A reference by the `id` of another element in the file.
 #[derive(Debug)]
 pub(crate) struct ById<'m> {
-    /// The object to fill.
+    /// The reference object to fill.
     pub place: Node,
     /// Its members, in the order of the target's key.
     pub members: &'m [String],
-    /// What it refers to.
+    /// Target of the reference.
     pub target: Target,
-    /// The `id`.
+    /// The `id` that it names.
     pub id: String,
-    /// The way to it.
+    /// Path of elements to it.
     pub path: String,
 }
 
-/// A reference that is given by other values than the key.
+/// A reference by other values than the key.
 #[derive(Debug)]
 pub(crate) struct ByLookup<'m> {
-    /// The object to fill.
+    /// The reference object to fill.
     pub place: Node,
     /// Its members, in the order of the target's key.
     pub members: &'m [String],
-    /// What it refers to.
+    /// Target of the reference.
     pub target: Target,
-    /// The elements of the lookup.
+    /// Elements of the lookup.
     pub given: Raw,
-    /// The way to it.
+    /// Path of elements to it.
     pub path: String,
 }
 
-/// An element as it stands.
+/// An element that has not been interpreted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Raw {
-    /// Name.
+    /// Name of the element.
     pub name: String,
-    /// Text, all of it.
+    /// All of its text.
     pub text: String,
-    /// Elements inside.
+    /// Child elements.
     pub children: Vec<Raw>,
 }
 
-/// What one open element is.
+/// Role of one open element.
 #[derive(Debug)]
 enum Inside<'m> {
-    /// An element of the shape.
+    /// An element of the record's shape.
     Known(&'m XmlElement),
     /// Part of a lookup.
     Lookup(Raw),
-    /// Nothing that counts.
+    /// An ignored element.
     Ignored,
 }
 
@@ -94,23 +94,23 @@ struct Open<'m> {
     is_nil: bool,
 }
 
-/// A record on its way to a document.
+/// A record that is being turned into a document.
 #[derive(Debug)]
 pub(crate) struct Builder<'m> {
     nodes: Vec<Value<'m>>,
     open: Vec<Open<'m>>,
-    /// References to fill from the file.
+    /// References to resolve within the file.
     pub by_id: Vec<ById<'m>>,
-    /// References to fill from the store.
+    /// References to resolve in the store.
     pub by_lookup: Vec<ByLookup<'m>>,
-    /// What is wrong.
+    /// Faults found in the record.
     pub flaws: Vec<Flaw>,
-    /// Ways to elements that the model does not have, and to text where none belongs.
+    /// Paths of elements that the model does not have, and of text where none belongs.
     pub strays: Vec<String>,
 }
 
 impl<'m> Builder<'m> {
-    /// Begins a record whose element has just begun.
+    /// Begins a record after its start tag was read.
     pub(crate) fn new(shape: &'m XmlElement) -> Self {
         let root = Node(0);
         Self {
@@ -128,10 +128,10 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// The whole document.
+    /// The document's root object.
     pub(crate) const ROOT: Node = Node(0);
 
-    /// An element inside the record begins.
+    /// Handles the start of an element inside the record.
     pub(crate) fn start(&mut self, tag: &Tag) {
         let Some(parent) = self.open.last() else { return };
         let (place, text) = (parent.place, String::new());
@@ -171,7 +171,7 @@ impl<'m> Builder<'m> {
         self.open.push(Open { inside, place, text, is_nil });
     }
 
-    /// Text inside the innermost element; an element's text may come in pieces.
+    /// Handles text inside the innermost element; it may come in several pieces.
     pub(crate) fn text(&mut self, piece: &str) {
         let Some(open) = self.open.last_mut() else { return };
         if matches!(open.inside, Inside::Ignored) {
@@ -192,7 +192,7 @@ impl<'m> Builder<'m> {
         open.text.push_str(piece);
     }
 
-    /// The innermost element ends. Gives whether it was the record itself.
+    /// Handles the end of the innermost element; returns whether it was the record itself.
     pub(crate) fn end(&mut self) -> bool {
         let Some(open) = self.open.pop() else { return true };
         let text = open.text.trim();
@@ -237,8 +237,7 @@ impl<'m> Builder<'m> {
         self.open.is_empty()
     }
 
-    /// Sets a member of an object. Where it has a value already, the two must agree: gives whether
-    /// they do.
+    /// Sets a member of an object. Returns `false` if the member already has a different value.
     pub(crate) fn fill(
         &mut self,
         place: Node,
@@ -261,7 +260,7 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// Notes that an element contradicts one before it.
+    /// Records that an element contradicts an earlier one.
     fn disagrees(&mut self, member: &str, element: &str) {
         let path = self.path(Some(element));
         let message =
@@ -269,14 +268,14 @@ impl<'m> Builder<'m> {
         self.flaw(contradiction(path, message));
     }
 
-    /// Notes what is wrong.
+    /// Records a flaw.
     pub(crate) fn flaw(&mut self, flaw: Flaw) {
         if self.flaws.len() < NOTES_MAX {
             self.flaws.push(flaw);
         }
     }
 
-    /// The text at the end of a way of members from the root.
+    /// Returns the text at a path of members from the root.
     pub(crate) fn text_at(&self, path: &[&str]) -> Option<&str> {
         let mut at = Self::ROOT;
         for name in path {
@@ -286,7 +285,7 @@ impl<'m> Builder<'m> {
         if let Value::Text(text) = &self.nodes[at.0] { Some(text) } else { None }
     }
 
-    /// The document; objects and items that nothing filled are left out.
+    /// Returns the document without objects and items that were never filled.
     pub(crate) fn into_json(mut self) -> Json<'m> {
         self.json(Self::ROOT).unwrap_or(Json::Object(vec![]))
     }
@@ -355,7 +354,8 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// The way from below the record to the innermost element and to `further`.
+    /// Returns the path of elements from below the record to the innermost element and then
+    /// `further`.
     fn path(&self, further: Option<&str>) -> String {
         let names = self.open.iter().skip(1).filter_map(|open| match &open.inside {
             Inside::Known(shape) => Some(shape.name.as_str()),
@@ -366,7 +366,7 @@ impl<'m> Builder<'m> {
     }
 }
 
-/// Two elements that stand for the same value say different things.
+/// Returns the flaw for two elements that give different values for the same member.
 pub(crate) fn contradiction(path: String, message: String) -> Flaw {
     Flaw {
         kind: Kind::DataValidationFailed,

@@ -1,4 +1,4 @@
-//! The records of one interchange file.
+//! Reads the records of one interchange file.
 
 use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom};
@@ -30,10 +30,10 @@ pub(crate) struct XmlFile<'a> {
     index: u32,
 }
 
-/// Why reading stopped.
+/// Why reading a file stopped.
 #[derive(Debug)]
 pub(crate) enum ReadError {
-    /// The file is not as it was surveyed.
+    /// The file does not match its survey.
     Malformed(Malformed),
     /// The load cannot go on.
     Load(LoadError),
@@ -52,7 +52,7 @@ impl From<LoadError> for ReadError {
 }
 
 impl<'a> XmlFile<'a> {
-    /// A file and what its survey found.
+    /// Makes a reader for a file and the ids that its survey found.
     pub(crate) fn new(
         model: &'a Model,
         shapes: &'a Shapes<'a>,
@@ -64,7 +64,7 @@ impl<'a> XmlFile<'a> {
         Self { shapes, lookups, keys: Keys::new(model, shapes, path, ids), path, index }
     }
 
-    /// Gives each record of a run that is wanted, in the order of the file.
+    /// Calls `take` with each wanted record of a run, in the order of the file.
     pub(crate) fn each(
         &self,
         run: Run,
@@ -88,7 +88,7 @@ impl<'a> XmlFile<'a> {
         Ok(())
     }
 
-    /// Gives the place of each element that stands where a record should and is none.
+    /// Calls `take` with the place of each unknown element that stands in the place of a record.
     pub(crate) fn each_unknown(
         &self,
         root: &RootTag,
@@ -96,7 +96,8 @@ impl<'a> XmlFile<'a> {
     ) -> Result<(), ReadError> {
         let start = Spot::on_line(root.end, 1);
         let mut scanner = Scanner::new(BufReader::with_capacity(1 << 16, self.open(start)?), start);
-        // The root's own end has no beginning here: the file ends with it.
+        // The scanner starts after the root's tag, so the root's end tag is an error; it ends the
+        // file.
         while let Ok(token) = scanner.next() {
             if token == Token::Eof {
                 break;

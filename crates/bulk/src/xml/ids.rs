@@ -1,37 +1,37 @@
-//! Where the elements stand that references in the same file name by `id`.
+//! Places of the elements that references in the same file name by `id`.
 //!
-//! Only places are kept, 16 bytes each; the element is read again when a reference asks for it.
+//! Only places are kept, 16 bytes each; an element is read again when a reference needs it.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Most ids and refs of one file that are kept.
+/// Most ids, and most refs, that are kept per file.
 pub(crate) const IDS_MAX: usize = 16 << 20;
 
-/// The places of a file's ids: those that something refers to.
+/// Places of those ids in a file that references name.
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
-    /// Hash of an id and offset of its element, in order.
+    /// Hash of the id and offset of its element, sorted.
     places: Vec<(u64, u64)>,
 }
 
-/// What [`Ids::find`] finds.
+/// Result of [`Ids::find`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// The element that begins at this offset.
+    /// One element, which begins at this offset.
     At(u64),
     /// No element.
     Nothing,
-    /// More than one.
+    /// More than one element.
     Several,
 }
 
 impl Ids {
-    /// Whether nothing refers to any.
+    /// Whether no id of the file is referred to.
     pub(crate) fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// The element that has an id.
+    /// Finds the element that has an id.
     pub(crate) fn find(&self, id: &str) -> Found {
         let hash = hash(id);
         let first = self.places.partition_point(|(there, _)| *there < hash);
@@ -44,7 +44,7 @@ impl Ids {
     }
 }
 
-/// Collects ids and what refers to them.
+/// Collects ids and the references to them.
 #[derive(Debug, Default)]
 pub(crate) struct Collector {
     places: Vec<(u64, u64)>,
@@ -52,25 +52,25 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// Notes an element's id. Gives whether there was room.
+    /// Adds an element's id; returns whether there was room.
     pub(crate) fn id(&mut self, id: &str, offset: u64) -> bool {
         self.places.push((hash(id), offset));
         self.places.len() <= IDS_MAX
     }
 
-    /// Notes a reference to an id. Gives whether there was room.
+    /// Adds a reference to an id; returns whether there was room.
     pub(crate) fn reference(&mut self, id: &str) -> bool {
         if self.wanted.len() == self.wanted.capacity() {
             self.wanted.sort_unstable();
             self.wanted.dedup();
-            // At least half of the room is free now, so that sorting stays rare.
+            // Reserving at least as much again keeps sorting rare.
             self.wanted.reserve(self.wanted.len() + 1_024);
         }
         self.wanted.push(hash(id));
         self.wanted.len() <= IDS_MAX
     }
 
-    /// The ids that something refers to.
+    /// Returns the ids that references name.
     pub(crate) fn finish(mut self) -> Ids {
         self.wanted.sort_unstable();
         self.places.retain(|(id, _)| self.wanted.binary_search(id).is_ok());

@@ -1,4 +1,4 @@
-//! The keys of what references name by `id`.
+//! Resolves references by `id` to the keys of the elements that they name.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -18,9 +18,9 @@ use super::shapes::{RecordElement, Shapes};
 use crate::flaw::Flaw;
 use crate::place::{Malformed, Spot};
 
-/// How many ids may stand between a reference and the values of its key.
+/// Most ids between a reference and the values of its key.
 const CHAIN_MAX: usize = 8;
-/// Most keys that are remembered.
+/// Most keys that are cached.
 const REMEMBERED_MAX: usize = 16_384;
 
 /// Finds keys by the ids of one file.
@@ -31,25 +31,26 @@ pub(crate) struct Keys<'a> {
     ids: &'a Ids,
     file: RefCell<Option<File>>,
     remembered: RefCell<HashMap<String, Remembered>>,
-    /// Whether what is being read has met the limit of a chain.
+    /// Whether the current read has exceeded the length limit of a chain.
     is_too_long: Cell<bool>,
 }
 
-/// What came of an id.
+/// The cached result for an id.
 struct Remembered {
     found: Result<Rc<Named>, String>,
-    /// How long a chain could be when it met that limit; what had more room may go further.
+    /// Remaining chain length with which the limit was exceeded; a longer remaining chain may
+    /// succeed.
     too_long_for: Option<usize>,
 }
 
-/// What an id names: its kind and its key, in key order.
+/// The element that an id names: its target and its key, in key order.
 struct Named {
     target: Target,
     values: Vec<Option<String>>,
 }
 
 impl<'a> Keys<'a> {
-    /// The keys of a file's ids.
+    /// Makes a resolver for a file's ids.
     pub(crate) fn new(
         model: &'a Model,
         shapes: &'a Shapes<'a>,
@@ -60,7 +61,7 @@ impl<'a> Keys<'a> {
         Self { model, shapes, path, ids, file, remembered, is_too_long: Cell::default() }
     }
 
-    /// Fills a record's references by id.
+    /// Fills a record's references by `id`.
     pub(crate) fn fill(&self, builder: &mut Builder<'_>) {
         self.fill_within(builder, CHAIN_MAX);
     }
@@ -117,7 +118,7 @@ impl<'a> Keys<'a> {
         found
     }
 
-    /// Reads the element at an offset and gives its kind and key.
+    /// Reads the element at an offset and returns its target and key.
     fn read(&self, offset: u64, chain: usize) -> Result<Named, String> {
         let Some(chain) = chain.checked_sub(1) else {
             self.is_too_long.set(true);
@@ -150,7 +151,7 @@ impl<'a> Keys<'a> {
         named
     }
 
-    /// Reads a reference whose element has just begun; the identity in it says what it refers to.
+    /// Reads a reference whose start tag was just read; the identity in it states its target.
     fn read_reference(
         &self,
         scanner: &mut Scanner<BufReader<&File>>,
@@ -184,7 +185,7 @@ impl<'a> Keys<'a> {
         Ok(Named { target, values })
     }
 
-    /// The key of what an id names as that of `wanted`, in key order.
+    /// Converts the key of a named element to that of `wanted`, in key order.
     fn key_as(&self, named: &Named, wanted: Target) -> Result<Vec<String>, String> {
         let base_of = |resource: &Resource| resource.base.clone();
         let values: Vec<Option<String>> = match (named.target, wanted) {
@@ -224,7 +225,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// Feeds a record's tokens to its builder, to the record's end.
+/// Feeds a record's tokens to its builder, up to the record's end.
 pub(crate) fn feed<R: std::io::BufRead>(
     scanner: &mut Scanner<R>,
     builder: &mut Builder<'_>,
@@ -240,7 +241,7 @@ pub(crate) fn feed<R: std::io::BufRead>(
     }
 }
 
-/// A record's own key, in key order.
+/// Returns a record's own key, in key order.
 pub(crate) fn own_key(resource: &Resource, builder: &Builder<'_>) -> Vec<Option<String>> {
     let values = resource.key.iter().map(|column| match column.source {
         ColumnSource::Scalar(at) => builder.text_at(&[&resource.properties[at].name]),

@@ -1,4 +1,4 @@
-//! References by other values than the key: the one stored document that has them all.
+//! References by other values than the key: finds the one stored document that has all of them.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,12 +17,12 @@ use super::shapes::Shapes;
 use crate::flaw::Flaw;
 use crate::identity;
 
-/// Most answers that are remembered.
+/// Most answers that are cached.
 const REMEMBERED_MAX: usize = 16_384;
-/// How many documents are read at a time.
+/// Number of documents that are read at a time.
 const PAGE: i64 = 2_000;
 
-/// Finds documents by what lookups say of them.
+/// Finds documents by the values in lookups.
 pub(crate) struct Lookups<'a> {
     api: &'a DataApi,
     shapes: &'a Shapes<'a>,
@@ -33,12 +33,12 @@ pub(crate) struct Lookups<'a> {
 type Answer = Result<Vec<String>, String>;
 
 impl<'a> Lookups<'a> {
-    /// Lookups in a store.
+    /// Makes a finder of documents in a store.
     pub(crate) fn new(api: &'a DataApi, shapes: &'a Shapes<'a>) -> Self {
         Self { api, shapes, remembered: RefCell::default() }
     }
 
-    /// Forgets all answers, since the store has more now.
+    /// Clears all cached answers, because the store has changed.
     pub(crate) fn forget(&self) {
         self.remembered.borrow_mut().clear();
     }
@@ -47,7 +47,7 @@ impl<'a> Lookups<'a> {
     ///
     /// # Errors
     ///
-    /// The store's own.
+    /// Returns an error of the store.
     pub(crate) fn fill(&self, builder: &mut Builder<'_>) -> Result<(), StoreError> {
         for lookup in std::mem::take(&mut builder.by_lookup) {
             let ByLookup { place, members, target, given, path } = lookup;
@@ -80,7 +80,7 @@ impl<'a> Lookups<'a> {
         &self.api.catalog.model
     }
 
-    /// The key of the one document that has the values given.
+    /// Returns the key of the one document that has the given values.
     fn key(&self, target: Target, given: Raw) -> Result<Answer, StoreError> {
         let question = (target, given);
         if let Some(answer) = self.remembered.borrow().get(&question) {
@@ -108,7 +108,7 @@ impl<'a> Lookups<'a> {
             is_understood = true;
             let whole: Option<Vec<String>> = own_key(resource, &builder).into_iter().collect();
             let keys = match (whole, builder.into_json()) {
-                // The key alone says which document it is, stored or not.
+                // A complete key identifies the document, whether it is stored or not.
                 (Some(key), _) if matches!(target, Target::Resource(_)) => vec![key],
                 (_, Json::Object(members)) if members.is_empty() => vec![],
                 (_, wanted) => self.matching(resource, &wanted)?,
@@ -132,7 +132,7 @@ impl<'a> Lookups<'a> {
         })
     }
 
-    /// The lookup's elements as those of a resource's record.
+    /// Reads the lookup's elements as elements of a resource's record.
     fn read(&self, resource: &Resource, given: &Raw) -> Option<Builder<'_>> {
         let shape = self.shapes.of_record(resource.id);
         let mut builder = Builder::new(shape);
@@ -143,7 +143,7 @@ impl<'a> Lookups<'a> {
         (builder.strays.is_empty() && builder.flaws.is_empty()).then_some(builder)
     }
 
-    /// A base's key column is named otherwise in some subclasses.
+    /// Returns the element's name in this resource: some subclasses rename the base's key column.
     fn own_name<'n>(
         &'n self,
         resource: &'n Resource,
@@ -164,7 +164,7 @@ impl<'a> Lookups<'a> {
         }
     }
 
-    /// The keys of at most two stored documents that have the values wanted.
+    /// Returns the keys of at most two stored documents that have the wanted values.
     fn matching(
         &self,
         resource: &Resource,
@@ -210,7 +210,7 @@ fn feed(builder: &mut Builder<'_>, raw: &Raw, name: &str) {
     builder.end();
 }
 
-/// Whether a stored document has all the values wanted; each item wanted in some item.
+/// Whether a stored document has all wanted values; each wanted item must match some stored item.
 fn has(properties: &[Property], wanted: &Json<'_>, stored: &Json<'_>) -> bool {
     let (Json::Object(wanted), Json::Object(stored)) = (wanted, stored) else { return false };
     wanted.iter().all(|(name, wanted)| {

@@ -1,4 +1,4 @@
-//! What the `ref`s inside an element name, to be copied with it.
+//! Finds the elements that the `ref`s inside an element name, to be copied with it.
 
 use std::io::BufRead;
 
@@ -6,7 +6,8 @@ use super::ids::{Found, Ids};
 use super::scan::{Scanner, Token};
 use crate::place::{Malformed, Spot};
 
-/// The length of the element that begins at a place, and the offsets of what its `ref`s name.
+/// Returns the length of the element at a place, and the offsets of the elements that its `ref`s
+/// name.
 pub(crate) fn references<R: BufRead>(
     source: R,
     at: Spot,

@@ -1,7 +1,8 @@
-//! The tokens of an XML file, each with its place, within limits.
+//! Splits an XML file into tokens with their places, within limits.
 //!
-//! Only what an interchange needs is read: elements, the attributes `id`, `ref` and `nil`, text. A
-//! `DOCTYPE` and entities beyond the five of the standard are refused, so nothing expands.
+//! Only what an interchange needs is read: elements, text, and the attributes `id`, `ref` and
+//! `nil`. A `DOCTYPE`, and entities beyond the five predefined ones, are refused, so nothing
+//! expands.
 
 use std::io::{self, BufRead};
 
@@ -18,27 +19,27 @@ const TOKEN_BYTES_MAX: u64 = 1 << 20;
 /// Most attributes of one element.
 const ATTRIBUTES_MAX: usize = 64;
 
-/// A token; what it says stands in the scanner until the next one is read.
+/// A token; its content is kept in the scanner until the next one is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Token {
-    /// An element begins: see [`Scanner::tag`].
+    /// The start of an element: see [`Scanner::tag`].
     Start,
-    /// It ends; an empty element has both.
+    /// The end of an element; an empty element has both a start and an end.
     End,
-    /// A run of text, perhaps of several: see [`Scanner::text`].
+    /// A piece of text, perhaps one of several: see [`Scanner::text`].
     Text,
-    /// The file ends.
+    /// The end of the file.
     Eof,
 }
 
-/// An element's name and the attributes that count.
+/// An element's name and relevant attributes.
 #[derive(Debug, Default)]
 pub(crate) struct Tag {
-    /// Name without a prefix.
+    /// Name without its prefix.
     pub name: String,
-    /// `id`: how references in the same file name it.
+    /// `id`: the name by which references in the same file refer to it.
     pub id: Option<String>,
-    /// `ref`: the `id` of another.
+    /// `ref`: the `id` of another element.
     pub reference: Option<String>,
     /// `xsi:nil`: it has no value.
     pub is_nil: bool,
@@ -55,7 +56,7 @@ pub(crate) struct Scanner<R> {
 }
 
 impl<R: BufRead> Scanner<R> {
-    /// A scanner for what stands in a file from `at` on.
+    /// Makes a scanner for a source that starts at `at`.
     pub(crate) fn new(source: R, at: Spot) -> Self {
         let mut reader = Reader::from_reader(Metered { source, at, left: TOKEN_BYTES_MAX });
         reader.config_mut().expand_empty_elements = true;
@@ -69,27 +70,27 @@ impl<R: BufRead> Scanner<R> {
         }
     }
 
-    /// The element that began with the last token.
+    /// Returns the element that began with the last token.
     pub(crate) fn tag(&self) -> &Tag {
         &self.tag
     }
 
-    /// The text of the last token, entities replaced.
+    /// Returns the text of the last token, with entities replaced.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Where the last token began.
+    /// Returns where the last token began.
     pub(crate) fn start(&self) -> Spot {
         self.start
     }
 
-    /// Where the next token begins.
+    /// Returns where the next token begins.
     pub(crate) fn spot(&self) -> Spot {
         self.reader.get_ref().at
     }
 
-    /// How many elements are open.
+    /// Returns the number of open elements.
     pub(crate) fn depth(&self) -> usize {
         self.depth
     }
@@ -106,7 +107,7 @@ impl<R: BufRead> Scanner<R> {
         }
     }
 
-    /// Reads to the end of the element that has just begun.
+    /// Skips to the end of the element that has just begun.
     pub(crate) fn skip(&mut self) -> Result<(), Malformed> {
         let outside = self.depth.saturating_sub(1);
         while self.depth > outside {
@@ -210,7 +211,7 @@ fn predefined(name: &str) -> Option<char> {
     })
 }
 
-/// The library's error in our words; never a value from the file.
+/// Puts the library's error into our words, which never include a value from the file.
 fn explain(error: &quick_xml::Error) -> String {
     match error {
         quick_xml::Error::Io(error) => error.to_string(),
@@ -219,7 +220,7 @@ fn explain(error: &quick_xml::Error) -> String {
     }
 }
 
-/// A source that knows its place and lets no token grow beyond its limit.
+/// A source that tracks its position and limits the length of a token.
 struct Metered<R> {
     source: R,
     at: Spot,
@@ -248,7 +249,7 @@ impl<R: BufRead> BufRead for Metered<R> {
     }
 
     fn consume(&mut self, count: usize) {
-        // What was filled is still there: this costs no read.
+        // The buffer is still filled, so this reads nothing.
         if let Ok(bytes) = self.source.fill_buf() {
             self.at = self.at.after(&bytes[..count.min(bytes.len())]);
         }

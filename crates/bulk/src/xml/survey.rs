@@ -1,4 +1,4 @@
-//! The first pass over an interchange: is it well formed, and what stands where.
+//! The first pass over an interchange: checks that it is well formed, and finds its records.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -10,20 +10,20 @@ use crate::levels::Levels;
 use crate::place::{At, Malformed, Spot};
 use crate::survey::Survey;
 
-/// Where the tag of an interchange's root stands, and its name.
+/// Place of the tag of an interchange's root.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RootTag {
     /// Offset of its first byte.
     pub start: u64,
-    /// Offset after its last.
+    /// Offset after its last byte.
     pub end: u64,
 }
 
-/// Reads a whole interchange; nothing of it is kept but places and counts.
+/// Reads a whole interchange and keeps only places and counts.
 ///
 /// # Errors
 ///
-/// [`Malformed`] where it is not well formed, breaks a limit or is no interchange.
+/// [`Malformed`] when it is not well formed, exceeds a limit, or is not an interchange.
 pub(crate) fn survey(
     file: &File,
     index: u32,

@@ -1,4 +1,4 @@
-//! Each rule by which elements become a document, on the shipped model.
+//! Tests each rule by which elements become a document, with the shipped model.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::levels::Levels;
 use crate::place::Malformed;
 use crate::tests::Folder;
 
-/// What came of a record.
+/// The outcome of reading a record.
 #[derive(Debug)]
 struct Read {
     json: Value,
@@ -23,7 +23,7 @@ struct Read {
     line: u64,
 }
 
-/// What reading needs beside a file.
+/// What reading a file requires.
 struct Bench {
     target: DataApi,
     levels: Levels,
@@ -38,7 +38,7 @@ impl Bench {
     }
 }
 
-/// Reads all records of a file, level by level, and each of them again.
+/// Reads all records of a file, level by level, and then each of them again.
 fn read_file(bench: &Bench, bytes: &[u8]) -> Result<Vec<Read>, Malformed> {
     let Bench { target, levels } = bench;
     let folder = Folder::new();
@@ -75,7 +75,7 @@ fn read_all(records: &str) -> Vec<Read> {
     read_file(&Bench::new(), xml.as_bytes()).unwrap()
 }
 
-/// The document of the only record, in which nothing is wrong.
+/// Reads a file with one record, which must have no flaws, and returns its document.
 fn document(record: &str) -> Value {
     let mut all = read_all(record);
     assert_eq!(all.len(), 1, "{all:?}");
@@ -437,7 +437,7 @@ fn no_order_of_tags_makes_the_reader_panic() {
     });
 }
 
-/// Pieces that make interchanges, well formed and otherwise.
+/// Pieces for building interchanges, well formed or not.
 const TAGS: &[&str] = &[
     "<Student id='a'>",
     "</Student>",

@@ -1,14 +1,14 @@
-//! Element text as the API writes the same value.
+//! Converts element text to the API's form of the same value.
 
 use std::borrow::Cow;
 
 use homeroom_model::Scalar;
 
-/// The text of a value, from XML Schema's lexical forms to those of the API.
+/// Converts the text of a value from XML Schema's lexical forms to those of the API.
 ///
-/// Numbers lose a plus sign and leading zeros and gain the zero before their point, `1` and `0` of a
-/// truth value become words, a date loses its zone. What has no such form stays as it is; the
-/// validation says what is wrong with it.
+/// Numbers lose a plus sign and leading zeros and gain a zero before a leading point; `1` and `0`
+/// as booleans become words; a date loses its zone. Any other text is kept, so that validation can
+/// report it.
 ///
 /// Source: XML Schema Part 2, §3.2.2 (boolean), §3.2.3 (decimal), §3.2.9 (date).
 pub(crate) fn lexical(scalar: Scalar, text: &str) -> Cow<'_, str> {
@@ -29,7 +29,7 @@ pub(crate) fn lexical(scalar: Scalar, text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The second year of `2021-2022`, or a year by itself; [`None`] for anything else.
+/// Returns the second year of `2021-2022`, or a single year; [`None`] for anything else.
 pub(crate) fn school_year(text: &str) -> Option<&str> {
     let is_year = |text: &str| text.len() == 4 && text.bytes().all(|b| b.is_ascii_digit());
     match text.split_once('-') {

@@ -1,4 +1,4 @@
-//! Files of every format, and the spellings that mean the same in each.
+//! Files of every format, and equivalent spellings in each.
 
 use homeroom_bulk::LoadOptions;
 use homeroom_store::{Answer, Decision, Plan, Sql, Write};
@@ -29,7 +29,7 @@ fn descriptors_in_any_case_are_stored_as_their_own_documents_spell_them() {
         json!(GRADE)
     );
 
-    // Again, and with the descriptors' own documents in another case: all is as it was.
+    // A second load, with the descriptors' own documents in another case, changes nothing.
     let own = descriptors()
         .replace(">uri://x/Grade", ">URI://X/GRADE")
         .replace("<CodeValue>Math", "<CodeValue>MATH");
@@ -53,7 +53,7 @@ fn what_an_older_version_spelled_as_it_was_sent_is_spelled_anew_by_a_load() {
     folder.write("a.xml", descriptors());
     folder.write("b.xml", interchange("EducationOrganization", &school(7, "S")));
     load_all(&target, &[folder.path()]);
-    // The very text that stands in the store then.
+    // Exactly the text that the older version stored.
     let as_stored = school(7, "S").replace(GRADE, &shouted);
     folder.write("b.xml", interchange("EducationOrganization", &as_stored));
     let text = "UPDATE doc SET body = replace(body, ?1, ?2)";

@@ -65,7 +65,7 @@ fn of_an_identity_that_stands_twice_the_last_counts() {
 fn what_refers_to_its_own_kind_waits_for_what_comes_later() {
     let (target, folder) = (target(), Folder::new());
     folder.write("a.xml", descriptors());
-    // More than a batch, each the parent of the one before.
+    // A chain longer than a batch, in which each document's parent comes after it.
     let chain = (0..700).map(|n| standard(&n.to_string(), Some(&(n + 1).to_string())));
     folder.write("learningStandards.jsonl", lines(chain.chain([standard("700", None)])));
 

@@ -1,4 +1,4 @@
-//! What is refused, and the files that are written of it.
+//! Rejected records, and the files that are written about them.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -87,7 +87,7 @@ fn rejected_records_can_be_mended_and_loaded_again() {
     load_all(&target, &[&folder.path().join("more")]);
     let (second, left) = load_all(&target, &[&rejects]);
 
-    // The array is refused as a whole: 5 is no document.
+    // The array is refused as a whole, because 5 is not a document.
     assert_eq!((first.loaded, first.rejected), (5, 4));
     assert!(!rejects.join("students.json").exists());
     assert!(copied.contains("http://x/5.2.0") && !copied.contains(">D<"), "{copied}");
@@ -127,7 +127,7 @@ fn rejects_are_written_beside_what_is_loaded_and_never_over_it() {
     let mut names: Vec<_> =
         std::fs::read_dir(&place).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    // A search for files does not see what begins with a dot.
+    // A search for files skips names that begin with a dot.
     assert_eq!(names.remove(0), ".homeroom-rejects");
     assert_eq!(names, ["students-2.jsonl", "students-3.jsonl", "students.jsonl"]);
     for name in names {

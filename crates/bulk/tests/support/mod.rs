@@ -1,4 +1,4 @@
-//! What the tests of loading use.
+//! Shared helpers for the tests of loading.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use serde_json::Value;
 
 const SEED: &str = include_str!("../../../../models/ed-fi/5.2.0/seed.jsonl");
 
-/// An empty store of the shipped model, seeded.
+/// Makes an empty, seeded store of the shipped model.
 pub fn target() -> DataApi {
     target_with(&[])
 }
 
-/// The same with shipped extensions.
+/// Makes the same with shipped extensions.
 pub fn target_with(extensions: &[&str]) -> DataApi {
     let core = [shipped("5.2.0").unwrap()].into_iter();
     let extensions = extensions.iter().map(|name| shipped_extension(name, "5.2.0").unwrap());
@@ -30,18 +30,18 @@ pub fn target_with(extensions: &[&str]) -> DataApi {
     DataApi::new(catalog, store)
 }
 
-/// A folder that goes with its value.
+/// A folder that is deleted on drop.
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// A new, empty folder.
+    /// Makes a new, empty folder.
     pub fn new() -> Self {
         let path = std::env::temp_dir().join(format!("homeroom-bulk-{}", Uuid::new()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -66,7 +66,7 @@ impl Drop for Folder {
     }
 }
 
-/// Loads paths and gives the summary and every reject.
+/// Loads paths; returns the summary and every reject.
 pub fn load_all(target: &DataApi, paths: &[&Path]) -> (Summary, Vec<Value>) {
     load_with(
         target,
@@ -77,7 +77,7 @@ pub fn load_all(target: &DataApi, paths: &[&Path]) -> (Summary, Vec<Value>) {
     )
 }
 
-/// As [`load_all`], with further options; results go to a file of their own.
+/// Does the same as [`load_all`] with further options; results go to a file of their own.
 pub fn load_with(target: &DataApi, options: LoadOptions) -> (Summary, Vec<Value>) {
     let folder = Folder::new();
     let results = folder.path().join("results.jsonl");
@@ -93,7 +93,7 @@ pub fn load_with(target: &DataApi, options: LoadOptions) -> (Summary, Vec<Value>
     (summary, lines)
 }
 
-/// The stored documents of a resource, in order of creation.
+/// Returns the stored documents of a resource, in order of creation.
 pub fn stored(target: &DataApi, endpoint: &str) -> Vec<Value> {
     let (schema, endpoint) = endpoint.split_once('/').unwrap_or(("ed-fi", endpoint));
     let resource = target.catalog.model.by_endpoint(schema, endpoint).unwrap();

@@ -1,4 +1,4 @@
-//! How descriptors are spelled by their own documents, and whether others spell them so.
+//! Checks that documents spell descriptors as the descriptors' own documents do.
 
 use std::collections::HashMap;
 
@@ -8,13 +8,13 @@ use crate::catalog::{Catalog, is_descriptor};
 use crate::spelling::uri_text;
 use crate::validate::Document;
 
-/// Most descriptors whose spelling is remembered: some forty megabytes.
+/// Most descriptors whose spelling is kept in memory, some forty megabytes.
 pub(super) const DESCRIPTORS_MAX: usize = 200_000;
 
 /// Spellings of descriptors, by identity.
 pub(super) struct Descriptors {
     spellings: HashMap<NaturalKey, Box<str>>,
-    /// Whether the store has no more of them.
+    /// Whether the store has no further descriptors.
     pub(super) are_all: bool,
 }
 
@@ -23,7 +23,7 @@ impl Descriptors {
     ///
     /// # Errors
     ///
-    /// The snapshot's own.
+    /// Returns errors of the snapshot.
     pub(super) fn read(catalog: &Catalog, snapshot: &Snapshot) -> Result<Self, StoreError> {
         let mut spellings = HashMap::new();
         for (_, kind) in snapshot.kinds()? {
@@ -48,7 +48,7 @@ impl Descriptors {
         Ok(Self { spellings, are_all: true })
     }
 
-    /// Whether a document spells every descriptor as its own document does, as far as that is known.
+    /// Whether a document spells every known descriptor as the descriptor's own document does.
     pub(super) fn are_spelled_in(&self, document: &Document) -> bool {
         document.spelled.iter().all(|at| {
             let own = self.spellings.get(&at.key);

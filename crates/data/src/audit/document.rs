@@ -1,4 +1,4 @@
-//! One document: what is stored beside its text, against what the text says.
+//! Compares the stored data beside one document's text with the text.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,24 +15,24 @@ use crate::json::Json;
 use crate::rights::{self, About};
 use crate::validate::{Document, column_text, examine, identity};
 
-/// Most identities that are remembered between pages.
+/// Most identities that are kept between pages.
 const REMEMBERED_MAX: usize = 200_000;
-/// Most identities that are asked for at once.
+/// Most identities that are requested at once.
 const ASKED_MAX: usize = 10_000;
 
-/// Looks at documents, page by page.
+/// Checks documents, page by page.
 pub(super) struct Looker<'a> {
     catalog: &'a Catalog,
     snapshot: &'a Snapshot,
-    /// Documents that others refer to, as far as they were looked up; those of a page are there.
+    /// Referenced documents looked up so far, including all those of the current page.
     known: HashMap<DocumentId, Option<Identity>>,
     met: HashSet<KindId>,
     descriptors: Descriptors,
-    /// What a text has where a document has extensions.
+    /// Text that a body contains if the document has extensions.
     extensions: String,
 }
 
-/// Somebody whom a document says that it is about, and who is not stored with it.
+/// A subject of a document that is not stored with it.
 struct Missing {
     key: NaturalKey,
     document: i64,
@@ -50,13 +50,13 @@ impl<'a> Looker<'a> {
         Self { catalog, snapshot, known, met, descriptors, extensions }
     }
 
-    /// Whether any document of a kind was met.
+    /// Whether a document of a kind has been checked.
     pub(super) fn has_any(&self, kind: KindId) -> bool {
         self.met.contains(&kind)
     }
 
-    /// Looks at a page of one kind; of a kind that the model does not have, edges are all that can
-    /// be told.
+    /// Checks a page of one kind; for a kind that the model does not have, only edges can be
+    /// checked.
     pub(super) fn page(
         &mut self,
         resource: Option<&Resource>,
@@ -92,7 +92,7 @@ impl<'a> Looker<'a> {
                 } else {
                     findings.add(resource, Wrong::Model, row.id.0);
                 }
-                // Who it is stands in members that every version of the model has.
+                // The identity is in members that every version of the model has.
                 match written_identity(self.catalog, resource, &row.body) {
                     Some((key, alias)) if key == row.key => {
                         if let Some(alias) = alias {
@@ -133,7 +133,7 @@ impl<'a> Looker<'a> {
         self.look_for(resource, missing, findings)
     }
 
-    /// Looks up all whom a page's documents refer to or are about.
+    /// Looks up all documents that a page's documents refer to or have as subjects.
     fn look_up(&mut self, page: &[Row]) -> Result<(), StoreError> {
         if self.known.len() > REMEMBERED_MAX {
             self.known.clear();
@@ -158,8 +158,8 @@ impl<'a> Looker<'a> {
         self.known.get(&id)?.as_ref()
     }
 
-    /// Whether the row's marks name exactly the organizations and persons that the text is about.
-    /// One more mark may follow, that of the document's owner.
+    /// Whether the row's marks name exactly the organizations and persons that are the subjects of
+    /// the text. One more mark may follow, that of the document's owner.
     fn has_right_marks(
         &self,
         resource: &Resource,
@@ -185,7 +185,7 @@ impl<'a> Looker<'a> {
         })
     }
 
-    /// Whether each reference is stored with its place and with the document that it names.
+    /// Whether each reference is stored with its place and its target.
     fn has_right_links(&self, row: &Row, document: &Document) -> bool {
         let links: Vec<_> = References::links(&row.references).collect();
         let is_right =
@@ -200,8 +200,8 @@ impl<'a> Looker<'a> {
             && links.iter().zip(&document.references).all(is_right)
     }
 
-    /// Whether empty collections are noted where the text lacks them. What was noted for another
-    /// model, or not noted, is found anew whenever the document is read.
+    /// Whether the noted places of missing empty collections match the text. Places that are not
+    /// noted, or were noted for another model, are found again on each read.
     fn has_right_gaps(&self, resource: &Resource, row: &Row) -> bool {
         let empties = self.catalog.empties(resource.id);
         match References::gaps(&row.references) {
@@ -210,7 +210,7 @@ impl<'a> Looker<'a> {
         }
     }
 
-    /// Whether the further documents are the descriptors and those whom the text is about.
+    /// Whether the further targets are exactly the descriptors and the subjects of the text.
     fn has_right_others(
         &self,
         row: &Row,
@@ -238,7 +238,8 @@ impl<'a> Looker<'a> {
         descriptors.is_subset(&covered) && others.is_sorted_by(|a, b| a < b)
     }
 
-    /// Who was not there when a document was written need not be stored with it; who was, must.
+    /// Reports missing subjects that existed when the document was written; others need not be
+    /// stored.
     fn look_for(
         &self,
         resource: &Resource,
@@ -253,8 +254,8 @@ impl<'a> Looker<'a> {
             numbers.extend(self.snapshot.carriers(some)?);
         }
         for missing in missing {
-            // A number is never used twice and a document to which another refers stays: one with
-            // an earlier number was there.
+            // Numbers are never reused, and a referenced document cannot be deleted, so a document
+            // with a lower number existed at that time.
             if numbers.get(&missing.key).is_some_and(|number| *number < missing.document) {
                 findings.add(resource, missing.wrong, missing.document);
             }
@@ -263,8 +264,8 @@ impl<'a> Looker<'a> {
     }
 }
 
-/// The identity that stands in a text, as it stands there, whatever else does; and that under its
-/// base.
+/// Returns the identity in a text exactly as written, and the one under its base, whatever else the
+/// text contains.
 fn written_identity(
     catalog: &Catalog,
     resource: &Resource,
@@ -275,7 +276,7 @@ fn written_identity(
     Some(identity(catalog, resource, &texts?))
 }
 
-/// Whether a document carries an identity, as its own or its base's.
+/// Whether a document has an identity, as its own or under its base.
 fn carries(target: &Identity, key: NaturalKey) -> bool {
     target.key == key || target.alias == Some(key)
 }

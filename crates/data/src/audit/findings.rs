@@ -1,10 +1,10 @@
-//! What is wrong with documents, gathered by resource.
+//! Collects faults in documents, by resource.
 
 use std::collections::BTreeMap;
 
 use homeroom_model::Resource;
 
-/// What can be wrong with one document.
+/// A possible fault of one document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Wrong {
     Json,
@@ -38,7 +38,7 @@ impl Wrong {
     }
 }
 
-/// How many, and one of them.
+/// Number of documents with a fault, and the number of one of them.
 #[derive(Debug, Default)]
 struct Many {
     count: u64,
@@ -52,12 +52,12 @@ impl Many {
     }
 }
 
-/// What was found so far.
+/// Faults found so far.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     wrong: BTreeMap<(String, Wrong), Many>,
     tombstones: BTreeMap<String, Many>,
-    /// Documents with extensions that are not served.
+    /// Documents with extensions that this server does not have.
     unserved: BTreeMap<String, Many>,
 }
 
@@ -74,7 +74,8 @@ impl Findings {
         self.unserved.entry(resource.path()).or_default().add(document);
     }
 
-    /// Documents whose texts do not fit the model, its canonical form or the spelling of descriptors.
+    /// Describes documents whose texts do not fit the model, its canonical form or the spelling of
+    /// descriptors.
     pub(super) fn misfits(&self) -> Vec<String> {
         self.documents(true)
     }

@@ -1,11 +1,11 @@
-//! Tables as counts and sums over their rows that do not depend on the order of the rows.
+//! Tables as counts and order-independent sums of their rows.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 
 use homeroom_store::{DocumentId, Edge, KindId, NaturalKey, Snapshot, StoreError, Tie};
 
-/// A number of rows, and a sum over them.
+/// Number of rows and a sum over them.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Sum {
     count: u64,
@@ -21,12 +21,12 @@ impl Sum {
     }
 }
 
-/// The rows that documents make, or that there are.
+/// Sums of the rows that documents should have, or of the stored rows.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
-    /// By label.
+    /// Ties, by label.
     ties: BTreeMap<KindId, Sum>,
-    /// By the kind of who refers.
+    /// Edges, by the kind of the referring document.
     edges: BTreeMap<KindId, Sum>,
     aliases: Sum,
 }
@@ -45,7 +45,7 @@ impl Sums {
     }
 }
 
-/// The rows that there are.
+/// Returns the sums of the stored rows.
 pub(super) fn stored(snapshot: &Snapshot) -> Result<Sums, StoreError> {
     let mut sums = Sums::default();
     let mut last = None;
@@ -83,8 +83,8 @@ pub(super) fn stored(snapshot: &Snapshot) -> Result<Sums, StoreError> {
     }
 }
 
-/// What is wrong with the ties and edges of a kind. Ties of one that the model does not know are of
-/// an extension that is not served any more; its edges are known without the model.
+/// Describes faults in the ties and edges of a kind. Ties of a kind that the model does not have
+/// belong to an extension that is no longer served; edges can be checked without the model.
 pub(super) fn differences(
     name: &str,
     kind: KindId,
@@ -111,7 +111,7 @@ pub(super) fn differences(
     problems
 }
 
-/// Rows of kinds and labels that have no name.
+/// Describes rows whose kind or label has no name.
 pub(super) fn strangers(known: &[KindId], found: &Sums) -> Vec<String> {
     let all = [("ties", &found.ties), ("edges", &found.edges)];
     let mut problems = vec![];
@@ -124,7 +124,7 @@ pub(super) fn strangers(known: &[KindId], found: &Sums) -> Vec<String> {
     problems
 }
 
-/// What is wrong with the identities under abstract bases.
+/// Describes faults in the identities under abstract bases.
 pub(super) fn wrong_aliases(expected: &Sums, found: &Sums) -> Option<String> {
     (expected.aliases != found.aliases).then(|| {
         format!(

@@ -1,11 +1,11 @@
-//! The order of dependency, as JSON and as GraphML.
+//! The dependency order, as JSON and as GraphML.
 
 use std::fmt::Write as _;
 
 use homeroom_model::{Model, Node, Operations, dependency_graph, dependency_order};
 use serde_json::{Value, json};
 
-/// In which order resources are to be loaded, level by level.
+/// Returns the order in which resources are to be loaded, level by level.
 pub fn order(model: &Model) -> Value {
     dependency_order(model)
         .iter()
@@ -19,9 +19,9 @@ pub fn order(model: &Model) -> Value {
         .collect()
 }
 
-/// The graph behind the order: what stands at an edge's source must be there before its target.
+/// Returns the graph behind the order: an edge's source must exist before its target.
 ///
-/// A person's second place, for updates, is the node with `#Retry` behind its path.
+/// The second place of a person, for updates, is a node with `#Retry` after its path.
 ///
 /// Source: GraphML 1.0.
 pub fn graph(model: &Model) -> String {

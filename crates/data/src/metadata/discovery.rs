@@ -8,7 +8,7 @@ use crate::composites::Composites;
 /// The wire contract that this server speaks; clients page by cursor from 7.3 on.
 pub const CONTRACT_VERSION: &str = "7.3";
 
-/// What `GET /` answers: versions, data models and where everything is.
+/// Returns the answer to `GET /`: versions, data models and the addresses of all APIs.
 pub fn discovery(model: &Model, base_url: &str) -> Value {
     let data_models: Vec<Value> = model
         .projects
@@ -63,8 +63,8 @@ pub fn listing(composites: &Composites, base_url: &str) -> Value {
     all.into()
 }
 
-/// What `GET /metadata/specifications` answers: the same documents where Ed-Fi's newer server has
-/// them.
+/// Returns the answer to `GET /metadata/specifications`: the same documents at the addresses that
+/// Ed-Fi's newer server uses.
 ///
 /// Source: the Ed-Fi API v8, whose names end in `-spec.json`.
 pub fn specifications(base_url: &str) -> Value {

@@ -1,7 +1,8 @@
-//! Compresses a text with gaps once, so that filling the gaps costs a copy and no compression.
+//! Compresses a text with gaps once, so that filling the gaps needs copying but no compression.
 //!
-//! The runs of text between the gaps are compressed each for itself and end on a whole byte; what
-//! fills a gap stands between them as it is. Together they are one member, which every client reads.
+//! The runs of text between the gaps are compressed separately, and each ends on a whole byte; the
+//! filling of a gap is stored uncompressed between them. Together they form one gzip member, which
+//! every client can read.
 //!
 //! Source: RFC 1951 §3.2.4 (stored blocks), RFC 1952 §2.3 (header and trailer).
 
@@ -10,9 +11,9 @@ use std::io::Write as _;
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, Crc};
 
-/// Magic number, deflate, no flags, no time, no level, no operating system.
+/// Magic number, deflate, no flags, no time, no level, unknown operating system.
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
-/// A stored block that is empty and the last.
+/// An empty stored block, marked as the last one.
 const END: [u8; 5] = [1, 0, 0, 0xff, 0xff];
 /// Most bytes of a stored block.
 const STORED_MAX: usize = u16::MAX as usize;
@@ -25,7 +26,7 @@ pub struct Gzip {
 
 #[derive(Debug)]
 struct Run {
-    /// Blocks, none of them the last.
+    /// Compressed blocks, none of them marked as the last one.
     blocks: Vec<u8>,
     /// Checksum and length of the text.
     sum: Crc,
@@ -37,7 +38,7 @@ impl Gzip {
         Self { runs: runs.iter().map(|text| Run::of(text.as_ref().as_bytes())).collect() }
     }
 
-    /// The whole, with the same text in every gap.
+    /// Returns the whole text, with the same filling in every gap.
     pub fn filled(&self, filling: &str) -> Vec<u8> {
         let mut filling_sum = Crc::new();
         filling_sum.update(filling.as_bytes());
@@ -69,7 +70,7 @@ impl Run {
     }
 }
 
-/// Adds bytes as they are.
+/// Appends bytes uncompressed.
 fn store(out: &mut Vec<u8>, bytes: &[u8]) {
     for chunk in bytes.chunks(STORED_MAX) {
         let length = u16::try_from(chunk.len()).expect("a chunk is no longer than a block");

@@ -1,9 +1,9 @@
-//! Whether the page at `/` is asked for by somebody at this machine, whom a demonstration may show
-//! its credentials.
+//! Checks that the page at `/` is requested from this machine, where a demonstration may show its
+//! credentials.
 //!
-//! Any site can have its own name lead to this machine and then read what the server answers a
-//! browser here (DNS rebinding). It can choose neither the `Host` that the browser sends nor what
-//! the browser says of the site that asks.
+//! Any site can make its own name resolve to this machine and then read what the server answers a
+//! browser here (DNS rebinding). The site controls neither the `Host` header that the browser sends
+//! nor what the browser says about the requesting site.
 //!
 //! Source: RFC 9110 §7.2 (`Host`), W3C Fetch Metadata Request Headers §2.2 (`Sec-Fetch-Site`).
 
@@ -11,12 +11,12 @@ use std::net::SocketAddr;
 
 use http::HeaderMap;
 
-/// What is known of a request for the page.
+/// What is known about a request for the page.
 #[derive(Debug, Clone, Copy)]
 pub struct PageRequest<'a> {
-    /// Scheme, host and port as the caller sees them.
+    /// Scheme, host and port as the client sees them.
     pub base_url: &'a str,
-    /// Host and port that the request itself names; empty where it names none, or two.
+    /// Host and port that the request names; empty if it names none or more than one.
     pub host: &'a str,
     /// Its headers.
     pub headers: &'a HeaderMap,
@@ -25,18 +25,18 @@ pub struct PageRequest<'a> {
 /// Why credentials are not shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hidden {
-    /// Other machines reach the server, too.
+    /// The server is reachable from other machines, too.
     Remote,
-    /// The host is no name of this machine.
+    /// The host is not a name of this machine.
     Host,
-    /// A proxy passed the request on, for whomever.
+    /// A proxy forwarded the request for an unknown client.
     Forwarded,
-    /// Another site had the browser ask.
+    /// Another site caused the browser's request.
     OtherSite,
 }
 
 impl Hidden {
-    /// The reason as the end of a sentence.
+    /// Returns the reason as the end of a sentence.
     pub fn why(self) -> &'static str {
         match self {
             Self::Remote => "other machines reach this server, too",
@@ -51,12 +51,12 @@ impl Hidden {
 const FORWARDED: [&str; 6] =
     ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
 
-/// Whether somebody at this machine asks, by an address of it, of a server that listens on
-/// `listening`.
+/// Checks that a request comes from this machine, and uses one of its addresses, on a server that
+/// listens on `listening`.
 ///
 /// # Errors
 ///
-/// Why that is not sure.
+/// Returns the reason why this is not certain.
 pub fn check(request: &PageRequest<'_>, listening: SocketAddr) -> Result<(), Hidden> {
     if !listening.ip().is_loopback() {
         return Err(Hidden::Remote);
@@ -67,7 +67,8 @@ pub fn check(request: &PageRequest<'_>, listening: SocketAddr) -> Result<(), Hid
     if FORWARDED.iter().any(|name| request.headers.contains_key(*name)) {
         return Err(Hidden::Forwarded);
     }
-    // A browser that opens an address, or follows a link of the page itself, names no origin.
+    // If the user entered the address or followed a link on the page itself, the browser sends no
+    // `Origin` and names no other site.
     let is_own = |site: &http::HeaderValue| site == "none" || site == "same-origin";
     if request.headers.contains_key(http::header::ORIGIN)
         || !request.headers.get_all("sec-fetch-site").iter().all(is_own)
@@ -77,7 +78,7 @@ pub fn check(request: &PageRequest<'_>, listening: SocketAddr) -> Result<(), Hid
     Ok(())
 }
 
-/// Whether a host, with or without a port, is this machine whatever names lead where.
+/// Whether a host, with or without a port, is this machine regardless of name resolution.
 fn is_loopback(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.parse::<u16>().is_ok() => name,

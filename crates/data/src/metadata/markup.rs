@@ -1,6 +1,6 @@
-//! Text inside HTML and XML.
+//! Escapes text for HTML and XML.
 
-/// A text as it stands in an element or a quoted attribute.
+/// Returns a text in the form required in an element or a quoted attribute.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -1,8 +1,8 @@
-//! What the headers `Accept` and `Accept-Encoding` prefer.
+//! Evaluates the headers `Accept` and `Accept-Encoding`.
 //!
 //! Source: RFC 9110 §12.5.1, §12.5.3.
 
-/// Whether the caller likes `wanted` better than `usual`; a tie and a missing header mean no.
+/// Whether the client prefers `wanted` to `usual`; no in case of a tie or a missing header.
 pub fn prefers(accept: Option<&str>, wanted: &str, usual: &str) -> bool {
     accept.is_some_and(|accept| quality(accept, wanted) > quality(accept, usual))
 }
@@ -46,7 +46,7 @@ fn quality(accept: &str, media: &str) -> u16 {
         .map_or(0, |(_, weight)| weight)
 }
 
-/// Whether the caller takes gzip and likes it no less than what is not compressed.
+/// Whether the client accepts gzip and does not prefer uncompressed content.
 pub fn takes_gzip<'a>(accept_encoding: impl Iterator<Item = &'a str>) -> bool {
     let (mut gzip, mut identity, mut others) = (None, None, None);
     for coding in accept_encoding.flat_map(|line| line.split(',')) {
@@ -63,7 +63,7 @@ pub fn takes_gzip<'a>(accept_encoding: impl Iterator<Item = &'a str>) -> bool {
     gzip > 0 && gzip >= identity.unwrap_or(0)
 }
 
-/// The weight among the parameters of a range or a coding, in thousandths.
+/// Returns the weight among the parameters of a range or a coding, in thousandths.
 fn weight<'a>(parameters: impl Iterator<Item = &'a str>) -> u16 {
     parameters
         .filter_map(|parameter| parameter.split_once('='))
@@ -71,7 +71,7 @@ fn weight<'a>(parameters: impl Iterator<Item = &'a str>) -> u16 {
         .map_or(1000, |(_, value)| thousandths(value.trim()))
 }
 
-/// `0.85` is 850; what is no weight counts as 0.
+/// Converts a weight such as `0.85` to 850; an invalid weight counts as 0.
 fn thousandths(text: &str) -> u16 {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     match whole {

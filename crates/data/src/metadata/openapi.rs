@@ -1,8 +1,8 @@
 //! OpenAPI 3.0 documents derived from the model, in the shape that Ed-Fi clients know.
 //!
-//! Schemas are named `edFi_section`, `edFi_sectionReference`, `edFi_sectionCharacteristic`; every
-//! array's items and every reference are a `$ref`, since clients follow those to find identities
-//! and required properties. The documents describe what the server does and nothing else.
+//! Schemas are named `edFi_section`, `edFi_sectionReference`, `edFi_sectionCharacteristic`. The
+//! items of every array and every reference are a `$ref`, because clients follow these to find
+//! identities and required properties. The documents describe exactly what the server does.
 //!
 //! Source: OpenAPI 3.0.3; the marks `x-Ed-Fi-…` of the Ed-Fi ODS/API 7.
 
@@ -22,17 +22,17 @@ use super::shelf::BASE_URL;
 pub(super) use composites::document as composites;
 pub(super) use words::words;
 
-/// Which of the two documents of the data API.
+/// One of the two OpenAPI documents of the data API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
     /// Entities, associations and enumerations.
     Resources,
-    /// The vocabularies.
+    /// Descriptors.
     Descriptors,
 }
 
 impl Section {
-    /// The section's resources, by schema and endpoint.
+    /// Returns the section's resources, by schema and endpoint.
     pub fn resources(self, model: &Model) -> Vec<&Resource> {
         let mut all: Vec<&Resource> = model
             .resources
@@ -51,7 +51,7 @@ impl Section {
     }
 }
 
-/// The OpenAPI document of a section; [`BASE_URL`] stands where the base URL belongs.
+/// Returns the OpenAPI document of a section, with [`BASE_URL`] as a placeholder for the base URL.
 pub fn document(model: &Model, section: Section) -> Value {
     let resources = section.resources(model);
     let mut all_paths = Map::new();
@@ -94,7 +94,7 @@ pub fn document(model: &Model, section: Section) -> Value {
     })
 }
 
-/// The OpenAPI document of the change queries.
+/// Returns the OpenAPI document of the change queries.
 pub fn change_queries() -> Value {
     let version = |description: &str| json!({ "type": "integer", "format": "int64", "minimum": 0, "description": description });
     json!({
@@ -147,7 +147,7 @@ pub fn change_queries() -> Value {
     })
 }
 
-/// The OpenAPI document of the discovery document.
+/// Returns the OpenAPI document of the discovery document.
 pub fn discovery() -> Value {
     let text = |description: &str| json!({ "type": "string", "description": description });
     let data_model = json!({

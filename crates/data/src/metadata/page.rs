@@ -1,4 +1,4 @@
-//! The one page that a browser gets at `/`.
+//! The HTML page at `/`.
 
 use std::collections::HashMap;
 
@@ -8,14 +8,14 @@ use super::discovery::CONTRACT_VERSION;
 use super::here::Hidden;
 use super::markup::escaped;
 
-/// The page; `{{name}}` stands for a value, which is escaped.
+/// The page's template; `{{name}}` is replaced by a value, which is escaped.
 const PAGE: &str = include_str!("page.html");
 
-/// What the page's answer allows a browser to load: nothing but the style inside it.
+/// What the page may load in a browser: only the style inside it.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Credentials that the page may show: those of a demonstration, never of a real client.
+/// Credentials of a demonstration, which the page may show; never those of a real client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials {
     /// The key.
@@ -24,18 +24,18 @@ pub struct Credentials {
     pub secret: String,
 }
 
-/// What the page shows of credentials.
+/// How the page treats credentials.
 #[derive(Debug, Clone, Copy)]
 pub enum Shown<'a> {
-    /// There are none to show.
+    /// The page has no credentials to show.
     Nothing,
-    /// A demonstration's.
+    /// The page shows a demonstration's credentials.
     Credentials(&'a Credentials),
-    /// A demonstration has some, but whoever asks may not see them.
+    /// The demonstration has credentials, but this client may not see them.
     Hidden(Hidden),
 }
 
-/// Writes the page: what runs, how to call it, where to go next.
+/// Writes the page: what is running, how to call it, where to go next.
 pub fn render(model: &Model, base_url: &str, shown: Shown<'_>) -> String {
     let standards: Vec<String> = model
         .projects
@@ -84,7 +84,7 @@ pub fn render(model: &Model, base_url: &str, shown: Shown<'_>) -> String {
     ]))
 }
 
-/// Puts each value, escaped, in its place.
+/// Inserts each value, escaped.
 fn fill(values: &HashMap<&str, &str>) -> String {
     let mut out = String::with_capacity(PAGE.len() + 1024);
     let mut rest = PAGE;
@@ -97,7 +97,8 @@ fn fill(values: &HashMap<&str, &str>) -> String {
     out + rest
 }
 
-/// The path of the entity that most references point to: the likeliest to hold documents.
+/// Returns the path of the entity with the most references to it, which is the likeliest to have
+/// documents.
 fn most_referenced(model: &Model) -> Option<String> {
     let mut counts: HashMap<ResourceId, usize> = HashMap::new();
     for property in model.resources.iter().flat_map(|resource| &resource.properties) {
@@ -112,7 +113,7 @@ fn most_referenced(model: &Model) -> Option<String> {
     Some(found.path())
 }
 
-/// The path of a vocabulary: all of them take the same document.
+/// Returns the path of a descriptor; all descriptors accept the same document.
 fn first_descriptor(model: &Model) -> Option<String> {
     let found = model.resources.iter().find(|r| r.kind == ResourceKind::Descriptor)?;
     Some(found.path())

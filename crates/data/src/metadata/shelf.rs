@@ -1,4 +1,4 @@
-//! Keeps the big documents: each is written and compressed once, and copied out for a few base URLs.
+//! Caches large documents: each is written and compressed once, and copied for a few base URLs.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,16 +8,16 @@ use bytes::Bytes;
 
 use super::gzip::Gzip;
 
-/// Stands for the base URL while a document is written.
+/// Placeholder for the base URL in a cached document.
 pub const BASE_URL: &str = "{baseUrl}";
 
-/// Most base URLs whose copies are kept; the one asked for first leaves first.
+/// Most base URLs whose copies are kept; the one requested first is dropped first.
 const BASE_URLS_MAX: usize = 8;
 
-/// Bytes from which on a text is compressed; below, a packet holds it anyway.
+/// Smallest size in bytes from which a text is compressed; a shorter text fits a packet anyway.
 const GZIP_MIN: usize = 1024;
 
-/// A document that is kept.
+/// A cached document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Document {
     /// OpenAPI of the resources.
@@ -28,34 +28,34 @@ pub enum Document {
     ChangeQueries,
     /// OpenAPI of the discovery document.
     Discovery,
-    /// Order of dependency as JSON.
+    /// Dependency order as JSON.
     Dependencies,
-    /// Order of dependency as GraphML.
+    /// Dependency order as GraphML.
     DependencyGraph,
 }
 
-/// How a document's bytes are coded.
+/// Content coding of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Coding {
-    /// As they are.
+    /// Not compressed.
     Identity,
-    /// Compressed.
+    /// Compressed with gzip.
     Gzip,
 }
 
-/// A whole document, ready to be sent.
+/// A complete document, ready to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Copy {
     /// Its bytes.
     pub bytes: Bytes,
-    /// How they are coded.
+    /// The coding of the bytes.
     pub coding: Coding,
     /// Its entity tag, quoted; each coding has its own.
     pub etag: String,
 }
 
 impl Copy {
-    /// A copy of a text as it is; equal texts have equal tags.
+    /// Makes an uncompressed copy of a text; equal texts have equal tags.
     pub fn of(bytes: impl Into<Bytes>) -> Self {
         Self::coded(bytes.into(), Coding::Identity)
     }
@@ -67,7 +67,7 @@ impl Copy {
     }
 }
 
-/// A text between whose runs the base URL belongs; it is compressed when that is first asked for.
+/// A text with gaps for the base URL; it is compressed on first use.
 #[derive(Debug)]
 struct Template {
     runs: Vec<String>,
@@ -75,12 +75,12 @@ struct Template {
 }
 
 impl Template {
-    /// A template of a text, with [`BASE_URL`] where the base URL belongs.
+    /// Makes a template of a text in which [`BASE_URL`] marks the gaps.
     fn of(text: &str) -> Self {
         Self { runs: text.split(BASE_URL).map(str::to_owned).collect(), gzip: OnceLock::new() }
     }
 
-    /// The copy for a base URL; a short text stays as it is.
+    /// Returns the copy for a base URL; a short text is not compressed.
     fn copy(&self, base_url: &str, coding: Coding) -> Copy {
         let filling = escaped(base_url);
         let length: usize = self.runs.iter().map(String::len).sum();
@@ -102,14 +102,14 @@ pub struct Both {
 }
 
 impl Both {
-    /// Both copies of a text.
+    /// Makes both copies of a text.
     pub fn of(text: &str) -> Self {
         let template = Template { runs: vec![text.to_owned()], gzip: OnceLock::new() };
         let copy = |coding| template.copy("", coding);
         Self { identity: copy(Coding::Identity), gzip: copy(Coding::Gzip) }
     }
 
-    /// The copy of a coding.
+    /// Returns the copy in a coding.
     pub fn get(&self, coding: Coding) -> &Copy {
         match coding {
             Coding::Identity => &self.identity,
@@ -121,7 +121,7 @@ impl Both {
 /// The documents written so far.
 #[derive(Debug, Default)]
 pub struct Shelf {
-    /// One for each document.
+    /// The template of each document.
     templates: [OnceLock<Template>; 6],
     copies: Mutex<VecDeque<(String, Copies)>>,
 }
@@ -129,15 +129,15 @@ pub struct Shelf {
 type Copies = HashMap<(Document, Coding), Copy>;
 
 impl Shelf {
-    /// The copy for a base URL, if there is one.
+    /// Returns the copy for a base URL, if there is one.
     pub fn peek(&self, document: Document, base_url: &str, coding: Coding) -> Option<Copy> {
         let copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, found) = copies.iter().find(|(base, _)| base == base_url)?;
         found.get(&(document, coding)).cloned()
     }
 
-    /// The copy for a base URL; `write` gives the JSON or XML text, with [`BASE_URL`] where the base
-    /// URL belongs, and runs once in the life of the shelf.
+    /// Returns the copy for a base URL. `write` returns the JSON or XML text, with [`BASE_URL`] as
+    /// a placeholder, and runs once in the life of the shelf.
     pub fn get(
         &self,
         document: Document,

@@ -1,8 +1,8 @@
 //! XML schemas of the interchange files, derived from the model.
 //!
-//! They accept what the loader reads. Names, types, lengths, ranges and identities are checked;
-//! elements may stand in any order, since the model knows places and not sequence, and what is
-//! required is left to the loader, which says it better.
+//! They accept everything that the loader reads. Names, types, lengths, ranges and identities are
+//! checked. Elements may be in any order, because the model does not hold their sequence. Required
+//! elements are left to the loader, which gives better messages.
 //!
 //! Source: XML Schema 1.0 (W3C, 2004).
 
@@ -21,19 +21,19 @@ use types::Writer;
 
 /// The file with all types.
 pub const CORE: &str = "Ed-Fi-Core.xsd";
-/// The file with the elements by which schemas say more of their types than XML Schema can.
+/// The file with annotation elements, which describe types beyond what XML Schema can express.
 pub const ANNOTATION: &str = "SchemaAnnotation.xsd";
 
 /// A schema file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaFile {
-    /// `Interchange-MasterSchedule.xsd`
+    /// Name of the file, `Interchange-MasterSchedule.xsd`.
     pub name: String,
     /// Its text.
     pub text: String,
 }
 
-/// What `GET /metadata/xsd` answers: the sets of schema files.
+/// Returns the answer to `GET /metadata/xsd`: the sets of schema files.
 pub fn schemas(model: &Model, base_url: &str) -> Value {
     model
         .projects
@@ -51,8 +51,8 @@ pub fn schemas(model: &Model, base_url: &str) -> Value {
         .collect()
 }
 
-/// Names of the files of one project's set: all types, and the interchanges that may carry its
-/// records.
+/// Returns the file names of one project's set: the file of all types, and the interchanges that
+/// may carry its records.
 pub fn names_of_set(model: &Model, schema: &str) -> BTreeSet<String> {
     let resources = model.resources.iter().filter(|r| r.schema.eq_ignore_ascii_case(schema));
     let interchanges = resources.flat_map(|resource| &resource.interchanges);
@@ -61,11 +61,12 @@ pub fn names_of_set(model: &Model, schema: &str) -> BTreeSet<String> {
     names.chain([CORE.to_owned()]).chain(annotation).collect()
 }
 
-/// Addresses of the files that one needs for a project: of the standard its own, of an extension the
-/// standard's and those that it has besides, each file once; in the published order. What a set has
-/// of the standard's files is there under its own address, too, as its interchanges include it.
+/// Returns the addresses of the files that a project needs, each file once and in the published
+/// order. For the standard, these are its own files; for an extension, the standard's files and
+/// those that the extension adds. A set's files of the standard are also available below the set's
+/// own address, because its interchanges include them.
 ///
-/// Source: Ed-Fi ODS/API 7.3, `/metadata/xsd/{schema}/files`: sorted by address, in any case.
+/// Source: Ed-Fi ODS/API 7.3, `/metadata/xsd/{schema}/files`: sorted by address, ignoring case.
 pub fn urls_of_set(model: &Model, schema: &str, base_url: &str) -> Value {
     let mut files: BTreeMap<String, &str> =
         names_of_set(model, schema).into_iter().map(|name| (name, schema)).collect();
@@ -83,7 +84,7 @@ fn is_core(model: &Model, schema: &str) -> bool {
     model.projects.first().is_some_and(|project| project.schema.eq_ignore_ascii_case(schema))
 }
 
-/// Every schema file, by name.
+/// Returns every schema file, by name.
 pub fn files(model: &Model) -> Vec<SchemaFile> {
     let mut all = vec![
         SchemaFile { name: CORE.into(), text: core(model) },
@@ -114,7 +115,8 @@ fn core(model: &Model) -> String {
     head(model) + &writer.finish() + "</xs:schema>\n"
 }
 
-/// The elements that may stand in annotations: what a type is, which descriptor an element names.
+/// Writes the elements for annotations: the kind of a type, and the descriptor that an element
+/// names.
 fn annotation(model: &Model) -> String {
     let namespace = "http://ed-fi.org/annotation";
     let mut out = format!(
@@ -164,7 +166,7 @@ fn interchange(model: &Model, interchange: &str) -> String {
         element(&resource.element, &model.xml_name(Target::Resource(resource.id)));
         references_of(model, &xml_shape(model, resource), &mut references);
     }
-    // A reference may stand as a record, so that others can name it by its id.
+    // A reference may stand as a record, so that other references can name its id.
     for name in references {
         element(&format!("{name}Reference"), &format!("{name}ReferenceType"));
     }

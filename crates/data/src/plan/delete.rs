@@ -1,4 +1,4 @@
-//! The decision of a deletion.
+//! Decides a deletion.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::catalog::Catalog;
 use crate::rights::{Asked, AskedViews, questions, ties_of};
 use crate::validate::key_values;
 
-/// The decision of [`super::delete`].
+/// Decides the plan of [`super::delete`].
 #[derive(Clone)]
 pub struct Delete {
     pub(super) catalog: Arc<Catalog>,
@@ -21,9 +21,9 @@ pub struct Delete {
     pub(super) precondition: Precondition,
     pub(super) now: Timestamp,
     pub(super) stored: Option<Row>,
-    /// What the relationships of the grant ask.
+    /// Questions for the relationships of the grant.
     pub(super) asked: Asked,
-    /// What its views ask.
+    /// Questions for the views of the grant.
     pub(super) views: AskedViews,
 }
 
@@ -72,8 +72,8 @@ impl Delete {
     }
 }
 
-/// Who still refers to the document. Edges that only say whom a document is about are left out:
-/// they stand beside edges of what it refers to.
+/// Returns the problem that names the resources which still refer to the document. Edges that only
+/// name a subject are left out: they accompany edges of real references.
 fn dependents(catalog: &Catalog, resource: &Resource, kinds: &[KindId]) -> Problem {
     let all = || kinds.iter().filter_map(|kind| catalog.resource(*kind));
     let names_of = |only_direct: bool| -> Vec<&str> {

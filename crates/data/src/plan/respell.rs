@@ -1,4 +1,4 @@
-//! Descriptors in a document's text, spelled as their own documents spell them.
+//! Spells descriptors in a document's text as their own documents do.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use crate::json::member_text;
 use crate::spelling::{CODE_VALUE, NAMESPACE, uri_text};
 use crate::validate::{DescriptorText, Document};
 
-/// Another text for a run of bytes of a document's body.
+/// A replacement for a range of bytes in a document's body.
 pub(super) struct Respelled {
-    /// Where it stands.
+    /// The range to replace.
     pub(super) at: DescriptorText,
-    /// What shall stand there.
+    /// The new text.
     pub(super) text: Arc<str>,
 }
 
-/// Writes other texts into a document's body; they come in its order and do not overlap.
+/// Replaces texts in a document's body; the replacements are in order and do not overlap.
 pub(super) fn respell(document: &mut Document, others: &[Respelled]) {
     if others.is_empty() {
         return;
@@ -53,13 +53,13 @@ pub(super) fn respell(document: &mut Document, others: &[Respelled]) {
     document.body = body;
 }
 
-/// Where a byte of the old text stands in the new one, given that the new one is `length` long when
-/// the old one was copied up to `at`.
+/// Maps an offset in the old text to the new one, which is `length` long after the old text has
+/// been copied up to `at`.
 fn moved(offset: u32, at: usize, length: usize) -> u32 {
     u32::try_from(offset as usize - at + length).unwrap_or(u32::MAX)
 }
 
-/// Gives a descriptor's document the identity of the stored one, which is the same but for its case.
+/// Gives a descriptor's document the stored document's identity, which differs only in case.
 pub(super) fn keep_identity(document: &mut Document, stored: &str) {
     let mut others: Vec<Respelled> = [NAMESPACE, CODE_VALUE]
         .into_iter()
@@ -79,12 +79,13 @@ pub(super) fn keep_identity(document: &mut Document, stored: &str) {
     respell(document, &others);
 }
 
-/// The text that a document gets where this one is stored: descriptors spelled as their own documents
-/// do, which `look` finds by identity. A dry run compares it, as a plan does.
+/// Returns the text to be stored for a document that replaces a stored one: descriptors are spelled
+/// as in their own documents, which `look` finds by identity. A dry run compares this text with the
+/// stored one, as a plan does.
 ///
 /// # Errors
 ///
-/// Those of `look`.
+/// Returns errors of `look`.
 pub fn text_over<E>(
     resource: &Resource,
     document: &Document,

@@ -1,4 +1,4 @@
-//! The decision of an upsert and of a replacement by id.
+//! Decides an upsert and a replacement by id.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::catalog::{Catalog, is_descriptor};
 use crate::rights::{self, About, Asked, AskedViews, questions};
 use crate::validate::{Document, key_values};
 
-/// Most places that one problem names.
+/// Most places that one problem lists.
 const NAMED_MAX: usize = 100;
 
-/// The decision of [`super::upsert`] and [`super::replace`].
+/// Decides the plans of [`super::upsert`] and [`super::replace`].
 #[derive(Clone)]
 pub struct Save {
     catalog: Arc<Catalog>,
@@ -31,31 +31,31 @@ pub struct Save {
     precondition: Precondition,
     now: Timestamp,
     place: Place,
-    /// Whom the document is about.
+    /// Subjects of the document.
     about: Vec<Option<About>>,
-    /// How it stands to the caller as it was sent.
+    /// Questions for the relationships of the sent document.
     asked: Asked,
-    /// Whether views have what it leads to, as it was sent and as it is stored.
+    /// Questions for the views, about the sent and the stored document.
     views: AskedViews,
     stored: Option<Row>,
     stage: Stage,
 }
 
-/// What was asked last.
+/// What the store was last asked for.
 #[derive(Clone)]
 enum Stage {
-    /// The document.
+    /// The stored document.
     Document,
-    /// How the stored document stands to the caller, where it is about others than what was sent or
-    /// leads to others.
+    /// The relationships of the stored document if its subjects differ from the sent ones, and the
+    /// views that it leads to.
     Stored(Option<Asked>),
-    /// Identities, in order.
+    /// The targets of these identities, in order.
     Targets(Vec<NaturalKey>),
-    /// Documents of descriptors, of these targets, whose spelling is not known yet.
+    /// The documents of descriptors among these targets whose spelling is not known yet.
     Spellings(Targets, Vec<NaturalKey>),
 }
 
-/// What carries an identity.
+/// The documents that have the requested identities.
 type Targets = HashMap<NaturalKey, (DocumentId, Uuid, KindId)>;
 
 type Decided = Result<Decision<Written, Problem>, Problem>;
@@ -90,16 +90,16 @@ impl Save {
         }
     }
 
-    /// The document as it was sent, of a plan that has decided nothing yet.
+    /// Returns the sent document of a plan that has not been decided yet.
     ///
     /// # Panics
     ///
-    /// When it has decided.
+    /// Panics if the plan has been decided.
     pub fn into_document(self) -> Document {
         self.document.expect("the last round takes it, and none has run")
     }
 
-    /// The plan that looks the document up by `first`.
+    /// Returns the plan that looks up the document by `first`.
     pub(super) fn plan(self, first: Ask) -> Plan<Self> {
         let mut ask = vec![first];
         ask.extend(ways(&self.asked));
@@ -107,7 +107,7 @@ impl Save {
         Plan { ask, decide: self }
     }
 
-    /// The document was looked up: is it there, may the caller?
+    /// Handles the looked-up document: decides whether it exists and may be written.
     fn first(&mut self, found: Vec<Answer>) -> Decided {
         let document = self.document.as_ref().expect("the last round takes it, not the first");
         let resource = self.catalog.model.resource(document.resource);
@@ -134,7 +134,7 @@ impl Save {
             let slots = stored.iter().zip(&self.about);
             slots.into_iter().all(|(stored, about)| match (stored, about) {
                 (Some(Start::Number(stored)), Some(About::Organization(sent, _))) => stored == sent,
-                // A person is part of the identity.
+                // A person is part of the identity, which is the same.
                 (Some(_), Some(About::Person(_) | About::Itself)) | (None, None) => true,
                 _ => false,
             })
@@ -154,8 +154,8 @@ impl Save {
         Ok(Decision::Ask(asks))
     }
 
-    /// How the stored document stands was looked up; without questions of its own, it is about
-    /// those whom what was sent is about.
+    /// Handles the stored document's relationships; without questions of its own, it has the same
+    /// subjects as the sent document.
     fn stored(&mut self, asked: Option<Asked>, found: Vec<Answer>) -> Decided {
         let mut found = found.into_iter();
         let document = self.document.as_ref().expect("the last round takes it");
@@ -177,7 +177,8 @@ impl Save {
         self.second()
     }
 
-    /// The stored document is within reach: is what was sent, and is there anything to do?
+    /// Checks the sent document, after the stored one was within reach, and whether there is a
+    /// change.
     fn second(&mut self) -> Decided {
         let document = self.document.as_ref().expect("the last round takes it");
         let resource = self.catalog.model.resource(document.resource);
@@ -204,15 +205,15 @@ impl Save {
         row.zip(document).is_some_and(|(row, document)| row.body == document.body)
     }
 
-    /// Whether the document spells descriptors as is remembered of them. An older version may have
-    /// stored them as they were sent, so the same text is not always what is to be stored.
+    /// Whether the document spells descriptors as the cached spellings do. An older version may
+    /// have stored them as they were sent, so even an equal text may have to be stored again.
     fn is_spelled_as_known(&self) -> bool {
         let document = self.document.as_ref().expect("the last round takes it");
         let spelled = document.spelled.iter();
         self.catalog.spellings.agree(spelled.map(|at| (at.key, at.text(&document.body))))
     }
 
-    /// Checks the document as it was sent.
+    /// Checks the sent document against the grant.
     fn check_proposed(&self, grant: &Grant) -> Result<(), Problem> {
         let document = self.document.as_ref().expect("the last round takes it");
         let resource = self.catalog.model.resource(document.resource);
@@ -223,7 +224,7 @@ impl Save {
         self.asked.check(&self.catalog, resource, relationships, Phase::Proposed, &starts)
     }
 
-    /// Asks for all that the document refers to.
+    /// Asks the store for all targets of the document.
     fn ask_targets(&mut self) -> Decided {
         let document = self.document.as_ref().expect("the last round takes it");
         let mut keys: Vec<NaturalKey> = document
@@ -244,7 +245,7 @@ impl Save {
         Ok(Decision::Ask(asks))
     }
 
-    /// The targets were looked up: how are the descriptors among them spelled?
+    /// Handles the looked-up targets, and asks for unknown spellings of descriptors among them.
     fn targets(&mut self, keys: &[NaturalKey], found: Vec<Answer>) -> Decided {
         let mut targets = Targets::new();
         for (key, answer) in keys.iter().zip(found) {
@@ -268,7 +269,7 @@ impl Save {
         Ok(Decision::Ask(asks))
     }
 
-    /// Spells each descriptor as its own document does; what was not known of them is in `learned`.
+    /// Spells each descriptor as its own document does; newly read spellings are in `learned`.
     fn spell(&mut self, targets: Targets, learned: &HashMap<NaturalKey, Arc<str>>) -> Decided {
         let document = self.document.as_mut().expect("the last round takes it");
         let mut others = vec![];
@@ -286,7 +287,7 @@ impl Save {
         }
     }
 
-    /// Documents of descriptors were looked up.
+    /// Handles the looked-up documents of descriptors.
     fn learn(&mut self, targets: Targets, keys: &[NaturalKey], found: Vec<Answer>) -> Decided {
         let mut learned = HashMap::new();
         for (key, answer) in keys.iter().zip(found) {
@@ -299,7 +300,7 @@ impl Save {
         self.spell(targets, &learned)
     }
 
-    /// What the targets are is known: do they all exist?
+    /// Checks that all targets exist, and writes the document.
     fn last(&mut self, mut targets: Targets) -> Decided {
         let document = self.document.take().expect("a plan is decided once");
         let resource = self.catalog.model.resource(document.resource);
@@ -334,7 +335,7 @@ impl Save {
             body: document.body,
             references,
             ties,
-            // A clock that was set back takes no document's moment back.
+            // If the clock was set back, the document's time does not go back.
             modified: self.stored.as_ref().map_or(self.now.0, |row| row.modified.max(self.now.0)),
         };
         Ok(match self.stored.take() {
@@ -377,7 +378,7 @@ impl Save {
         }
         let used = document.descriptors.iter().filter_map(|used| targets.get(&used.key));
         references.others.extend(used.map(|target| target.0));
-        // A part of a reference is a descriptor, too, and told as one.
+        // A descriptor that is part of a reference is reported as a descriptor.
         let all = document.descriptors.iter().chain(&document.parts);
         for descriptor in all.filter(|used| !targets.contains_key(&used.key)).take(NAMED_MAX) {
             let name = &self.catalog.model.resource(descriptor.descriptor).name;
@@ -406,17 +407,18 @@ impl Save {
     }
 }
 
-/// What is said of a stored document that is already as it was sent.
+/// Returns the outcome for a stored document that already equals the sent one.
 fn unchanged(row: &Row) -> Written {
     Written { effect: Effect::Unchanged, uuid: row.uuid, version_before: row.change_version }
 }
 
-/// The beginnings of ways from whom a document of this identity is about.
+/// Returns the starting points for relationship questions: the subjects of a document with this
+/// identity.
 fn starts(about: &[Option<About>], key: NaturalKey) -> Vec<Option<Start>> {
     about.iter().map(|about| about.map(|about| about.start(key))).collect()
 }
 
-/// What is asked, as questions of a plan.
+/// Returns the relationship questions as questions of a plan.
 fn ways(asked: &Asked) -> impl Iterator<Item = Ask> + '_ {
     asked.questions.iter().cloned().map(|(start, way)| Ask::Reach(start, way))
 }
@@ -436,7 +438,7 @@ impl Decide for Save {
     }
 }
 
-/// What is said of references without a target, at the first of their places.
+/// Returns the violations for references without a target, each at its first place.
 fn unresolved(missing: &[(String, &str)]) -> Violations {
     let said = |name: &str| vec![format!("The referenced {name} does not exist.")];
     missing.iter().take(NAMED_MAX).map(|(path, name)| (path.clone(), said(name))).collect()

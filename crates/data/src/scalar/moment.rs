@@ -1,11 +1,12 @@
-//! Days, moments and times of day, in the spellings that clients send.
+//! Dates, timestamps and times of day, in the spellings that clients send.
 //!
-//! A day is `2026-08-31`, `8/31/2026` or `2026/8/31`; a time of day has a clock of 24 hours, or one
-//! of 12 with AM or PM after it. A moment without a zone is UTC, without a time the day's beginning.
+//! A date is `2026-08-31`, `8/31/2026` or `2026/8/31`. A time of day uses 24 hours, or 12 hours
+//! with AM or PM after it. A timestamp without a zone is in UTC; one without a time is the
+//! beginning of the day.
 
 use std::fmt::Write as _;
 
-/// ISO date of a day, or of the day of a moment.
+/// Returns the ISO date of a date, or of a timestamp's date.
 pub(super) fn date(text: &str) -> Option<String> {
     let (day, clock) = split_moment(text);
     if let Some(clock) = clock {
@@ -15,7 +16,7 @@ pub(super) fn date(text: &str) -> Option<String> {
     Some(format!("{year:04}-{month:02}-{day:02}"))
 }
 
-/// ISO time of a time of day; a zone is dropped.
+/// Returns the ISO time of a time of day; a zone is dropped.
 pub(super) fn time(text: &str) -> Option<String> {
     let time = split_time(text.trim())?;
     let mut out = format!("{:02}:{:02}:{:02}", time.hour, time.minute, time.second);
@@ -25,7 +26,7 @@ pub(super) fn time(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// ISO moment in UTC.
+/// Returns the ISO timestamp in UTC.
 pub(super) fn moment(text: &str) -> Option<String> {
     let (day, clock) = split_moment(text);
     let (year, month, day) = split_date(day)?;
@@ -58,7 +59,7 @@ pub(super) fn moment(text: &str) -> Option<String> {
     (utc.year() > 0).then_some(out)
 }
 
-/// A day, and what stands after it.
+/// Splits a timestamp into its date and the rest.
 fn split_moment(text: &str) -> (&str, Option<&str>) {
     let text = text.trim();
     match text.split_once(['T', 't', ' ']) {
@@ -100,7 +101,7 @@ struct Time {
     hour: i64,
     minute: i64,
     second: i64,
-    /// Digits of the fraction, without needless zeros.
+    /// Digits of the fraction, without trailing zeros.
     fraction: String,
     /// Minutes east of UTC.
     offset: i64,
@@ -123,7 +124,7 @@ fn split_time(text: &str) -> Option<Time> {
     Some(Time { hour, minute, second, fraction, offset })
 }
 
-/// A clock's reading, and the zone after it in minutes east of UTC.
+/// Splits a time into the clock's time and its zone, in minutes east of UTC.
 fn split_zone(text: &str) -> Option<(&str, i64)> {
     if let Some(clock) = text.strip_suffix(['Z', 'z']) {
         return Some((clock.trim_end(), 0));
@@ -144,7 +145,7 @@ fn split_zone(text: &str) -> Option<(&str, i64)> {
     Some((clock, if text.as_bytes()[at] == b'-' { -offset } else { offset }))
 }
 
-/// Which half of the day a clock of twelve hours is in.
+/// Half of the day on a 12-hour clock.
 #[derive(Clone, Copy)]
 enum Half {
     Morning,

@@ -1,4 +1,4 @@
-//! Names of extensions in a document.
+//! Resolves names of extensions in a document.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,11 @@ use homeroom_model::{Model, Property};
 
 use crate::json::Json;
 
-/// Which of an object's extensions a member stands for: the one of this schema in any case, else the
-/// one whose schema or project has the same letters and digits, as `grandBend` has for `grand-bend`.
+/// Finds the extension that a member stands for: the one with this schema, regardless of case, else
+/// the one whose schema or project has the same letters and digits, as `grandBend` for
+/// `grand-bend`.
 ///
-/// Source: Ed-Fi ODS/API 7.3, which names an extension by its project in camel case.
+/// Source: Ed-Fi ODS/API 7.3, which names an extension after its project, in camel case.
 pub(super) fn named(model: &Model, projects: &[Property], sent: &str) -> Option<usize> {
     let exact = projects.iter().position(|project| project.name.eq_ignore_ascii_case(sent));
     exact.or_else(|| {
@@ -21,7 +22,7 @@ pub(super) fn named(model: &Model, projects: &[Property], sent: &str) -> Option<
     })
 }
 
-/// What was sent for one of an object's extensions.
+/// Returns the value that was sent for one of an object's extensions.
 pub(super) fn member<'j>(
     model: &Model,
     projects: &[Property],
@@ -31,7 +32,7 @@ pub(super) fn member<'j>(
     Json::last_of(members, |sent| named(model, projects, sent) == Some(at))
 }
 
-/// Whether two names have the same letters and digits, in any case.
+/// Whether two names have the same letters and digits, regardless of case.
 fn is_same(one: &str, other: &str) -> bool {
     let folded = |name: &str| -> String {
         let letters = name.chars().filter(|letter| letter.is_alphanumeric());

@@ -7,13 +7,13 @@ use crate::json::{Json, member_text, write_text};
 use crate::scalar;
 use crate::spelling::{CODE_VALUE, NAMESPACE};
 
-/// Whether a property is what a descriptor is called within its namespace: blanks around it
-/// identify nothing.
+/// Whether a property is a descriptor's name within its namespace; blanks around it do not count.
 pub(super) fn is_code_value(resource: &Resource, property: &Property) -> bool {
     is_descriptor(resource) && property.name == CODE_VALUE
 }
 
-/// What a key column adds to an identity's hash: its canonical JSON text; descriptors in lower case.
+/// Returns a key column's part of an identity's hash: its canonical JSON text, with descriptors in
+/// lower case.
 pub fn key_bytes(scalar: Scalar, text: &str) -> std::borrow::Cow<'_, [u8]> {
     match scalar {
         Scalar::Descriptor(_) => text.to_lowercase().into_bytes().into(),
@@ -21,7 +21,7 @@ pub fn key_bytes(scalar: Scalar, text: &str) -> std::borrow::Cow<'_, [u8]> {
     }
 }
 
-/// A descriptor's URI from the JSON texts of its key.
+/// Returns a descriptor's URI from the JSON texts of its key.
 pub(crate) fn descriptor_uri(resource: &Resource, texts: &[&str]) -> String {
     let column = |name: &str| {
         let at = resource.key.iter().position(|column| column.name == name);
@@ -33,7 +33,7 @@ pub(crate) fn descriptor_uri(resource: &Resource, texts: &[&str]) -> String {
     format!("{}#{}", column(NAMESPACE), column(CODE_VALUE).trim())
 }
 
-/// The values of a document's key by column, as a JSON object.
+/// Returns the values of a document's key by column, as a JSON object.
 pub fn key_values(resource: &Resource, body: &str) -> String {
     let mut out = String::from("{");
     if let Ok(Json::Object(members)) = Json::read(body.as_bytes()) {
@@ -55,7 +55,7 @@ pub fn key_values(resource: &Resource, body: &str) -> String {
     out
 }
 
-/// The value of a root column among a document's members.
+/// Returns the value of a root column from a document's members.
 pub(crate) fn column_value<'j>(
     resource: &Resource,
     members: &'j [(std::borrow::Cow<'j, str>, Json<'j>)],
@@ -76,7 +76,7 @@ pub(crate) fn column_value<'j>(
     }
 }
 
-/// The JSON text of a root column in a document's canonical text, as it stands there.
+/// Returns the JSON text of a root column, unchanged from a document's canonical text.
 pub(crate) fn column_text<'b>(
     resource: &Resource,
     body: &'b str,

@@ -22,7 +22,7 @@ impl Path {
         self
     }
 
-    /// The JSON path, `$.addresses[0].city`.
+    /// Returns the JSON path, `$.addresses[0].city`.
     pub fn json(&self, resource: &Resource) -> String {
         let mut out = String::from("$");
         let mut properties = Some(resource.properties.as_slice());
@@ -53,8 +53,8 @@ impl Path {
     }
 }
 
-/// The JSON path of a way into what was sent for a resource: `$.addresses[0].city`. Members that the
-/// resource has are named as it names them, others as they were sent.
+/// Returns the JSON path of steps into a body sent for a resource: `$.addresses[0].city`. Members
+/// that the resource has are named as the model names them, others as they were sent.
 pub fn json_path(resource: &Resource, way: &[Step]) -> String {
     let mut out = String::from("$");
     let mut properties: Option<&[Property]> = Some(&resource.properties);

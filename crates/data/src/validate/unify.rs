@@ -1,8 +1,9 @@
-//! Key unification: places whose values must agree, because they are one column of the standard's
+//! Key unification: places whose values must agree, because they are one column in the standard's
 //! tables.
 //!
-//! Two places are compared where their items are the same: root with root, root with each item,
-//! within one item. Items of different collections are not compared: neither is the other's owner.
+//! Two places are compared if they share their items: root with root, root with each item, or
+//! within one item. Items of different collections are not compared, because neither owns the
+//! other.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,14 +13,14 @@ use super::extension;
 use crate::json::Json;
 use crate::scalar;
 
-/// A value at a place, with the indices of the items that it stands in.
+/// A value at a place, with the indices of its items.
 struct Found {
     items: Vec<usize>,
     path: String,
     text: String,
 }
 
-/// Checks every group of places; `note` gets each path concerned.
+/// Checks every group of places; `note` receives each path concerned.
 pub(super) fn check(
     model: &Model,
     resource: &Resource,
@@ -37,7 +38,7 @@ pub(super) fn check(
         for (at, a) in group.iter().enumerate() {
             for (later, b) in group.iter().enumerate().skip(at + 1) {
                 let Some(shared) = shared_lists(resource, a, b) else { continue };
-                // By their items, so that a long list costs its length and not the square of it.
+                // Grouping by items keeps the cost of a long list linear instead of quadratic.
                 let mut beside: HashMap<&[usize], Vec<&Found>> = HashMap::new();
                 for y in &found[later] {
                     beside.entry(&y.items[..shared]).or_default().push(y);
@@ -59,7 +60,7 @@ pub(super) fn check(
     }
 }
 
-/// How many lists two places go through together; [`None`] where both go through others besides.
+/// Returns how many lists two places share; [`None`] if both also lie in lists of their own.
 fn shared_lists(resource: &Resource, a: &Place, b: &Place) -> Option<usize> {
     let common = a.steps.iter().zip(&b.steps).take_while(|(x, y)| x == y).count();
     let lists = |place: &Place, upto: usize| {
@@ -89,7 +90,7 @@ fn values(model: &Model, resource: &Resource, json: &Json<'_>, place: &Place) ->
     out
 }
 
-/// A place whose values are looked for.
+/// A search for the values at a place.
 struct Search<'a> {
     model: &'a Model,
     place: &'a Place,
@@ -108,7 +109,7 @@ impl Search<'_> {
         let Json::Object(members) = json else { return };
         let at = self.place.steps[depth];
         let property = &properties[at];
-        // What stands in an object of extensions is named in more ways than one.
+        // An extension's object may be sent under more than one name.
         let value = if path.rsplit('.').next() == Some(EXTENSIONS) {
             extension::member(self.model, properties, at, members)
         } else {
@@ -141,7 +142,7 @@ impl Search<'_> {
     }
 }
 
-/// Adds a value unless it is none: what is out of its range is compared all the same.
+/// Adds a value unless it counts as absent or has another type; its range is not checked.
 fn add(
     name: &str,
     scalar: Scalar,

@@ -1,4 +1,4 @@
-//! The walk over a document: each property found, checked, written.
+//! The walk over a document: finds, checks and writes each property.
 
 use homeroom_http::Violations;
 use homeroom_model::{EXTENSIONS, Presence, Property, PropertyKind, Reference, Resource, Scalar};
@@ -10,15 +10,15 @@ use crate::json::Json;
 use crate::scalar;
 use crate::spelling::{CODE_VALUE, NAMESPACE};
 
-/// Most violations that are collected; a document of millions of bad items is bad enough.
+/// Most violations that are collected, even if a document has millions of invalid items.
 const VIOLATIONS_MAX: usize = 200;
 /// Most references and descriptors of one document: each is looked up while other writes wait.
 const REFERENCES_MAX: usize = 5_000;
-/// Most members of one object; each property is looked for among them.
+/// Most members of one object; each property is searched for among them.
 const MEMBERS_MAX: usize = 2_000;
 const TOO_MANY_REFERENCES: &str = "A document may hold at most 5,000 references and descriptors.";
 
-/// Where a property's value stands in the body.
+/// Range of a property's value in the body.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Span {
     pub(super) own: (usize, usize),
@@ -52,11 +52,11 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether a descriptor can be referred to by its URI, which is one line, and is split at its
-    /// first `#`: a namespace that holds one could pass for another's.
+    /// Checks that a descriptor can be referred to by its URI, which is one line and is split at
+    /// its first `#`: a namespace that contains one could be mistaken for another.
     pub(super) fn check_uri(&mut self, members: &Members<'_>) {
         for name in [NAMESPACE, CODE_VALUE] {
-            // Of the other control characters every text is free.
+            // All texts are already checked for other control characters.
             if let Some(Json::Text(text)) = Json::member(members, name)
                 && text.contains(['\t', '\n', '\r'])
             {
@@ -72,7 +72,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Notes that a descriptor's URI was written, from `start` to the end.
+    /// Notes the place of a descriptor's URI that was just written from `start`.
     fn note_spelling(&mut self, key: homeroom_store::NaturalKey, start: usize) {
         let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         let (start, end) = (place(start), place(self.body.len()));
@@ -83,7 +83,7 @@ impl Walk<'_> {
         self.references.len() + self.descriptors.len() >= REFERENCES_MAX
     }
 
-    /// Writes an object's members; gives the spans of the values of each property.
+    /// Writes an object's members; returns the ranges of each property's value.
     pub(super) fn object(
         &mut self,
         properties: &[Property],
@@ -152,8 +152,8 @@ impl Walk<'_> {
         spans
     }
 
-    /// Writes what extensions add to an object; gives whether there is anything. An extension that
-    /// says nothing is as if absent.
+    /// Writes an object's extensions; returns whether there are any. An extension without content
+    /// counts as absent.
     fn extensions(
         &mut self,
         projects: &[Property],
@@ -198,8 +198,8 @@ impl Walk<'_> {
         self.body.len() > start + "{}".len()
     }
 
-    /// Notes the extensions of an object that has none. A server without extensions drops them as it
-    /// drops every member that it does not know; where some are kept, none must seem to be.
+    /// Reports extensions of an object that has none. A server without extensions drops them, as it
+    /// drops every unknown member; a server that stores some must not seem to store these.
     fn refuse_unknown(&mut self, properties: &[Property], members: &Members<'_>, path: Path) {
         if properties.last().is_some_and(Property::is_extensions) {
             return;
@@ -210,7 +210,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Notes every extension that says something and that the object does not have.
+    /// Reports every extension that has content and that the object does not have.
     fn refuse_extensions(&mut self, projects: &[Property], members: &Members<'_>, at: &str) {
         for (name, value) in members {
             let says_nothing = match value {
@@ -329,7 +329,7 @@ impl Walk<'_> {
             self.note(whole, format!("{} is not whole: {missing} {are} required.", property.name));
         }
         if self.count > before {
-            // What is wrong with the reference is told, and no more of it.
+            // For an invalid reference, only its own violations are reported.
             self.parts.truncate(parts_before);
             return false;
         }
@@ -406,7 +406,7 @@ impl Walk<'_> {
     }
 }
 
-/// An item's identity as text: canonical values of its key properties.
+/// Returns an item's identity as text: the canonical values of its key properties.
 fn item_identity(properties: &[Property], members: &Members<'_>) -> String {
     let mut out = String::new();
     let mut add = |scalar: Scalar, json: Option<&Json<'_>>| {
@@ -435,7 +435,7 @@ fn item_identity(properties: &[Property], members: &Members<'_>) -> String {
     out
 }
 
-/// Whether what was sent for a property is as if it had not been.
+/// Whether the value sent for a property counts as absent.
 fn says_nothing(property: &Property, sent: &Json<'_>) -> bool {
     match &property.kind {
         PropertyKind::List(_) => is_absent(sent),

@@ -1,4 +1,4 @@
-//! An answer, read whole.
+//! An answer that has been read completely.
 
 use bytes::Bytes;
 use homeroom_http::Response;
@@ -29,20 +29,20 @@ impl Answer {
         Self { status: parts.status.as_u16(), headers: parts.headers, body }
     }
 
-    /// The body as JSON.
+    /// Returns the body as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// A header that must be there.
+    /// Returns a header that must be present.
     #[track_caller]
     pub fn header(&self, name: &str) -> &str {
         let value = self.headers.get(name).unwrap_or_else(|| panic!("no {name}: {self:?}"));
         value.to_str().unwrap()
     }
 
-    /// The path of `Location`, `/ed-fi/…/ID`.
+    /// Returns the path in `Location`, `/ed-fi/…/ID`.
     #[track_caller]
     pub fn location(&self) -> String {
         let location = self.header("location");
@@ -55,7 +55,7 @@ impl Answer {
         self.header("etag")
     }
 
-    /// The ids of a list's documents.
+    /// Returns the ids of a list's documents.
     #[track_caller]
     pub fn ids(&self) -> Vec<String> {
         assert_eq!(self.status, 200, "{self:?}");
@@ -64,8 +64,8 @@ impl Answer {
         items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// The problem that the answer is, checked for form; the type is given without the prefix that
-    /// all have.
+    /// Returns the problem in the answer after checking its form; `kind` is the type without the
+    /// prefix that all types share.
     #[track_caller]
     pub fn problem(&self, status: u16, kind: &str) -> Value {
         match self.try_problem(status, kind) {
@@ -74,7 +74,7 @@ impl Answer {
         }
     }
 
-    /// The answer, if it has this status; else what it was instead.
+    /// Returns the answer if it has this status, else a description of it.
     pub fn expect(self, status: u16) -> Result<Self, String> {
         if self.status == status {
             Ok(self)
@@ -83,7 +83,7 @@ impl Answer {
         }
     }
 
-    /// As [`Answer::problem`]; what is not as it should be.
+    /// Does the same as [`Answer::problem`], but returns what is wrong instead of panicking.
     pub fn try_problem(&self, status: u16, kind: &str) -> Result<Value, String> {
         if self.status != status {
             return Err(format!("expected {status} {kind}, got {self:?}"));
@@ -98,7 +98,7 @@ impl Answer {
                 return Err(format!("the problem has no {name}"));
             }
         }
-        // Both are there only where they say something.
+        // Both members are present only if they have content.
         let nothing = vec![];
         let errors = body.get("errors").map(|errors| errors.as_array().filter(|e| !e.is_empty()));
         let errors = errors.unwrap_or(Some(&nothing)).ok_or("the problem has empty errors")?;
@@ -120,7 +120,7 @@ impl Answer {
     }
 }
 
-/// The JSON paths that a problem's violations name.
+/// Returns the JSON paths that a problem's violations name.
 pub fn violated(problem: &Value) -> Vec<&str> {
     let all = problem["validationErrors"].as_object().into_iter();
     all.flat_map(|all| all.keys().map(String::as_str)).collect()

@@ -1,4 +1,4 @@
-//! Places in a document: found with the model, read and changed by their path.
+//! Places in a document: finds them with the model, and reads and changes them by path.
 
 use std::fmt;
 
@@ -32,7 +32,7 @@ impl Spot {
         Self { pointer: format!("{pointer}/{at}"), path: format!("{path}[{at}]") }
     }
 
-    /// The object that holds this member.
+    /// Returns the spot of the object that holds this member.
     pub fn owner(&self) -> Self {
         let owner = |text: &str, by: char| text.rsplit_once(by).map_or("", |(of, _)| of).to_owned();
         Self { pointer: owner(&self.pointer, '/'), path: owner(&self.path, '.') }
@@ -47,14 +47,14 @@ impl Spot {
         *place.unwrap_or_else(|| panic!("{self} is not there")) = value;
     }
 
-    /// The document with another value here.
+    /// Returns the document with another value here.
     pub fn with(&self, document: &Value, value: Value) -> Value {
         let mut changed = document.clone();
         self.set(&mut changed, value);
         changed
     }
 
-    /// The document without the member that stands here.
+    /// Returns the document without the member at this spot.
     pub fn without(&self, document: &Value) -> Value {
         let mut changed = document.clone();
         let (parent, name) = self.pointer.rsplit_once('/').expect("the root cannot be removed");
@@ -65,7 +65,7 @@ impl Spot {
     }
 }
 
-/// What stands at a place.
+/// Kind of content at a place.
 #[derive(Debug, Clone, Copy)]
 pub enum What<'m> {
     Scalar(Scalar),
@@ -76,7 +76,7 @@ pub enum What<'m> {
     List,
 }
 
-/// A place of a document, and what the model says of it.
+/// A place in a document, and what the model states about it.
 #[derive(Debug, Clone)]
 pub struct Found<'m> {
     pub spot: Spot,
@@ -86,7 +86,7 @@ pub struct Found<'m> {
 }
 
 impl Found<'_> {
-    /// The type of the value, of a property or of a reference's member.
+    /// Returns the type of the value, of a property or of a reference's member.
     pub fn scalar(&self) -> Option<Scalar> {
         match self.what {
             What::Scalar(scalar) => Some(scalar),
@@ -96,7 +96,7 @@ impl Found<'_> {
     }
 }
 
-/// Every place of a document that is there, owners before what they own.
+/// Returns every place that a document has, owners before their members.
 pub fn walk<'m>(resource: &'m Resource, document: &Value) -> Vec<Found<'m>> {
     let mut found = vec![];
     inside(&resource.properties, document, &Spot::default(), &[], &mut found);

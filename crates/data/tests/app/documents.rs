@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Client, FULL_ACCESS, Standard, TestApp, USUAL};
 
-/// Namespace of the descriptors here.
+/// Namespace of these descriptors.
 const NAMESPACE: &str = "uri://ed-fi.org";
 
 /// Descriptors that the documents here use: name and code.
@@ -19,12 +19,12 @@ const DESCRIPTORS: [(&str, &str); 8] = [
     ("CourseIdentificationSystemDescriptor", "State"),
 ];
 
-/// An app with these descriptors, and a client that may do everything.
+/// Makes an app with these descriptors on each store, and a client with full access.
 pub async fn on_each_store() -> Vec<Client> {
     serving(USUAL).await
 }
 
-/// The same of another standard.
+/// Does the same for another standard.
 pub async fn serving(standard: Standard) -> Vec<Client> {
     let mut clients = vec![];
     for app in TestApp::serving(standard).await {
@@ -37,7 +37,7 @@ pub async fn serving(standard: Standard) -> Vec<Client> {
     clients
 }
 
-/// `/ed-fi/gradeLevelDescriptors`
+/// Returns the path of a descriptor, `/ed-fi/gradeLevelDescriptors`.
 pub fn descriptor_path(name: &str) -> String {
     format!("/ed-fi/{}{}s", name[..1].to_ascii_lowercase(), &name[1..])
 }
@@ -48,7 +48,7 @@ pub fn descriptor(name: &str, code: &str) -> Value {
     })
 }
 
-/// The URI of a descriptor.
+/// Returns the URI of a descriptor.
 pub fn uri(name: &str, code: &str) -> String {
     format!("{NAMESPACE}/{name}#{code}")
 }
@@ -113,7 +113,7 @@ pub fn course(organization: i64, code: &str) -> Value {
     })
 }
 
-/// The document with another value of a member.
+/// Returns the document with another value of a member.
 #[must_use]
 pub fn with(mut document: Value, member: &str, value: impl Into<Value>) -> Value {
     document[member] = value.into();

@@ -1,10 +1,10 @@
-//! What a law that loops over all resources finds: every breach, in one message.
+//! Collects what a law that loops over all resources finds: every breach, in one message.
 
 use std::fmt::Display;
 
 /// Most breaches that a message shows.
 const SHOWN_MAX: usize = 20;
-/// Most characters of one of them.
+/// Most characters that are shown of one breach.
 const LENGTH_MAX: usize = 400;
 
 /// Breaches of one law.
@@ -19,7 +19,7 @@ impl Failures {
         Self { law, checked: 0, found: vec![] }
     }
 
-    /// Counts one case, and notes what is wrong with it.
+    /// Counts one case, and records what is wrong with it.
     pub fn check(&mut self, case: impl Display, outcome: Result<(), String>) {
         self.checked += 1;
         if let Err(what) = outcome {
@@ -27,7 +27,7 @@ impl Failures {
         }
     }
 
-    /// Panics with all that was found, and where fewer cases than `least` were looked at.
+    /// Panics with all breaches, or if fewer than `least` cases were checked.
     #[track_caller]
     pub fn assert_none(self, least: usize) {
         let Self { law, checked, found } = self;

@@ -1,9 +1,9 @@
-//! What an answer shows of a document that was sent: every collection, empty where it has none.
+//! The answer for a sent document: it has every collection, empty if the document lacks it.
 
 use homeroom_model::{Property, PropertyKind};
 use serde_json::{Map, Value};
 
-/// The document with every collection of these properties.
+/// Returns the document with every collection of these properties.
 pub fn filled(properties: &[Property], document: &Value) -> Value {
     let mut out = Map::new();
     for property in properties {
@@ -24,7 +24,7 @@ pub fn filled(properties: &[Property], document: &Value) -> Value {
     Value::Object(out)
 }
 
-/// What stands under `_ext`: extensions that say something, and those of collections alone.
+/// Returns the member `_ext`: the extensions with content, and those that have only collections.
 fn extensions(projects: &[Property], sent: Option<&Value>) -> Option<Value> {
     let mut out = Map::new();
     for project in projects {
@@ -42,7 +42,7 @@ fn extensions(projects: &[Property], sent: Option<&Value>) -> Option<Value> {
     (!out.is_empty()).then_some(Value::Object(out))
 }
 
-/// An answer's document without what the server adds to it, its empty collections aside.
+/// Returns an answer's document without the members that the server adds, except empty collections.
 pub fn without_additions(document: &Value) -> Value {
     match document {
         Value::Object(members) => members

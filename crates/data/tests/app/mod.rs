@@ -1,5 +1,5 @@
-//! The data API in this process, called as the network would call it: nothing bypasses the front
-//! door.
+//! The data API in this process, called as the network would call it; every request passes through
+//! the front door.
 #![allow(dead_code, unused_imports, reason = "each test file uses its part of it")]
 
 pub mod answer;
@@ -34,28 +34,27 @@ pub use answer::Answer;
 /// The claim set that grants everything on every resource.
 pub const FULL_ACCESS: &str = "FullAccess";
 
-/// What an app serves: a version of the standard and extensions of it, all shipped.
+/// The shipped models that an app serves: a version of the standard and its extensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Standard {
     pub version: &'static str,
     pub extensions: &'static [&'static str],
 }
 
-/// The standard that is served where nobody says.
+/// The default standard of tests.
 pub const USUAL: Standard = Standard { version: "5.2.0", extensions: &[] };
 
-/// The standards that the laws about all resources are tried on; the last has all that the usual one
-/// has, and more.
+/// The standards for laws about all resources; the last one is a superset of the usual one.
 pub const STANDARDS: [Standard; 2] = [
     Standard { version: "4.0.0", extensions: &[] },
     Standard { version: "5.2.0", extensions: &["tpdm", "sample", "homograph"] },
 ];
 
-/// Models that were linked: the tests of one file share them.
+/// Linked models, which the tests of one file share.
 static LINKED: Mutex<Vec<(Standard, Arc<Model>)>> = Mutex::new(vec![]);
 
 impl Standard {
-    /// Its model.
+    /// Returns its linked model.
     pub fn model(&self) -> Arc<Model> {
         let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, model)) = linked.iter().find(|(standard, _)| standard == self) {
@@ -73,10 +72,10 @@ impl Standard {
     }
 }
 
-/// A Homeroom without sockets; clones are the same one.
+/// A Homeroom server without sockets; clones share the same server.
 #[derive(Clone)]
 pub struct TestApp {
-    /// Name of the kind of store, for messages.
+    /// Name of the kind of store in messages.
     store: Arc<str>,
     pub standard: Standard,
     pub data: DataApi,
@@ -92,18 +91,18 @@ impl fmt::Display for TestApp {
     }
 }
 
-/// The shipped model.
+/// Returns the shipped model.
 pub fn model() -> Arc<Model> {
     USUAL.model()
 }
 
 impl TestApp {
-    /// An app with a new store on each kind of store that there is here.
+    /// Makes an app with a new store on each available kind of store.
     pub async fn on_each_store() -> Vec<Self> {
         Self::serving(USUAL).await
     }
 
-    /// The same for each of [`STANDARDS`].
+    /// Makes such apps for each of [`STANDARDS`].
     pub async fn on_each_standard() -> Vec<Self> {
         let mut apps = vec![];
         for standard in STANDARDS {
@@ -112,7 +111,7 @@ impl TestApp {
         apps
     }
 
-    /// An app of a standard on each kind of store that there is here.
+    /// Makes an app for a standard on each available kind of store.
     pub async fn serving(standard: Standard) -> Vec<Self> {
         let mut apps = vec![];
         for (name, store) in trial::on_each(&[]).unwrap() {
@@ -164,12 +163,12 @@ impl TestApp {
         Self { store, standard, data, access, front_door: Arc::new(door), composites }
     }
 
-    /// Another node on the same store, which knows of keys and claim sets what there is now, and what
-    /// changes from now on only when it looks.
+    /// Makes another node on the same store. It reads the current keys and claim sets now, and
+    /// later changes only when it checks for them.
     pub async fn another_node(&self) -> Self {
         let (store, model) = (self.data.store.clone(), Arc::clone(&self.data.catalog.model));
         let data = match store.url() {
-            // A file has one process: its nodes share the store.
+            // Only one process can open the file, so its nodes share the store.
             StoreUrl::Sqlite(_) => self.data.clone(),
             url @ StoreUrl::Postgres(_) => {
                 let store = Store::open(&Options::new(url.clone())).unwrap();
@@ -182,13 +181,13 @@ impl TestApp {
         Self::of(Arc::clone(&self.store), self.standard, data, access.unwrap())
     }
 
-    /// The same one, with another time for lists of deletions.
+    /// Returns the same app with another time limit for lists of deletions.
     pub fn hurried(&self, list_deadline: Duration) -> Self {
         let data = DataApi { list_deadline, ..self.data.clone() };
         Self::of(Arc::clone(&self.store), self.standard, data, Arc::clone(&self.access))
     }
 
-    /// Puts JSON lines of `resource` and `document` into the store at once.
+    /// Writes JSON lines of `resource` and `document` to the store directly.
     pub async fn seed(&self, lines: &str) {
         seed(&self.data, lines).await;
     }
@@ -197,11 +196,11 @@ impl TestApp {
         &self.data.catalog.model
     }
 
-    /// What is wrong with what is derived from the store's documents, in its tables and beside their
+    /// Returns the faults in data derived from the store's documents, in its tables and beside the
     /// texts.
     pub fn wrongly_derived(&self) -> Vec<String> {
         let (url, model) = (self.data.store.url().clone(), Arc::clone(&self.data.catalog.model));
-        // A snapshot waits for its reads, which a thread of a runtime may not.
+        // A snapshot blocks on its reads, which a thread of the runtime must not.
         let looking = std::thread::spawn(move || {
             let mut problems = Store::check(&url).unwrap().problems;
             let snapshot = Snapshot::open(&url, &SnapshotOptions::default()).unwrap();
@@ -214,7 +213,7 @@ impl TestApp {
         looking.join().unwrap()
     }
 
-    /// Changes rows as no part of Homeroom would.
+    /// Changes rows in a way that Homeroom itself never does.
     pub async fn damage(&self, text: &'static str, arguments: Vec<homeroom_store::Value>) {
         let mut writes = Some(vec![Write::Sql(Sql::new(text, arguments))]);
         let plan = Plan {
@@ -226,33 +225,33 @@ impl TestApp {
         self.data.store.run(plan).await.map(|_| ()).unwrap();
     }
 
-    /// How many resources its model has.
+    /// Number of resources in its model.
     pub fn resources(&self) -> usize {
         self.model().resources.len()
     }
 
-    /// A client with a new key of a claim set.
+    /// Makes a client with a new key for a claim set.
     pub async fn client(&self, claim_set: &str) -> Client {
         self.client_within(claim_set, &[]).await
     }
 
-    /// A client with a new key of a claim set and namespace prefixes.
+    /// Makes a client with a new key for a claim set and namespace prefixes.
     pub async fn client_within(&self, claim_set: &str, prefixes: &[&str]) -> Client {
         self.client_with(asked(claim_set, prefixes, &[])).await
     }
 
-    /// A client with a new key of a claim set and education organizations.
+    /// Makes a client with a new key for a claim set and education organizations.
     pub async fn client_of(&self, claim_set: &str, organizations: &[i64]) -> Client {
         self.client_with(asked(claim_set, &[], organizations)).await
     }
 
-    /// A client with a new key.
+    /// Makes a client with a new key.
     pub async fn client_with(&self, asked: Manage) -> Client {
         let (key, secret) = self.make_key(asked).await;
         self.client_of_key(&json!({"key": key, "secret": secret})).await
     }
 
-    /// A client of the `key` and `secret` of an object.
+    /// Makes a client from the `key` and `secret` in an object.
     pub async fn client_of_key(&self, made: &Value) -> Client {
         let body = json!({
             "grant_type": "client_credentials",
@@ -267,7 +266,7 @@ impl TestApp {
         Client { app: self.clone(), key, authorization: format!("Bearer {token}") }
     }
 
-    /// A new key of a claim set and namespace prefixes, and its secret.
+    /// Makes a new key for a claim set and namespace prefixes; returns it with its secret.
     pub async fn key(&self, claim_set: &str, prefixes: &[&str]) -> (String, String) {
         self.make_key(asked(claim_set, prefixes, &[])).await
     }
@@ -278,7 +277,7 @@ impl TestApp {
         (text("key"), text("secret"))
     }
 
-    /// The path below the server's root of a resource's path or a URL.
+    /// Returns the path below the server's root, from a resource's path or a URL.
     fn whole_path(&self, path: &str) -> String {
         let path = path.strip_prefix("http://homeroom.test").unwrap_or(path);
         let first = path.split('/').nth(1).unwrap_or_default();
@@ -286,7 +285,7 @@ impl TestApp {
         if is_schema { format!("/data/v3{path}") } else { path.to_owned() }
     }
 
-    /// Sends a request as it stands.
+    /// Sends a request unchanged.
     pub async fn send(
         &self,
         method: Method,
@@ -306,7 +305,7 @@ impl TestApp {
             }
         }
         let body = body.into();
-        // As the network would: a body whose length nobody tells takes the room of a large one.
+        // As on the network: a body of unknown length is counted as a large one.
         let headers = request.headers_mut();
         if !body.is_empty() && !headers.contains_key("transfer-encoding") {
             headers.entry("content-length").or_insert(body.len().into());
@@ -336,7 +335,7 @@ async fn seed(data: &DataApi, lines: &str) {
     seeded.await.unwrap().unwrap();
 }
 
-/// A caller with a token.
+/// A client with a token.
 #[derive(Clone)]
 pub struct Client {
     pub app: TestApp,
@@ -346,7 +345,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// GET of `/ed-fi/…`, or of any other path or URL of the server.
+    /// Sends a GET to `/ed-fi/…`, or to any other path or URL of the server.
     pub async fn get(&self, path: &str) -> Answer {
         self.send(Method::GET, path, &[], "").await
     }
@@ -363,8 +362,8 @@ impl Client {
         self.send(Method::DELETE, path, &[], "").await
     }
 
-    /// Sends with the token and, where there is a body and no other is given, the content type of
-    /// JSON.
+    /// Sends a request with the token and, if there is a body and no other content type is given,
+    /// the content type of JSON.
     pub async fn send(
         &self,
         method: Method,
@@ -381,19 +380,19 @@ impl Client {
         self.app.send(method, &self.app.whole_path(path), &all, body).await
     }
 
-    /// Creates a document that must not be there yet; gives the path of it, `/ed-fi/…/ID`.
+    /// Creates a document that must not exist yet; returns its path, `/ed-fi/…/ID`.
     pub async fn create(&self, path: &str, body: &Value) -> String {
         let answer = self.post(path, body).await;
         assert_eq!(answer.status, 201, "{path} {body}: {answer:?}");
         answer.location()
     }
 
-    /// The ids that a list gives.
+    /// Returns the ids in a list.
     pub async fn ids(&self, path: &str) -> Vec<String> {
         self.get(path).await.ids()
     }
 
-    /// The newest change version.
+    /// Returns the newest change version.
     pub async fn newest(&self) -> i64 {
         let answer = self.get("/changeQueries/v1/availableChangeVersions").await;
         answer.json()["newestChangeVersion"].as_i64().unwrap()

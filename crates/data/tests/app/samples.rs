@@ -1,5 +1,5 @@
-//! Documents made from the model alone: the smallest valid one of any resource, the fullest one, and
-//! all that they refer to, in an order in which a store can take them.
+//! Documents made from the model alone: the smallest and the fullest valid document of any
+//! resource, and all documents that they refer to, in an order in which a store accepts them.
 
 mod values;
 
@@ -14,26 +14,27 @@ use serde_json::{Map, Value};
 use super::document::{Found, Spot, What, walk};
 pub use values::{Values, other};
 
-/// How much a document says.
+/// How much content a document has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// What the resource requires.
+    /// Only what the resource requires.
     Smallest,
-    /// Every property, one item in each collection.
+    /// Every property, with one item in each collection.
     Fullest,
 }
 
-/// A document that was made.
+/// A generated document.
 #[derive(Debug, Clone)]
 pub struct Sample {
     pub resource: ResourceId,
     pub body: Value,
-    /// Places whose values must agree; a place that stands alone is a group of its own.
+    /// Groups of places whose values must agree; any other place is a group of its own.
     pub groups: Vec<Vec<Spot>>,
 }
 
 impl Sample {
-    /// The document with another value at a place, and wherever else it must stand.
+    /// Returns the document with another value at a place and at all places that must agree with
+    /// it.
     pub fn with(&self, spot: &Spot, value: &Value) -> Value {
         let group = self.groups.iter().find(|group| group.contains(spot));
         let mut body = self.body.clone();
@@ -44,29 +45,29 @@ impl Sample {
     }
 }
 
-/// Makes documents; each value that it makes is new.
+/// Makes documents from values that are all new.
 pub struct Samples<'m> {
     model: &'m Model,
     values: Values,
-    /// Identities that were made, own and of abstract bases.
+    /// Identities made so far, both own ones and those of abstract bases.
     made: HashSet<String>,
     out: Vec<Sample>,
 }
 
 impl<'m> Samples<'m> {
-    /// Documents of different seeds have different identities.
+    /// Makes a generator; documents of different seeds have different identities.
     pub fn new(model: &'m Model, seed: u64) -> Self {
         Self { model, values: Values::from(seed), made: HashSet::new(), out: vec![] }
     }
 
-    /// Makes a document; what it needs comes before it, the document itself last. Descriptors are
-    /// not among them: see [`Samples::descriptors`].
+    /// Makes a document. The documents that it needs come first, the document itself last;
+    /// descriptors are not included: see [`Samples::descriptors`].
     pub fn of(&mut self, resource: ResourceId, extent: Extent) -> Vec<Sample> {
         self.make(resource, extent, &HashMap::new());
         std::mem::take(&mut self.out)
     }
 
-    /// Two documents of each descriptor, which all samples share.
+    /// Returns two documents of each descriptor, which all samples share.
     pub fn descriptors(model: &Model) -> Vec<Sample> {
         let descriptors = model.resources.iter().filter(|r| r.kind == ResourceKind::Descriptor);
         descriptors
@@ -108,7 +109,7 @@ impl<'m> Samples<'m> {
         self.out.push(Sample { resource: id, body, groups });
     }
 
-    /// The value of places that must agree.
+    /// Returns the value for places that must agree.
     fn value(
         &mut self,
         resource: &Resource,
@@ -135,7 +136,7 @@ impl<'m> Samples<'m> {
         if is_enumerated { self.values.school_year(self.model) } else { self.values.fresh(scalar) }
     }
 
-    /// Makes what a reference needs, unless it is there.
+    /// Makes the target of a reference, unless it exists.
     fn ensure(&mut self, target: Target, key: &[Value]) {
         if self.made.contains(&identity(&self.model.qualified_name(target), key)) {
             return;
@@ -166,7 +167,7 @@ impl<'m> Samples<'m> {
     }
 }
 
-/// The value of a root column in a document; null where there is none.
+/// Returns the value of a root column in a document; null if it is missing.
 pub fn at(resource: &Resource, body: &Value, source: ColumnSource) -> Value {
     match source {
         ColumnSource::Scalar(at) => body[&resource.properties[at].name].clone(),
@@ -182,7 +183,7 @@ fn identity(name: &str, key: &[Value]) -> String {
     format!("{name} {}", Value::from(key))
 }
 
-/// The object with a null for each value.
+/// Returns the object with a null for each value.
 fn skeleton(properties: &[Property], extent: Extent) -> Value {
     let wanted =
         |property: &&Property| extent == Extent::Fullest || property.presence != Presence::Optional;
@@ -201,8 +202,8 @@ fn skeleton(properties: &[Property], extent: Extent) -> Value {
     Value::Object(members)
 }
 
-/// The values of a document, those together that must agree: as the model says, and where root
-/// references have a column in common.
+/// Groups the values of a document that must agree: by the model, and where root references share a
+/// column.
 fn groups<'f, 'm>(resource: &Resource, found: &'f [Found<'m>]) -> Vec<Vec<&'f Found<'m>>> {
     let mut groups: Vec<Vec<&Found<'_>>> =
         found.iter().filter(|found| found.scalar().is_some()).map(|found| vec![found]).collect();
@@ -223,7 +224,8 @@ fn groups<'f, 'm>(resource: &Resource, found: &'f [Found<'m>]) -> Vec<Vec<&'f Fo
     groups
 }
 
-/// The flat name of a root value: of a scalar its own, of a reference's member its column.
+/// Returns the flat name of a root value: a scalar's own name, or the column of a reference's
+/// member.
 fn flat_name(resource: &Resource, place: &Place) -> Option<String> {
     let [_] = place.steps[..] else { return None };
     match (&property(resource, place).kind, place.part) {
@@ -246,8 +248,8 @@ fn property<'m>(resource: &'m Resource, place: &Place) -> &'m Property {
     &properties[*last]
 }
 
-/// The resource whose own property a column of an identity is, however many references away; of an
-/// abstract base's property, its first subclass.
+/// Returns the resource whose own property a column of an identity comes from, through any number
+/// of references; for a property of an abstract base, its first subclass.
 fn origin(model: &Model, target: Target, column: usize) -> &Resource {
     let (properties, own) = match target {
         Target::Resource(id) => (&model.resource(id).properties, model.resource(id)),
@@ -265,7 +267,7 @@ fn origin(model: &Model, target: Target, column: usize) -> &Resource {
     }
 }
 
-/// The subclass that most references name: a document that is one of these fits most others.
+/// Returns the subclass that most references name; its documents fit most other resources.
 fn most_used_subclass(model: &Model, base: AbstractId) -> &Resource {
     let uses = |id: ResourceId| {
         let mut count = 0;

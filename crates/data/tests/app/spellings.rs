@@ -1,9 +1,9 @@
-//! The spellings of a value that mean the same.
+//! Equivalent spellings of a value.
 
 use homeroom_model::Scalar;
 use serde_json::{Value, json};
 
-/// Other spellings of a value in canonical form; none of a text, which is what it is.
+/// Returns other spellings of a value in canonical form; a text has none.
 pub fn spellings(scalar: Scalar, value: &Value) -> Vec<Value> {
     match (scalar, value) {
         (Scalar::Integer { .. } | Scalar::Decimal { .. }, Value::Number(number)) => {
@@ -56,7 +56,7 @@ pub fn spellings(scalar: Scalar, value: &Value) -> Vec<Value> {
     }
 }
 
-/// A day with slashes, month first and year first, with and without zeros.
+/// Returns a date with slashes, month first and year first, with and without leading zeros.
 fn days(date: &str) -> Vec<String> {
     let [year, month, day] = date.split('-').collect::<Vec<_>>()[..] else { panic!("{date}") };
     let (m, d) = (month.trim_start_matches('0'), day.trim_start_matches('0'));
@@ -68,7 +68,7 @@ fn days(date: &str) -> Vec<String> {
     ]
 }
 
-/// A time of day on a clock of twelve hours.
+/// Returns a time of day on a 12-hour clock.
 fn clocks(time: &str) -> Vec<String> {
     let (hour, rest) = time.split_once(':').unwrap();
     let hour: u32 = hour.parse().unwrap();

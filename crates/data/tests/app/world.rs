@@ -1,4 +1,4 @@
-//! A store that holds what samples need.
+//! A store that holds the documents that samples need.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,21 +9,21 @@ use tokio::task::JoinSet;
 use super::samples::{Extent, Sample, Samples};
 use super::{Client, FULL_ACCESS, Standard, TestApp};
 
-/// Chains of documents that are sent side by side, so that the store writes them in groups.
+/// Number of chains that are sent concurrently, so that the store writes their documents in groups.
 const SIDE_BY_SIDE: usize = 32;
 
-/// An app, a client that may do everything, and a sample of each resource.
+/// An app, a client with full access, and a sample of each resource.
 pub struct World {
     pub app: TestApp,
     pub client: Client,
-    /// One sample of each resource, in the order of the model. It is not stored itself; all that
-    /// it refers to is.
+    /// One sample of each resource, in the order of the model. The samples are not stored, but all
+    /// documents that they refer to are.
     pub samples: Vec<Sample>,
     needed: Vec<Vec<Sample>>,
 }
 
 impl World {
-    /// Puts into a new store all that one sample of each resource needs.
+    /// Fills a new store with the documents that one sample of each resource needs.
     pub async fn with(app: TestApp, extent: Extent) -> Self {
         let mut world = Self::alone(app, extent).await;
         let descriptors = Samples::descriptors(world.app.model()).into_iter();
@@ -32,7 +32,7 @@ impl World {
         world
     }
 
-    /// The same with nothing in the store that a new one does not have.
+    /// Makes the same world with a store that is still new.
     pub async fn alone(app: TestApp, extent: Extent) -> Self {
         let client = app.client(FULL_ACCESS).await;
         let made = chains(&app, extent);
@@ -45,7 +45,7 @@ impl World {
         Self { app, client, samples, needed }
     }
 
-    /// The resource of a sample, its path and its name.
+    /// Returns the resource of a sample.
     pub fn resource(&self, sample: &Sample) -> &homeroom_model::Resource {
         self.app.model().resource(sample.resource)
     }
@@ -53,10 +53,10 @@ impl World {
 
 type Chains = Arc<Vec<Vec<Sample>>>;
 
-/// What was made before: the tests of one file share it, on each store.
+/// Samples made before, which the tests of one file share on all stores.
 static MADE: Mutex<Vec<((Standard, Extent), Chains)>> = Mutex::new(vec![]);
 
-/// For each resource a sample and before it what it needs.
+/// Returns, for each resource, the documents that a sample needs and then the sample.
 fn chains(app: &TestApp, extent: Extent) -> Chains {
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, chains)) = made.iter().find(|(of, _)| *of == (app.standard, extent)) {
@@ -69,13 +69,14 @@ fn chains(app: &TestApp, extent: Extent) -> Chains {
     chains
 }
 
-/// A sample of a resource and before it what it needs; different for each resource and `seed`.
+/// Returns the documents that a sample of a resource needs, then the sample; they differ for each
+/// resource and `seed`.
 pub fn sample(app: &TestApp, resource: ResourceId, extent: Extent, seed: u64) -> Vec<Sample> {
     let resources = app.model().resources.len() as u64;
     Samples::new(app.model(), seed * resources + u64::from(resource.0)).of(resource, extent)
 }
 
-/// Creates documents: each chain in its order, the chains side by side.
+/// Creates documents: each chain in its order, the chains concurrently.
 pub async fn send_all(client: &Client, chains: Vec<Vec<Sample>>) {
     let places = Arc::new(Semaphore::new(SIDE_BY_SIDE));
     let mut sent = JoinSet::new();

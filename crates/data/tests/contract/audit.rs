@@ -1,4 +1,4 @@
-//! What is noted beside a document's text for reading it is held against the text.
+//! The audit compares what is noted beside a document's text with the text.
 
 use homeroom_store::{Gap, Gaps, References, Row, Uuid, Value};
 
@@ -10,7 +10,7 @@ async fn stored(client: &Client, location: &str) -> Row {
     client.app.data.store.document(id).await.unwrap().unwrap()
 }
 
-/// Notes other gaps beside a document's text.
+/// Stores other gaps beside a document's text.
 async fn note(client: &Client, row: &Row, gaps: Option<Gaps>) {
     let references = References {
         links: References::links(&row.references).collect(),
@@ -55,7 +55,7 @@ async fn empty_collections_that_are_noted_elsewhere_than_the_text_lacks_them_are
             assert_eq!(found, [expected], "{what}, {}", client.app);
         }
 
-        // Nothing noted, or for another model: they are found when the document is read.
+        // Missing gaps, or those of another model, are not faults: reads find the gaps in the text.
         let of_another_model = Gaps { shape: !shape, places: vec![] };
         for gaps in [None, Some(of_another_model), Some(Gaps { shape, places })] {
             note(&client, &row, gaps).await;

@@ -1,4 +1,4 @@
-//! What a request's body must be before anybody looks at the document.
+//! Requirements on a request's body before the document is validated.
 
 use http::Method;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::app::answer::violated;
 use crate::app::documents::{on_each_store, student};
 
-/// Most bytes of a document.
+/// Most bytes in a document.
 const LIMIT: usize = 10 << 20;
 
 #[tokio::test]
@@ -34,7 +34,8 @@ async fn an_empty_body_is_refused() {
 async fn a_body_that_is_no_json_is_refused_where_reading_failed_with_line_and_column() {
     for client in on_each_store().await {
         let location = client.create("/ed-fi/students", &student("1")).await;
-        // The last value that had begun, by its canonical name; of the whole body there is no path.
+        // The path names the last value that had begun, by its canonical name; the whole body has
+        // none.
         for (body, path, place) in [
             ("<student/>", None, "line 1, column 1"),
             ("{} {}", None, "line 1, column 4"),

@@ -1,4 +1,4 @@
-//! Change versions: what changed, what was deleted.
+//! Change versions: changed and deleted documents.
 
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ async fn a_window_of_versions_holds_what_changed_last_within_it() {
         for id in ["1", "2", "3", "4"] {
             client.create("/ed-fi/students", &student(id)).await;
         }
-        // The first one changes last.
+        // The first document is changed last.
         client.post("/ed-fi/students", &with(student("1"), "firstName", "Eve")).await;
         let window = |min: Option<i64>, max: Option<i64>| {
             let min = min.map(|by| format!("&minChangeVersion={}", start + by)).unwrap_or_default();

@@ -9,7 +9,7 @@ use crate::app::documents::{on_each_store, student};
 
 const PARAMETER: &str = "bad-request:parameter-validation-failed";
 
-/// Puts so many students into the store at once.
+/// Writes students with ids in a range to the store directly.
 async fn students(client: &Client, from: usize, upto: usize) {
     let lines: Vec<String> = (from..upto)
         .map(|id| {
@@ -19,7 +19,7 @@ async fn students(client: &Client, from: usize, upto: usize) {
     client.app.seed(&lines.join("\n")).await;
 }
 
-/// Follows the tokens from the first page, or from a token, to the end.
+/// Follows the tokens from the first page, or from a token, to the last page.
 async fn walk(client: &Client, token: Option<&str>, size: usize) -> Vec<Vec<String>> {
     let mut pages = vec![];
     let mut token = token.map(str::to_owned);
@@ -61,7 +61,8 @@ async fn a_walk_is_not_disturbed_by_what_happens_meanwhile() {
         let all = client.ids("/ed-fi/students").await;
         let first = client.get("/ed-fi/students?limit=10").await;
 
-        // One that was seen goes, the last one seen goes, one that was not seen goes, one comes.
+        // Deletes a document already seen, the last one seen, and one not yet seen, and adds a new
+        // one.
         for at in [2, 9, 15] {
             let answer = client.delete(&format!("/ed-fi/students/{}", all[at])).await;
             assert_eq!(answer.status, 204);
@@ -143,7 +144,7 @@ async fn a_token_of_nobody_is_refused() {
 #[tokio::test]
 async fn partitions_cover_every_document_exactly_once() {
     for client in on_each_store().await {
-        // A partition is five pages at least, of 500 each.
+        // A partition has at least five pages of 500 documents.
         for (from, upto, number, expected) in [
             (0, 0, 5, vec![]),
             (0, 10, 5, vec![10]),

@@ -7,7 +7,7 @@ use crate::app::documents::{on_each_store, student, with};
 
 const STALE: &str = "optimistic-lock-failed";
 
-/// The forms in which clients send the tag `"7"`.
+/// Returns the forms in which clients send the tag `"7"`.
 fn forms(etag: &str) -> [String; 5] {
     let bare = etag.trim_matches('"');
     [
@@ -19,11 +19,11 @@ fn forms(etag: &str) -> [String; 5] {
     ]
 }
 
-/// What is neither a star nor a list of tags.
+/// Values that are neither a star nor a list of tags.
 const NOT_UNDERSTOOD: [&str; 11] =
     ["", " ", ",", ", ,", "\"", "\"7", "7\"", "\"7\"\"8\"", "7 8", "*, \"7\"", "W/"];
 
-/// Every request that a precondition is of, on a document that is there and on one that is not.
+/// Returns every request that may have a precondition, for an existing and a missing document.
 fn conditional(location: &str) -> Vec<(Method, String, String)> {
     let missing = "/ed-fi/students/0197d8f1b4347f0b8a3e7b2c5d6e7f80";
     let body = with(student("1"), "firstName", "Eve").to_string();
@@ -88,7 +88,7 @@ async fn any_version_will_do_for_a_star_but_there_must_be_one() {
         let post = client.send(Method::POST, "/ed-fi/students", &headers, body.clone()).await;
         let problem = post.problem(412, STALE);
         assert_eq!(problem["errors"].as_array().unwrap().len(), 1, "{problem}");
-        // What is not there is not there, whatever is demanded of it.
+        // A missing document is 404, whatever the precondition.
         for tag in ["*", "\"1\"", "1", "W/\"1\""] {
             for method in [Method::PUT, Method::DELETE] {
                 let headers = [("if-match", tag)];
@@ -197,7 +197,7 @@ async fn a_weak_tag_never_permits_a_change() {
             let headers = [("if-match", weak.as_str())];
             let answer = client.send(method.clone(), &path, &headers, body).await;
 
-            // What is not there is 404 whatever is demanded of it.
+            // A missing document is 404, whatever the precondition.
             let is_missing = method != Method::POST && !path.ends_with(&location);
             let wanted = if is_missing { 404 } else { 412 };
             assert_eq!(answer.status, wanted, "{method} {path}: {answer:?}");

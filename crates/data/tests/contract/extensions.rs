@@ -1,4 +1,4 @@
-//! Extensions: resources of their own, and what they add to those of the standard under `_ext`.
+//! Extensions: their own resources, and their additions to the standard's resources under `_ext`.
 
 use serde_json::{Value, json};
 
@@ -12,14 +12,14 @@ async fn extended() -> Vec<Client> {
     serving(EXTENDED).await
 }
 
-/// A school that owns buses.
+/// Returns a school that owns buses.
 fn school_with(buses: &[&str]) -> Value {
     let buses: Vec<Value> =
         buses.iter().map(|bus| json!({"directlyOwnedBusReference": {"busId": bus}})).collect();
     with(school(1), "_ext", json!({"sample": {"directlyOwnedBuses": buses, "isExemplary": true}}))
 }
 
-/// What a violation says at a path.
+/// Returns the message of a violation at a path.
 fn said(problem: &Value, path: &str) -> String {
     problem["validationErrors"][path].to_string()
 }

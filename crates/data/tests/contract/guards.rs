@@ -1,4 +1,4 @@
-//! What keeps one client from harming another, and one identity from passing for another.
+//! Protection of clients from each other, and of identities from being mistaken for others.
 
 use http::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Habits of the API that clients rely on, whatever they ask.
+//! General behaviour of the API that clients rely on.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -109,7 +109,7 @@ async fn a_correlation_id_comes_back_from_wherever_the_caller_puts_it() {
                 assert_eq!(answer.header("correlationid"), expected);
             }
         }
-        // What could mislead a log is not repeated from there either.
+        // An id that could forge log lines is not repeated from a query either.
         let odd = client.get(&format!("{missing}?correlationId=a%0Ab")).await;
         assert_eq!(odd.header("correlationid").len(), 32);
     }

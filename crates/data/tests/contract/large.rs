@@ -1,4 +1,4 @@
-//! Documents so large that a page of them does not fit into an answer.
+//! Documents so large that a page of them does not fit into one answer.
 
 use std::collections::HashSet;
 
@@ -7,14 +7,14 @@ use homeroom_store::{Answer, Decision, NaturalKey, NewDocument, Plan, References
 use crate::app::Client;
 use crate::app::documents::on_each_store;
 
-/// Bytes of a large document: a few of them are more than a page has room for.
+/// Size of a large document in bytes; a page has room for only a few.
 const LARGE: usize = 10 << 20;
-/// How many of them there are.
+/// Number of large documents.
 const COUNT: usize = 9;
-/// How many fit on a page.
+/// Number of large documents that fit on a page.
 const FIT: usize = 6;
 
-/// Puts large students into the store as they would be if their properties were that long.
+/// Writes students to the store that are as large as if their properties were that long.
 async fn fill(client: &Client) {
     let data = &client.app.data;
     let kind = data.catalog.kind(data.catalog.model.by_endpoint("ed-fi", "students").unwrap().id);
@@ -37,7 +37,7 @@ async fn fill(client: &Client) {
     }
 }
 
-/// What a page has: the students, and where to go on by token and by link.
+/// A page: its students, and how to continue by token and by link.
 struct Page {
     students: Vec<String>,
     token: Option<String>,

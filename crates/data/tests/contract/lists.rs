@@ -8,7 +8,7 @@ use crate::app::{Client, encoded};
 
 const PARAMETER: &str = "bad-request:parameter-validation-failed";
 
-/// Creates students with these ids; gives their document ids.
+/// Creates students with these ids; returns the ids of their documents.
 async fn students(client: &Client, ids: impl IntoIterator<Item = u32>) -> Vec<String> {
     let mut created = vec![];
     for id in ids {
@@ -23,7 +23,7 @@ async fn a_list_comes_in_order_of_creation() {
     for client in on_each_store().await {
         let created = students(&client, [5, 3, 9, 1]).await;
 
-        // A change does not move a document.
+        // An update does not move a document in the list.
         client.post("/ed-fi/students", &with(student("3"), "firstName", "Eve")).await;
 
         assert_eq!(client.ids("/ed-fi/students").await, created);

@@ -1,4 +1,4 @@
-//! References: to abstract bases, to a document itself, to what is not there, and their links.
+//! References: to abstract bases, to the document itself, to missing documents; and their links.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What a new store is filled with.
+//! Seeds of a new store.
 
 use homeroom_data::{SeedError, seed};
 use homeroom_http::Timestamp;
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::app::TestApp;
 use crate::app::documents::{enrolment, on_each_store, student, with};
 
-/// Puts lines into the store.
+/// Seeds the store with lines.
 async fn sow(app: &TestApp, lines: &[String]) -> Result<(), SeedError> {
     let (data, text) = (app.data.clone(), lines.join("\n"));
     let sown = tokio::task::spawn_blocking(move || {

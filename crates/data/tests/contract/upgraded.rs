@@ -1,4 +1,4 @@
-//! A server whose database a newer Homeroom has migrated.
+//! A server whose database was migrated by a newer version of Homeroom.
 
 use homeroom_store::{Answer, Decision, Plan, Sql, StoreUrl, Write};
 use http::Method;
@@ -11,7 +11,7 @@ async fn writes_on_a_database_that_a_newer_homeroom_has_migrated_are_503_that_sa
     for client in on_each_store().await {
         let store = &client.app.data.store;
         if matches!(store.url(), StoreUrl::Sqlite(_)) {
-            // One process has a file, so no other migrates it.
+            // Only one process can open the file, so no other process migrates it.
             continue;
         }
         let path = client.create("/ed-fi/students", &student("1")).await;

@@ -1,4 +1,4 @@
-//! POST, PUT and DELETE: which document, which status.
+//! POST, PUT and DELETE: the affected document and the status.
 
 use http::Method;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Values: coerced, pruned, refused, and kept to the last digit.
+//! Values: conversion, dropping, refusal, and exact numbers.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::app::{Client, encoded};
 
 const VALIDATION: &str = "bad-request:data-validation-failed";
 
-/// The document as it is stored.
+/// Stores a document and returns it as it is read.
 async fn stored(client: &Client, path: &str, body: &Value) -> Value {
     let answer = client.post(path, body).await;
     assert!(matches!(answer.status, 200 | 201), "{answer:?}");

@@ -1,4 +1,4 @@
-//! Validation: it answers whatever comes, and what it lets pass is canonical.
+//! Validation never panics, and every document that it accepts is canonical.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use crate::app::document::walk;
 use crate::app::samples::{Extent, Sample, Samples};
 use crate::app::{STANDARDS, model};
 
-/// A catalog on a store of its own, which must outlive it.
+/// Makes a catalog on its own store, which must outlive it.
 fn catalog() -> (Store, Catalog) {
     catalog_of(model())
 }
 
-/// The same with extensions.
+/// Does the same with extensions.
 fn extended() -> (Store, Catalog) {
     catalog_of(STANDARDS[1].model())
 }
@@ -37,7 +37,7 @@ fn check(catalog: &Catalog, resource: &Resource, text: &str) -> Result<Document,
     validate(catalog, resource, &Json::read(text.as_bytes()).unwrap())
 }
 
-/// A sample of any resource.
+/// Generates a sample of any resource.
 fn any_sample(catalog: &Catalog) -> impl Strategy<Value = Sample> + use<> {
     let model = catalog.model.clone();
     (0..model.resources.len(), any::<bool>(), 1..1_000_u64).prop_map(move |(at, full, seed)| {
@@ -48,7 +48,7 @@ fn any_sample(catalog: &Catalog) -> impl Strategy<Value = Sample> + use<> {
     })
 }
 
-/// Any JSON; the names of its members are often those of `names`.
+/// Generates any JSON; its members often have names from `names`.
 fn any_json(names: Vec<String>) -> impl Strategy<Value = Value> {
     let name = prop_oneof![8 => proptest::sample::select(names), 1 => ".{0,12}"];
     let leaf = prop_oneof![
@@ -67,7 +67,7 @@ fn any_json(names: Vec<String>) -> impl Strategy<Value = Value> {
     })
 }
 
-/// Texts that look like values of some type more often than chance would have it.
+/// Generates texts that often look like values of some type.
 fn any_text() -> impl Strategy<Value = String> {
     prop_oneof![
         ".{0,40}",
@@ -81,7 +81,7 @@ fn any_text() -> impl Strategy<Value = String> {
     ]
 }
 
-/// The names of all members that a resource's documents may have.
+/// Collects the names of all members that a resource's documents may have.
 fn names(properties: &[Property], out: &mut Vec<String>) {
     for property in properties {
         out.push(property.name.clone());

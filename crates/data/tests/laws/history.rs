@@ -1,4 +1,4 @@
-//! Any history of changes: lists, counts, windows and deletions tell what a simple model tells.
+//! After any history of changes, lists, counts, windows and deletions match a simple model.
 
 use proptest::prelude::*;
 use tokio::runtime::Runtime;
@@ -9,7 +9,7 @@ use crate::app::documents::{on_each_store, student, with};
 
 const PATH: &str = "/ed-fi/students";
 
-/// A change of one of a few students.
+/// A change to one of a few students.
 #[derive(Debug, Clone, Copy)]
 enum Change {
     Post { who: usize, name: u8 },
@@ -34,11 +34,11 @@ struct Known {
     version: i64,
 }
 
-/// What must be there, in order of creation.
+/// The expected state, in order of creation.
 #[derive(Debug, Default)]
 struct Expected {
     students: Vec<Known>,
-    /// Who was deleted in which version.
+    /// Deleted students, with the version of the deletion.
     deleted: Vec<(usize, i64)>,
     newest: i64,
 }
@@ -94,7 +94,7 @@ fn renamed(expected: &mut Expected, at: usize, name: u8) {
     }
 }
 
-/// Who is listed, with the number of all.
+/// Returns the listed students and the total number.
 async fn listed(client: &Client, query: &str) -> (Vec<String>, String) {
     let answer = client.get(&format!("{PATH}?totalCount=true&{query}")).await;
     let list = answer.json();
@@ -167,7 +167,7 @@ fn lists_counts_windows_and_deletions_tell_any_history() {
         let change = (any_change(), (0..7_usize, 0..7_usize));
         let history = prop::collection::vec(change, 1..25);
 
-        // A history goes on where the one before it ended.
+        // Each history continues from the end of the previous one.
         holds(40, &history, |history| {
             let mut known = known.borrow_mut();
             for (change, window) in history {

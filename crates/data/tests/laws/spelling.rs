@@ -1,4 +1,4 @@
-//! The same document in another spelling.
+//! Writes the same document in another spelling.
 
 use homeroom_model::{EXTENSIONS, Resource};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::app::document::walk;
 use crate::app::spellings::spellings;
 
-/// Random choices that a seed decides.
+/// Random choices that depend only on a seed.
 pub struct Dice(u64);
 
 impl Dice {
@@ -14,7 +14,7 @@ impl Dice {
         Self(seed | 1)
     }
 
-    /// A number below `sides`.
+    /// Returns a number below `sides`.
     pub fn roll(&mut self, sides: usize) -> usize {
         // Marsaglia's xorshift64.
         self.0 ^= self.0 << 13;
@@ -28,8 +28,8 @@ impl Dice {
     }
 }
 
-/// Says the same in another way, as text: members in another order and case, some of them twice,
-/// values in other spellings, members that nobody knows, commas where nothing follows.
+/// Returns an equivalent text: members in another order and case, some of them repeated, values in
+/// other spellings, unknown members, trailing commas.
 pub fn respelled(resource: &Resource, document: &Value, dice: &mut Dice) -> String {
     let mut other = document.clone();
     for found in walk(resource, document) {
@@ -68,7 +68,7 @@ fn write(out: &mut String, value: &Value, takes_unknown: bool, dice: &mut Dice) 
     out.push(ends[1]);
 }
 
-/// The members in another order, each a text.
+/// Returns the members in another order, each as a text.
 fn object(
     members: &serde_json::Map<String, Value>,
     takes_unknown: bool,
@@ -76,11 +76,11 @@ fn object(
 ) -> Vec<String> {
     let mut left: Vec<Vec<String>> = vec![];
     for (name, value) in members {
-        // What stands in an object of extensions is named, or refused.
+        // Unknown members in an object of extensions are refused, so none are added there.
         let mut text = String::new();
         write(&mut text, value, name != EXTENSIONS, dice);
         let mut said = vec![format!("\"{}\":{text}", recased(name, dice))];
-        // What comes before counts not, and neither does null.
+        // An earlier member with the same name does not count, nor does a null.
         if dice.roll(4) == 0 {
             said.insert(0, format!("\"{}\":\"else\"", recased(name, dice)));
         }

@@ -1,4 +1,4 @@
-//! No text in an address, a query or a header breaks anything.
+//! No text in a path, a query or a header breaks anything.
 
 use http::Method;
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ fn any_text() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Each client with a runtime, for laws, which are no futures.
+/// Returns the clients with a runtime, because laws are not async.
 fn clients() -> (Runtime, Vec<Client>) {
     let runtime = Runtime::new().unwrap();
     let clients = runtime.block_on(on_each_store());

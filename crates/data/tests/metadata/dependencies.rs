@@ -1,4 +1,4 @@
-//! The order of dependency, as clients read it.
+//! The dependency order, as clients read it.
 
 use std::collections::HashSet;
 
@@ -40,7 +40,7 @@ async fn every_resource_has_its_place_in_the_order() {
 
     assert_eq!(order.len(), 351);
     assert!(order.iter().all(|place| place["order"].as_u64().is_some_and(|order| order > 0)));
-    // School years are there from the beginning.
+    // Every new store has the school years.
     let missing: Vec<String> = model
         .resources
         .iter()

@@ -1,4 +1,4 @@
-//! What the metadata say of extensions.
+//! Extensions in the metadata.
 
 use homeroom_data::metadata::{
     Metadata, Section, dependency_order, discovery, document, schema_files,

@@ -1,4 +1,4 @@
-//! Models and calls for the tests of the metadata.
+//! Models and requests for the tests of the metadata.
 
 use std::sync::Arc;
 
@@ -24,25 +24,25 @@ pub fn snapshot_text(name: &str, text: &str) {
     settings.bind(|| insta::assert_snapshot!(name, text));
 }
 
-/// A model of a few resources.
+/// Returns a model of a few resources.
 pub fn small() -> Arc<Model> {
     let source = format::read(include_str!("small.model")).unwrap();
     Arc::new(link(&[source]).unwrap())
 }
 
-/// The shipped model.
+/// Returns the shipped model.
 pub fn shipped() -> Arc<Model> {
     let source = format::read(shipped_text("5.2.0").unwrap()).unwrap();
     Arc::new(link(&[source]).unwrap())
 }
 
-/// Models that the laws about all resources are tried on.
+/// Returns the models for laws about all resources.
 pub fn models() -> [Arc<Model>; 2] {
     let older = format::read(shipped_text("4.0.0").unwrap()).unwrap();
     [Arc::new(link(&[older]).unwrap()), extended(&["tpdm", "sample", "homograph"])]
 }
 
-/// The shipped model with extensions.
+/// Returns the shipped model with extensions.
 pub fn extended(names: &[&str]) -> Arc<Model> {
     let core = [shipped_text("5.2.0").unwrap()].into_iter();
     let extensions = names.iter().map(|name| shipped_extension(name, "5.2.0").unwrap());
@@ -50,7 +50,7 @@ pub fn extended(names: &[&str]) -> Arc<Model> {
     Arc::new(link(&sources).unwrap())
 }
 
-/// Sends a GET to the route of the path.
+/// Sends a GET to the route of a path.
 pub async fn ask(
     state: &Metadata,
     path: &str,
@@ -85,7 +85,7 @@ pub async fn ask(
     (parts.status.as_u16(), parts.headers, body.collect().await.unwrap().to_bytes())
 }
 
-/// A body as text.
+/// Returns a body as text.
 pub fn text(body: &Bytes) -> &str {
     std::str::from_utf8(body).unwrap()
 }

@@ -1,4 +1,4 @@
-//! The OpenAPI documents of the shipped model, held against the model.
+//! Compares the OpenAPI documents of the shipped model with the model.
 
 use std::collections::HashSet;
 
@@ -34,7 +34,7 @@ fn resolve<'d>(document: &'d Value, schema: &'d Value) -> &'d Value {
     }
 }
 
-/// The schema that a client derives from an endpoint, as lightbeam does.
+/// Returns the schema that a client derives from an endpoint, as lightbeam does.
 fn derived_schema<'d>(document: &'d Value, resource: &Resource) -> &'d Value {
     let endpoint = &resource.endpoint;
     if resource.project > 0 {

@@ -67,7 +67,7 @@ async fn an_extensions_list_has_the_standards_files_in_the_published_order_and_i
         let names: Vec<&str> = core.iter().map(|url| url.rsplit('/').next().unwrap()).collect();
         let at = |name: &str| names.iter().position(|found| *found == name).unwrap();
 
-        // Not by bytes, by which an upper-case letter comes before any other.
+        // The order is not by bytes, which would put upper-case letters before all others.
         let organization = at("Interchange-EducationOrganization.xsd");
         assert_eq!(organization + 1, at("Interchange-EducationOrgCalendar.xsd"));
         assert_eq!((at("Ed-Fi-Core.xsd"), at("SchemaAnnotation.xsd")), (0, names.len() - 1));
@@ -100,8 +100,8 @@ async fn every_listed_file_can_be_fetched_and_none_is_listed_twice() {
                 let before = texts.insert(name, text(&body).to_owned());
                 assert!(before.is_none(), "{url} is listed twice for {}", project.schema);
             }
-            // Whoever keeps them in one folder has all that they include, and so has whoever
-            // follows their addresses.
+            // The set includes every file that its files include, for clients that keep them in one
+            // folder and for those that follow the addresses.
             for url in &urls {
                 let text = &texts[url.rsplit('/').next().unwrap()];
                 for part in text.split("schemaLocation=\"").skip(1) {

@@ -1,4 +1,4 @@
-//! Every collection of a resource stands in its answers, wherever in the document it belongs.
+//! Every answer has every collection of its resource, at every level of the document.
 
 use homeroom_data::respond::write_document;
 use homeroom_model::{Presence, PropertyKind, Resource};
@@ -16,8 +16,8 @@ fn ensure(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(what()) }
 }
 
-/// The fullest document, and the same without each of its optional collections, objects that hold
-/// some, and extensions, one at a time.
+/// Returns the fullest document, and the same without one of its optional collections, objects with
+/// collections, or extensions at a time.
 fn variants(resource: &Resource, sample: &Sample) -> Vec<Value> {
     let found = walk(resource, &sample.body);
     let optional = found.iter().filter(|found| found.presence == Presence::Optional);
@@ -31,7 +31,7 @@ async fn stored(world: &World, location: &str) -> Row {
     world.app.data.store.document(id).await.unwrap().unwrap()
 }
 
-/// The row as one that was written before gaps were noted.
+/// Returns the row as it was written before gaps were noted.
 fn of_old(row: &Row) -> Row {
     let references = References {
         links: References::links(&row.references).collect(),
@@ -41,7 +41,7 @@ fn of_old(row: &Row) -> Row {
     Row { references: references.pack(), ..row.clone() }
 }
 
-/// The row as one whose gaps were noted for another model.
+/// Returns the row with gaps that were noted for another model.
 fn of_another_model(row: &Row) -> Row {
     let (shape, places) = References::gaps(&row.references).unwrap();
     let mut places: Vec<_> = places.collect();
@@ -70,7 +70,7 @@ async fn shows_all(
     let answer = world.client.get(location).await.expect(200)?;
     ensure(without_additions(&answer.json()) == shown, || format!("{sent}: {answer:?}"))?;
 
-    // Whether noted or found anew, the places are the same ones.
+    // Noted gaps and gaps found in the text are the same.
     let row = stored(world, location).await;
     ensure(!row.body.contains("[]"), || format!("empty collections are stored: {}", row.body))?;
     let has_lists = resource.properties.iter().any(|p| matches!(p.kind, PropertyKind::List(_)));
@@ -85,7 +85,7 @@ async fn shows_all(
         ensure(out == answer.body, || format!("{:?}", String::from_utf8_lossy(&out)))?;
     }
 
-    // What was answered, sent back, is the same document.
+    // Sending the answer back does not change the document.
     let again = world.client.put(location, &answer.json()).await.expect(204)?;
     ensure(again.etag() == put.etag(), || "the answer sent back was written".into())
 }

@@ -1,4 +1,4 @@
-//! What a document can have in its identity, a reference can say, and the other way round.
+//! References accept exactly the texts that documents can have in their identities.
 
 use homeroom_data::json::Json;
 use homeroom_data::validate::validate;
@@ -11,7 +11,7 @@ use crate::app::failures::Failures;
 use crate::app::samples::{Extent, Sample};
 use crate::app::world::sample;
 
-/// Texts that one place may take and another not.
+/// Returns texts that some places may accept and others not.
 fn odd_texts(max: usize) -> Vec<String> {
     let odd = [
         "a\tb",
@@ -52,7 +52,7 @@ fn odd_texts(max: usize) -> Vec<String> {
     odd.map(str::to_owned).into_iter().chain(long).collect()
 }
 
-/// Whether a document with another value at a place is valid.
+/// Checks whether a document with another value at a place is valid.
 fn takes(app: &TestApp, of: &Sample, place: &Found<'_>, value: &str) -> Result<(), String> {
     let text = of.with(&place.spot, &json!(value)).to_string();
     let json = Json::read(text.as_bytes()).map_err(|error| error.to_string())?;
@@ -61,7 +61,7 @@ fn takes(app: &TestApp, of: &Sample, place: &Found<'_>, value: &str) -> Result<(
     valid.map(|_| ()).map_err(|violations| format!("{violations:?}"))
 }
 
-/// The place of a document where the value of a key column stands.
+/// Returns the place in a document with the value of a key column.
 fn place_of<'f, 'm>(found: &'f [Found<'m>], source: ColumnSource) -> &'f Found<'m> {
     let place = match source {
         ColumnSource::Scalar(at) => Place { steps: vec![at], part: None },
@@ -119,7 +119,7 @@ async fn every_text_that_an_identity_takes_is_taken_by_each_reference_to_it_and_
     }
 }
 
-/// A document that uses a descriptor, and where.
+/// Returns a document that uses a descriptor, and the index of the place.
 fn user_of<'s>(
     samples: &'s [(Sample, &Resource)],
     descriptor: &Resource,
@@ -156,7 +156,7 @@ async fn every_descriptor_that_can_be_made_can_be_referred_to_and_no_other() {
                 odd_texts(50).into_iter().map(|text| ("uri://a.example/A".to_owned(), text));
             for (namespace, code) in cases.chain(codes) {
                 let uri = format!("{namespace}#{code}");
-                // What a namespace must be at least is no matter of references.
+                // References do not check the minimum length of a namespace.
                 let is_split_so = uri.split_once('#') == Some((&*namespace, &*code));
                 if !is_split_so || (1..5).contains(&namespace.chars().count()) {
                     continue;

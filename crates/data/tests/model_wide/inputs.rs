@@ -1,5 +1,5 @@
-//! Spellings that are taken for the canonical one, and values that count as none, at every place of
-//! every resource.
+//! Spellings that are converted to the canonical one, and values that count as absent, at every
+//! place of every resource.
 
 use homeroom_data::json::Json;
 use homeroom_data::validate::validate;
@@ -14,8 +14,8 @@ use crate::app::samples::{Extent, Sample};
 use crate::app::spellings::spellings;
 use crate::app::world::World;
 
-/// The document with each value in another spelling: the one at `number` in the list of the value's
-/// spellings, which begins anew where it ends.
+/// Returns the document with each value in another spelling: the one at `number` in the list of the
+/// value's spellings, which is repeated cyclically.
 fn respelled(resource: &Resource, document: &Value, number: usize) -> Value {
     let mut other = document.clone();
     for found in walk(resource, document) {
@@ -28,7 +28,7 @@ fn respelled(resource: &Resource, document: &Value, number: usize) -> Value {
     other
 }
 
-/// How many spellings of a document there are.
+/// Number of spellings tried for each document.
 const SPELLINGS: usize = 12;
 
 #[tokio::test]
@@ -62,8 +62,8 @@ async fn every_value_is_stored_alike_however_it_is_spelled() {
     }
 }
 
-/// The document where a text of blanks stands in each member that may be absent, and the one
-/// without them.
+/// Returns the document with a blank text in each optional scalar member, and the document without
+/// these members.
 fn blanked(resource: &Resource, sample: &Sample) -> (Value, Value) {
     let (mut blank, mut without) = (sample.body.clone(), sample.body.clone());
     let mut number = 0;
@@ -98,7 +98,7 @@ async fn every_optional_value_is_as_if_absent_when_it_is_blank() {
     }
 }
 
-/// A value of the type that says nothing where it is required.
+/// Returns the values of the type that count as missing in a required member.
 fn nothing(found: &Found<'_>) -> Vec<Value> {
     let spot = found.spot.to_string();
     let (_, name) = spot.rsplit_once('.').unwrap();

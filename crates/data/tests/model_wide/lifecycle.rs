@@ -14,7 +14,7 @@ fn ensure(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(what()) }
 }
 
-/// POST: 201 with `Location` and `ETag`, no body.
+/// Checks POST: 201 with `Location` and `ETag`, no body.
 async fn create(world: &World, sample: &Sample) -> Result<String, String> {
     let path = world.resource(sample).path();
     let answer = world.client.post(&path, &sample.body).await.expect(201)?;
@@ -27,7 +27,7 @@ async fn create(world: &World, sample: &Sample) -> Result<String, String> {
     Ok(location)
 }
 
-/// GET: what was sent, with id, ETag, moment, and a link in each reference.
+/// Checks GET: the sent document with id, ETag, time of change, and a link in each reference.
 async fn read_back(world: &World, sample: &Sample, location: &str) -> Result<(), String> {
     let answer = world.client.get(location).await.expect(200)?;
     let found = answer.json();
@@ -89,8 +89,8 @@ async fn every_resource_keeps_its_fullest_document() {
     }
 }
 
-/// The document with another value in one property that is no part of its key, or without one that
-/// may be absent; [`None`] where there is neither.
+/// Returns the document with another value in one property that is not part of its key, or without
+/// an optional one; [`None`] if there is neither.
 fn changed(resource: &Resource, sample: &Sample) -> Option<Value> {
     let found = walk(resource, &sample.body);
     let found: Vec<_> = found

@@ -1,4 +1,4 @@
-//! Lists by each query field.
+//! Lists filtered by each query field.
 
 use homeroom_model::{PropertyKind, QueryField, Resource, Scalar};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::app::samples::{Extent, Sample, at, other};
 use crate::app::world::World;
 use crate::app::{TestApp, encoded};
 
-/// A value as a query parameter.
+/// Returns a value as a query parameter.
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -17,7 +17,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// A value that the document does not have.
+/// Returns a value that the document does not have.
 fn another(field: &QueryField, value: &Value) -> Value {
     match (field.scalar, value) {
         (Scalar::Text { .. }, Value::String(text)) => Value::String(format!("{text}x")),
@@ -80,7 +80,7 @@ async fn every_query_field_finds_the_documents_that_have_its_value_and_no_others
     }
 }
 
-/// The document with only this one of its optional references.
+/// Returns the document with only this one of its optional references.
 fn with_one_reference(resource: &Resource, sample: &Sample, kept: usize) -> Value {
     let mut body = sample.body.clone();
     let required = walk(resource, &body);

@@ -1,4 +1,4 @@
-//! References and descriptors that lead nowhere, documents that others need, keys that stay.
+//! References and descriptors without a target, documents that others refer to, unchangeable keys.
 
 use homeroom_model::Scalar;
 use serde_json::{Value, json};
@@ -20,14 +20,15 @@ async fn every_dangling_reference_is_refused_with_its_targets_name() {
             for place in &found {
                 let What::Reference(reference) = place.what else { continue };
                 let name = world.app.model().target_name(reference.target);
-                // A member of its own, where there is one, so that other references stay whole.
+                // Prefer a member that no other reference shares, so that other references stay
+                // valid.
                 let members = found.iter().filter(|found| {
                     found.place.steps == place.place.steps && found.place.part.is_some()
                 });
                 let member = members.min_by_key(|found| {
                     let scalar = found.scalar().unwrap();
                     let group = sample.groups.iter().find(|group| group.contains(&found.spot));
-                    // An unknown descriptor is told as such.
+                    // An unknown descriptor would be reported as a descriptor.
                     (matches!(scalar, Scalar::Descriptor(_)), group.map_or(0, Vec::len))
                 });
                 let member = member.expect("a reference has members");
@@ -63,7 +64,7 @@ async fn every_unknown_descriptor_is_refused_at_its_place() {
         for sample in &world.samples {
             let resource = world.resource(sample);
             for place in walk(resource, &sample.body) {
-                // One within a reference, too: it is a descriptor first, and then a part of a key.
+                // A descriptor within a reference is also reported as a descriptor first.
                 let Some(Scalar::Descriptor(descriptor)) = place.scalar() else { continue };
                 parts += usize::from(matches!(place.what, What::Part(_)));
                 let name = &world.app.model().resource(descriptor).name;

@@ -1,4 +1,4 @@
-//! What the laws stand on: the samples themselves.
+//! Checks of the samples themselves, on which all laws depend.
 
 use std::collections::HashSet;
 

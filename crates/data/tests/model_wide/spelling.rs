@@ -1,4 +1,4 @@
-//! A descriptor comes back as its own document spells it, however it was sent.
+//! A descriptor is answered in its own document's spelling, however it was sent.
 
 use homeroom_model::{Resource, ResourceKind, Scalar};
 use serde_json::Value;
@@ -14,8 +14,8 @@ fn ensure(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(what()) }
 }
 
-/// The document with each of its descriptors in another case, those within references among them;
-/// and how many there are.
+/// Returns the document with each of its descriptors in another case, including those within
+/// references, and the number of descriptors.
 fn shouted(resource: &Resource, document: &Value) -> (Value, usize) {
     let mut shouted = document.clone();
     let mut count = 0;
@@ -38,7 +38,7 @@ async fn keeps_spelling(world: &World, sample: &Sample, sent: &Value) -> Result<
     let found = client.get(&location).await.expect(200)?.json();
     ensure(without_additions(&found) == shown, || format!("sent {sent}, got {found}"))?;
 
-    // In whatever case, it is the same document.
+    // In any case, it is the same document.
     let newest = client.newest().await;
     for answer in [
         client.post(&resource.path(), &sample.body).await.expect(200)?,
@@ -69,7 +69,7 @@ async fn every_descriptor_of_every_resource_comes_back_as_its_own_document_spell
     }
 }
 
-/// The members of a descriptor's identity in another case.
+/// Returns the members of a descriptor's identity in another case.
 fn shouted_identity(document: &Value) -> Value {
     let mut shouted = document.clone();
     for name in ["namespace", "codeValue"] {
@@ -90,7 +90,7 @@ async fn stays_as_first_stored(world: &World, sample: &Sample) -> Result<(), Str
         ensure(answer.etag() == created.etag(), || format!("written again: {answer:?}"))?;
     }
 
-    // With another description it is written, and still spelled as before.
+    // With another description, the document is written, but its spelling stays.
     sent["description"] = "in another case".into();
     client.post(&resource.path(), &sent).await.expect(200)?;
     let found = client.get(&location).await.expect(200)?.json();
@@ -116,7 +116,8 @@ async fn a_descriptor_sent_in_another_case_keeps_the_spelling_that_was_stored_fi
     }
 }
 
-/// What older versions stored: descriptors as they were sent, here with a code in small letters.
+/// Restores what older versions stored: descriptors as they were sent, here with a code in lower
+/// case.
 const AS_SENT: &str = r#"UPDATE doc SET body =
     replace(replace(body, '#Shared"', '#shared"'), '#Other"', '#other"')"#;
 
@@ -132,7 +133,7 @@ async fn is_mended_by_sending_it_again(
     let shown = filled(&resource.properties, &sample.body);
     ensure(without_additions(&as_stored) != shown, || format!("it was right: {as_stored}"))?;
 
-    // Sent as it is stored, or as it should be.
+    // The document is sent as stored, or in the right spelling.
     let answer = if by_put {
         client.put(location, &as_stored).await.expect(204)?
     } else {

@@ -1,4 +1,4 @@
-//! Documents that break one rule: refused with the place of the breach.
+//! Documents that break one rule are refused, with the place of the breach.
 
 use homeroom_data::json::Json;
 use homeroom_data::validate::validate;
@@ -12,7 +12,7 @@ use crate::app::samples::{Extent, Sample};
 use crate::app::world::World;
 use crate::app::{STANDARDS, TestApp};
 
-/// Breaks each fullest document in each way; `broken` gives them for one of its places.
+/// Breaks each fullest document in each way; `broken` returns the broken documents for one place.
 async fn each_is_refused_at_its_place(
     law: &'static str,
     least: usize,
@@ -21,16 +21,16 @@ async fn each_is_refused_at_its_place(
     each_is_refused_at(law, least, |found| found.spot.clone(), broken).await;
 }
 
-/// What is missing in a reference is told at the reference.
+/// Returns the place that is reported for a missing value: in a reference, the reference itself.
 pub fn where_missing(found: &Found<'_>) -> Spot {
     if let What::Part(_) = found.what { found.spot.owner() } else { found.spot.clone() }
 }
 
-/// The same for breaches that are told elsewhere.
+/// Does the same for breaches that are reported elsewhere.
 ///
-/// What breaks a rule is refused before the store is asked, so every form is validated, and of each
-/// resource the first and the last are sent to each store: the answer must tell all that validation
-/// does.
+/// Invalid documents are refused before the store is asked. Every form is therefore only validated,
+/// and for each resource the first and the last form are sent to each store: the answer must have
+/// all violations that validation found.
 pub async fn each_is_refused_at(
     law: &'static str,
     least: usize,
@@ -40,7 +40,7 @@ pub async fn each_is_refused_at(
     for standard in STANDARDS {
         let mut worlds = vec![];
         for app in TestApp::serving(standard).await {
-            // Nothing is stored.
+            // The store is empty.
             let world = World::alone(app, Extent::Fullest).await;
             worlds.push((world.client.newest().await, world));
         }
@@ -80,15 +80,15 @@ pub async fn each_is_refused_at(
     }
 }
 
-/// What validation says of a document; nothing if it is valid.
+/// Returns the violations of a document; empty if it is valid.
 fn violations(world: &World, resource: &Resource, body: &Value) -> Violations {
     let text = body.to_string();
     let json = Json::read(text.as_bytes()).unwrap();
     validate(&world.app.data.catalog, resource, &json).err().unwrap_or_default()
 }
 
-/// Sends a document that is refused for its violations; descriptors that do not exist may be told
-/// besides.
+/// Sends an invalid document and checks that it is refused with these violations; unknown
+/// descriptors may be reported as well.
 async fn refused(
     world: &World,
     resource: &Resource,
@@ -114,7 +114,7 @@ async fn every_required_property_is_missed() {
         if place.presence == Presence::Optional {
             return vec![];
         }
-        // A null and an empty collection are as if absent.
+        // A null and an empty collection count as absent.
         let mut broken = vec![place.spot.without(&sample.body)];
         broken.push(place.spot.with(&sample.body, Value::Null));
         if matches!(place.what, What::List) {
@@ -131,7 +131,7 @@ async fn every_text_that_is_too_long_or_too_short_is_refused() {
     each_is_refused_at_its_place(law, 1_000, |sample, place| {
         let Some(Scalar::Text { min, max }) = place.scalar() else { return vec![] };
         let mut broken = vec![sample.with(&place.spot, &json!("é".repeat(max as usize + 1)))];
-        // No character at all is no value.
+        // An empty text counts as absent.
         if min > 1 {
             broken.push(sample.with(&place.spot, &json!("é".repeat(min as usize - 1))));
         }
@@ -172,7 +172,7 @@ async fn every_value_of_another_type_is_refused() {
         let others = match place.what {
             What::Scalar(scalar) | What::Part(&homeroom_model::ReferencePart { scalar, .. }) => {
                 let text = matches!(scalar, Scalar::Text { .. });
-                // A number stands for its text.
+                // A number is accepted as a text.
                 let word = if text { json!(true) } else { json!("so-called") };
                 vec![word, json!({}), json!([1]), json!([])]
             }
@@ -217,9 +217,9 @@ async fn every_collection_refuses_an_item_that_stands_twice_at_its_own_place() {
     }
 }
 
-/// Sends each document in which one of two places that must agree has another value; `are_told` is
-/// asked how many messages there are at the first of them, which stands in the root and which all
-/// others are compared with, and at the other.
+/// Sends each document in which one of two places that must agree has another value. `are_told`
+/// receives the number of messages at the first place, which is in the root and is compared with
+/// all others, and at the other place.
 async fn each_conflict_is_told_on_both_places(
     law: &'static str,
     least: usize,
@@ -311,7 +311,7 @@ async fn every_reference_that_lacks_parts_is_one_violation() {
     }
 }
 
-/// The places of violations, and how many there are at each.
+/// Returns the places of violations, and the number of violations at each.
 fn told(violations: &Violations) -> Vec<(&str, usize)> {
     violations.iter().map(|(path, messages)| (path.as_str(), messages.len())).collect()
 }

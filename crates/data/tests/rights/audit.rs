@@ -1,4 +1,4 @@
-//! What rights go by is looked through against the documents.
+//! The audit compares the data that authorization uses with the documents.
 
 use super::town::{Dice, owners, people, school_of};
 use super::village::Village;
@@ -42,7 +42,7 @@ async fn ties_that_are_missing_or_nobodys_and_marks_of_others_are_found() {
             )
         };
         assert_eq!(missing, [ties(1, 2)], "{}", owner.app);
-        // As many as there should be, and others.
+        // The number of ties is right, but not the ties themselves.
         assert_eq!(wrong, [ties(2, 2)], "{}", owner.app);
         let is_marked =
             |problem: &String| problem.starts_with("1 document(s) of /ed-fi/courses are marked");

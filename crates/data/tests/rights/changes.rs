@@ -1,4 +1,4 @@
-//! Rights change with what is written, at once.
+//! Rights change at once with the documents that they depend on.
 
 use serde_json::json;
 
@@ -94,7 +94,7 @@ async fn an_update_is_refused_by_what_is_stored_and_by_what_is_sent() {
 
         assert_eq!(vendor.put(&ours, &renamed(11)).await.status, 204);
         vendor.put(&theirs, &renamed(12)).await.problem(403, DENIED);
-        // Whose it is cannot be changed at all, and that is told first.
+        // The organization is part of the key, which cannot be changed; this is reported first.
         let kind = "bad-request:data-validation-failed:key-change-not-supported";
         vendor.put(&ours, &renamed(12)).await.problem(400, kind);
         vendor.post("/ed-fi/courses", &renamed(12)).await.problem(403, DENIED);

@@ -1,4 +1,4 @@
-//! `/deletes` shows what a key could see.
+//! `/deletes` lists the deletions of documents that a key could see.
 
 use std::time::Duration;
 
@@ -92,8 +92,8 @@ async fn deletions_that_take_longer_than_a_list_may_are_answered_with_503() {
     }
 }
 
-/// A claim set that tells deletions of `resource` to whoever asks, and shows its documents within
-/// strategies.
+/// Defines a claim set that lists deletions of `resource` without restrictions, and allows reading
+/// its documents within strategies.
 async fn define_readers(app: &TestApp, name: &str, resource: &str, strategies: &[&str]) {
     let claim = format!("http://ed-fi.org/identity/claims/ed-fi/{resource}");
     let all = json!(["NoFurtherAuthorizationRequired"]);
@@ -110,7 +110,7 @@ async fn define_readers(app: &TestApp, name: &str, resource: &str, strategies: &
     app.access.manage(put, Timestamp::now()).await.unwrap();
 }
 
-/// A key that has everything by which a strategy may ask.
+/// Makes a client whose key has everything that a strategy may depend on.
 async fn reader(app: &TestApp, set: &str, number: i64) -> Client {
     let asked = Manage::CreateKey {
         claim_set: Some(set.into()),
@@ -200,7 +200,7 @@ async fn whatever_keeps_a_new_document_out_of_reach_the_deletion_of_the_old_one_
 
             let has_ties = strategies.iter().any(|name| name.contains("With"));
             if has_ties {
-                // Nobody is related to a new student yet.
+                // A new student has no relationships yet.
                 assert_eq!(deleted(&inside, &endpoint).await, 1, "{what}");
             }
             let school = 10 + within;
@@ -215,7 +215,7 @@ async fn whatever_keeps_a_new_document_out_of_reach_the_deletion_of_the_old_one_
             let is_of_all = strategies == ["StudentWithResponsibility"];
             let expected = usize::from(!is_of_all);
             assert_eq!(deleted(&outside, &endpoint).await, expected, "{what}");
-            // Who may see no document at all is told what was deleted for good.
+            // A client that may not read any document sees only deletions that are final.
             assert_eq!(deleted(&blind, &endpoint).await, 0, "{what}");
             for path in ties.iter().rev().chain([&again]) {
                 assert_eq!(owner.delete(path).await.status, 204);
@@ -226,7 +226,7 @@ async fn whatever_keeps_a_new_document_out_of_reach_the_deletion_of_the_old_one_
     }
 }
 
-/// Takes all deletions out of a store, as if they had never been.
+/// Removes all deletions from a store, as if they had never happened.
 async fn forget(app: &TestApp) {
     let plan = Plan {
         ask: vec![],

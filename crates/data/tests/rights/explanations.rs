@@ -1,4 +1,4 @@
-//! `keys explain` on a document: whether it is within a key's grant, and by what.
+//! `keys explain` for a document: whether it is within a key's grant, and for what reason.
 
 use homeroom_access::Manage;
 use homeroom_http::Timestamp;
@@ -8,7 +8,7 @@ use super::town::{agency_of, contact, contact_of, define, owners, school_of, ven
 use crate::app::Client;
 use crate::app::documents::{course, enrolment, student};
 
-/// What is said of each action on a document.
+/// Returns the explanation of each action on a document.
 async fn explained(client: &Client, method: &str, path: &str) -> Vec<Value> {
     let explain =
         Manage::Explain { key: client.key.clone(), method: method.into(), resource: path.into() };

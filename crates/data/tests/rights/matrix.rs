@@ -1,4 +1,5 @@
-//! Every strategy on every kind of subject, by every action: allowed, refused, or about nobody.
+//! Every strategy on every kind of subject, for every action: allowed, refused, or without a
+//! subject.
 
 use homeroom_access::Manage;
 use homeroom_model::Presence;
@@ -12,12 +13,12 @@ use crate::app::documents::with;
 use crate::app::failures::Failures;
 use crate::app::{Answer, Client};
 
-/// What stands in a cell of the table: a letter for each document of the shelf. `y` it is let
-/// through, `n` it is refused, `0` it does not say whom it is about; `x` the strategy looks at nothing
-/// of it, which is a fault of the claim set.
+/// The cells of a row, with a letter for each document of the shelf: `y` access is granted; `n` it
+/// is refused; `0` the document has no subject; `x` the strategy does not apply to any of its
+/// subjects, which is a fault of the claim set.
 type Row = (&'static str, [&'static str; 10]);
 
-/// Documents of the village, and what is said of them.
+/// Endpoints of the village, and the documents in each.
 const SHELVES: [(&str, &str); 10] = [
     ("localEducationAgency", "above"),
     ("school", "own; other"),
@@ -54,15 +55,16 @@ const TABLE: [Row; 10] = [
                             ["x",  "xx",  "nnnyynn", "xxx",  "xxxx", "xxx", "nnnnyn", "nnn", "nnnnn", "xxxx"]),
 ];
 
-/// How a family of strategies refuses.
+/// How strategies of a family refuse.
 struct Family {
     refused: &'static str,
-    /// Of what is stored and about nobody, and of what is sent.
+    /// Problem type for a stored document without a subject; the next one is for a sent document.
     uninitialized: &'static str,
     required: &'static str,
-    /// Whether whatever is new may be created.
+    /// Whether any new document may be created.
     creates_all: bool,
-    /// Whether a deletion keeps what is looked at, where it is no part of the identity.
+    /// Whether a deletion keeps the subject that the strategy uses, if that is not part of the
+    /// identity.
     is_kept: bool,
 }
 
@@ -106,12 +108,12 @@ fn expect(
     };
     let is_said = !problem["errors"].as_array().is_none_or(Vec::is_empty)
         || problem["hint"].as_str().is_some_and(|hint| !hint.is_empty())
-        // A detail that names something is this case's own.
+        // A detail that names something was written for this case.
         || problem["detail"].as_str().is_some_and(|detail| detail.contains('\''));
     if is_said { Ok(()) } else { Err(format!("says nothing of why: {problem}")) }
 }
 
-/// Tries every action on one document, and notes what is not as the letter says.
+/// Tries every action on one document, and records where the result differs from the letter.
 async fn each_action(
     vendor: &Client,
     all: &str,
@@ -128,7 +130,7 @@ async fn each_action(
     check("Read", &vendor.get(&paper.path).await, letter, &[200], stored);
     check("Update", &vendor.put(&paper.path, &paper.body).await, letter, &[204], stored);
     check("Upsert", &vendor.post(all, &paper.body).await, letter, &[200], stored);
-    // A stale version is told only to who may: nothing is written.
+    // Only an authorized client is told of a stale version; in either case nothing is written.
     let deleted = vendor.send(Method::DELETE, &paper.path, &STALE, "").await;
     check("Delete", &deleted, letter, &[412], stored);
     let created = vendor.send(Method::POST, all, &STALE, paper.fresh.body().to_string()).await;
@@ -141,7 +143,7 @@ async fn each_action(
     check("Create", &created, letter, &[412], family.required);
 }
 
-/// Tries lists, and notes what is not as the letters say.
+/// Tries lists, and records where the results differ from the letters.
 async fn each_list(
     vendor: &Client,
     shelf: &Shelf,
@@ -314,7 +316,7 @@ fn the_subjects_that_a_document_may_lack_are_these() {
         }
     }
 
-    // The table has one of each kind.
+    // The table has at least one of each kind.
     let expected = [
         "interventionPrescriptions namespace",
         "interventions namespace",

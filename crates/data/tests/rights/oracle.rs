@@ -1,4 +1,4 @@
-//! Rights against an obvious reckoning from all documents, after any change.
+//! Compares rights with a straightforward computation from all documents, after any change.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +11,10 @@ use super::town::{
 };
 use crate::app::Client;
 
-/// Every document of the town, by endpoint.
+/// All documents of the town, by endpoint.
 pub struct Everything {
     pub documents: BTreeMap<&'static str, Vec<Value>>,
-    /// Associations that were deleted.
+    /// Deleted associations.
     deleted: Vec<(&'static str, Value)>,
 }
 
@@ -33,7 +33,7 @@ impl Everything {
         self.documents[endpoint].iter().chain(gone.map(|(_, document)| document))
     }
 
-    /// An organization, those above it, and so on.
+    /// Returns an organization and all organizations above it.
     fn up(&self, id: i64) -> BTreeSet<i64> {
         let mut all = BTreeSet::from([id]);
         let agencies = self.documents["localEducationAgencies"].iter();
@@ -50,7 +50,7 @@ impl Everything {
         all
     }
 
-    /// The organizations that a person is at.
+    /// Returns the organizations that a person is associated with.
     fn at(&self, kind: &str, id: &str, by_responsibility: bool, past: bool) -> Vec<i64> {
         let organization = |document: &Value, path: &str| number(document, path).unwrap();
         let general = "educationOrganizationReference.educationOrganizationId";
@@ -82,7 +82,8 @@ impl Everything {
         }
     }
 
-    /// Whether a strategy lets a caller at a document; [`None`] where it looks at nothing of it.
+    /// Whether a strategy allows access to a document; [`None`] if it does not apply to any of its
+    /// subjects.
     pub fn lets(
         &self,
         strategy: &str,
@@ -127,14 +128,14 @@ fn number(document: &Value, path: &str) -> Option<i64> {
     value(document, path).as_i64()
 }
 
-/// Compares what a key sees, in lists, one by one and by writing, with the reckoning.
+/// Compares a key's access with the computation, by lists, by single reads and by writes.
 async fn compare(owner: &Client, all: &Everything, strategy: &str, own: &[i64], dice: &mut Dice) {
     let vendor = vendor(&owner.app, strategy, own).await;
     let lets = |of: &Subjects, document: &Value| all.lets(strategy, own, of, document);
     see(&vendor, all, &format!("{strategy} {own:?}"), lets, dice).await;
 }
 
-/// Compares what a key sees with what it is let see; [`None`]: it looks at nothing of the document.
+/// Compares a key's access with what `lets` allows; [`None`] means that no strategy applies.
 pub async fn see(
     vendor: &Client,
     all: &Everything,
@@ -191,7 +192,7 @@ pub async fn see(
     }
 }
 
-/// A change of the hierarchy or of associations; deleted associations are noted.
+/// Changes the hierarchy or associations, and records deleted associations.
 pub async fn change(owner: &Client, dice: &mut Dice, deleted: &mut Vec<(&'static str, Value)>) {
     match dice.below(6) {
         0 => {
@@ -241,7 +242,7 @@ async fn what_a_key_sees_is_what_a_reckoning_from_all_documents_says_after_every
                 let all = Everything::read(&owner, &deleted).await;
                 for strategy in [STRATEGIES[round], STRATEGIES[9 - round]] {
                     if seed == 2 && strategy.ends_with("IncludingDeletes") {
-                        // What the first round has deleted is not known to the second.
+                        // The second round does not know what the first one deleted.
                         continue;
                     }
                     let own: BTreeSet<i64> =

@@ -1,4 +1,4 @@
-//! Which of several reasons to refuse a change is told.
+//! The order in which reasons for refusing a change are reported.
 
 use serde_json::json;
 
@@ -20,7 +20,7 @@ async fn a_changed_key_is_told_after_the_stored_documents_rights_and_before_the_
         let problem = reaches.put(&ours, &elsewhere).await.problem(400, KEY);
         assert!(problem.get("errors").is_none(), "{problem}");
         assert!(problem.get("validationErrors").is_none(), "{problem}");
-        // Of the same key there is nothing of the sort to tell.
+        // With an unchanged key, there is nothing to report.
         assert_eq!(reaches.put(&ours, &course(11, "k")).await.status, 204);
 
         let does_not = vendor(&owner.app, "EdOrgsOnly", &[12]).await;

@@ -1,4 +1,5 @@
-//! The strategy `OwnershipBased`: documents belong to the token of the key that created them.
+//! The strategy `OwnershipBased`: a document belongs to the ownership token of the key that created
+//! it.
 
 use homeroom_access::{ClientRights, ItemKind, Manage};
 use homeroom_http::Timestamp;
@@ -45,7 +46,7 @@ async fn a_key_reads_changes_and_deletes_what_bears_one_of_its_tokens() {
         let renamed = |id: &str| with(student(id), "firstName", "Augusta");
         one.put(&twos, &renamed("2")).await.problem(403, MISMATCH);
         one.delete(&twos).await.problem(403, MISMATCH);
-        // Who changes a document does not come to own it.
+        // Updating a document does not change its owner.
         assert_eq!(two.put(&ones, &renamed("1")).await.status, 204);
         assert_eq!(one.get(&ones).await.status, 200);
         assert_eq!(one.delete(&ones).await.status, 204);
@@ -57,14 +58,14 @@ async fn a_key_reads_changes_and_deletes_what_bears_one_of_its_tokens() {
     }
 }
 
-/// Something of the Admin API, made; its answer.
+/// Creates something with the Admin API; returns the answer.
 async fn made(admin: &Client, path: &str, body: Value) -> Answer {
     let answer = admin.post(&format!("/adminapi/v2/{path}"), &body).await;
     assert_eq!(answer.status, 201, "{path} {body}: {answer:?}");
     answer
 }
 
-/// A caller with the key and the secret that an answer of the Admin API has.
+/// Returns a client with the key and the secret in an answer of the Admin API.
 async fn caller(app: &TestApp, made: &Answer) -> Client {
     app.client_of_key(&made.json()).await
 }
@@ -111,7 +112,7 @@ async fn the_keys_of_an_application_of_the_admin_api_share_what_they_create() {
         assert_eq!(second.ids("/ed-fi/students").await.len(), 2, "{app}");
         assert_eq!(stranger.ids("/ed-fi/students").await.len(), 1, "{app}");
         stranger.get(&path).await.problem(403, MISMATCH);
-        // A key that goes to another application owns what that one's keys own.
+        // A key that is moved to another application owns the documents of that application's keys.
         let moved = format!("/adminapi/v2/apiclients/{}", further.json()["id"]);
         assert_eq!(admin.put(&moved, &key_of("further", &other)).await.status, 200);
         second.get(&path).await.problem(403, MISMATCH);

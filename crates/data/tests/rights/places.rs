@@ -1,4 +1,5 @@
-//! Views by one of several references, for every resource that has several to one basis.
+//! Views through one of several references, for every resource with several references to one
+//! basis.
 
 use homeroom_access::Manage;
 use homeroom_http::Timestamp;
@@ -10,7 +11,7 @@ use crate::app::samples::{Extent, Sample};
 use crate::app::world::World;
 use crate::app::{Client, TestApp};
 
-/// References of the root, by name.
+/// Returns the references of the root, by name.
 fn references(resource: &Resource) -> Vec<(&str, &Reference)> {
     let properties = resource.properties.iter();
     properties
@@ -21,7 +22,7 @@ fn references(resource: &Resource) -> Vec<(&str, &Reference)> {
         .collect()
 }
 
-/// Whether a document at this address is of the basis.
+/// Whether a document at this address belongs to the basis.
 fn is_of(app: &TestApp, href: &str, basis: Target) -> bool {
     let of = |resource: &&Resource| href.starts_with(&format!("{}/", resource.path()));
     let resource = app.model().resources.iter().find(of).unwrap();
@@ -31,7 +32,7 @@ fn is_of(app: &TestApp, href: &str, basis: Target) -> bool {
     }
 }
 
-/// Lets a claim set read what a new definition of a view has.
+/// Defines a view and a claim set that can read what the view contains.
 async fn define(app: &TestApp, strategy: &str, rule: Value) {
     let put = Manage::PutStrategy { name: strategy.into(), definition: json!({"where": rule}) };
     app.access.manage(put, Timestamp::now()).await.unwrap();
@@ -41,7 +42,8 @@ async fn define(app: &TestApp, strategy: &str, rule: Value) {
     app.access.manage(put, Timestamp::now()).await.unwrap();
 }
 
-/// Tells whether the view by one reference has the document there, and not that of another one.
+/// Checks that the view through one reference contains its target, and not that of another
+/// reference.
 async fn tell(
     world: &World,
     vendor: &mut Option<Client>,
@@ -63,7 +65,7 @@ async fn tell(
     Ok(())
 }
 
-/// The addresses to which a stored document's references lead.
+/// Returns the addresses in a stored document's links.
 async fn hrefs(world: &World, sample: &Sample) -> Vec<(String, String)> {
     let resource = world.resource(sample);
     let location = world.client.create(&resource.path(), &sample.body).await;

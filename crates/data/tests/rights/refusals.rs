@@ -1,4 +1,4 @@
-//! Why not: what a refusal names, and what it keeps to itself.
+//! Refusals: what they name, and what they do not reveal.
 
 use super::town::{contact, contact_of, define, owners, responsibility, school_of, staff, vendor};
 use crate::app::documents::{course, student};

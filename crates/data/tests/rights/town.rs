@@ -1,4 +1,4 @@
-//! A small town: organizations, people, papers, and keys of each strategy.
+//! A small town: organizations, people, documents about them, and keys for each strategy.
 
 use serde_json::{Value, json};
 
@@ -10,13 +10,13 @@ use crate::app::{Client, TestApp};
 use homeroom_access::Manage;
 use homeroom_http::Timestamp;
 
-/// Resources that the town has, and what their subjects are.
+/// A resource of the town, and its subjects.
 pub struct Subjects {
     pub endpoint: &'static str,
     pub name: &'static str,
-    /// Path of the organization's id, `reference.member` or a member.
+    /// Path of the organization's id: `reference.member`, or a member of the document.
     pub organization: Option<&'static str>,
-    /// Kind of person, and the path of its unique id.
+    /// Kinds of persons, each with the path of its unique id.
     pub people: &'static [(&'static str, &'static str)],
 }
 
@@ -86,7 +86,7 @@ pub const RESOURCES: [Subjects; 11] = [
     },
 ];
 
-/// The strategies by relationships, without the beginning that all share.
+/// The relationship strategies, without their common prefix.
 pub const STRATEGIES: [&str; 10] = [
     "EdOrgsAndPeople",
     "EdOrgsOnly",
@@ -100,7 +100,7 @@ pub const STRATEGIES: [&str; 10] = [
     "StudentsOnlyThroughResponsibilityIncludingDeletes",
 ];
 
-/// Numbers that look random and are the same each time.
+/// Pseudo-random numbers that are the same in each run.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -109,14 +109,14 @@ impl Dice {
         i64::try_from(self.0 >> 34).unwrap_or(0) % n
     }
 
-    /// An index below a length.
+    /// Returns an index below a length.
     pub fn index(&mut self, length: usize) -> usize {
         let n = i64::try_from(length).unwrap_or(1);
         usize::try_from(self.below(n)).unwrap_or(0)
     }
 }
 
-/// An owner who may do everything, in a store of each kind with the descriptors of a town.
+/// Makes a client with full access on each kind of store, with the descriptors of a town.
 pub async fn owners() -> Vec<Client> {
     let owners = on_each_store().await;
     for owner in &owners {
@@ -134,18 +134,18 @@ pub async fn owners() -> Vec<Client> {
     owners
 }
 
-/// Makes a claim set that grants all on the town's resources, within strategies.
+/// Defines a claim set that grants all actions on the town's resources, within strategies.
 pub async fn define(app: &TestApp, name: &str, strategies: &[&str]) {
     define_for(app, name, strategies, &RESOURCES.map(|resource| resource.name)).await;
 }
 
-/// Makes a claim set that grants all on resources, within strategies.
+/// Defines a claim set that grants all actions on given resources, within strategies.
 pub async fn define_for(app: &TestApp, name: &str, strategies: &[&str], resources: &[&str]) {
     grant(app, name, &["Create", "Read", "Update", "Delete", "ReadChanges"], strategies, resources)
         .await;
 }
 
-/// Makes a claim set that grants actions on resources, within strategies.
+/// Defines a claim set that grants given actions on resources, within strategies.
 pub async fn grant(
     app: &TestApp,
     name: &str,
@@ -169,7 +169,7 @@ pub async fn grant(
     app.access.manage(put, Timestamp::now()).await.unwrap();
 }
 
-/// A key of a strategy, for organizations.
+/// Makes a client whose key has a strategy and organizations.
 pub async fn vendor(app: &TestApp, strategy: &str, organizations: &[i64]) -> Client {
     app.client_of(&format!("RelationshipsWith{strategy}"), organizations).await
 }
@@ -234,7 +234,7 @@ pub fn agency_of(id: i64, parent: Option<i64>) -> Value {
     }
 }
 
-/// Four agencies, eight schools, and people with papers about them, as dice fall.
+/// Creates four agencies, eight schools, and people with documents about them, at random.
 pub async fn people(owner: &Client, dice: &mut Dice) {
     for id in 1..=4 {
         let parent = (id > 1 && dice.below(2) == 0).then(|| 1 + dice.below(id - 1));
@@ -262,7 +262,7 @@ pub fn any_organization(dice: &mut Dice) -> i64 {
     if dice.below(3) == 0 { 1 + dice.below(4) } else { 11 + dice.below(8) }
 }
 
-/// Relates people with organizations or each other, or writes a paper about them.
+/// Associates people with organizations or with each other, or creates a document about them.
 pub async fn associate(owner: &Client, dice: &mut Dice) {
     let student = format!("s{}", dice.below(12));
     let (path, body) = match dice.below(6) {

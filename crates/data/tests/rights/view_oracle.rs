@@ -1,4 +1,4 @@
-//! Custom views against an obvious reckoning from all documents, after any change.
+//! Compares custom views with a straightforward computation from all documents, after any change.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::town::{Dice, Subjects, any_organization, define, owners, people};
 use crate::app::documents::{course, enrolment, uri, with};
 use crate::app::{Client, TestApp};
 
-/// A view, its rule, and the same in Rust: whether it has the document of a key.
+/// A view, its rule, and the rule in Rust: whether it contains the document with a key.
 pub struct View {
     pub name: &'static str,
     basis: &'static str,
@@ -33,7 +33,7 @@ pub fn grade(code: &str) -> String {
 const STUDENT: &str = "studentReference.studentUniqueId";
 const ORGANIZATION: &str = "educationOrganizationReference.educationOrganizationId";
 
-/// Whether there is a document with this value at a path that passes.
+/// Whether a document with this value at a path passes a test.
 fn any(
     all: &Everything,
     endpoint: &str,
@@ -127,7 +127,7 @@ const VIEWS: [View; 7] = [
     },
 ];
 
-/// Where a resource has the key of a basis.
+/// Returns the path of a basis's key in a resource, if it has one.
 fn leads(basis: &str, endpoint: &str) -> Option<&'static str> {
     match (basis, endpoint) {
         ("Student", "students") => Some("studentUniqueId"),
@@ -152,7 +152,7 @@ fn leads(basis: &str, endpoint: &str) -> Option<&'static str> {
     }
 }
 
-/// A change of what views look at.
+/// Changes a document that views depend on.
 async fn change_more(owner: &Client, dice: &mut Dice) {
     let school = 11 + dice.below(8);
     let (path, body) = if dice.below(2) == 0 {

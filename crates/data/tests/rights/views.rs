@@ -1,4 +1,5 @@
-//! Custom views on the wire: what a key may write, why it is refused, and what changes at once.
+//! Custom views on the wire: what a key may write, why it is refused, and what takes effect at
+//! once.
 
 use homeroom_access::Manage;
 use homeroom_http::Timestamp;
@@ -12,13 +13,14 @@ use crate::app::documents::{course, enrolment, student, with};
 const DENIED: &str = "security:authorization";
 const RESPONSIBILITIES: &str = "/ed-fi/studentEducationOrganizationResponsibilityAssociations";
 
-/// A key of a claim set with these strategies.
+/// Makes a client whose key has a claim set with these strategies.
 async fn key_of(owner: &Client, strategies: &[&str]) -> Client {
     define(&owner.app, "Views", strategies).await;
     owner.app.client("Views").await
 }
 
-/// A key that sees students whom somebody is responsible for; a school and a student who are there.
+/// Makes a client that sees students with a responsible organization, and creates a school and a
+/// student.
 async fn responsible(owner: &Client) -> Client {
     let rule = json!({"exists": "studentEducationOrganizationResponsibilityAssociations"});
     put(&owner.app, "StudentWithResponsibility", rule).await;
@@ -80,7 +82,7 @@ async fn a_refusal_names_the_view_the_property_and_what_is_missing() {
     }
 }
 
-/// A view of agencies that have a parent: agency 2 below 1.
+/// Makes a view of agencies that have a parent: agency 2 below agency 1.
 async fn with_parent(owner: &Client) -> Client {
     let rule = json!({"member": "parentLocalEducationAgencyReference", "present": true});
     put(&owner.app, "LocalEducationAgencyWithParent", rule).await;

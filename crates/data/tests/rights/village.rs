@@ -1,4 +1,4 @@
-//! A village whose documents stand to one school in every way that there is.
+//! A village whose documents have every possible relationship to one school.
 
 use homeroom_access::Manage;
 use serde_json::{Value, json};
@@ -12,24 +12,24 @@ use crate::app::documents::{
     course, descriptor, descriptor_path, enrolment, program, student, uri,
 };
 
-/// The agency above the key's school.
+/// The agency above the key's own school.
 const ABOVE: i64 = 1;
-/// The key's school.
+/// The school of the key under test.
 pub const OWN: i64 = 11;
-/// A school of somebody else's.
+/// A school that belongs to another key.
 const OTHER: i64 = 12;
-/// The key's prefix, and another namespace.
+/// The key's namespace prefix; the next constant is another namespace.
 pub const OURS: &str = "uri://ours.example";
 const THEIRS: &str = "uri://theirs.example";
-/// The key's ownership token, and another.
+/// The key's ownership token; the next constant is another one.
 pub const OWN_TOKEN: i64 = 1;
 const OTHER_TOKEN: i64 = 2;
 
-/// What a key that creates a new document like a stored one says.
+/// A new document, modelled on a stored one, that a key tries to create.
 pub enum Fresh {
-    /// Another document about the same.
+    /// Another document with the same subjects.
     Like(Value),
-    /// One about itself, to which nobody is related yet.
+    /// A document that is its own subject, without relationships yet.
     Stranger(Value),
 }
 
@@ -47,7 +47,7 @@ pub struct Paper {
     pub body: Value,
     pub path: String,
     pub fresh: Fresh,
-    /// Id of a new one that was created and deleted.
+    /// Id of a similar document that was created and deleted.
     pub deleted: Option<String>,
 }
 
@@ -62,7 +62,7 @@ pub struct Village {
     pub shelves: Vec<Shelf>,
 }
 
-/// A paper that is not stored yet: what is said of it, who makes it, its text, a new one.
+/// A document before it is stored: description, token of its creator, body, new document.
 type Draft = (&'static str, Option<i64>, Value, Fresh);
 
 fn like(what: &'static str, body: impl Fn(&str) -> Value) -> Draft {
@@ -74,7 +74,7 @@ fn itself(what: &'static str, body: Value, fresh: Value) -> Draft {
 }
 
 impl Village {
-    /// One on each kind of store that there is here.
+    /// Makes a village on each available kind of store.
     pub async fn on_each_store() -> Vec<Self> {
         let mut villages = vec![];
         for owner in owners().await {
@@ -110,7 +110,8 @@ impl Village {
         village
     }
 
-    /// Stores drafts. Of what is about others, a new one is created and deleted, too.
+    /// Stores drafts. For a document about other subjects, a similar one is created and deleted,
+    /// too.
     async fn shelve(&mut self, endpoint: &'static str, drafts: Vec<Draft>) {
         let all = format!("/ed-fi/{endpoint}");
         let mut papers = vec![];
@@ -131,7 +132,7 @@ impl Village {
         self.shelves.push(Shelf { endpoint, papers });
     }
 
-    /// Puts people at schools, and takes some away again.
+    /// Associates people with schools, and ends some of the associations.
     async fn relate(&self) {
         let enrolments = "/ed-fi/studentSchoolAssociations";
         let responsibilities = "/ed-fi/studentEducationOrganizationResponsibilityAssociations";
@@ -170,7 +171,7 @@ impl Village {
     }
 }
 
-/// `here` and `gone` by enrolment, `charge` and `former` by responsibility.
+/// `here` and `gone` are related by enrolment, `charge` and `former` by responsibility.
 const STUDENTS: [&str; 7] =
     ["here", "elsewhere", "gone", "charge", "former", "here too", "elsewhere too"];
 
@@ -213,7 +214,7 @@ fn papers() -> Vec<Draft> {
     .map(|(what, organization, student)| {
         let body = student_at(student, organization);
         match fresh(student) {
-            // There is no other such student.
+            // There is no other student with this relationship.
             "" => itself(what, body, student_at("nobody", OTHER)),
             other => (what, None, body, Fresh::Like(student_at(other, organization))),
         }
@@ -317,7 +318,7 @@ fn programs() -> Vec<Draft> {
         .into()
 }
 
-/// A key that may do everything and marks what it creates.
+/// Returns the request for a key with full access whose token marks the documents that it creates.
 fn marking(token: i64) -> Manage {
     Manage::CreateKey {
         claim_set: Some(crate::app::FULL_ACCESS.into()),

@@ -1,4 +1,4 @@
-//! A right that ends after the front door has recognized its client and before the read begins.
+//! A right that ends after the front door has recognized the client and before the read begins.
 
 use homeroom_access::{Call, Manage};
 use homeroom_http::{Params, RequestBody, Timestamp};
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::app::documents::{on_each_store, student};
 use crate::app::{Client, TestApp};
 
-/// The client's request as the front door hands it on, recognized at this moment.
+/// Returns the client's request as the front door passes it on after recognizing the client.
 fn recognized(client: &Client, template: &str, id: &str) -> Call {
     let app = &client.app;
     let (now, recognized_at) = (Timestamp::now(), app.access.generation());

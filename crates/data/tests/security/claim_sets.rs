@@ -1,4 +1,4 @@
-//! What claim sets grant, seen from outside: the vendors' sets on resources of each domain.
+//! Grants of claim sets, seen from outside: the vendors' sets on resources of each domain.
 
 use http::Method;
 use serde_json::json;
@@ -13,7 +13,7 @@ const NO_NAMESPACES: &str = "security:authorization:namespace:invalid-client:no-
 
 const ID: &str = "0197d8f1b4347f0b8a3e7b2c5d6e7f80";
 
-/// Asks for an action on a resource: with a body that is no document and an id that nobody has.
+/// Requests an action on a resource, with an invalid document and an unknown id.
 async fn ask(client: &Client, action: &str, endpoint: &str) -> crate::app::Answer {
     let (many, one) = (format!("/ed-fi/{endpoint}"), format!("/ed-fi/{endpoint}/{ID}"));
     let (method, path, body) = match action {
@@ -48,14 +48,15 @@ async fn a_vendor_is_granted_what_its_set_says_and_refused_the_rest() {
             ("schoolYearTypes", &["Create", "Update", "Delete"], Err((403, ACTION))),
             ("crisisEvents", &["List", "Deletes", "KeyChanges"], Ok(200)),
             ("crisisEvents", &["Create", "Delete"], Err((403, ACTION))),
-            // Not in the set at all.
+            // The set does not contain these resources.
             (
                 "balanceSheetDimensions",
                 &["List", "Read", "Create", "Update", "Delete", "Deletes"],
                 Err((403, RESOURCE)),
             ),
             ("localBudgets", &["List", "Create", "Delete"], Err((403, RESOURCE))),
-            // Created freely; read by relationships, and the key has no organizations.
+            // They may be created freely, but are read by relationships, and the key has no
+            // organizations.
             ("students", &["Create"], Ok(400)),
             ("students", &["Delete"], Ok(404)),
             ("students", &["List", "Partition"], Ok(200)),
@@ -64,7 +65,7 @@ async fn a_vendor_is_granted_what_its_set_says_and_refused_the_rest() {
             ("studentSchoolAssociations", &["List"], Ok(200)),
             ("studentSchoolAssociations", &["Read", "Delete"], Ok(404)),
             ("studentSchoolAssociations", &["Create", "Update"], Ok(400)),
-            // By namespace, and the key has none.
+            // They are read by namespace, and the key has none.
             (
                 "assessments",
                 &["List", "Read", "Create", "Update", "Delete"],

@@ -1,5 +1,5 @@
-//! Rights are not got past by what is said twice, in another case, with escapes, or with letters that
-//! look like others.
+//! Rights cannot be bypassed by repeated members, another case, escapes, or letters that look like
+//! others.
 
 use http::Method;
 use serde_json::json;
@@ -13,8 +13,8 @@ const MISMATCH: &str = "security:authorization:namespace:access-denied:namespace
 const OURS: &str = "uri://ours.example";
 const THEIRS: &str = "uri://theirs.example";
 
-/// Assessments as somebody would send them who wants to get past a prefix: members twice, in another
-/// case, with escapes; letters that look like others or cannot be seen.
+/// Returns assessments as an attacker would send them to bypass a prefix: with members repeated, in
+/// another case or escaped, and with lookalike or invisible letters.
 fn disguised() -> Vec<String> {
     let rest = format!(
         r#""assessmentIdentifier":"x","assessmentTitle":"x","academicSubjects":[

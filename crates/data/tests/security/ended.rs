@@ -1,5 +1,5 @@
-//! A right that ends while a request is on its way: what was decided before the body is asked again
-//! where it is written.
+//! A right that ends while a request is in progress: the decision before the body is made again
+//! when the document is written.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use crate::app::documents::{course, on_each_store, school, student, uri, with};
 use crate::app::{Client, TestApp};
 
-/// A way in which a right ends, the status that its writes have from then on, and of what.
+/// A way for a right to end, the status of writes afterwards, and the resource that is written.
 struct Way {
     name: &'static str,
     status: u16,
@@ -41,7 +41,7 @@ const WAYS: [Way; 10] = [
     way("it loses its ownership tokens", 403, "students"),
 ];
 
-/// Ways that PUT and DELETE lose, while whoever may create still may.
+/// Whether the change affects only PUT and DELETE, while creating is still allowed.
 fn is_of_stored_only(way: &Way) -> bool {
     way.of == "students"
 }
@@ -50,7 +50,7 @@ async fn manage(app: &TestApp, asked: Manage) {
     app.access.manage(asked, Timestamp::now()).await.unwrap();
 }
 
-/// Puts the claim set that the keys here have, with these actions.
+/// Replaces the claim set of these keys by one with these actions.
 async fn put_set(app: &TestApp, name: &str, actions: &[&str]) {
     let claim = |resource: &str, strategy: &str| {
         let actions: Vec<Value> = actions
@@ -84,7 +84,7 @@ async fn key(app: &TestApp) -> Client {
     app.client_with(asked).await
 }
 
-/// Ends the right of a key.
+/// Ends a key's right in one way.
 async fn end(client: &Client, way: &Way) {
     let (app, key) = (&client.app, client.key.clone());
     let rotate = |old_secret_seconds| Manage::RotateKey { key: key.clone(), old_secret_seconds };
@@ -131,7 +131,7 @@ async fn end(client: &Client, way: &Way) {
     change.commit().await.unwrap();
 }
 
-/// A document of a resource, and the member that a change of it changes.
+/// Returns a document of a resource; `text` is the value of the member that an update changes.
 fn document(of: &str, text: &str) -> Value {
     match of {
         "courses" => with(course(11, "k"), "courseTitle", text),
@@ -145,7 +145,7 @@ fn document(of: &str, text: &str) -> Value {
     }
 }
 
-/// The writes that are tried on a stored document: what each sends, and how.
+/// Returns the writes to try on a stored document: method, path and body.
 fn writes(way: &Way, path: &str) -> Vec<(Method, String, String)> {
     let all = format!("/ed-fi/{}", way.of);
     let changed = document(way.of, "Changed").to_string();
@@ -272,11 +272,12 @@ fn serve(app: &TestApp) -> SocketAddr {
     address
 }
 
-/// A request whose body waits.
+/// A request whose body has not been sent yet.
 struct Slow(TcpStream);
 
 impl Slow {
-    /// Sends the head, and waits until the server wants the body: it has let the caller in.
+    /// Sends the head, and waits until the server asks for the body, which shows that the client is
+    /// authorized.
     async fn begin(
         to: SocketAddr,
         client: &Client,
@@ -303,7 +304,7 @@ impl Slow {
         Self(stream)
     }
 
-    /// Sends the body; gives the answer.
+    /// Sends the body; returns the answer.
     async fn finish(&mut self, body: &str) -> String {
         self.0.write_all(body.as_bytes()).await.unwrap();
         let mut answer = String::new();
@@ -335,7 +336,7 @@ async fn a_read_that_waited_is_answered_by_what_its_caller_may_by_then() {
                     std::task::Poll::Ready(polled.is_pending())
                 });
                 if !begun.await {
-                    // A small store can be quicker than its reader.
+                    // The read of a small store may finish at once.
                     assert_eq!(owner.delete(&path).await.status, 204);
                     continue;
                 }
@@ -354,6 +355,6 @@ async fn a_read_that_waited_is_answered_by_what_its_caller_may_by_then() {
             }
         }
     }
-    // Of a database every read waits.
+    // On a database server, every read has to wait.
     assert!(waited > 0 || are_all_files, "no read has waited");
 }

@@ -1,4 +1,4 @@
-//! The strategy `NamespaceBased`: a key sees and changes what stands under its prefixes.
+//! The strategy `NamespaceBased`: a key reads and changes documents under its prefixes.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ fn grade_level(namespace: &str, code: &str) -> Value {
     json!({"namespace": namespace, "codeValue": code, "shortDescription": code})
 }
 
-/// For each store: one who may do everything, and a vendor under [`OURS`].
+/// Makes, for each store, a client with full access and a vendor under [`OURS`].
 async fn owner_and_vendor() -> Vec<(Client, Client)> {
     let mut pairs = vec![];
     for owner in on_each_store().await {
@@ -67,7 +67,7 @@ async fn a_document_of_another_namespace_cannot_be_read_changed_or_deleted() {
         vendor.post(path, &theirs).await.problem(403, MISMATCH);
         vendor.delete(&location).await.problem(403, MISMATCH);
 
-        // Nor does a precondition tell the version.
+        // A precondition does not reveal the version either.
         for tag in [etag.as_str(), "\"0\"", "*"] {
             for method in [Method::GET, Method::PUT, Method::DELETE] {
                 for header in ["if-match", "if-none-match"] {
@@ -86,7 +86,7 @@ async fn a_document_of_another_namespace_cannot_be_read_changed_or_deleted() {
 #[tokio::test]
 async fn a_document_cannot_be_moved_out_of_the_keys_namespaces() {
     for (owner, vendor) in owner_and_vendor().await {
-        // The namespace of a learning standard is no part of its key.
+        // The namespace of a learning standard is not part of its key.
         let standard = json!({
             "learningStandardId": "1", "description": "Counts", "namespace": OURS,
             "courseTitle": "Mathematics",

@@ -1,4 +1,4 @@
-//! In which order a request is refused: who calls, what is there, what may be done to it.
+//! The order of refusals: by the caller, by what exists, by what may be done.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use crate::app::documents::{on_each_store, student};
 use crate::app::failures::Failures;
 use crate::app::{Answer, TestApp};
 
-/// Every method that clients may think of, and one that nobody does.
+/// All methods that clients may use, and one that does not exist.
 const METHODS: [&str; 10] =
     ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "REPORT"];
 
-/// The methods of each guarded template, and the scope that it wants.
+/// Returns the methods of each guarded template, and the scope that it requires.
 fn guarded(app: &TestApp) -> BTreeMap<&'static str, (&'static str, Vec<String>)> {
     let mut all: BTreeMap<&'static str, (&'static str, Vec<String>)> = BTreeMap::new();
     for route in app.front_door.routes() {
@@ -86,7 +86,7 @@ async fn every_method_of_every_route_is_refused_by_401_then_404_then_405() {
                         (true, false) => is_problem(name, &known, 405, "method-not-allowed")
                             .and_then(|()| {
                                 let named = known.header("allow");
-                                // What is answered to HEAD has no body.
+                                // An answer to HEAD has no body.
                                 let says_one = |answer: &Answer| {
                                     answer.json()["errors"].as_array().map(Vec::len) == Some(1)
                                 };

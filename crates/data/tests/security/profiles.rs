@@ -1,4 +1,4 @@
-//! Profiles are not enforced yet, so that nobody gets past one: a key that has one is refused.
+//! Profiles are not enforced yet, so a key with a profile is refused.
 
 use homeroom_access::{ANY_SCOPE, Access, ItemKind};
 use homeroom_http::{Access as Entry, Timestamp};
@@ -10,7 +10,7 @@ use crate::app::FULL_ACCESS;
 use crate::app::documents::{on_each_store, student};
 use crate::app::failures::Failures;
 
-/// Gives the application of a key a profile, as a version that enforces them would.
+/// Assigns a profile to a key's application, as a version that enforces profiles would.
 async fn give_profile(access: &Access, key: &str) {
     let mut change = access.begin_change(Timestamp::now()).await.unwrap();
     let definition = json!({"name": "Small", "definition": "<Profile name=\"Small\"/>"});

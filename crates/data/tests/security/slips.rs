@@ -1,6 +1,6 @@
-//! The slips that other servers have had, each with a test: actions that granted others, keys whose
-//! case one database minded and another did not, script on a page. Those by disguise stand in
-//! `disguises.rs`, those by profile in `profiles.rs`.
+//! Vulnerabilities that other servers have had, each with a test: actions that granted other
+//! actions, keys whose case mattered in one database and not in another, scripts in a page.
+//! `disguises.rs` has those by disguise, `profiles.rs` those by profile.
 
 use homeroom_access::Manage;
 use homeroom_http::Timestamp;
@@ -15,7 +15,7 @@ use crate::app::{Client, TestApp, encoded};
 const ACTION: &str = "security:authorization:access-denied:action";
 const OURS: &str = "uri://ours.example";
 
-/// A key of a set that grants actions on a resource, within a strategy.
+/// Makes a client whose key has a set that grants actions on a resource, within a strategy.
 pub async fn granted(
     app: &TestApp,
     name: &str,
@@ -43,7 +43,7 @@ pub async fn granted(
     app.client_with(asked).await
 }
 
-/// What a key of a set, with organizations or prefixes, is asked for with.
+/// Returns the request for a key with a claim set, organizations and prefixes.
 pub fn key(claim_set: &str, organizations: &[i64], prefixes: &[&str]) -> Manage {
     Manage::CreateKey {
         claim_set: Some(claim_set.into()),
@@ -153,7 +153,7 @@ async fn descriptors_are_the_same_in_any_case_on_each_store() {
         ] {
             assert_eq!(owner.ids(&format!("{path}?{filter}")).await, [id], "{filter}");
         }
-        // A prefix is text: in another case it is another.
+        // A prefix is compared case-sensitively.
         for (prefix, status) in [(OURS, 204), ("URI://ours.example", 403)] {
             let vendor = granted(
                 &owner.app,

@@ -1,4 +1,4 @@
-//! Every route that is not public refuses a stranger; the public ones are counted.
+//! Every route that is not public refuses an unknown caller, and the public ones are listed.
 
 use homeroom_data::composites::Segment;
 use homeroom_http::{Access, Params, RequestBody, Timestamp};
@@ -37,12 +37,12 @@ const PUBLIC: [&str; 21] = [
 /// A day, in seconds.
 const DAY: i64 = 86_400;
 
-/// A token that was issued at `now`, by the part's own route.
+/// Returns a token that was issued at `now` by the API's own route.
 async fn token_of(app: &TestApp, now: Timestamp) -> String {
     token_for(app, app.key(FULL_ACCESS, &[]).await, now).await
 }
 
-/// A token of a key for one scope.
+/// Returns a token of a key for one scope.
 pub async fn token_of_scope(app: &TestApp, scope: &str, now: Timestamp) -> String {
     let asked = homeroom_access::Manage::CreateKey {
         claim_set: (scope == "data").then(|| FULL_ACCESS.into()),

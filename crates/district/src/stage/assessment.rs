@@ -1,4 +1,4 @@
-//! Assessments, their objectives, and how the students did.
+//! Assessments, their objectives and the students' results.
 
 use std::fmt::{self, Display};
 use std::ops::Range;
@@ -21,7 +21,7 @@ struct Test {
     subject: &'static str,
     category: &'static str,
     grades: Range<usize>,
-    /// Code value of the period, and the day of instruction it is taken on.
+    /// Code value of each testing period, and the day of instruction of the test.
     windows: &'static [(&'static str, usize)],
     objectives: [&'static str; 3],
 }
@@ -96,14 +96,14 @@ const TESTS: [Test; 7] = [
     },
 ];
 
-/// Name of a performance level and the scale scores that it spans.
+/// Names of the performance levels and their ranges of scale scores.
 const LEVELS: [(&str, Range<usize>); 4] = [
     ("Below Basic", 300..440),
     ("Basic", 440..500),
     ("Proficient", 500..580),
     ("Advanced", 580..701),
 ];
-/// Most raw points: of an assessment, of one of its objectives.
+/// Most raw points in an assessment; the next constant is for one objective.
 const RAW_MAX: usize = 60;
 const OBJECTIVE_RAW_MAX: usize = RAW_MAX / 3;
 
@@ -123,7 +123,7 @@ fn all() -> impl Iterator<Item = (&'static Test, Identifier)> {
         .flat_map(|test| test.grades.clone().map(move |grade| (test, Identifier(test.mark, grade))))
 }
 
-/// The assessments.
+/// Writes the assessments.
 pub(super) fn assessments(district: &District, _: usize, batch: &mut Batch) {
     for (test, identifier) in all() {
         let grade = identifier.1;
@@ -176,7 +176,7 @@ pub(super) fn assessments(district: &District, _: usize, batch: &mut Batch) {
     }
 }
 
-/// Their objectives.
+/// Writes the objectives of the assessments.
 pub(super) fn objectives(_: &District, _: usize, batch: &mut Batch) {
     for (test, identifier) in all() {
         for (at, objective) in (1..).zip(test.objectives) {
@@ -195,7 +195,7 @@ pub(super) fn objectives(_: &District, _: usize, batch: &mut Batch) {
     }
 }
 
-/// How a student did in each assessment that was taken.
+/// Writes a student's results in all assessments taken.
 pub(super) fn results(district: &District, number: usize, batch: &mut Batch) {
     let student = district.student(number);
     let grade = student.cohort.grade;
@@ -221,7 +221,7 @@ fn result(
     let grade = student.cohort.grade;
     let identifier = Identifier(TESTS[test].mark, grade);
     let mut draw = district.draw(Topic::Assessment, student.number * 32 + test * 2 + window);
-    // 0 to 100, as the student's ability is, with a good day or a bad one.
+    // 0 to 100, from the student's ability and a random form of the day.
     let form = (student.ability * 4 / 5 + draw.below(21) + 10 * window).min(100);
     let scale = 300 + 4 * form;
     o.text(

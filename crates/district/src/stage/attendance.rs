@@ -1,4 +1,4 @@
-//! What was written down about attendance; nothing refers to it.
+//! Attendance events, to which no other document refers.
 
 use super::schedule::minutes;
 use crate::courses::HOMEROOM_GRADES;
@@ -8,10 +8,10 @@ use crate::marks::Attendance;
 use crate::random::Topic;
 use crate::refer;
 
-/// Chance in a thousand that on a day a class period is missed by a student who is there.
+/// Probability, in thousandths, that a student who is at school misses a class period on a day.
 const PERIOD_MISSED: usize = 7;
 
-/// Days missed, and late.
+/// Writes a student's absences, late arrivals and early departures.
 pub(super) fn at_school(district: &District, number: usize, batch: &mut Batch) {
     let student = district.student(number);
     for (day, event) in district.attendance(&student) {
@@ -35,7 +35,7 @@ pub(super) fn at_school(district: &District, number: usize, batch: &mut Batch) {
     }
 }
 
-/// Class periods missed, where each subject has its own teacher.
+/// Writes the class periods that a student misses, in grades with a teacher for each subject.
 pub(super) fn in_sections(district: &District, number: usize, batch: &mut Batch) {
     let student = district.student(number);
     if HOMEROOM_GRADES.contains(&student.cohort.grade) {

@@ -7,7 +7,7 @@ use crate::documents::Batch;
 use crate::layout::District;
 use crate::refer;
 
-/// The school's calendar.
+/// Writes a school's calendar.
 pub(super) fn calendar(district: &District, at: usize, batch: &mut Batch) {
     let school = &district.schools[at];
     batch.add("Calendar", |o| {
@@ -19,7 +19,7 @@ pub(super) fn calendar(district: &District, at: usize, batch: &mut Batch) {
     });
 }
 
-/// Every weekday of the school's calendar.
+/// Writes every weekday of a school's calendar.
 pub(super) fn calendar_dates(district: &District, at: usize, batch: &mut Batch) {
     let school = &district.schools[at];
     for day in &district.year.days {
@@ -36,7 +36,7 @@ pub(super) fn calendar_dates(district: &District, at: usize, batch: &mut Batch) 
     }
 }
 
-/// The school's grading periods.
+/// Writes a school's grading periods.
 pub(super) fn grading_periods(district: &District, at: usize, batch: &mut Batch) {
     for (sequence, period) in (1..).zip(&district.year.periods) {
         batch.add("GradingPeriod", |o| {
@@ -50,7 +50,7 @@ pub(super) fn grading_periods(district: &District, at: usize, batch: &mut Batch)
     }
 }
 
-/// The school's sessions.
+/// Writes a school's sessions.
 pub(super) fn sessions(district: &District, at: usize, batch: &mut Batch) {
     let school = &district.schools[at];
     for (term_at, term) in district.year.terms.iter().enumerate() {

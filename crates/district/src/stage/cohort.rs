@@ -1,4 +1,4 @@
-//! Groups of students who get extra attention.
+//! Groups of students with additional support.
 
 use std::fmt::{self, Display};
 
@@ -9,14 +9,14 @@ use crate::random::Topic;
 use crate::refer;
 use crate::school::School;
 
-/// A group: mark in its identifier, code value of its type, what it is for.
+/// A group: prefix of its identifier, code value of its type, purpose.
 const COHORTS: [(&str, &str, &str); 2] = [
     ("READ", "Academic Intervention", "Reading support"),
     ("ATT", "Attendance Intervention", "Attendance support"),
 ];
-/// Share of the students in a group, in a thousand.
+/// Share of students who are in a group, in thousandths.
 const MEMBERS: usize = 60;
-/// Ordinal of the counselor among a school's posts.
+/// Index of the counselor among a school's posts.
 const COUNSELOR: usize = 2;
 
 struct Identifier(usize, &'static str);
@@ -27,7 +27,7 @@ impl Display for Identifier {
     }
 }
 
-/// The school's groups.
+/// Writes a school's groups.
 pub(super) fn cohorts(district: &District, at: usize, batch: &mut Batch) {
     let school = &district.schools[at];
     for (mark, code, purpose) in COHORTS {
@@ -41,7 +41,7 @@ pub(super) fn cohorts(district: &District, at: usize, batch: &mut Batch) {
     }
 }
 
-/// Who leads them: the counselor.
+/// Writes the staff association of each group: the counselor leads them all.
 pub(super) fn of_staff(district: &District, at: usize, batch: &mut Batch) {
     let school = &district.schools[at];
     for (mark, ..) in COHORTS {
@@ -54,7 +54,7 @@ pub(super) fn of_staff(district: &District, at: usize, batch: &mut Batch) {
     }
 }
 
-/// The group that a student is in, if any.
+/// Writes the group that a student is in, if any.
 pub(super) fn of_student(district: &District, number: usize, batch: &mut Batch) {
     let mut draw = district.draw(Topic::Program, 1_000_000_000 + number);
     if !draw.chance(MEMBERS) {

@@ -1,4 +1,4 @@
-//! Courses, what the schools offer of them, and the sections.
+//! Courses, course offerings and sections.
 
 use super::schedule::room;
 use crate::courses::{CREDIT_GRADES, Course, GRADES};
@@ -10,7 +10,7 @@ use crate::refer;
 /// Credits of one course for one term, in hundredths.
 pub(super) const CREDITS: usize = 50;
 
-/// The district's courses.
+/// Writes the district's courses.
 pub(super) fn courses(_: &District, _: usize, batch: &mut Batch) {
     for course in (0..GRADES.len()).flat_map(Course::of_grade) {
         batch.add("Course", |o| {
@@ -51,7 +51,7 @@ pub(super) fn courses(_: &District, _: usize, batch: &mut Batch) {
     }
 }
 
-/// What a school offers.
+/// Writes a school's course offerings.
 pub(super) fn offerings(district: &District, at: usize, batch: &mut Batch) {
     let school = &district.schools[at];
     for term in 0..district.year.terms.len() {
@@ -68,7 +68,7 @@ pub(super) fn offerings(district: &District, at: usize, batch: &mut Batch) {
     }
 }
 
-/// The sections of a school.
+/// Writes a school's sections.
 pub(super) fn sections(district: &District, at: usize, batch: &mut Batch) {
     let school = &district.schools[at];
     for section in school.sections() {

@@ -1,4 +1,4 @@
-//! Incidents, who took part, and what followed.
+//! Disciplinary incidents, their participants and the actions taken.
 
 use crate::documents::Batch;
 use crate::json::Object;
@@ -9,7 +9,7 @@ use crate::refer;
 use crate::school::Level;
 use crate::stage::schedule::minutes;
 
-/// An incident: each is one student's.
+/// An incident; it belongs to one student.
 struct Incident<'a> {
     student: Student<'a>,
     /// Index of the day of instruction.
@@ -17,13 +17,13 @@ struct Incident<'a> {
     minute: usize,
     place: &'static str,
     behavior: &'static str,
-    /// Number of a classmate who was there.
+    /// Number of a classmate who witnessed it.
     witness: Option<usize>,
-    /// What followed: code value, and its length in days.
+    /// Code value of the action taken, and its length in days.
     action: Option<(&'static str, usize)>,
 }
 
-/// The incident of a student, if there was one.
+/// Returns a student's incident, if there is one.
 fn incident(district: &District, number: usize) -> Option<Incident<'_>> {
     let (school, cohort, _) = district.seat(number);
     let mut draw = district.draw(Topic::Discipline, number);
@@ -83,7 +83,7 @@ impl Incident<'_> {
     }
 }
 
-/// The incident.
+/// Writes the incident.
 pub(super) fn incidents(district: &District, number: usize, batch: &mut Batch) {
     let Some(incident) = incident(district, number) else { return };
     batch.add("DisciplineIncident", |o| {
@@ -100,7 +100,7 @@ pub(super) fn incidents(district: &District, number: usize, batch: &mut Batch) {
     });
 }
 
-/// Whose behavior it was.
+/// Writes the association of the student whose behavior it was.
 pub(super) fn behaviors(district: &District, number: usize, batch: &mut Batch) {
     let Some(incident) = incident(district, number) else { return };
     batch.add("StudentDisciplineIncidentBehaviorAssociation", |o| {
@@ -111,7 +111,7 @@ pub(super) fn behaviors(district: &District, number: usize, batch: &mut Batch) {
     });
 }
 
-/// Who else was there.
+/// Writes the association of the witness.
 pub(super) fn others(district: &District, number: usize, batch: &mut Batch) {
     let Some(incident) = incident(district, number) else { return };
     let Some(witness) = incident.witness else { return };
@@ -122,7 +122,7 @@ pub(super) fn others(district: &District, number: usize, batch: &mut Batch) {
     });
 }
 
-/// What followed.
+/// Writes the action taken.
 pub(super) fn actions(district: &District, number: usize, batch: &mut Batch) {
     let Some(incident) = incident(district, number) else { return };
     let Some((code, length)) = incident.action else { return };

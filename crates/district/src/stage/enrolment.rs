@@ -1,4 +1,4 @@
-//! Graduation plans, and who is enrolled where.
+//! Graduation plans and enrolments.
 
 use crate::courses::{CREDIT_GRADES, GRADES};
 use crate::documents::Batch;
@@ -9,15 +9,15 @@ use crate::random::Topic;
 use crate::refer;
 use crate::school::Section;
 
-/// A plan's type, its credits in all, and the share of students who follow it, in a thousand.
+/// Each plan's type, total credits, and share of students in thousandths.
 const PLANS: [(&str, usize, usize); 3] =
     [("Standard", 22, 300), ("Recommended", 24, 550), ("Distinguished", 26, 150)];
 
-/// Credits by subject in every plan.
+/// Credits by subject, which every plan requires.
 const SUBJECT_CREDITS: [(&str, usize); 4] =
     [("English Language Arts", 4), ("Mathematics", 4), ("Science", 4), ("Social Studies", 4)];
 
-/// The plans of the four classes that are on their way.
+/// Writes the plans for the next four graduation years.
 pub(super) fn graduation_plans(district: &District, _: usize, batch: &mut Batch) {
     for year in district.year.ends..district.year.ends + 4 {
         for (code, credits, _) in PLANS {
@@ -39,7 +39,7 @@ pub(super) fn graduation_plans(district: &District, _: usize, batch: &mut Batch)
     }
 }
 
-/// A student's enrolment in a school.
+/// Writes a student's enrolment in a school.
 pub(super) fn at_school(district: &District, number: usize, batch: &mut Batch) {
     let student = district.student(number);
     let year = &district.year;
@@ -86,7 +86,7 @@ pub(super) fn at_school(district: &District, number: usize, batch: &mut Batch) {
     });
 }
 
-/// The sections that a student sits in.
+/// Writes a student's section associations.
 pub(super) fn in_sections(district: &District, number: usize, batch: &mut Batch) {
     let student = district.student(number);
     for section in student.sections(district) {

@@ -1,4 +1,4 @@
-//! A little homework: one entry a term in the first subject, where each has its own teacher.
+//! Homework: one entry per term in the first subject, in grades with a teacher for each subject.
 
 use std::fmt::{self, Display};
 
@@ -11,7 +11,7 @@ use crate::school::Section;
 
 const NAMESPACE: &str = "uri://homeroom.example/Gradebook";
 const POINTS_MAX: usize = 20;
-/// Day of the term on which it is due.
+/// Day of the term on which the homework is due.
 const DUE: usize = 12;
 
 struct Identifier<'a>(&'a District, &'a Section<'a>);
@@ -29,7 +29,7 @@ fn has_entry(section: &Section<'_>) -> bool {
     section.slot == 0 && !HOMEROOM_GRADES.contains(&section.cohort.grade)
 }
 
-/// The school's entries.
+/// Writes a school's gradebook entries.
 pub(super) fn entries(district: &District, at: usize, batch: &mut Batch) {
     for section in district.schools[at].sections().filter(has_entry) {
         let first = district.year.terms[section.term].days.start;
@@ -50,7 +50,7 @@ pub(super) fn entries(district: &District, at: usize, batch: &mut Batch) {
     }
 }
 
-/// A student's results.
+/// Writes a student's results.
 pub(super) fn of_student(district: &District, number: usize, batch: &mut Batch) {
     let student = district.student(number);
     for section in student.sections(district).filter(has_entry) {

@@ -10,7 +10,7 @@ use crate::people::{Student, student_id};
 use crate::refer;
 use crate::school::Section;
 
-/// The marks of each grading period.
+/// Writes a student's marks in each grading period.
 pub(super) fn grades(district: &District, number: usize, batch: &mut Batch) {
     let student = district.student(number);
     for section in student.sections(district) {
@@ -34,7 +34,7 @@ pub(super) fn grades(district: &District, number: usize, batch: &mut Batch) {
 
 const GRADE_TYPE: &str = "Grading Period";
 
-/// A report card at the end of each term.
+/// Writes a report card at the end of each term.
 pub(super) fn report_cards(district: &District, number: usize, batch: &mut Batch) {
     let student = district.student(number);
     let attendance = district.attendance(&student);
@@ -91,7 +91,7 @@ fn average(o: &mut Object<'_>, value: usize, cumulative: bool) {
     });
 }
 
-/// The terms of which a student has a record: those finished in grades that collect credits.
+/// Returns the terms for which a student has a record: completed terms in grades that earn credits.
 fn recorded_terms(district: &District, student: &Student<'_>) -> Vec<usize> {
     if !CREDIT_GRADES.contains(&student.cohort.grade) {
         return vec![];
@@ -102,7 +102,7 @@ fn recorded_terms(district: &District, student: &Student<'_>) -> Vec<usize> {
     (0..district.year.terms.len()).filter(finished).collect()
 }
 
-/// Records of the terms in grades that collect credits.
+/// Writes academic records of the terms in grades that earn credits.
 pub(super) fn academic_records(district: &District, number: usize, batch: &mut Batch) {
     let student = district.student(number);
     for term in recorded_terms(district, &student) {
@@ -125,7 +125,7 @@ pub(super) fn academic_records(district: &District, number: usize, batch: &mut B
     }
 }
 
-/// The courses of those terms.
+/// Writes the courses of those terms.
 pub(super) fn transcripts(district: &District, number: usize, batch: &mut Batch) {
     let student = district.student(number);
     for term in recorded_terms(district, &student) {

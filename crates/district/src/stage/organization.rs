@@ -1,4 +1,4 @@
-//! The agencies and the schools.
+//! Agencies and schools.
 
 use crate::courses::GRADES;
 use crate::documents::Batch;
@@ -9,10 +9,10 @@ use crate::programs::is_title_i;
 use crate::random::{Draw, Topic};
 use crate::school::{Level, School};
 
-/// City and postal code of a district; the state is the one that mail to forces abroad uses.
+/// Postal code of every address; it belongs to US military mail abroad, as does the state.
 pub(crate) const POSTAL_CODE: &str = "34099";
 
-/// The state's agency, the service center and the district.
+/// Writes the state's agency, the service center and the district.
 pub(super) fn agencies(district: &District, _: usize, batch: &mut Batch) {
     let mut draw = district.draw(Topic::Place, 1);
     batch.add("StateEducationAgency", |o| {
@@ -50,7 +50,7 @@ pub(super) fn agencies(district: &District, _: usize, batch: &mut Batch) {
     });
 }
 
-/// A school.
+/// Writes a school.
 pub(super) fn school(district: &District, at: usize, batch: &mut Batch) {
     let school = &district.schools[at];
     let mut draw = district.draw(Topic::Place, 2 + at);
@@ -99,7 +99,7 @@ pub(super) fn school(district: &District, at: usize, batch: &mut Batch) {
     });
 }
 
-/// The grade levels that a school teaches.
+/// Writes the grade levels that a school teaches.
 pub(super) fn grade_levels(o: &mut Object<'_>, list: &str, school: &School) {
     let codes = &GRADES[school.level.grades()];
     o.descriptors(list, "gradeLevelDescriptor", "GradeLevelDescriptor", codes);
@@ -114,7 +114,7 @@ fn category(o: &mut Object<'_>, list: &str, code: &str) {
     );
 }
 
-/// Address, telephones and status, which every organization has.
+/// Writes address, telephones and status, which every organization has.
 fn contact_data(o: &mut Object<'_>, district: &District, draw: &mut Draw) {
     o.descriptor("operationalStatusDescriptor", "OperationalStatusDescriptor", "Active");
     o.list("addresses", ["Physical", "Mailing"], |address, code| {

@@ -1,4 +1,4 @@
-//! Programmes and who takes part; each program has an association of its own kind.
+//! Programs and their participants; each program has its own kind of association.
 
 use crate::documents::Batch;
 use crate::json::Object;
@@ -8,7 +8,7 @@ use crate::programs::Program;
 use crate::random::Topic;
 use crate::refer;
 
-/// The district's programs.
+/// Writes the district's programs.
 pub(super) fn programs(_: &District, _: usize, batch: &mut Batch) {
     for program in Program::ALL {
         batch.add("Program", |o| {
@@ -25,7 +25,7 @@ pub(super) fn programs(_: &District, _: usize, batch: &mut Batch) {
     }
 }
 
-/// The programs of a student.
+/// Writes a student's program associations.
 pub(super) fn of_student(district: &District, number: usize, batch: &mut Batch) {
     let student = district.student(number);
     for program in Program::ALL.into_iter().filter(|program| program.has(&student)) {
@@ -40,7 +40,7 @@ pub(super) fn of_student(district: &District, number: usize, batch: &mut Batch) 
     }
 }
 
-/// The kind of association that a program has.
+/// Returns the resource of a program's association.
 fn resource(program: Program) -> &'static str {
     match program {
         Program::Gifted => "StudentProgramAssociation",
@@ -51,7 +51,7 @@ fn resource(program: Program) -> &'static str {
     }
 }
 
-/// What one kind of association has and the others have not.
+/// Writes the members that only this kind of association has.
 fn own(o: &mut Object<'_>, program: Program, district: &District, student: &Student<'_>) {
     let mut draw = district.draw(Topic::Program, student.number);
     match program {

@@ -6,7 +6,7 @@ use crate::layout::District;
 use crate::refer;
 use crate::school::ClassPeriod;
 
-/// The school's class periods.
+/// Writes a school's class periods.
 pub(super) fn class_periods(district: &District, at: usize, batch: &mut Batch) {
     let school = &district.schools[at];
     for period in school.class_periods() {
@@ -23,7 +23,7 @@ pub(super) fn class_periods(district: &District, at: usize, batch: &mut Batch) {
     }
 }
 
-/// The school's bell schedule.
+/// Writes a school's bell schedule.
 pub(super) fn bell_schedules(district: &District, at: usize, batch: &mut Batch) {
     let school = &district.schools[at];
     let times = || school.class_periods().map(ClassPeriod::minutes);
@@ -39,7 +39,7 @@ pub(super) fn bell_schedules(district: &District, at: usize, batch: &mut Batch) 
     });
 }
 
-/// The school's classrooms: one for each teacher.
+/// Writes a school's classrooms, one for each teacher.
 pub(super) fn locations(district: &District, at: usize, batch: &mut Batch) {
     let school = &district.schools[at];
     for teacher in school.teachers() {
@@ -52,12 +52,12 @@ pub(super) fn locations(district: &District, at: usize, batch: &mut Batch) {
     }
 }
 
-/// The code of a teacher's room.
+/// Writes the code of a teacher's room.
 pub(super) fn room(o: &mut Object<'_>, teacher: usize) {
     o.text("classroomIdentificationCode", format_args!("R{}", 101 + teacher));
 }
 
-/// A time of day.
+/// Writes a time of day.
 pub(super) fn minutes(o: &mut Object<'_>, name: &str, of_day: usize) {
     o.text(name, format_args!("{:02}:{:02}:00", of_day / 60, of_day % 60));
 }

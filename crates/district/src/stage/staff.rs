@@ -1,4 +1,4 @@
-//! The staff, their employment, their posts and their sections.
+//! Staff members, their employment, posts and sections.
 
 use crate::courses::{Course, GRADES, HOMEROOM_GRADES};
 use crate::documents::Batch;
@@ -10,7 +10,7 @@ use crate::random::{Draw, Topic};
 use crate::refer;
 use crate::year::{date, plus};
 
-/// The members of the staff.
+/// Writes the staff members.
 pub(super) fn staff(district: &District, workplace: usize, batch: &mut Batch) {
     for person in district.staff(workplace) {
         let mut draw = district.draw(Topic::Staff, person.number);
@@ -67,7 +67,7 @@ pub(super) fn staff(district: &District, workplace: usize, batch: &mut Batch) {
     }
 }
 
-/// Their employment by the district.
+/// Writes their employment by the district.
 pub(super) fn employments(district: &District, workplace: usize, batch: &mut Batch) {
     for person in district.staff(workplace) {
         batch.add("StaffEducationOrganizationEmploymentAssociation", |o| {
@@ -81,7 +81,7 @@ pub(super) fn employments(district: &District, workplace: usize, batch: &mut Bat
     }
 }
 
-/// Writes the rest of an employment's key; gives the years of service.
+/// Writes the rest of an employment's key; returns the years of service.
 fn employment_key(o: &mut Object<'_>, district: &District, person: &Staff<'_>) -> usize {
     let mut draw = employment(district, person);
     let years = draw.between(0, 25);
@@ -100,7 +100,7 @@ fn employment(district: &District, person: &Staff<'_>) -> Draw {
     district.draw(Topic::Staff, 1_000_000_000 + person.number)
 }
 
-/// Their posts.
+/// Writes their assignments to posts.
 pub(super) fn assignments(district: &District, workplace: usize, batch: &mut Batch) {
     for person in district.staff(workplace) {
         batch.add("StaffEducationOrganizationAssignmentAssociation", |o| {
@@ -123,7 +123,7 @@ pub(super) fn assignments(district: &District, workplace: usize, batch: &mut Bat
     }
 }
 
-/// Their schools.
+/// Writes their associations with schools.
 pub(super) fn at_schools(district: &District, workplace: usize, batch: &mut Batch) {
     for person in district.staff(workplace) {
         let Some(school) = person.school else { continue };
@@ -158,7 +158,7 @@ pub(super) fn at_schools(district: &District, workplace: usize, batch: &mut Batc
     }
 }
 
-/// The sections that a school's teachers teach.
+/// Writes the sections of a school's teachers.
 pub(super) fn of_sections(district: &District, at: usize, batch: &mut Batch) {
     let school = &district.schools[at];
     for section in school.sections() {

@@ -1,4 +1,4 @@
-//! Students and the adults who look after them.
+//! Students and their contacts.
 
 use std::fmt::Display;
 
@@ -10,7 +10,7 @@ use crate::names::{Street, Telephone};
 use crate::people::student_id;
 use crate::refer;
 
-/// A student.
+/// Writes a student.
 pub(super) fn student(district: &District, number: usize, batch: &mut Batch) {
     let student = district.student(number);
     batch.add("Student", |o| {
@@ -24,7 +24,7 @@ pub(super) fn student(district: &District, number: usize, batch: &mut Batch) {
     });
 }
 
-/// What the district knows about a student.
+/// Writes a student's association with the district.
 pub(super) fn at_agency(district: &District, number: usize, batch: &mut Batch) {
     let student = district.student(number);
     let home = &student.household;
@@ -73,7 +73,7 @@ pub(super) fn at_agency(district: &District, number: usize, batch: &mut Batch) {
     });
 }
 
-/// The adults of a household, with its first child.
+/// Writes the adults of a household, together with its first child.
 pub(super) fn contacts(district: &District, number: usize, batch: &mut Batch) {
     let Some(home) = district.household_headed(number) else { return };
     for adult in &home.adults {
@@ -98,7 +98,7 @@ pub(super) fn contacts(district: &District, number: usize, batch: &mut Batch) {
     }
 }
 
-/// A student's adults.
+/// Writes a student's associations with adults.
 pub(super) fn of_contacts(district: &District, number: usize, batch: &mut Batch) {
     let student = district.student(number);
     for (priority, adult) in (1..).zip(&student.household.adults) {
@@ -115,12 +115,12 @@ pub(super) fn of_contacts(district: &District, number: usize, batch: &mut Batch)
     }
 }
 
-/// Code value of a sex.
+/// Returns the code value of a sex.
 pub(super) fn sex_code(female: bool) -> &'static str {
     if female { "Female" } else { "Male" }
 }
 
-/// Members of an address.
+/// Writes the members of an address.
 pub(super) fn address(o: &mut Object<'_>, district: &District, code: &str, street: Street) {
     o.descriptor("addressTypeDescriptor", "AddressTypeDescriptor", code);
     o.text("streetNumberName", street);
@@ -129,7 +129,7 @@ pub(super) fn address(o: &mut Object<'_>, district: &District, code: &str, stree
     o.text("postalCode", POSTAL_CODE);
 }
 
-/// Members of a telephone.
+/// Writes the members of a telephone.
 pub(super) fn telephone(o: &mut Object<'_>, code: impl Display, number: Telephone) {
     o.descriptor("telephoneNumberTypeDescriptor", "TelephoneNumberTypeDescriptor", code);
     o.text("telephoneNumber", number);

@@ -1,4 +1,4 @@
-//! A file for each kind, a document a line.
+//! Writes one file for each kind of document, with one document per line.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -36,7 +36,7 @@ impl<'a> Jsonl<'a> {
         written.map_err(|source| at(path, source))
     }
 
-    /// Closes all files; gives their names.
+    /// Closes all files; returns their names.
     pub(super) fn finish(self) -> Result<Vec<String>, WriteError> {
         self.open
             .into_values()

@@ -1,7 +1,7 @@
-//! The order in which elements stand, read from `data/element-order-5.2.0.txt`.
+//! The order of XML elements, read from `data/element-order-5.2.0.txt`.
 //!
-//! The schemas of the standard want elements in their order; the model knows which elements there
-//! are and where they lead, and readers do not ask for an order, so it stands here.
+//! The standard's schemas require a fixed order of elements. The model does not hold this order,
+//! because readers do not depend on it.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ impl ElementOrder {
         Self(all)
     }
 
-    /// Puts the elements of a tree in order; what has no place keeps behind what has one.
+    /// Sorts the elements of a tree; elements without a place come last.
     pub(super) fn sort(&self, element: &mut XmlElement) {
         element
             .children

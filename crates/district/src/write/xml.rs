@@ -1,4 +1,4 @@
-//! Interchange XML, as the model maps it: a document's members become elements.
+//! Writes interchange XML: turns a document's members into elements, as the model maps them.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,7 +13,7 @@ use super::order::ElementOrder;
 use super::{WriteError, at, create, resource};
 use crate::documents::Document;
 
-/// Bytes after which an interchange goes on in another file.
+/// Size in bytes from which an interchange continues in another file.
 const PART_BYTES_MAX: u64 = 200_000_000;
 
 /// Writes `Student.xml` and the like.
@@ -22,14 +22,14 @@ pub(super) struct Xml<'a> {
     directory: &'a Path,
     order: ElementOrder,
     part_bytes_max: u64,
-    /// By resource: its interchange and its elements.
+    /// Interchange and element tree of each resource.
     kinds: HashMap<&'static str, (&'a str, XmlElement)>,
     open: HashMap<&'a str, Interchange>,
     files: Vec<String>,
     text: String,
 }
 
-/// A file that is being written.
+/// A file being written.
 struct Interchange {
     part: usize,
     bytes: u64,
@@ -73,7 +73,8 @@ impl<'a> Xml<'a> {
             if part == 1 {
                 let path = self.path(name, Some(1));
                 full.close(name)?;
-                // Its name is taken, so that the file that gets it goes over none.
+                // Creating the file first reserves its name, so that the rename overwrites no other
+                // file.
                 drop(create(&path)?);
                 std::fs::rename(&first, &path).map_err(|source| at(&first, source))?;
                 self.files.push(super::name(&path));
@@ -90,7 +91,7 @@ impl<'a> Xml<'a> {
         self.open.get_mut(name).expect("it was opened when it was not").write(&self.text)
     }
 
-    /// Closes all files; gives the names of all that were written.
+    /// Closes all files; returns the names of all written files.
     pub(super) fn finish(mut self) -> Result<Vec<String>, WriteError> {
         for (name, open) in self.open {
             self.files.push(open.close(name)?);
@@ -121,7 +122,7 @@ impl Interchange {
         self.file.write_all(text.as_bytes()).map_err(|source| at(&self.path, source))
     }
 
-    /// Ends the file; gives its name.
+    /// Finishes the file; returns its name.
     fn close(mut self, name: &str) -> Result<String, WriteError> {
         self.write(&format!("</Interchange{name}>\n"))?;
         self.file.flush().map_err(|source| at(&self.path, source))?;
@@ -129,7 +130,7 @@ impl Interchange {
     }
 }
 
-/// Writes an element for each place that it leads to; one that would stay empty is left out.
+/// Writes one element for each place that the shape leads to; an empty one is left out.
 fn element(out: &mut String, shape: &XmlElement, around: &Value, depth: usize) {
     places(around, &shape.into, &mut |place| {
         let before = out.len();
@@ -168,7 +169,8 @@ fn element(out: &mut String, shape: &XmlElement, around: &Value, depth: usize) {
     });
 }
 
-/// Follows the steps from a place of the document, to one place or, through a collection, several.
+/// Follows the steps from a place in the document to one place or, through a collection, to
+/// several.
 fn places(place: &Value, steps: &[Step], found: &mut dyn FnMut(&Value)) {
     match steps.split_first() {
         None => found(place),

@@ -7,7 +7,7 @@ use homeroom_model::{
 };
 use serde_json::{Map, Value};
 
-/// What has come so far, and what was wrong.
+/// The keys seen so far, and the errors found.
 pub struct Checker<'a> {
     model: &'a Model,
     known: HashSet<(Target, Vec<String>)>,
@@ -186,7 +186,7 @@ fn collect(
     }
 }
 
-/// Whether a text looks like the pattern, `0` standing for any digit.
+/// Whether a text matches a pattern in which `0` stands for any digit.
 fn like(value: &Value, pattern: &str) -> bool {
     let Some(text) = value.as_str() else { return false };
     text.len() == pattern.len()

@@ -1,4 +1,4 @@
-//! Every document fits the model, and everything that it refers to comes before it.
+//! Every document fits the model, and comes after all documents that it refers to.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -88,7 +88,7 @@ fn referred_to(properties: &[Property], into: &mut HashSet<Target>) {
     }
 }
 
-/// All documents of a plan, one a line.
+/// Returns all documents of a plan, one per line.
 fn text(students: usize, seed: u64, school_year: u16) -> String {
     let mut text = String::new();
     for document in documents(&DistrictPlan::new(students, seed, school_year).unwrap()) {

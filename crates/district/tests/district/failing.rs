@@ -1,4 +1,4 @@
-//! The records that are to fail do fail, each in its way.
+//! Each record of the failing sample fails in its own way.
 
 use std::collections::HashMap;
 

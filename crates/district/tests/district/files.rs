@@ -1,4 +1,4 @@
-//! What is written to files is what the stream gives, in both formats.
+//! The files hold the same documents as the stream, in both formats.
 
 use std::collections::HashMap;
 use std::fs;
@@ -15,7 +15,7 @@ fn plan() -> DistrictPlan {
     DistrictPlan::new(26, 9, 2026).unwrap()
 }
 
-/// An empty place for one test's files.
+/// Makes an empty folder for one test's files.
 fn folder(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("district").join(name);
     if folder.exists() {
@@ -24,7 +24,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Documents as values, by resource, in order.
+/// Returns the documents as values, by resource, in order.
 fn expected() -> HashMap<String, Vec<Value>> {
     let mut expected: HashMap<String, Vec<Value>> = HashMap::new();
     for Document { resource, json } in documents(&plan()) {

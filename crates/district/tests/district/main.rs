@@ -1,4 +1,4 @@
-//! What holds for whole districts.
+//! Laws for whole districts.
 
 mod checker;
 mod consistency;

@@ -1,4 +1,5 @@
-//! Facts of an API schema: JSON schema, identity, unification, targets, updatable keys.
+//! Facts of an API schema: members from its JSON schema, identity, unification, targets, updatable
+//! keys.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +10,7 @@ use super::openapi::{Shape, add_limits};
 use crate::resource::{Model, PropertyKind, Resource, Target};
 use crate::source::{Presence, ResourceKind};
 
-/// What the model says about the kinds that the schema has too.
+/// Returns what the model states about the kinds that the schema also has.
 pub fn ours(model: &Model, theirs: &Facts) -> Facts {
     let mut facts = Facts::default();
     for resource in model.resources.iter().filter(|resource| theirs.know(&resource.name)) {
@@ -46,7 +47,7 @@ pub fn ours(model: &Model, theirs: &Facts) -> Facts {
     facts
 }
 
-/// The places of the identity.
+/// Returns the places of the identity.
 fn key(resource: &Resource) -> String {
     let mut places = BTreeSet::new();
     for property in resource.properties.iter().filter(|p| p.presence == Presence::Key) {
@@ -60,7 +61,7 @@ fn key(resource: &Resource) -> String {
     places.into_iter().collect::<Vec<_>>().join(" ")
 }
 
-/// What the schema says about the kinds that the model has too.
+/// Returns what the schema states about the kinds that the model also has.
 pub fn theirs(text: &str, model: &Model) -> Result<Facts, String> {
     let document: Value = serde_json::from_str(text)
         .map_err(|error| format!("the API schema is no JSON: {error}"))?;
@@ -124,7 +125,7 @@ fn resource_facts(
     }
 }
 
-/// The key column behind a path in a target's document.
+/// Returns the key column behind a path in a target's document.
 fn column_of(model: &Model, target: &str, path: &str) -> String {
     let path = path.trim_start_matches("$.");
     let properties = match model.by_name(target) {

@@ -1,27 +1,27 @@
-//! Differences that have their reason, as rows of a data file.
+//! Known differences and their reasons, as rows of a data file.
 
 use serde::Deserialize;
 
 use super::Difference;
 
-/// The rows.
+/// The rows of a data file.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Exceptions {
-    /// Differences, by pattern.
+    /// Rows, in the file's order.
     pub exception: Vec<Exception>,
 }
 
-/// Differences with one reason. `*` in a pattern stands for anything; a pattern that is not given
-/// fits all.
+/// A pattern of differences that share one reason. `*` in a pattern stands for any text; a pattern
+/// that is not given matches everything.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exception {
-    /// The artefact.
+    /// The artefact, as in [`Difference::against`].
     pub against: String,
     /// Pattern of places.
     pub place: Option<String>,
-    /// Pattern of what is said about them.
+    /// Pattern of [`Difference::what`].
     pub what: Option<String>,
     /// Pattern of what the model says.
     pub ours: Option<String>,
@@ -36,12 +36,12 @@ impl Exceptions {
     ///
     /// # Errors
     ///
-    /// What the file says that no row may say.
+    /// Returns a message when the file is no valid TOML or a row has an unknown or missing field.
     pub fn read(text: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| error.to_string())
     }
 
-    /// The differences that no row explains, and the rows that explain none.
+    /// Returns the differences that no row explains, and the rows that explain none.
     pub(super) fn explain(&self, differences: &[Difference]) -> (Vec<Difference>, Vec<String>) {
         let mut used = vec![false; self.exception.len()];
         let mut unexplained = vec![];
@@ -80,7 +80,7 @@ impl Exception {
     }
 }
 
-/// Whether a text fits a pattern in which `*` stands for anything.
+/// Whether a text matches a pattern in which `*` stands for any text.
 fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or("");

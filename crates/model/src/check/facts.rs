@@ -1,4 +1,4 @@
-//! Facts: what is said about a place.
+//! Facts: what an artefact or the model states about a place.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,18 +16,18 @@ impl Facts {
         self.0.insert((place.into(), what), value.into());
     }
 
-    /// How many there are.
+    /// Number of facts.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether anything is said about a resource.
+    /// Whether there is a fact about a resource.
     pub fn know(&self, resource: &str) -> bool {
         self.0.keys().any(|(place, _)| place == resource)
     }
 }
 
-/// Where two sets of facts disagree.
+/// Returns the facts on which two sets disagree.
 pub fn differences(against: &'static str, ours: &Facts, theirs: &Facts) -> Vec<Difference> {
     let keys: BTreeSet<_> = ours.0.keys().chain(theirs.0.keys()).collect();
     let said = |facts: &Facts, key| facts.0.get(key).cloned().unwrap_or_default();
@@ -45,18 +45,18 @@ pub fn differences(against: &'static str, ours: &Facts, theirs: &Facts) -> Vec<D
 
 /// Something in a document: a property or a member of a reference.
 pub struct Spot<'a> {
-    /// `Section.classPeriods.classPeriodReference.schoolId`
+    /// Resource and path, such as `Section.classPeriods.classPeriodReference.schoolId`.
     pub place: String,
-    /// Whether it must be there and is part of an identity, in its object.
+    /// Whether it is required in its object, and whether it is part of the identity there.
     pub presence: Presence,
-    /// Whether the row of its table must have a value: it and the objects around it, up to the
-    /// nearest collection, must be there.
+    /// Whether every row of its table has a value: it is required, and so are the objects around it
+    /// up to the nearest collection.
     pub in_every_row: bool,
-    /// What it is.
+    /// What stands at the place.
     pub kind: SpotKind<'a>,
 }
 
-/// What a spot is.
+/// What stands at a spot of a document.
 pub enum SpotKind<'a> {
     /// A value.
     Scalar(Scalar),
@@ -70,7 +70,7 @@ pub enum SpotKind<'a> {
     List(&'a [Property]),
 }
 
-/// Everything in a resource's documents.
+/// Lists every spot of a resource's documents.
 pub fn spots<'a>(model: &Model, resource: &'a Resource) -> Vec<Spot<'a>> {
     let mut spots = vec![];
     collect(model, &resource.properties, &resource.name, true, &mut spots);
@@ -113,21 +113,21 @@ fn collect<'a>(
     }
 }
 
-/// `$.classPeriods[*].classPeriodReference.schoolId` as a place of a resource.
+/// Turns a JSON path such as `$.classPeriods[*].classPeriodReference.schoolId` into a place.
 pub fn place_of(resource: &str, json_path: &str) -> String {
     let path = json_path.trim_start_matches('$').replace("[*]", "");
     format!("{resource}{path}")
 }
 
-/// `yes` or `no`.
+/// Returns `yes` or `no`.
 pub fn yes(value: bool) -> &'static str {
     if value { "yes" } else { "no" }
 }
 
-/// Adds the pairs of places whose values must agree, transitive ones included.
+/// Adds every pair of places whose values must agree, transitive pairs included.
 ///
-/// A place is a dotted path and the path of the innermost collection it stands in; pairs of which
-/// neither stands in the other's collection are left out.
+/// A place is a dotted path and the path of its innermost collection. Pairs are left out when
+/// neither place lies within the other's collection.
 pub fn add_unified(facts: &mut Facts, resource: &str, groups: &[Vec<(String, String)>]) {
     for group in groups {
         for (at, (one, one_list)) in group.iter().enumerate() {
@@ -164,14 +164,14 @@ pub fn groups_of(pairs: &[(String, String)]) -> Vec<Vec<(String, String)>> {
     groups.iter().map(|group| group.iter().map(|path| dotted(path)).collect()).collect()
 }
 
-/// A JSON path as a dotted path and the path of its innermost collection.
+/// Splits a JSON path into a dotted path and the path of its innermost collection.
 fn dotted(json_path: &str) -> (String, String) {
     let list = json_path.rsplit_once("[*]").map_or("", |(list, _)| list);
     let plain = |path: &str| path.trim_start_matches("$.").replace("[*]", "");
     (plain(json_path), plain(list))
 }
 
-/// The groups of a resource, for [`add_unified`].
+/// Returns the groups of a resource, for [`add_unified`].
 pub fn own_groups(resource: &Resource) -> Vec<Vec<(String, String)>> {
     let group = |places: &Vec<Place>| places.iter().map(|place| path_of(resource, place)).collect();
     resource.unified.iter().map(group).collect()

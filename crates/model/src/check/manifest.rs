@@ -8,7 +8,7 @@ use super::facts::{Facts, SpotKind, add_unified, groups_of, own_groups, place_of
 use crate::resource::{Model, Property, Scalar};
 use crate::source::{Presence, ResourceKind};
 
-/// What the model says that a manifest says too.
+/// Returns what the model states about everything that a manifest covers.
 pub fn ours(model: &Model) -> Facts {
     let mut facts = Facts::default();
     for resource in &model.resources {
@@ -56,7 +56,7 @@ fn type_name(model: &Model, scalar: &Scalar) -> String {
     }
 }
 
-/// What the manifest says.
+/// Returns what the manifest states.
 pub fn theirs(text: &str) -> Result<Facts, String> {
     let manifest: Value =
         serde_json::from_str(text).map_err(|error| format!("the manifest is no JSON: {error}"))?;
@@ -137,7 +137,7 @@ fn table_facts(facts: &mut Facts, name: &str, table: &Value, resource: &Value) {
     facts.add(place_of(name, scope), "key", key.join(" "));
 }
 
-/// The target of a reference's column; the table of a base is named after it.
+/// Returns the target of a reference's column; a base's table is named after the base.
 fn reference_target(table: &Value, column: &str) -> String {
     let found = list(&table["constraints"]).iter().find(|constraint| {
         constraint["kind"] == "ForeignKey"

@@ -8,10 +8,10 @@ use super::facts::{Facts, SpotKind, spots, yes};
 use crate::resource::{KeyColumn, Model, Resource, Scalar, Target};
 use crate::source::Presence;
 
-/// Members that every document has and no model states.
+/// Members that every document has and that no model lists.
 const NO_PROPERTIES: [&str; 5] = ["id", "_etag", "_lastModifiedDate", "_ext", "link"];
 
-/// What a JSON schema can say about a value.
+/// What a JSON schema can state about a value.
 #[derive(Debug, Default)]
 pub struct Shape {
     kind: String,
@@ -19,12 +19,12 @@ pub struct Shape {
     min_length: Option<u32>,
     min: Option<String>,
     max: Option<String>,
-    /// The descriptor that it is a URI of.
+    /// The descriptor whose URI the value is.
     pub descriptor: Option<String>,
 }
 
 impl Shape {
-    /// What the model says about a value.
+    /// Returns what the model states about a value.
     pub fn of(model: &Model, scalar: &Scalar) -> Self {
         let kind = |name: &str| Self { kind: name.to_owned(), ..Self::default() };
         match scalar {
@@ -59,7 +59,7 @@ impl Shape {
         }
     }
 
-    /// What a JSON schema says about a value.
+    /// Returns what a JSON schema states about a value.
     pub fn read(schema: &Value) -> Self {
         let length =
             |name: &str| schema[name].as_u64().and_then(|length| u32::try_from(length).ok());
@@ -79,12 +79,13 @@ impl Shape {
     }
 }
 
-/// Whether a place is a property of the document itself; only there is identity marked alike.
+/// Whether a place is a property of the document itself; only there do the documents mark
+/// the identity as the model does.
 fn at_root(place: &str) -> bool {
     place.matches('.').count() == 1
 }
 
-/// Adds the facts about a value; without `limits` only its type.
+/// Adds the facts about a value; without `limits`, only its type.
 pub fn add_limits(facts: &mut Facts, place: &str, shape: Shape, limits: bool) {
     facts.add(place, "type", shape.kind);
     if !limits {
@@ -103,7 +104,7 @@ pub fn add_limits(facts: &mut Facts, place: &str, shape: Shape, limits: bool) {
     }
 }
 
-/// What the model says that the documents say too.
+/// Returns what the model states about everything that the documents cover.
 pub fn ours(model: &Model) -> Facts {
     let mut facts = Facts::default();
     for resource in &model.resources {
@@ -139,7 +140,7 @@ pub fn ours(model: &Model) -> Facts {
     facts
 }
 
-/// Length of a descriptor's longest URI: namespace, `#`, code value.
+/// Returns the length of a descriptor's longest URI: namespace, `#`, code value.
 fn uri_max(descriptor: &Resource) -> u32 {
     let text = |column: &KeyColumn| match column.scalar {
         Scalar::Text { max, .. } => max,
@@ -148,7 +149,7 @@ fn uri_max(descriptor: &Resource) -> u32 {
     descriptor.key.iter().map(text).sum::<u32>() + 1
 }
 
-/// What the documents say.
+/// Returns what the documents state.
 pub fn theirs(texts: &[&str], model: &Model) -> Result<Facts, String> {
     let schema_segment = model.projects.first().map_or("", |project| &project.schema);
     let prefix = format!("/{schema_segment}/");
@@ -221,7 +222,7 @@ fn part_facts(facts: &mut Facts, place: &str, target: &str, document: &Value) {
     }
 }
 
-/// The name of what a reference's schema stands for.
+/// Returns the name of the resource or base that a reference's schema stands for.
 fn reference_target(schema: &str, model: &Model) -> Option<String> {
     let name = schema.split_once('_').map_or(schema, |(_, name)| name);
     let kind = name.strip_suffix("Reference")?.trim_end_matches('_');

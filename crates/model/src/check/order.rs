@@ -1,4 +1,4 @@
-//! Facts of a dependencies endpoint: the level of every resource, for each set of operations.
+//! Facts of a dependencies endpoint: the level of each resource, by set of operations.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::facts::Facts;
 use crate::dependencies::dependency_order;
 use crate::resource::Model;
 
-/// The model's levels.
+/// Returns the model's levels.
 pub fn ours(model: &Model) -> Facts {
     let mut facts = Facts::default();
     for found in dependency_order(model) {
@@ -16,7 +16,7 @@ pub fn ours(model: &Model) -> Facts {
     facts
 }
 
-/// The levels that the endpoint answered.
+/// Returns the levels in the endpoint's answer.
 pub fn theirs(text: &str) -> Result<Facts, String> {
     let answer: Value = serde_json::from_str(text)
         .map_err(|error| format!("the dependencies are no JSON: {error}"))?;

@@ -1,4 +1,4 @@
-//! From text to a [`Source`].
+//! Reads model file text into a [`Source`].
 
 use super::FormatError;
 use crate::source::{
@@ -6,17 +6,17 @@ use crate::source::{
     ResourceSource, Source, SubjectSource, Type,
 };
 
-/// Deepest nesting of objects and collections in a file.
+/// Deepest nesting of objects and collections that a file may have.
 const DEPTH_MAX: usize = 8;
 
-/// Most digits of a decimal: what fits the 128 bits that tables give it.
+/// Most digits of a decimal: as many as fit the 128 bits that tables use for it.
 const DECIMAL_DIGITS_MAX: u8 = 38;
 
 /// Reads a model file.
 ///
 /// # Errors
 ///
-/// The first line that does not fit the grammar.
+/// Returns the first line that does not fit the grammar.
 pub fn read(text: &str) -> Result<Source, FormatError> {
     let mut reader = Reader {
         lines: text
@@ -94,7 +94,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The next line, if it stands at `depth`; a shallower one is left for the caller.
+    /// Takes the next line if it stands at `depth`; leaves a shallower one to the caller.
     fn take_at(&mut self, depth: usize) -> Result<Option<Line<'a>>, FormatError> {
         let Some(line) = self.lines.get(self.next).copied() else { return Ok(None) };
         match line.depth {

@@ -1,4 +1,4 @@
-//! From a [`Source`] to text.
+//! Writes a [`Source`] as text.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use crate::source::{
     ExtensionSource, Presence, PropertySource, ResourceKind, ResourceSource, Source, Type,
 };
 
-/// Writes a model file; [`read`](super::read) gives the same source back.
+/// Writes a model file; [`read`](super::read) turns it back into the same source.
 pub fn write(source: &Source) -> String {
     let mut out = format!("standard {} {} {}\n", source.project, source.schema, source.version);
     if let Some((schema, version)) = &source.extends {
@@ -35,7 +35,8 @@ pub fn write(source: &Source) -> String {
     out
 }
 
-/// Whether a resource says nothing beyond its name: such ones stand line under line.
+/// Whether a descriptor states nothing beyond its name; such descriptors stand on consecutive
+/// lines.
 fn is_plain(resource: &ResourceSource) -> bool {
     resource.kind == ResourceKind::Descriptor
         && resource.properties.is_empty()

@@ -1,4 +1,4 @@
-//! Puts the artefacts together: endpoint by endpoint, schema beside table.
+//! Combines the artefacts endpoint by endpoint: the schema with its table.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,7 +11,7 @@ use super::walk::Walk;
 use super::{Imported, Problem, Rules, keys, xsd};
 use crate::source::{Presence, PropertySource, ResourceKind, ResourceSource, Source, Type};
 
-/// The artefacts, read.
+/// The artefacts after reading.
 pub struct Published<'a> {
     pub project: &'a str,
     pub schema: &'a str,
@@ -24,7 +24,7 @@ pub struct Published<'a> {
 }
 
 impl Published<'_> {
-    /// The model file's content.
+    /// Builds the model file's content.
     pub fn source(&self) -> Result<Imported, Vec<Problem>> {
         let mut problems = vec![];
         let mut rules_used = HashSet::new();
@@ -117,7 +117,7 @@ impl Published<'_> {
             .chain(self.descriptors.endpoints.iter().map(|e| (&self.descriptors, e)))
     }
 
-    /// The table of an endpoint: named like its schema, or else like the endpoint in the singular.
+    /// Finds the table of an endpoint: by the schema's name, or else by the endpoint's singular.
     fn table_of(&self, endpoint: &Endpoint) -> Option<&Table> {
         let singular = endpoint.name.strip_suffix('s').unwrap_or(&endpoint.name);
         self.tables.get(&segments(&endpoint.schema).concat()).or_else(|| self.tables.get(singular))
@@ -130,7 +130,8 @@ impl Published<'_> {
             .collect()
     }
 
-    /// Enumerations that have a table but that the document forgets: every version serves them.
+    /// Finds enumerations that have a table but are missing from the document; every server version
+    /// provides them.
     fn enumerations_without_endpoint(&self, owned: &HashSet<String>) -> Vec<Endpoint> {
         let enumerations = self.schemas.simple.iter().filter(|(_, kind)| kind.is_enumeration());
         enumerations
@@ -144,13 +145,13 @@ impl Published<'_> {
             .collect()
     }
 
-    /// The school years of the enumeration, by their second year.
+    /// Returns the school years of the enumeration, each by its second year.
     fn school_years(&self) -> Vec<u16> {
         let Some(found) = self.schemas.simple.get("SchoolYearType") else { return vec![] };
         found.values.iter().filter_map(|value| value.rsplit('-').next()?.parse().ok()).collect()
     }
 
-    /// The interchanges that may carry a type's elements.
+    /// Returns the interchanges that may carry elements of a type.
     pub fn interchanges(&self, name: &str) -> Vec<String> {
         self.schemas
             .interchanges
@@ -161,7 +162,7 @@ impl Published<'_> {
     }
 }
 
-/// The bases that subclasses name, their keys as a subclass states them.
+/// Builds the bases that subclasses name, with their keys as a subclass states them.
 fn abstracts(drafts: &[Draft], problems: &mut Vec<Problem>) -> Vec<ResourceSource> {
     let mut found: BTreeMap<&str, ResourceSource> = BTreeMap::new();
     for draft in drafts {
@@ -197,7 +198,7 @@ fn abstracts(drafts: &[Draft], problems: &mut Vec<Problem>) -> Vec<ResourceSourc
     found.into_values().collect()
 }
 
-/// Gives every text that must be there at least one character.
+/// Sets the minimum length of every required text to at least one character.
 fn leave_nothing_empty(properties: &mut [PropertySource]) {
     for property in properties {
         let required = property.presence != Presence::Optional;
@@ -209,7 +210,7 @@ fn leave_nothing_empty(properties: &mut [PropertySource]) {
     }
 }
 
-/// What all descriptors have in common, taken out of each of them.
+/// Takes out of every descriptor what all descriptors have in common, and returns it.
 fn take_common(resources: &mut [ResourceSource]) -> Option<ResourceSource> {
     let first = resources.iter().find(|resource| resource.kind == ResourceKind::Descriptor)?;
     let mut common =
@@ -238,7 +239,7 @@ fn take_common(resources: &mut [ResourceSource]) -> Option<ResourceSource> {
     Some(common)
 }
 
-/// A resource that says nothing yet.
+/// Returns a resource that has nothing but its name.
 pub fn empty(kind: ResourceKind, name: &str, endpoint: &str) -> ResourceSource {
     ResourceSource {
         kind,

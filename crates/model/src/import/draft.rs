@@ -1,22 +1,23 @@
-//! A resource while it is put together: what the file will say, and where each column went.
+//! A resource under construction: its part of the model file, and where each column went.
 
 use crate::source::ResourceSource;
 
 /// A resource and the places of its columns.
 #[derive(Debug)]
 pub struct Draft {
-    /// What the file will say.
+    /// Its part of the model file.
     pub source: ResourceSource,
     /// Every value of a document with the column that holds it.
     pub places: Vec<ColumnPlace>,
 }
 
-/// A column of one table, as its owner or base calls it: the same column, the same value.
+/// A column of a table. An inherited column is named as in the owner's or base's table, so equal
+/// columns hold equal values.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Column {
     /// Table, in lower case.
     pub table: String,
-    /// Column in its flat spelling, in lower case.
+    /// Flat name of the column, in lower case.
     pub name: String,
 }
 
@@ -25,8 +26,8 @@ pub struct Column {
 pub struct ColumnPlace {
     /// The column.
     pub column: Column,
-    /// `classPeriods.classPeriodReference.schoolId`
+    /// Path in the document, `classPeriods.classPeriodReference.schoolId`.
     pub path: String,
-    /// The path of the innermost collection it stands in, `classPeriods`; empty at the root.
+    /// Path of its innermost collection, `classPeriods`; empty at the root.
     pub list: String,
 }

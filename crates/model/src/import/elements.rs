@@ -1,9 +1,10 @@
-//! Finds the XML elements behind the properties: complex types walked beside JSON objects.
+//! Finds the XML element of each property by walking complex types beside JSON objects.
 //!
-//! An element goes with the property of its kind and name. Names differ in known ways: a descriptor
-//! gains `Descriptor`, what repeats stands in the plural, the owner's name (or its end) in front is
-//! left out, a role equal to the target's beginning is said once, and a common type that JSON does not nest
-//! lends its elements to the object around it, its role in front of their names.
+//! An element belongs to the property of its kind and name. Names differ in known ways. A
+//! descriptor gains `Descriptor`. A repeated element becomes a plural. The owner's name, or its
+//! end, is dropped from the front. A role that equals the beginning of the target's name is stated
+//! once. The elements of a common type that JSON does not nest join the object around it, with the
+//! type's role in front of their names.
 
 use std::collections::HashSet;
 
@@ -16,12 +17,12 @@ use crate::words::{default_path, singulars};
 /// Deepest nesting of common types that is followed.
 const DEPTH_MAX: usize = 8;
 
-/// What could not be placed, and how much could.
+/// Which elements and properties were matched, and which were not.
 #[derive(Debug, Default)]
 pub struct Placement {
-    /// Elements that have a property.
+    /// Number of elements that have a property.
     pub placed: usize,
-    /// Elements without one, `Section/Lookup`.
+    /// Elements without a property, `Section/Lookup`.
     pub unplaced: Vec<String>,
     /// Properties without an element, `Section.programs`.
     pub bare: Vec<String>,
@@ -29,7 +30,7 @@ pub struct Placement {
     pub rules_used: HashSet<String>,
 }
 
-/// Gives every property of a resource its path of elements and the bounds of their types.
+/// Gives every property of a resource the path of its XML elements and the bounds of their types.
 pub fn place(source: &mut ResourceSource, schemas: &Schemas, rules: &Rules, out: &mut Placement) {
     let name = source.name.clone();
     if !schemas.complex.contains_key(&name) {
@@ -46,7 +47,7 @@ pub fn place(source: &mut ResourceSource, schemas: &Schemas, rules: &Rules, out:
     leave_out_defaults(&mut source.properties, false);
 }
 
-/// Takes away the paths that the general rule gives.
+/// Removes the paths that follow from the general rule.
 fn leave_out_defaults(properties: &mut [PropertySource], items: bool) {
     let only = items && properties.len() == 1;
     for property in properties {
@@ -74,16 +75,16 @@ struct Objects<'a> {
     claimed: Vec<usize>,
 }
 
-/// Where in the XML schema the walk stands.
+/// The current position in the XML schema.
 struct At<'a> {
     type_name: &'a str,
-    /// Elements between the JSON object's own element and here, each followed by `/`.
+    /// Elements from the JSON object's own element to here, each followed by `/`.
     path: String,
-    /// Elements from the record, for messages and rules.
+    /// Elements from the record to here, for messages and rules.
     whole: String,
-    /// Names that an element may have in front.
+    /// Names that may stand in front of an element's name.
     owners: Vec<String>,
-    /// Role of the common type whose elements these are.
+    /// Role of the common type that the elements belong to.
     role: Option<String>,
 }
 
@@ -188,8 +189,8 @@ impl Placer<'_> {
         }
     }
 
-    /// The JSON names that an element may have, the likeliest first; for what repeats, in the
-    /// singular.
+    /// Returns the JSON names that an element may have, the likeliest first; in the singular for a
+    /// repeated element.
     fn names(
         &mut self,
         element: &Element,
@@ -234,7 +235,7 @@ impl Placer<'_> {
         names
     }
 
-    /// Takes over the bounds of a simple type; a least length that `OpenAPI` states stands.
+    /// Takes over the bounds of a simple type; a minimum length that `OpenAPI` states is kept.
     fn bounds(&self, name: &str, kind: &mut Type) {
         let restrictions = || self.schemas.restrictions(name);
         match kind {
@@ -278,7 +279,7 @@ impl Objects<'_> {
     }
 }
 
-/// A name and what is left of it when words in front are taken away: `StudentAssessment`,
+/// Returns a name, and what remains as words are removed from its front: `StudentAssessment`,
 /// `Assessment`.
 fn endings(name: &str) -> impl Iterator<Item = &str> {
     name.char_indices()

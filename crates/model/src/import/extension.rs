@@ -1,9 +1,10 @@
 //! Builds an extension's model file from its API schema, the JSON that `MetaEd` writes.
 //!
-//! The JSON schema gives members, nesting and what is required; the mapping of document paths what
-//! references and descriptors point to; the identity paths keys; the uniqueness constraints what
-//! tells items of a collection apart; the equality constraints what must agree. Whatever does not
-//! fit is a problem with its JSON path and what would mend it; all of them come back at once.
+//! The JSON schema gives members, nesting and what is required. The mapping of document paths gives
+//! the targets of references and descriptors, the identity paths give keys, the uniqueness
+//! constraints tell the items of a collection apart, and the equality constraints state which
+//! values must agree. Each problem has its JSON path and a remedy; all problems are returned
+//! together.
 
 mod columns;
 mod facts;
@@ -31,12 +32,12 @@ use crate::source::{
     Source, SubjectSource, Type,
 };
 
-/// Builds the model of an extension of the standard in `loaded`, whose first source is the standard
-/// itself and each further one an extension that this one may refer to.
+/// Builds the model of an extension. The first source in `loaded` is the standard that it extends;
+/// the others are extensions that it may refer to.
 ///
 /// # Errors
 ///
-/// Everything in the file that cannot be read or does not fit the rest.
+/// Returns everything in the file that cannot be read or does not fit the rest.
 pub fn import_extension(file: Text<'_>, loaded: &[Source]) -> Result<Imported, Vec<Problem>> {
     extension(file.text, loaded).map_err(|problems| {
         let name = |problem| Problem { file: file.file.to_owned(), ..problem };
@@ -207,7 +208,7 @@ impl Importer<'_> {
         resource.domains.clone_from(&facts.domains);
         resource.updatable_key = facts.updatable_key;
         if facts.is_descriptor {
-            // The standard says what every descriptor has.
+            // The standard's file states what every descriptor has.
             let core = source_descriptor(self.model);
             resource.properties =
                 properties.into_iter().filter(|property| !core.contains(&property.name)).collect();
@@ -221,7 +222,7 @@ impl Importer<'_> {
         source.resources.push(resource);
     }
 
-    /// The name of the resource that is extended.
+    /// Returns the name of the extended resource.
     fn extended(&mut self, facts: &Facts<'_>) -> String {
         let core = &self.model.projects[0];
         if self.model.by_name(&format!("{}/{}", core.schema, facts.name)).is_none() {
@@ -257,7 +258,7 @@ impl Importer<'_> {
     }
 }
 
-/// Names of the properties that every descriptor has.
+/// Returns the names of the properties that every descriptor has.
 fn source_descriptor(model: &Model) -> Vec<String> {
     let descriptors = || model.resources.iter().filter(|r| r.kind == ResourceKind::Descriptor);
     let Some(first) = descriptors().next() else { return vec![] };
@@ -267,7 +268,7 @@ fn source_descriptor(model: &Model) -> Vec<String> {
     first.properties.iter().map(|p| p.name.clone()).filter(|name| has(name)).collect()
 }
 
-/// Groups of places that must agree, as the equality constraints join them.
+/// Returns the groups of places that must agree, as the equality constraints join them.
 fn groups(facts: &Facts<'_>) -> Vec<Vec<String>> {
     let places = facts.equal.iter().enumerate().flat_map(|(at, group)| {
         group.iter().map(move |path| ColumnPlace {
@@ -279,12 +280,12 @@ fn groups(facts: &Facts<'_>) -> Vec<Vec<String>> {
     unified(&places.collect::<Vec<_>>())
 }
 
-/// `$.classPeriods[*].classPeriodReference.schoolId` without `$.` and `[*]`.
+/// Removes `$.` and `[*]` from a path such as `$.classPeriods[*].classPeriodReference.schoolId`.
 fn plain(path: &str) -> String {
     path.trim_start_matches("$.").replace("[*]", "")
 }
 
-/// What authorization asks about: organization, persons, namespace.
+/// Returns the subjects of authorization: organization, persons, namespace.
 fn subjects(facts: &Facts<'_>, columns: &Columns) -> Vec<SubjectSource> {
     let mut subjects: Vec<SubjectSource> = vec![];
     for (kind, path) in &facts.securable {

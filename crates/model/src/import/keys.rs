@@ -1,4 +1,4 @@
-//! What follows from the keys: values that must agree, and what authorization asks about.
+//! What follows from the keys: values that must agree, and the subjects of authorization.
 
 use std::collections::HashSet;
 
@@ -8,10 +8,10 @@ use super::sql::{Table, Tables};
 use super::{Problem, Rules};
 use crate::source::{PropertySource, ResourceKind, ResourceSource, SubjectSource};
 
-/// Groups of places that hold one and the same column.
+/// Groups the places that hold the same column.
 ///
-/// Two places are only compared when the one's collection holds the other's: an item with its
-/// owner, or two members of one item. A group in which nothing can be compared is left out.
+/// Two places are compared only if one's collection holds the other: an item and its owner, or two
+/// members of one item. Groups in which no two places can be compared are left out.
 pub fn unified(places: &[ColumnPlace]) -> Vec<Vec<String>> {
     let mut done: HashSet<&Column> = HashSet::new();
     let mut groups = vec![];
@@ -37,7 +37,7 @@ pub fn unified(places: &[ColumnPlace]) -> Vec<Vec<String>> {
     groups
 }
 
-/// Whether one of the two stands in the other's collection, or in what encloses it.
+/// Whether one of the two stands in the other's collection or in something that encloses it.
 fn comparable(one: &ColumnPlace, other: &ColumnPlace) -> bool {
     let within = |inner: &str, outer: &str| {
         outer.is_empty()
@@ -47,10 +47,10 @@ fn comparable(one: &ColumnPlace, other: &ColumnPlace) -> bool {
     within(&one.list, &other.list) || within(&other.list, &one.list)
 }
 
-/// The subjects of authorization.
+/// Returns the subjects of authorization.
 ///
-/// Every person in the key; the one education organization in the key whose column no role names,
-/// the most specific kind if there are several; the namespace.
+/// These are every person in the key, the one education organization in the key whose column has no
+/// role in front (the most specific kind, if there are several), and the namespace.
 pub fn subjects(
     source: &ResourceSource,
     tables: &Tables,
@@ -96,7 +96,7 @@ pub fn subjects(
     Ok(all)
 }
 
-/// The namespace subject of properties without references.
+/// Returns the namespace subject of properties without references.
 pub fn namespace_subject(properties: &[PropertySource]) -> Vec<SubjectSource> {
     let found = properties.iter().find(|property| property.name == "namespace");
     found.map(|property| subject("Namespace", &property.name)).into_iter().collect()
@@ -106,7 +106,7 @@ fn subject(kind: &str, column: &str) -> SubjectSource {
     SubjectSource { kind: kind.to_owned(), column: column.to_owned() }
 }
 
-/// `Namespace`, or the only column that ends so.
+/// Returns `Namespace`, or the only column whose name ends in it.
 fn namespace_column(table: &Table) -> Option<String> {
     if let Some(column) = table.column("Namespace") {
         return Some(flat(&column.name));
@@ -116,7 +116,7 @@ fn namespace_column(table: &Table) -> Option<String> {
     ending.next().is_none().then(|| flat(&found.name))
 }
 
-/// The table that a column's values come from in the end, through references and bases.
+/// Returns the table that a column's values originate from, through references and bases.
 fn end_of<'a>(tables: &'a Tables, table: &'a Table, column: &str) -> Option<&'a Table> {
     let next = table.foreign_keys.iter().find_map(|key| {
         let theirs = key.target_of(column)?;
@@ -129,7 +129,7 @@ fn end_of<'a>(tables: &'a Tables, table: &'a Table, column: &str) -> Option<&'a 
     }
 }
 
-/// Whether a column has the name that the base or a subclass gives its own key.
+/// Whether a column is named like the key of an education organization: the base's or a subclass's.
 fn names_an_organization(tables: &Tables, column: &str) -> bool {
     same(column, "EducationOrganizationId")
         || tables.all().any(|table| {

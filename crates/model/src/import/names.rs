@@ -1,13 +1,14 @@
-//! How the artefacts spell one and the same name.
+//! How the artefacts spell the same name.
 
-/// A column as JSON spells it: a surrogate by the value that stands for it.
+/// Returns a column's name as JSON spells it; a surrogate is replaced by the value that it stands
+/// for.
 ///
 /// `StudentUSI` is `studentUniqueId`, `TermDescriptorId` is `termDescriptor`.
 pub fn flat(column: &str) -> String {
     camel(&external(column))
 }
 
-/// A column's name with capitals, a surrogate by the value that stands for it.
+/// Returns a column's name in Pascal case; a surrogate is replaced by the value that it stands for.
 pub fn external(column: &str) -> String {
     if let Some(stem) = column.strip_suffix("USI") {
         return format!("{stem}UniqueId");
@@ -18,7 +19,7 @@ pub fn external(column: &str) -> String {
     }
 }
 
-/// `SchoolId` as `schoolId`, `CTEProgram` as `cteProgram`, `URI` as `uri`.
+/// Turns `SchoolId` into `schoolId`, `CTEProgram` into `cteProgram`, `URI` into `uri`.
 pub fn camel(name: &str) -> String {
     let capitals = name.chars().take_while(char::is_ascii_uppercase).count();
     let lowered = match capitals {

@@ -1,7 +1,7 @@
 //! Reads what a model needs from an `OpenAPI` document of resources or descriptors.
 //!
-//! Two shapes are published and both are read: schemas named `edFi_section` with `id`, `_etag` and
-//! `link`, and schemas named `EdFi_Section` without them.
+//! Two published shapes are supported: schemas named `edFi_section` with `id`, `_etag` and `link`,
+//! and schemas named `EdFi_Section` without them.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::Problem;
 
-/// Members that every document has and no model states.
+/// Members that every document has and that no model lists.
 const NO_PROPERTIES: [&str; 5] = ["id", "_etag", "_lastModifiedDate", "_ext", "link"];
 
 /// The endpoints of one project and the schemas they use.
@@ -25,7 +25,7 @@ pub struct Api {
 pub struct Endpoint {
     /// Last segment of the path, `sections`.
     pub name: String,
-    /// Its schema, `EdFi_Section`.
+    /// Name of its schema, `EdFi_Section`.
     pub schema: String,
     /// Whether the document says that PUT may change the key.
     pub updatable_key: bool,
@@ -45,7 +45,7 @@ pub struct Member {
 /// What a member holds; schemas by name.
 #[derive(Debug, Clone)]
 pub enum MemberKind {
-    /// A reference to the kind with this name, `courseOffering`, through this schema.
+    /// A reference: the kind that it names, `courseOffering`, and its schema.
     Reference(String, String),
     /// An embedded object.
     Object(String),
@@ -55,7 +55,7 @@ pub enum MemberKind {
     Scalar(Limits),
 }
 
-/// What the schema says about a value. Bounds are decimal text.
+/// Limits that the schema states for a value. Bounds are decimal text.
 #[derive(Debug, Clone, Default)]
 pub struct Limits {
     /// Fewest characters.
@@ -67,13 +67,13 @@ pub struct Limits {
 }
 
 impl Api {
-    /// The members of a schema.
+    /// Returns the members of a schema.
     pub fn members(&self, schema: &str) -> &[Member] {
         self.schemas.get(schema).map_or(&[], Vec::as_slice)
     }
 }
 
-/// A schema's name without the project in front, its segments apart: `[Section, ClassPeriod]`.
+/// Splits a schema's name, without the project in front, into segments: `[Section, ClassPeriod]`.
 pub fn segments(schema: &str) -> Vec<&str> {
     let name = schema.split_once('_').map_or(schema, |(_, name)| name);
     name.split('_').filter(|segment| !segment.is_empty()).collect()
@@ -83,7 +83,8 @@ pub fn segments(schema: &str) -> Vec<&str> {
 ///
 /// # Errors
 ///
-/// A document that is no JSON or has no such endpoint; an endpoint without a schema.
+/// Returns a problem for a document that is no JSON or has no such endpoint, and for an endpoint
+/// without a schema.
 pub fn read(text: &str, project: &str) -> Result<Api, Vec<Problem>> {
     let document: Value = serde_json::from_str(text)
         .map_err(|error| vec![Problem::new("document", format!("no JSON: {error}"))])?;
@@ -115,11 +116,11 @@ pub fn read(text: &str, project: &str) -> Result<Api, Vec<Problem>> {
     if problems.is_empty() { Ok(api) } else { Err(problems) }
 }
 
-/// The domains that a document's tags state, by endpoint.
+/// Reads the domains that a document's tags state, by endpoint.
 ///
 /// # Errors
 ///
-/// A document that is no JSON.
+/// Returns a problem when the document is no JSON.
 pub fn domains(text: &str) -> Result<HashMap<String, Vec<String>>, Vec<Problem>> {
     let document: Value = serde_json::from_str(text)
         .map_err(|error| vec![Problem::new("document", format!("no JSON: {error}"))])?;
@@ -176,7 +177,7 @@ fn member_kind(property: &Value) -> MemberKind {
     })
 }
 
-/// The kind that a reference's schema stands for: `CourseOffering` for
+/// Returns the kind that a reference's schema stands for: `CourseOffering` for
 /// `EdFi_CourseOffering_Reference`.
 fn reference_target(schema: &str) -> Option<&str> {
     let name = schema.split_once('_').map_or(schema, |(_, name)| name);

@@ -1,4 +1,4 @@
-//! What follows no rule, as rows of a data file.
+//! Rows of a data file for what follows no rule.
 
 use serde::Deserialize;
 
@@ -6,15 +6,15 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rules {
-    /// Subjects of authorization that were chosen by hand.
+    /// Subjects of authorization chosen by hand.
     pub subject: Vec<SubjectRule>,
     /// Persons that clients gain access to through associations.
     pub access: Vec<AccessRule>,
-    /// Elements whose property has another name than the rules give.
+    /// Elements whose property has a name that the rules do not give.
     pub element: Vec<ElementRule>,
-    /// Elements that no property takes.
+    /// Elements that become no property.
     pub ignored: Vec<IgnoredRule>,
-    /// Properties that no element goes with.
+    /// Properties that have no element.
     pub bare: Vec<BareRule>,
 }
 
@@ -24,9 +24,9 @@ pub struct Rules {
 pub struct SubjectRule {
     /// The resource.
     pub resource: String,
-    /// `KIND column`, in order.
+    /// Subjects as `KIND column`, in order.
     pub subjects: Vec<String>,
-    /// Why.
+    /// Why the row is needed.
     pub reason: String,
 }
 
@@ -38,14 +38,14 @@ pub struct AccessRule {
     pub resource: String,
     /// The associations.
     pub through: Vec<String>,
-    /// The name of a way of its own, for the strategies of that name.
+    /// Name of this access path, for the strategies that ask for it; [`None`] for the default path.
     #[serde(default)]
     pub by: Option<String>,
-    /// Why.
+    /// Why the row is needed.
     pub reason: String,
 }
 
-/// An element whose property has another name than the rules give.
+/// An element whose property has a name that the rules do not give.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ElementRule {
@@ -53,32 +53,32 @@ pub struct ElementRule {
     pub element: String,
     /// The property's name in its object.
     pub property: String,
-    /// Why.
+    /// Why the row is needed.
     pub reason: String,
 }
 
-/// An element that no property takes.
+/// An element that becomes no property.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IgnoredRule {
-    /// Path of elements; begins with the complex type that has the first of them.
+    /// Path of elements; begins with the complex type of its first element.
     pub element: String,
-    /// Why.
+    /// Why the row is needed.
     pub reason: String,
 }
 
-/// A property that no element goes with.
+/// A property that has no element.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BareRule {
     /// The property, `Section.programs`.
     pub property: String,
-    /// Why.
+    /// Why the row is needed.
     pub reason: String,
 }
 
 impl Rules {
-    /// What each row is about, for messages.
+    /// Names each row, for messages.
     pub fn rows(&self) -> Vec<String> {
         let subjects = self.subject.iter().map(|rule| format!("subject of {}", rule.resource));
         let access = self.access.iter().map(|rule| format!("access to {}", rule.resource));
@@ -92,7 +92,7 @@ impl Rules {
     ///
     /// # Errors
     ///
-    /// What the file says that no row may say.
+    /// Returns a message when the file is no valid TOML or a row has an unknown or missing field.
     pub fn read(text: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| error.to_string())
     }

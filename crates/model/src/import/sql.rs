@@ -1,8 +1,8 @@
 //! Reads the statements of a dump of tables and foreign keys.
 //!
-//! Only what such a dump contains is understood: `CREATE TABLE schema.Name ( … );` with a column a
-//! line, and `ALTER TABLE … ADD CONSTRAINT … FOREIGN KEY (…) REFERENCES …`. Other statements are
-//! passed over. Names are found in any case.
+//! Only what such a dump contains is understood: `CREATE TABLE schema.Name ( … );` with one column
+//! per line, and `ALTER TABLE … ADD CONSTRAINT … FOREIGN KEY (…) REFERENCES …`. Other statements
+//! are skipped. Names match regardless of case.
 
 use std::collections::HashMap;
 
@@ -36,18 +36,18 @@ pub struct Column {
     pub name: String,
     /// Its type.
     pub kind: ColumnKind,
-    /// Whether it may be empty.
+    /// Whether it may be null.
     pub nullable: bool,
 }
 
-/// The type of a column, as far as a model cares.
+/// The type of a column, as far as a model needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnKind {
     /// Text of at most this many characters.
     Text(u32),
     /// A whole number of this many bits (16, 32 or 64).
     Integer(u8),
-    /// A number that the database hands out.
+    /// A number that the database assigns.
     Serial,
     /// A decimal number: precision and scale.
     Decimal(u8, u8),
@@ -66,40 +66,41 @@ pub enum ColumnKind {
 /// A reference to another table's key.
 #[derive(Debug)]
 pub struct ForeignKey {
-    /// Own columns.
+    /// Columns of the referring table.
     pub columns: Vec<String>,
     /// The table referred to.
     pub target: String,
-    /// Its columns, one for each own column.
+    /// Columns of the target, one for each referring column.
     pub target_columns: Vec<String>,
-    /// Whether rows go when the target's row goes: the target is the owner or the base.
+    /// Whether rows are deleted with the target's row: the target is the owner or the base.
     pub owned: bool,
 }
 
 impl Tables {
-    /// The table with this name, in any case.
+    /// Returns the table with this name, regardless of case.
     pub fn get(&self, name: &str) -> Option<&Table> {
         self.by_name.get(&name.to_ascii_lowercase())
     }
 
-    /// Every table.
+    /// Iterates over all tables.
     pub fn all(&self) -> impl Iterator<Item = &Table> {
         self.by_name.values()
     }
 }
 
 impl Table {
-    /// The column with this name, in any case.
+    /// Returns the column with this name, regardless of case.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name.eq_ignore_ascii_case(name))
     }
 
-    /// The foreign key to the owner (of a child table) or to the base (of a subclass's table).
+    /// Returns the foreign key to the owner (of a child table) or to the base (of a subclass's
+    /// table).
     pub fn owner(&self) -> Option<&ForeignKey> {
         self.foreign_keys.iter().find(|key| key.owned)
     }
 
-    /// What the column is called in the owner's table, if it is inherited from there.
+    /// Returns the owner's table and the column's name there, if the column is inherited.
     pub fn inherited(&self, column: &str) -> Option<(&str, &str)> {
         let owner = self.owner()?;
         Some((&owner.target, owner.target_of(column)?))
@@ -112,7 +113,7 @@ impl Table {
 }
 
 impl ForeignKey {
-    /// The target's column behind an own column.
+    /// Returns the target's column behind a referring column.
     pub fn target_of(&self, column: &str) -> Option<&str> {
         let at = self.columns.iter().position(|name| name.eq_ignore_ascii_case(column))?;
         self.target_columns.get(at).map(String::as_str)
@@ -123,7 +124,7 @@ impl ForeignKey {
 ///
 /// # Errors
 ///
-/// Every statement that looks like a table or a foreign key and cannot be read.
+/// Returns every statement that looks like a table or a foreign key but cannot be read.
 pub fn read(tables: &str, foreign_keys: &str) -> Result<Tables, Vec<Problem>> {
     let mut found = Tables::default();
     let mut problems = vec![];
@@ -159,7 +160,7 @@ pub fn read(tables: &str, foreign_keys: &str) -> Result<Tables, Vec<Problem>> {
     if problems.is_empty() { Ok(found) } else { Err(problems) }
 }
 
-/// The statements of a dump without its comment lines.
+/// Returns the statements of a dump without its comment lines.
 fn statements(text: &str) -> Vec<String> {
     let lines: Vec<&str> =
         text.lines().filter(|line| !line.trim_start().starts_with("--")).collect();

@@ -1,4 +1,4 @@
-//! One resource: its schema and its tables walked side by side.
+//! Builds one resource by walking its schema and its tables side by side.
 
 use std::collections::HashSet;
 
@@ -11,17 +11,17 @@ use super::sql::{Column as SqlColumn, ColumnKind, ForeignKey, Table};
 use super::xsd;
 use crate::source::{KeyMap, PartSource, Presence, PropertySource, ResourceKind, Type};
 
-/// Columns that the store keeps and no document shows.
+/// Columns that the store keeps and that no document shows.
 const BOOKKEEPING: [&str; 5] = ["Id", "Discriminator", "CreateDate", "LastModifiedDate", "Uri"];
 
-/// A dump cuts longer table names here and puts `_` and a hash behind.
+/// Length at which a dump cuts longer table names, before it appends `_` and a hash.
 const TABLE_NAME_CUT: usize = 56;
 
-/// One resource, schema and tables walked together.
+/// The walk over one resource's schema and tables.
 pub struct Walk<'a> {
     pub published: &'a Published<'a>,
     pub api: &'a Api,
-    /// Tables that are resources' own, in lower case.
+    /// Main tables of resources, in lower case.
     pub owned: &'a HashSet<String>,
     pub places: Vec<ColumnPlace>,
     pub problems: &'a mut Vec<Problem>,
@@ -31,9 +31,9 @@ pub struct Walk<'a> {
 /// The tables behind one object: its own and, at the root, its base's.
 struct Scope<'a> {
     tables: Vec<&'a Table>,
-    /// The table's name as it would be uncut.
+    /// The table's uncut name.
     name: String,
-    /// Columns of the key that are no owner's.
+    /// Columns of the key that are not inherited from an owner.
     key: HashSet<Column>,
     /// Path in the document, ending in `.`; empty at the root.
     path: String,
@@ -41,7 +41,7 @@ struct Scope<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// The resource behind an endpoint.
+    /// Builds the resource behind an endpoint.
     pub fn resource(&mut self, endpoint: &Endpoint, table: &'a Table) -> Draft {
         let mut tables = vec![table];
         let base = table.owner().and_then(|owner| self.published.tables.get(&owner.target));
@@ -89,7 +89,7 @@ impl<'a> Walk<'a> {
         Draft { source, places: std::mem::take(&mut self.places) }
     }
 
-    /// The column under its first owner's or base's name.
+    /// Returns the column as its first owner or base names it.
     fn column(&self, table: &Table, column: &str) -> Column {
         match table.inherited(column) {
             Some((owner, theirs)) => match self.published.tables.get(owner) {
@@ -313,7 +313,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// The child table behind a schema, and its name uncut.
+    /// Finds the child table behind a schema; returns it with its uncut name.
     fn child_table(&self, schema: &str, scope: &Scope<'a>) -> Option<(&'a Table, String)> {
         let children: Vec<&'a Table> = self
             .published
@@ -367,7 +367,7 @@ fn presence(key: bool, required: bool) -> Presence {
     }
 }
 
-/// Whether `table` is `full` cut to the length of a table name.
+/// Whether `table` is `full`, cut to the length of a table name.
 fn is_cut_of(table: &str, full: &str) -> bool {
     table.rsplit_once('_').is_some_and(|(stem, _)| {
         stem.len() == TABLE_NAME_CUT
@@ -375,8 +375,8 @@ fn is_cut_of(table: &str, full: &str) -> bool {
     })
 }
 
-/// The foreign key behind a reference: of those to the target, the one whose columns carry the
-/// reference's role.
+/// Finds the foreign key behind a reference: among those to the target, the one whose columns carry
+/// the reference's role.
 fn foreign_key<'a>(
     member: &str,
     target: &str,

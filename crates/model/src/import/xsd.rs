@@ -10,7 +10,7 @@ use quick_xml::reader::Reader;
 
 use super::Problem;
 
-/// What the schema files say.
+/// Contents of the schema files.
 #[derive(Debug, Default)]
 pub struct Schemas {
     /// Version of the standard, the last part of the target namespace.
@@ -19,7 +19,7 @@ pub struct Schemas {
     pub complex: HashMap<String, ComplexType>,
     /// Simple types by name.
     pub simple: HashMap<String, SimpleType>,
-    /// Element names and types by interchange, `MasterSchedule`.
+    /// Names and types of elements, by interchange, `MasterSchedule`.
     pub interchanges: BTreeMap<String, Vec<Element>>,
 }
 
@@ -28,9 +28,9 @@ pub struct Schemas {
 pub struct ComplexType {
     /// The type it extends.
     pub base: Option<String>,
-    /// What the annotation calls it: `Domain Entity`, `Common`, `Identity`, …
+    /// Its group, from the annotation: `Domain Entity`, `Common`, `Identity`, …
     pub group: String,
-    /// Its own elements, in order; those of a choice included.
+    /// Its own elements in order, including those of a choice.
     pub elements: Vec<Element>,
 }
 
@@ -39,9 +39,9 @@ pub struct ComplexType {
 pub struct Element {
     /// Element name.
     pub name: String,
-    /// Its type; `xs:` in front for a built-in one.
+    /// Its type; a built-in type has `xs:` in front.
     pub kind: String,
-    /// Whether it may stand more than once.
+    /// Whether it may occur more than once.
     pub many: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct Element {
 pub struct SimpleType {
     /// The type it restricts.
     pub base: String,
-    /// What the annotation calls it.
+    /// Its group, from the annotation.
     pub group: String,
     /// Fewest characters.
     pub min_length: Option<u32>,
@@ -58,12 +58,12 @@ pub struct SimpleType {
     pub min: Option<String>,
     /// Greatest value.
     pub max: Option<String>,
-    /// The values, where it is an enumeration.
+    /// The values of an enumeration; empty for other types.
     pub values: Vec<String>,
 }
 
 impl SimpleType {
-    /// Whether it is a list of values that the standard itself fixes.
+    /// Whether it is a list of values that the standard fixes.
     pub fn is_enumeration(&self) -> bool {
         self.group == "Enumeration"
     }
@@ -74,7 +74,7 @@ impl Schemas {
     ///
     /// # Errors
     ///
-    /// A file that is no XML.
+    /// Returns a problem when the file is no XML.
     pub fn add(&mut self, text: &str) -> Result<(), Problem> {
         let mut reader = Reader::from_str(text);
         let mut at = Position::default();
@@ -178,7 +178,8 @@ impl Schemas {
         }
     }
 
-    /// The elements of a complex type, those of its bases first, each with the type that has it.
+    /// Returns the elements of a complex type, those of its bases first, each with the type that
+    /// declares it.
     pub fn elements_of(&self, name: &str) -> Vec<(String, &Element)> {
         let Some(found) = self.complex.get(name) else { return vec![] };
         let mut all = found.base.as_deref().map_or(vec![], |base| self.elements_of(base));
@@ -186,13 +187,13 @@ impl Schemas {
         all
     }
 
-    /// Walks a simple type and what it restricts, the nearest first.
+    /// Iterates over a simple type and the types that it restricts, the nearest first.
     pub fn restrictions(&self, name: &str) -> impl Iterator<Item = &SimpleType> {
         std::iter::successors(self.simple.get(name), |found| self.simple.get(&found.base))
     }
 }
 
-/// Where in a file the reader stands.
+/// Where the reader is in a file.
 #[derive(Default)]
 struct Position {
     open: Vec<String>,

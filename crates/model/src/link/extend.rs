@@ -7,7 +7,7 @@ use super::{LinkError, Linker};
 use crate::resource::{EXTENSIONS, Property, PropertyKind, ResourceId, Target};
 use crate::source::{ExtensionSource, Presence, Source};
 
-/// The extensions of all files, by the resource that they extend.
+/// The extensions in all files, by the resource that they extend.
 #[derive(Default)]
 pub(super) struct Extensions<'a> {
     by_resource: HashMap<ResourceId, Vec<(Owner<'a>, &'a ExtensionSource)>>,
@@ -49,7 +49,7 @@ impl<'a> Extensions<'a> {
     }
 }
 
-/// Adds what an extension says to a resource's properties.
+/// Adds an extension's properties to those of a resource.
 pub(super) fn extend(
     linker: &Linker<'_>,
     owner: Owner<'_>,
@@ -91,7 +91,7 @@ pub(super) fn extend(
     Ok(())
 }
 
-/// The properties of the object at a path of names.
+/// Finds the properties of the object at a path of names.
 fn inside<'p>(
     owner: Owner<'_>,
     root: &'p mut Vec<Property>,
@@ -112,7 +112,7 @@ fn inside<'p>(
     Ok(at)
 }
 
-/// The property that holds what extensions add to an object; made when it is not there.
+/// Returns the property that holds extensions of an object, created if missing.
 fn extensions_in(properties: &mut Vec<Property>) -> &mut Property {
     let at = properties.iter().position(Property::is_extensions).unwrap_or_else(|| {
         properties.push(Property {

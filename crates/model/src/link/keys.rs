@@ -1,4 +1,4 @@
-//! Identities, and the members of references that follow from them.
+//! Identities, and the reference members that follow from them.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use super::names::{Names, Owner};
 use crate::resource::{ColumnSource, KeyColumn, ReferencePart, Target};
 use crate::source::{PartSource, Presence, PropertySource, Type};
 
-/// Works out every identity; a key may run through other resources' keys.
+/// Works out every identity; a key may depend on keys of other resources.
 pub(super) struct Keys<'a> {
     pub(super) names: &'a Names<'a>,
     pub(super) done: HashMap<Target, Vec<KeyColumn>>,
@@ -56,7 +56,7 @@ impl Keys<'_> {
     }
 }
 
-/// The members of a reference in the order of its target's key.
+/// Returns the members of a reference in the order of its target's key.
 pub(super) fn reference_parts(
     owner: Owner<'_>,
     property: &PropertySource,

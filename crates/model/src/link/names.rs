@@ -1,4 +1,4 @@
-//! What each name of the files stands for.
+//! Resolves the names in the files.
 
 use std::collections::HashMap;
 
@@ -7,17 +7,17 @@ use crate::resource::{AbstractId, ResourceId, Scalar, Target};
 use crate::source::{ResourceKind, ResourceSource, Source, Type};
 use crate::words::is_word;
 
-/// Text without a stated length may have this many characters.
+/// Most characters of a text without a stated length.
 const TEXT_MAX: u32 = 65_536;
 
-/// Who says something: a resource or what extends one, and the file it stands in.
+/// The origin of a statement, for messages: a resource or an extension of one, and its file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Owner<'a> {
     /// Index of the file.
     pub(super) project: usize,
     /// The file's schema segment.
     pub(super) schema: &'a str,
-    /// What a message calls it, `Section`.
+    /// Name of the resource in messages, `Section`.
     pub(super) name: &'a str,
 }
 
@@ -26,7 +26,7 @@ impl Owner<'_> {
         LinkError { resource: format!("{}/{}", self.schema, self.name), message: message.into() }
     }
 
-    /// Whether a text can be a name. Names stand in paths, in SQL and in file names.
+    /// Checks that a text can be a name: names are used in paths, SQL and file names.
     pub(super) fn name(&self, what: &str, text: &str) -> Result<(), LinkError> {
         if is_word(text) {
             return Ok(());
@@ -103,7 +103,7 @@ impl<'a> Names<'a> {
         (self.owner(project, &source.name), source)
     }
 
-    /// A name as the one who says something in a file.
+    /// Returns the owner for a name in a file.
     pub(super) fn owner<'n>(&self, project: usize, name: &'n str) -> Owner<'n>
     where
         'a: 'n,
@@ -111,8 +111,8 @@ impl<'a> Names<'a> {
         Owner { project, schema: self.schemas[project], name }
     }
 
-    /// What a name stands for in a file: with a schema in front what that schema has, without one
-    /// the file's own, or else the standard's.
+    /// Resolves a name in a file: with a schema in front, within that schema; without one, first in
+    /// the file itself, then in the standard.
     pub(super) fn target(&self, owner: Owner<'_>, name: &str) -> Result<Target, LinkError> {
         let found = if name.contains('/') {
             self.targets.get(name)
@@ -123,7 +123,8 @@ impl<'a> Names<'a> {
         found.copied().ok_or_else(|| owner.wrong(self.unknown(name)))
     }
 
-    /// What a section `extension NAME` extends: without a schema in front the standard's.
+    /// Resolves the name in a section `extension NAME`: without a schema in front, within the
+    /// standard.
     pub(super) fn target_of_extension(
         &self,
         owner: Owner<'_>,

@@ -1,7 +1,8 @@
-//! A table as CSV: a header, a row a line, CR LF.
+//! Writes a table as CSV: a header, then one row per line, ending in CR LF.
 //!
-//! Nothing is an empty field, empty text is `""`. A text that a spreadsheet would take for a
-//! formula gets an apostrophe before it, unless it shall stay as it is; a number stays a number.
+//! A null is an empty field, an empty text is `""`. A text that a spreadsheet would take for a
+//! formula gets an apostrophe in front, unless the options keep it as it is; numbers are never
+//! changed.
 //!
 //! Source: RFC 4180; OWASP, CSV Injection.
 
@@ -15,21 +16,22 @@ use super::sink::Field;
 use crate::error::ExportError;
 use crate::flatten::Cell;
 
-/// What becomes of texts that a spreadsheet would take for formulas.
+/// How texts are treated that a spreadsheet would take for formulas.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Formulas {
-    /// They get an apostrophe before them; [`unescaped`] takes it away.
+    /// They get an apostrophe in front, which [`unescaped`] removes.
     #[default]
     Escape,
-    /// They are written as they are.
+    /// They are written unchanged.
     Keep,
 }
 
-/// Whether a spreadsheet may take a text for a formula, or may once apostrophes before it are gone.
+/// Whether a spreadsheet may take a text for a formula, now or after removal of leading
+/// apostrophes.
 ///
-/// Programs pass over blanks, quotes and invisible characters before the sign, and some take its
-/// full-width form for it; a tab or an end of line may begin a cell of its own.
+/// Programs skip blanks, quotes and invisible characters before the sign, and some accept its
+/// full-width form; a leading tab or line break may start a cell of its own.
 fn may_be_formula(text: &str) -> bool {
     let is_passed_over = |c: char| {
         c.is_whitespace() || c.is_control() || "'\"`\u{200b}\u{200e}\u{200f}\u{feff}".contains(c)
@@ -41,7 +43,7 @@ fn may_be_formula(text: &str) -> bool {
             .starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
 }
 
-/// The text of a field of a file that was written with [`Formulas::Escape`] as it was before.
+/// Returns the original text of a field that was written with [`Formulas::Escape`].
 pub fn unescaped(field: &str) -> &str {
     field.strip_prefix('\'').filter(|text| may_be_formula(text)).unwrap_or(field)
 }
@@ -156,7 +158,7 @@ mod tests {
             ("\u{feff}=1", "'\u{feff}=1"),
             ("＝1", "'＝1"),
             ("－1", "'－1"),
-            // Nothing of the sort.
+            // Not formulas.
             ("1=1", "1=1"),
             ("'tis", "'tis"),
             ("a-b", "a-b"),

@@ -1,4 +1,4 @@
-//! What was deleted, of all resources, in one file.
+//! Writes the deletions of all resources to one file.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -14,7 +14,7 @@ use crate::error::ExportError;
 use crate::flatten::Cell;
 use crate::table::ColumnType;
 
-/// The file's name, without its ending.
+/// The file's name without its extension.
 pub(super) const NAME: &str = "deletes";
 
 /// Columns of the file.
@@ -27,7 +27,7 @@ const FIELDS: [(&str, ColumnType); 5] = [
 ];
 
 impl Run<'_> {
-    /// Writes what was deleted after the change version that was asked for, in order.
+    /// Writes the deletions after the requested change version, in order.
     pub(super) fn deletes(
         &mut self,
         selected: &[ResourceId],

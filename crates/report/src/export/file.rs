@@ -1,4 +1,4 @@
-//! A file of an export: written once, counted, hashed, and on disk when it is finished.
+//! A file of an export: written once, counted and hashed, and synced to disk when finished.
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -12,17 +12,17 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::ExportError;
 
-/// Bytes that are gathered before they are hashed and written.
+/// Number of bytes that are buffered before they are hashed and written.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// How a file came out.
+/// Size and hash of a finished file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Written {
     pub(super) bytes: u64,
     pub(super) sha256: String,
 }
 
-/// Makes a folder that only its owner may look into, and those above it.
+/// Creates a folder, and its missing parents, that only the owner may read.
 pub(super) fn make_folder(path: &Path) -> Result<(), ExportError> {
     std::fs::DirBuilder::new()
         .recursive(true)
@@ -31,7 +31,7 @@ pub(super) fn make_folder(path: &Path) -> Result<(), ExportError> {
         .map_err(|error| ExportError::of_file(path, error))
 }
 
-/// A file that counts and hashes what goes into it.
+/// A file that counts and hashes what is written to it.
 pub(super) struct Checked {
     file: File,
     hash: Sha256,
@@ -39,18 +39,18 @@ pub(super) struct Checked {
 }
 
 impl Checked {
-    /// Makes a file that only its owner may read: it has students' data.
+    /// Creates a file that only its owner may read, because it holds student data.
     pub(super) fn create(path: &Path) -> Result<Self, ExportError> {
         if let Some(folder) = path.parent() {
             make_folder(folder)?;
         }
-        // What was there before is gone by now, as far as it was an export's.
+        // Files of an earlier export have been removed by now; any other file is not overwritten.
         let file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(path);
         let file = file.map_err(|error| ExportError::of_file(path, error))?;
         Ok(Self { file, hash: Sha256::new(), bytes: 0 })
     }
 
-    /// Waits until it is on disk.
+    /// Syncs the file to disk.
     pub(super) fn finish(self) -> io::Result<Written> {
         self.file.sync_all()?;
         let mut sha256 = String::with_capacity(64);
@@ -74,7 +74,7 @@ impl Write for Checked {
     }
 }
 
-/// A text file, compressed or not.
+/// A text file, with or without compression.
 pub(super) struct TextFile {
     path: PathBuf,
     out: Out,
@@ -98,7 +98,7 @@ impl TextFile {
         Ok(Self { path: path.to_owned(), out })
     }
 
-    /// The standard output.
+    /// Makes a writer to the standard output.
     pub(super) fn stream() -> Self {
         let out = BufWriter::with_capacity(BUFFER_BYTES, io::stdout());
         Self { path: "-".into(), out: Out::Stream(out) }
@@ -113,7 +113,7 @@ impl TextFile {
         done.map_err(|error| ExportError::of_file(&self.path, error))
     }
 
-    /// Ends the file; a stream has nothing to tell.
+    /// Finishes the file; returns [`None`] for a stream.
     pub(super) fn finish(self) -> Result<Option<Written>, ExportError> {
         let done = match self.out {
             Out::Plain(out) => inner(out).and_then(Checked::finish).map(Some),

@@ -1,4 +1,4 @@
-//! The folder of an export before anything is written.
+//! Prepares the folder of an export.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -10,13 +10,14 @@ use super::file::{Checked, make_folder};
 use super::manifest::{MANIFEST, Manifest};
 use crate::error::ExportError;
 
-/// Names what an export may have written that is not whole; it goes when the manifest is there.
+/// Lists the files that an unfinished export may have written; removed once the manifest is
+/// written.
 const UNFINISHED: &str = ".export.part";
 
-/// Makes the folder, or finds it empty. With `replace` an export that is there goes: its manifest
-/// first, so that it is no whole export from then on, then the files that the manifest names, or
-/// those of an export that was broken off. What else stands in the folder stays, and nothing is written
-/// over it. `files` are those that will be written.
+/// Creates the folder, or checks that it is empty. With `replace`, an existing export is removed:
+/// first its manifest, so that it no longer counts as a complete export, then the files that the
+/// manifest lists, or those of an interrupted export. Other content of the folder stays and is
+/// never overwritten. `files` are the files to be written.
 ///
 /// # Errors
 ///
@@ -59,12 +60,13 @@ pub(super) fn prepare(
     Ok(())
 }
 
-/// The export is whole: its manifest is there.
+/// Removes the list of unfinished files, once the manifest is written.
 pub(super) fn finish(folder: &Path) -> Result<(), ExportError> {
     remove(&folder.join(UNFINISHED))
 }
 
-/// The files of the exports that are there, whole or broken off; nothing where there is none.
+/// Returns the files of earlier exports, complete or interrupted; [`None`] if there is no such
+/// export.
 fn written_before(folder: &Path) -> Option<BTreeSet<String>> {
     let whole = manifest(folder).map(|manifest| manifest.files);
     let broken_off = std::fs::read_to_string(folder.join(UNFINISHED)).ok();
@@ -81,7 +83,8 @@ fn manifest(folder: &Path) -> Option<Manifest> {
     serde_json::from_slice(&text).ok()
 }
 
-/// Refuses to remove a database that a list names, and to write over what no export has written.
+/// Refuses to remove a database that a list names, and to overwrite a file that no export has
+/// written.
 fn refuse_others(
     folder: &Path,
     before: &BTreeSet<String>,

@@ -1,4 +1,4 @@
-//! Documents and deletions as JSON lines.
+//! Writes documents and deletions as JSON lines.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -34,13 +34,13 @@ impl Lines {
         Self { relative: "-".into(), file: TextFile::stream(), line: vec![], rows: 0 }
     }
 
-    /// A document as the API serves it.
+    /// Writes a document as the API serves it.
     pub(super) fn document(&mut self, catalog: &Catalog, row: &Row) -> Result<(), ExportError> {
         write_document(&mut self.line, catalog, row);
         self.end_line()
     }
 
-    /// A document that says its resource, `{"resource": …, "document": …}`.
+    /// Writes a document with its resource, `{"resource": …, "document": …}`.
     pub(super) fn named_document(
         &mut self,
         catalog: &Catalog,
@@ -53,7 +53,7 @@ impl Lines {
         self.end_line()
     }
 
-    /// A deletion. In a stream it stands in a member `deleted`, where a document's is `document`.
+    /// Writes a deletion. In a stream, its member is `deleted` instead of `document`.
     pub(super) fn deleted(
         &mut self,
         resource: &str,

@@ -1,4 +1,4 @@
-//! What an export says of itself, in `manifest.json`, the last file that is written.
+//! The description of an export in `manifest.json`, which is written last.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -14,51 +14,52 @@ use crate::error::ExportError;
 
 /// The file's name.
 pub const MANIFEST: &str = "manifest.json";
-/// Version of the layout of exports that is written here.
+/// Version of the layout of exports.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// An export that is whole.
+/// Description of a complete export.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
     /// Version of the layout.
     pub format_version: u32,
-    /// Homeroom that wrote it.
+    /// Version of Homeroom that wrote it.
     pub homeroom: String,
-    /// When the export was begun, ISO 8601 in UTC.
+    /// When the export began, ISO 8601 in UTC.
     pub begun: String,
     /// `jsonl`, `csv` or `parquet`.
     pub format: String,
-    /// Of CSV: `escape` where a text that begins `=`, `+`, `-`, `@`, a tab or an end of line, perhaps
-    /// behind blanks and quotes, has an apostrophe before it; `keep` where it is as it was.
+    /// For CSV: `escape` if an apostrophe was put in front of texts that begin with `=`, `+`, `-`,
+    /// `@`, a tab or a line break, perhaps after blanks and quotes; `keep` if texts were left
+    /// unchanged.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub csv_formulas: Option<Formulas>,
     /// The data standard and its extensions.
     pub projects: Vec<ExportedProject>,
-    /// The change version after which changes are in it; 0 for a whole export.
+    /// The change version after which changes are included; 0 for a full export.
     pub since: i64,
-    /// The change version that it shows: what the next export is to be given as `since`.
+    /// The change version of the snapshot: the `since` of the next export.
     pub change_version: i64,
-    /// How many documents are in it.
+    /// Number of documents in the export.
     pub documents: u64,
-    /// How many deletions are in it.
+    /// Number of deletions in the export.
     pub deletes: u64,
     /// Documents by resource, `ed-fi/students`; resources without any are left out.
     pub resources: BTreeMap<String, u64>,
-    /// Documents that are not in it, by kind, as the model does not have the kind; none where the
-    /// resources were named.
+    /// Documents that are left out because the model does not have their kind, by kind; empty if
+    /// the export was limited to certain resources.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub left_out: BTreeMap<String, u64>,
-    /// Its files, this one aside.
+    /// Its files, without this one.
     pub files: Vec<ExportedFile>,
 }
 
 /// A project of the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportedProject {
-    /// `Ed-Fi`
+    /// Name of the project, `Ed-Fi`.
     pub name: String,
-    /// `5.2.0`
+    /// Version of the project, `5.2.0`.
     pub version: String,
 }
 
@@ -67,15 +68,15 @@ pub struct ExportedProject {
 pub struct ExportedFile {
     /// Path from the export's folder.
     pub path: String,
-    /// `ed-fi/students`; none for the deletions.
+    /// Its resource, `ed-fi/students`; [`None`] for the deletions.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub resource: Option<String>,
-    /// The table, `edfi.Student`; none for JSON lines.
+    /// Its table, `edfi.Student`; [`None`] for JSON lines.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub table: Option<String>,
-    /// Lines or rows, a header aside.
+    /// Number of lines or rows, without a header.
     pub rows: u64,
-    /// Bytes.
+    /// Size of the file in bytes.
     pub bytes: u64,
     /// SHA-256 of the file, in hex.
     pub sha256: String,
@@ -90,7 +91,7 @@ impl Manifest {
         model.projects.iter().map(of).collect()
     }
 
-    /// Writes it into the export's folder: whole under its name, or not at all.
+    /// Writes the manifest atomically into the export's folder.
     pub(super) fn write(&self, folder: &Path) -> Result<(), ExportError> {
         let (part, path) = (folder.join(".manifest.part"), folder.join(MANIFEST));
         let failed = |error| ExportError::of_file(&path, error);
@@ -101,8 +102,8 @@ impl Manifest {
         file.write_all(&text).map_err(failed)?;
         let _: Written = file.finish().map_err(failed)?;
         std::fs::rename(&part, &path).map_err(failed)?;
-        // Makes the names durable, where the file system can: those of the files, of the folders that
-        // they stand in, of the export itself.
+        // Makes the names of the files, of their folders and of the export itself durable, where
+        // the file system can.
         let inner = self.files.iter().map(|file| folder.join(&file.path));
         let inner: BTreeSet<_> =
             inner.filter_map(|path| path.parent().map(PathBuf::from)).collect();

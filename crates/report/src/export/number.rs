@@ -1,6 +1,6 @@
-//! Stored text as the numbers that a Parquet file has.
+//! Converts stored text to the numbers of a Parquet file.
 
-/// Days from 1970-01-01 to an ISO date.
+/// Returns the days from 1970-01-01 to an ISO date.
 pub(super) fn days(text: &str) -> Option<i32> {
     let (year, rest) = text.split_once('-')?;
     let (month, day) = rest.split_once('-')?;
@@ -9,7 +9,7 @@ pub(super) fn days(text: &str) -> Option<i32> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) || !(0..=9_999).contains(&year) {
         return None;
     }
-    // Howard Hinnant's days-from-civil: exact for the proleptic Gregorian calendar.
+    // Howard Hinnant's days-from-civil, which is exact for the proleptic Gregorian calendar.
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
     let yoe = year.rem_euclid(400);
@@ -18,7 +18,7 @@ pub(super) fn days(text: &str) -> Option<i32> {
     Some(era * 146_097 + doe - 719_468)
 }
 
-/// Microseconds from midnight to a time of day, `08:30:00` or with fractions.
+/// Returns the microseconds from midnight to a time of day, `08:30:00`, with or without a fraction.
 pub(super) fn micros_of_day(text: &str) -> Option<i64> {
     let (clock, fraction) = text.split_once('.').unwrap_or((text, ""));
     let mut parts = clock.split(':').map(str::parse::<i64>);
@@ -33,13 +33,13 @@ pub(super) fn micros_of_day(text: &str) -> Option<i64> {
     Some(seconds * 1_000_000 + micros)
 }
 
-/// Microseconds from 1970 to a moment in UTC, `2026-08-31T08:30:00Z`.
+/// Returns the microseconds from 1970 to a time in UTC, `2026-08-31T08:30:00Z`.
 pub(super) fn micros(text: &str) -> Option<i64> {
     let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
     Some(i64::from(days(date)?) * 86_400_000_000 + micros_of_day(time)?)
 }
 
-/// A decimal number without its point: `-1.5` with two digits after it is -150.
+/// Returns a decimal number without its point: with a scale of two, `-1.5` is -150.
 pub(super) fn unscaled(text: &str, precision: u8, scale: u8) -> Option<i128> {
     let (is_negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),

@@ -1,4 +1,4 @@
-//! A table as Parquet, with the types that the columns have.
+//! Writes a table as Parquet, with typed columns.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,13 +20,13 @@ use crate::error::ExportError;
 use crate::flatten::Cell;
 use crate::table::ColumnType;
 
-/// Most rows that are held before they are written.
+/// Most rows that are buffered before they are written.
 const ROWS_MAX: usize = 100_000;
-/// Bytes of text after which the rows that are held are written.
+/// Bytes of text after which the buffered rows are written.
 const BYTES_MAX: usize = 16 << 20;
-/// Bytes of a decimal number that 64 bits are too few for.
+/// Bytes of a decimal number that does not fit 64 bits.
 const WIDE_BYTES: i32 = 16;
-/// Digits that 32 and 64 bits hold.
+/// Most digits that always fit 32 bits; the next constant is for 64 bits.
 const DIGITS_OF_32_BITS: u8 = 9;
 const DIGITS_OF_64_BITS: u8 = 18;
 
@@ -39,7 +39,7 @@ pub(super) struct ParquetFile {
     bytes: usize,
 }
 
-/// Values of a column that are not written yet.
+/// Buffered values of a column.
 struct Buffer {
     kind: ColumnType,
     values: Values,
@@ -91,7 +91,7 @@ impl ParquetFile {
         file.finish().map_err(|error| ExportError::of_file(&self.path, error))
     }
 
-    /// Writes the rows that are held as a group.
+    /// Writes the buffered rows as a row group.
     fn write(&mut self) -> Result<(), ExportError> {
         if self.rows == 0 {
             return Ok(());
@@ -127,7 +127,7 @@ impl Buffer {
         Self { kind, values, levels: vec![] }
     }
 
-    /// Takes a cell; gives its bytes, or nothing where it does not fit.
+    /// Buffers a cell; returns its size in bytes, or [`None`] if it does not fit the column.
     fn push(&mut self, cell: &Cell<'_>) -> Option<usize> {
         if *cell == Cell::Null {
             self.levels.push(0);
@@ -176,7 +176,7 @@ fn write<T: DataType>(
     Ok(())
 }
 
-/// A cell as the whole number that its column has.
+/// Returns a cell as the whole number that its column stores.
 fn integer(kind: ColumnType, cell: &Cell<'_>) -> Option<i128> {
     Some(match (kind, cell) {
         (ColumnType::Integer | ColumnType::BigInteger, Cell::Number(text)) => text.parse().ok()?,
@@ -204,7 +204,7 @@ fn physical(kind: ColumnType) -> Physical {
     }
 }
 
-/// A column of the schema.
+/// Builds a column of the schema.
 ///
 /// Source: Apache Parquet, LogicalTypes.md.
 fn column(field: &Field) -> Result<Arc<Type>, ParquetError> {
@@ -231,7 +231,7 @@ fn column(field: &Field) -> Result<Arc<Type>, ParquetError> {
     builder.build().map(Arc::new)
 }
 
-/// What the format's writer says of a file; a failure of the file itself is found inside.
+/// Turns an error of the Parquet writer into an export error; an I/O error is taken from inside it.
 fn wrap(path: &Path, error: ParquetError) -> ExportError {
     let source = match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {

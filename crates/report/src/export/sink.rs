@@ -1,4 +1,4 @@
-//! Where the rows of a table go.
+//! The output file of a table, in either format.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::error::ExportError;
 use crate::flatten::Cell;
 use crate::table::ColumnType;
 
-/// A column of a file.
+/// A column of an output file.
 #[derive(Debug, Clone)]
 pub(super) struct Field {
     pub(super) name: String,
@@ -22,12 +22,12 @@ pub(super) enum Sink {
     Parquet(Box<ParquetFile>),
 }
 
-/// Why a row was not taken.
+/// Why a row was refused.
 #[derive(Debug)]
 pub(super) enum RowError {
     /// The file cannot be written.
     File(ExportError),
-    /// A value does not fit the column of this index.
+    /// A value does not fit the column with this index.
     Misfit(usize),
 }
 

@@ -1,4 +1,4 @@
-//! The documents of a resource as files of its tables.
+//! Writes the documents of a resource to the files of its tables.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,8 @@ pub(super) struct TableFiles<'a> {
 }
 
 impl<'a> TableFiles<'a> {
-    /// Files for a resource; one is made when it gets its first row, or at once with `even_empty`.
+    /// Prepares the files of a resource. A file is created with its first row, or at once with
+    /// `even_empty`.
     pub(super) fn new(
         folder: &Path,
         resource: &'a Resource,
@@ -66,7 +67,7 @@ impl<'a> TableFiles<'a> {
         Ok(())
     }
 
-    /// Ends the files that there are.
+    /// Finishes all open files.
     pub(super) fn finish(self) -> Result<Vec<ExportedFile>, ExportError> {
         let name = self.resource.path();
         let name = name.trim_start_matches('/');
@@ -86,7 +87,7 @@ fn fields(table: &Table) -> Vec<Field> {
     table.columns.iter().map(|c| Field { name: c.name.clone(), kind: c.kind }).collect()
 }
 
-/// A file of rows that is made when it gets the first one.
+/// A file of rows that is created with its first row.
 pub(super) struct TableFile {
     /// Path from the export's folder.
     relative: String,
@@ -120,7 +121,7 @@ impl TableFile {
         }
     }
 
-    /// Makes the file.
+    /// Creates the file if it is not open yet.
     pub(super) fn open(&mut self) -> Result<&mut Sink, ExportError> {
         let sink = match self.format {
             Format::Parquet => Sink::parquet(&self.path, &self.fields)?,

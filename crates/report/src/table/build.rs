@@ -1,4 +1,4 @@
-//! From the model to tables.
+//! Derives the tables from the model.
 
 use std::collections::HashSet;
 
@@ -9,12 +9,12 @@ use homeroom_model::{
 use super::names::{child_name, code_value_name, postgres_name, schema_name};
 use super::{Column, ColumnType, ColumnValue, Level, Source, Table};
 
-/// The tables of every resource, in the order of the model, a resource's own first. A collection
-/// whose table would be named as another's is gets a number behind its name.
+/// Returns the tables of all resources in the model's order, each resource's own table first. If
+/// the table of a collection would have the name of another table, a number is added to its name.
 pub fn tables(model: &Model) -> Vec<Table> {
     let mut all: Vec<Table> = model.resources.iter().flat_map(tables_of).collect();
     let name = |table: &Table, name: &str| (table.schema.clone(), postgres_name(name));
-    // The documents' own tables come first, as it is they that people know.
+    // Documents' own tables are named first, because they are the ones that people know.
     let (own, inner): (Vec<_>, Vec<_>) = (0..all.len()).partition(|at| all[*at].levels.is_empty());
     let mut taken = HashSet::new();
     for at in own.into_iter().chain(inner) {
@@ -28,7 +28,7 @@ pub fn tables(model: &Model) -> Vec<Table> {
     all
 }
 
-/// The tables of a resource: its documents' own first.
+/// Returns the tables of a resource, the documents' own table first.
 fn tables_of(resource: &Resource) -> Vec<Table> {
     let mut columns = Columns::default();
     for key in &resource.key {
@@ -50,19 +50,19 @@ fn tables_of(resource: &Resource) -> Vec<Table> {
     tables
 }
 
-/// A table that is being made: what is known before its own columns are.
+/// A table under construction, before its own columns are known.
 struct Owner<'a> {
     resource: &'a Resource,
     schema: String,
     name: String,
-    /// What the names of its children begin with.
+    /// Prefix of its children's names.
     stem: String,
     levels: Vec<Level>,
     key: Columns,
 }
 
 impl Owner<'_> {
-    /// Adds the table, then those of what is collected and embedded in it.
+    /// Adds the table, then those of its collections and embedded objects.
     fn table(mut self, properties: &[Property], tables: &mut Vec<Table>) {
         let level = self.levels.len();
         for property in properties.iter().filter(|p| p.presence == Presence::Key) {
@@ -100,8 +100,8 @@ impl Owner<'_> {
         }
     }
 
-    /// Adds the tables of what extensions have added here: each in the schema of its project, the
-    /// first with `Extension` behind the owner's name, as in the ODS.
+    /// Adds the tables of extensions of this object, each in the schema of its project. As in the
+    /// ODS, the first has the owner's name with `Extension` added.
     fn extensions(&self, all: &Property, projects: &[Property], tables: &mut Vec<Table>) {
         for project in projects {
             let PropertyKind::Object(inner) = &project.kind else { continue };
@@ -112,7 +112,7 @@ impl Owner<'_> {
         }
     }
 
-    /// What stands `way` down from here.
+    /// Returns the owner for the object that is `way` down from here.
     fn child(&self, name: String, stem: String, way: &[&Property]) -> Self {
         let mut levels = self.levels.clone();
         levels.extend(way.iter().map(|property| Level {
@@ -130,7 +130,7 @@ impl Owner<'_> {
     }
 }
 
-/// Columns of which each has a name of its own.
+/// Columns with unique names.
 #[derive(Default, Clone)]
 struct Columns(Vec<Column>);
 
@@ -151,7 +151,7 @@ impl Columns {
         }
     }
 
-    /// Adds a column, or a source to the one of this name.
+    /// Adds a column, or adds a source to the column with this name.
     fn add(&mut self, name: &str, scalar: Scalar, source: Source) {
         let name = capitalized(name);
         if let Scalar::Descriptor(_) = scalar {
@@ -196,7 +196,7 @@ fn column_type(scalar: Scalar) -> ColumnType {
     }
 }
 
-/// By what every other document names a descriptor.
+/// Returns the column of the URI by which other documents refer to a descriptor.
 fn uri() -> Column {
     let source = |member: &str| Source { level: 0, path: vec![member.to_owned()] };
     Column {
@@ -206,7 +206,7 @@ fn uri() -> Column {
     }
 }
 
-/// What every table has of the document.
+/// Returns the columns that every table has of the document.
 fn of_the_document() -> [Column; 3] {
     [
         ("Id", ColumnType::Text, ColumnValue::Id),

@@ -1,20 +1,20 @@
-//! Names as the ODS has them.
+//! Names of tables and columns, as in the ODS.
 
 use homeroom_model::{Property, PropertyKind, capitalized, singulars};
 use sha2::{Digest as _, Sha256};
 
-/// Longest name that PostgreSQL keeps, in bytes.
+/// Length of the longest name that PostgreSQL keeps, in bytes.
 const POSTGRES_NAME_MAX: usize = 63;
-/// Where a name that is longer is cut.
+/// Length to which a longer name is cut.
 const POSTGRES_NAME_CUT: usize = 56;
 
-/// The schema of a project's tables, by its path segment: `ed-fi` has `edfi`.
+/// Returns the schema of a project's tables from its path segment: `edfi` for `ed-fi`.
 pub fn schema_name(segment: &str) -> String {
     segment.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
 }
 
-/// A name as PostgreSQL has it: in lower case; one that is too long is cut, with `_` and the
-/// beginning of a hash behind, as in the ODS.
+/// Returns a name as PostgreSQL stores it, in lower case. As in the ODS, a name that is too long is
+/// cut, and `_` and the beginning of a hash are added.
 pub fn postgres_name(name: &str) -> String {
     if name.len() <= POSTGRES_NAME_MAX {
         return name.to_ascii_lowercase();
@@ -24,13 +24,13 @@ pub fn postgres_name(name: &str) -> String {
     format!("{cut}_{:02x}{:02x}{:02x}", hash[0], hash[1], hash[2])
 }
 
-/// The table of a collection or an embedded object, by its owner's: the collection's name in the
-/// singular, and the owner's name before it where it does not begin so already. A collection that
-/// only refers to others keeps both names.
+/// Returns the table name of a collection or an embedded object: the collection's name in the
+/// singular, with the owner's name in front unless it already begins with that. A collection that
+/// only holds references always gets both names.
 pub(super) fn child_name(owner: &str, property: &Property) -> String {
     let name = capitalized(&property.name);
     let is_list = matches!(property.kind, PropertyKind::List(_));
-    // Where the element has the very name, the word is the same in the singular.
+    // If the element has the same name, singular and plural are the same word.
     let is_uncountable = property.xml.ends_with(&name);
     let own = if is_list && !is_uncountable {
         singulars(&name).into_iter().next().unwrap_or(name)
@@ -46,7 +46,7 @@ pub(super) fn child_name(owner: &str, property: &Property) -> String {
     if own.starts_with(owner) && !only_refers { own } else { format!("{owner}{own}") }
 }
 
-/// The column of a descriptor's code value, by the one of its URI.
+/// Returns the name of a descriptor's code value column, from that of its URI column.
 pub(super) fn code_value_name(column: &str) -> String {
     format!("{}CodeValue", column.strip_suffix("Descriptor").unwrap_or(column))
 }

@@ -1,6 +1,6 @@
-//! A table as a statement of PostgreSQL's.
+//! Builds the query of a table for PostgreSQL.
 //!
-//! A document is taken apart once a row, into typed columns, and not once a column.
+//! A document is expanded into typed columns once per row, not once per column.
 
 use std::fmt::Write as _;
 
@@ -8,11 +8,11 @@ use homeroom_store::{KindId, View};
 
 use crate::table::{Column, ColumnType, ColumnValue, Source, Table, postgres_name};
 
-/// Longest name of a column; a record cannot have a member whose name is longer.
+/// Length of the longest column name; a record cannot have a member with a longer name.
 const NAME_MAX: usize = 63;
 
 pub(super) fn view(table: &Table, kind: KindId) -> View {
-    // For each level the JSON text of its object.
+    // The JSON text of each level's object.
     let mut objects = vec!["d.body::json".to_owned()];
     let mut from = format!(
         "doc d CROSS JOIN LATERAL json_to_record({}) AS j0({})",
@@ -46,7 +46,7 @@ pub(super) fn view(table: &Table, kind: KindId) -> View {
     }
 }
 
-/// The members of a level's object that the table needs, with their types.
+/// Returns the members of a level's object that the table needs, with their types.
 fn record(table: &Table, level: usize) -> String {
     let mut found: Vec<(&str, String)> = vec![];
     let mut add = |name, kind| {
@@ -68,7 +68,7 @@ fn record(table: &Table, level: usize) -> String {
         add(next.member.as_str(), "json".into());
     }
     if found.is_empty() {
-        // A record needs a column.
+        // A record needs at least one column.
         found.push(("_", "text".into()));
     }
     let members: Vec<_> = found.iter().map(|(name, kind)| format!("\"{name}\" {kind}")).collect();
@@ -121,7 +121,7 @@ fn one(source: &Source, kind: ColumnType, objects: &[String]) -> String {
     };
     let (mut way, mut from) = (way, objects[level].clone());
     match way.first() {
-        // The record has it already, typed or as JSON.
+        // The record already has the member, typed or as JSON.
         None if last.len() <= NAME_MAX => return format!("j{level}.\"{last}\""),
         Some(first) if first.len() <= NAME_MAX => {
             from = format!("j{level}.\"{first}\"");

@@ -1,7 +1,7 @@
-//! A table as a statement of SQLite's.
+//! Builds the query of a table for SQLite.
 //!
-//! Every connection reads the text of all views when it first looks at the schema, so they are
-//! written briefly.
+//! Every connection parses the text of all views when it first reads the schema, so the text is
+//! kept short.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use homeroom_store::{KindId, View};
 
 use crate::table::{ColumnValue, Source, Table};
 
-/// What a level's values are read from: an expression, and where in it.
+/// Where a level's values are read from: a JSON expression and a path in it.
 struct Base {
     json: String,
     path: String,
@@ -33,7 +33,7 @@ pub(super) fn view(table: &Table, kind: KindId) -> View {
     let columns: Vec<String> = table
         .columns
         .iter()
-        // A name may be a word of SQL's.
+        // A name may be an SQL keyword.
         .map(|column| format!("{} \"{}\"", value(&column.value, &bases), column.name))
         .collect();
     View {

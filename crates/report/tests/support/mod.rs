@@ -1,4 +1,4 @@
-//! What the tests of reports use.
+//! Shared helpers for the tests of reports.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use homeroom_store::{SnapshotOptions, Sql, Store, Uuid, trial};
 
 const SEED: &str = include_str!("../../../../models/ed-fi/5.2.0/seed.jsonl");
 
-/// The shipped model with its extensions.
+/// Returns the shipped model with its extensions.
 pub fn model() -> Arc<Model> {
     let core = shipped("5.2.0").unwrap();
     let extensions = EXTENSIONS_SHIPPED.iter().filter(|(_, of, _)| *of == "5.2.0");
@@ -24,7 +24,7 @@ pub fn model() -> Arc<Model> {
     Arc::new(link(&sources).unwrap())
 }
 
-/// An empty store of the shipped model, seeded, on the database that the program is run for.
+/// Makes an empty, seeded store of the shipped model, on the database under test.
 pub fn target() -> DataApi {
     let store = trial::on_one(&[]).unwrap();
     let catalog = Arc::new(Catalog::bind(model(), &store).unwrap());
@@ -32,7 +32,7 @@ pub fn target() -> DataApi {
     DataApi::new(catalog, store)
 }
 
-/// A store with a generated district.
+/// Makes a store with a generated district.
 pub fn district(students: usize) -> DataApi {
     let target = target();
     let plan = DistrictPlan::new(students, 1, SCHOOL_YEAR_DEFAULT).unwrap();
@@ -42,16 +42,16 @@ pub fn district(students: usize) -> DataApi {
     target
 }
 
-/// A folder that goes with its value.
+/// A folder that is deleted on drop.
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// A name that nothing has yet.
+    /// Chooses an unused name.
     pub fn new() -> Self {
         Self(std::env::temp_dir().join(format!("homeroom-report-{}", Uuid::new())))
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -68,7 +68,7 @@ impl Drop for Folder {
     }
 }
 
-/// A whole export to a folder.
+/// Returns the options of a full export to a folder.
 pub fn options(format: Format, folder: &Folder) -> ExportOptions {
     ExportOptions {
         format,
@@ -83,13 +83,13 @@ pub fn options(format: Format, folder: &Folder) -> ExportOptions {
     }
 }
 
-/// Runs an export that nobody stops.
+/// Runs an export that is never stopped.
 pub fn run(data: &DataApi, options: &ExportOptions) -> Result<Manifest, ExportError> {
     let snapshot = data.store.snapshot_blocking(&SnapshotOptions::default()).unwrap();
     export(&data.catalog.model, &snapshot, options, Timestamp(0), &|| false, &mut |_| {})
 }
 
-/// What the view of a table is called in a store.
+/// Returns the name of a table's view in a store.
 pub fn qualified(store: &Store, schema: &str, table: &str) -> String {
     match Dialect::of(store.url()) {
         Dialect::Sqlite => format!("{schema}_{table}"),

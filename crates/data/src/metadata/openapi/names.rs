@@ -4,8 +4,8 @@ use homeroom_model::{Model, Reference, Resource, Target};
 
 use super::words::capitalized;
 
-/// A name in the case of its endpoint: `Section` is `section`, `CTEProgramServiceDescriptor` is
-/// `cteProgramServiceDescriptor`.
+/// Returns a resource's name in the case of its endpoint: `section` for `Section`,
+/// `cteProgramServiceDescriptor` for `CTEProgramServiceDescriptor`.
 pub fn of_resource(resource: &Resource) -> String {
     let mut endpoint = resource.endpoint.chars();
     let mut same = true;
@@ -22,13 +22,13 @@ pub fn of_resource(resource: &Resource) -> String {
         .collect()
 }
 
-/// `edFi_section`
+/// Returns the name of a resource's schema, `edFi_section`.
 pub fn schema(resource: &Resource) -> String {
     format!("{}_{}", prefix(&resource.schema), of_resource(resource))
 }
 
-/// `edFi_schoolReference`; a reference whose members are named otherwise than its target's key has
-/// the name of its place in front.
+/// Returns the name of a reference's schema, `edFi_schoolReference`. If its members are named
+/// differently from the target's key, the name of its place comes first.
 pub fn reference(model: &Model, owner: &str, property: &str, reference: &Reference) -> String {
     let usual = model
         .target_key(reference.target)
@@ -42,7 +42,8 @@ pub fn reference(model: &Model, owner: &str, property: &str, reference: &Referen
     }
 }
 
-/// `edFi_educationOrganization`: the stem that an abstract base's references and shared items have.
+/// Returns the name from which those of an abstract base's references and shared items are made,
+/// `edFi_educationOrganization`.
 pub fn target(model: &Model, target: Target) -> String {
     match target {
         Target::Resource(id) => schema(model.resource(id)),
@@ -56,8 +57,8 @@ pub fn target(model: &Model, target: Target) -> String {
     }
 }
 
-/// What stands in front of a resource's name where names must be unique over all schemas: nothing,
-/// unless a schema before has a resource of the same name or endpoint; then `homograph`.
+/// Returns a prefix that makes a resource's name unique across all schemas: `homograph` if an
+/// earlier schema has a resource with the same name or endpoint, otherwise empty.
 pub fn apart(model: &Model, resource: &Resource) -> String {
     let is_known = |other: &&Resource| {
         other.project < resource.project
@@ -68,7 +69,7 @@ pub fn apart(model: &Model, resource: &Resource) -> String {
     known.map_or_else(String::new, |_| prefix(&resource.schema))
 }
 
-/// The tag of a resource's operations: its endpoint, with [`apart`] in front.
+/// Returns the tag of a resource's operations: its endpoint, with [`apart`] in front.
 pub fn tag(model: &Model, resource: &Resource) -> String {
     match apart(model, resource) {
         none if none.is_empty() => resource.endpoint.clone(),
@@ -76,7 +77,7 @@ pub fn tag(model: &Model, resource: &Resource) -> String {
     }
 }
 
-/// `ed-fi` is `edFi`.
+/// Returns a schema's prefix in names: `edFi` for `ed-fi`.
 pub fn prefix(schema: &str) -> String {
     let mut words = schema.split(['-', '_']).filter(|word| !word.is_empty());
     let first = words.next().unwrap_or_default().to_ascii_lowercase();

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::values::{in_body, scalar, vocabulary};
 use super::{names, shared, words};
 
-/// Every schema that the resources need, by name.
+/// Returns every schema that the resources need, by name.
 pub fn all(model: &Model, resources: &[&Resource]) -> Map<String, Value> {
     let mut writer = Writer { model, schemas: BTreeMap::new() };
     for resource in resources {
@@ -102,8 +102,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the schemas of what extensions add to an object and gives the name of the outer one:
-    /// `edFi_school` has `schoolExtensions`, and that `tpdm_schoolExtension`.
+    /// Writes the schemas of an object's extensions and returns the name of the outer one:
+    /// `edFi_school` has `schoolExtensions`, which has `tpdm_schoolExtension`.
     fn extensions(&mut self, owner: &str, property: &Property, projects: &[Property]) -> String {
         let stem = owner.split_once('_').map_or(owner, |(_, stem)| stem);
         let mut members = Map::new();
@@ -141,7 +141,7 @@ impl Writer<'_> {
         schema.into()
     }
 
-    /// Writes the schema of a reference and gives its name.
+    /// Writes the schema of a reference and returns its name.
     fn reference(&mut self, owner: &str, property: &str, reference: &Reference) -> String {
         let name = names::reference(self.model, owner, property, reference);
         if self.schemas.contains_key(&name) {
@@ -171,7 +171,7 @@ impl Writer<'_> {
         name
     }
 
-    /// Writes the schema of a collection's item or an embedded object and gives its name.
+    /// Writes the schema of a collection's item or an embedded object and returns its name.
     fn item(
         &mut self,
         owner: &str,
@@ -201,7 +201,7 @@ impl Writer<'_> {
         name
     }
 
-    /// Whether every subclass of the base has a property of this name and shape.
+    /// Whether every subclass of the base has a property with this name and shape.
     fn is_common(&self, base: &Abstract, property: &Property) -> bool {
         base.subclasses.iter().all(|id| {
             let properties = &self.model.resource(*id).properties;
@@ -214,7 +214,7 @@ impl Writer<'_> {
             || self.model.resources.iter().any(|resource| names::schema(resource) == name)
     }
 
-    /// The schemas of `/deletes` and `/keyChanges`.
+    /// Writes the schemas of `/deletes` and `/keyChanges`.
     fn tracked_changes(&mut self, name: &str, resource: &Resource) {
         let key = format!("trackedChanges_{name}Key");
         let members: Map<String, Value> = resource

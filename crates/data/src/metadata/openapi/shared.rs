@@ -1,11 +1,11 @@
-//! Parameters, responses, headers and security that all operations share.
+//! Parameters, responses, headers and security schemes that all operations share.
 
 use serde_json::{Value, json};
 
 use super::super::shelf::BASE_URL;
 use crate::paging::{PAGE_MAX, PARTITIONS_MAX};
 
-/// Parameters by name.
+/// Returns the parameters by name.
 pub fn parameters() -> Value {
     json!({
         "offset": query(
@@ -68,7 +68,7 @@ pub fn parameters() -> Value {
     })
 }
 
-/// An id as a path or a query takes it.
+/// Returns the schema of an id in a path or a query.
 pub fn id_schema() -> Value {
     json!({
         "type": "string",
@@ -76,7 +76,7 @@ pub fn id_schema() -> Value {
     })
 }
 
-/// Refusals: status, name of the response, what it means.
+/// Refusals: status, name of the response, meaning.
 pub const REFUSALS: [(&str, &str, &str); 13] = [
     ("400", "BadRequest", "The request breaks a rule; validationErrors and errors say which."),
     ("401", "Unauthorized", "The bearer token is missing, wrong or expired."),
@@ -93,7 +93,7 @@ pub const REFUSALS: [(&str, &str, &str); 13] = [
     ("503", "Unavailable", "The server is too busy; Retry-After says how long to wait."),
 ];
 
-/// Responses by name.
+/// Returns the responses by name.
 pub fn responses() -> Value {
     let mut responses = json!({
         "Created": {
@@ -116,7 +116,7 @@ pub fn responses() -> Value {
     responses
 }
 
-/// Response headers by name.
+/// Returns the response headers by name.
 pub fn headers() -> Value {
     let text =
         |description: &str| json!({ "description": description, "schema": { "type": "string" } });
@@ -135,12 +135,12 @@ pub fn headers() -> Value {
     })
 }
 
-/// Reference to a header.
+/// Returns a reference to a header.
 pub fn to_header(name: &str) -> Value {
     json!({ "$ref": format!("#/components/headers/{name}") })
 }
 
-/// How a caller proves who it is.
+/// Returns the ways in which a client can authenticate.
 pub fn security_schemes() -> Value {
     json!({
         "oauth2_client_credentials": {
@@ -154,7 +154,7 @@ pub fn security_schemes() -> Value {
     })
 }
 
-/// The schema of a problem.
+/// Returns the schema of a problem.
 pub fn problem_details() -> Value {
     let text = |description: &str| json!({ "type": "string", "description": description });
     json!({

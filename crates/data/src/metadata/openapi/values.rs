@@ -1,22 +1,22 @@
-//! Schemas of single values: in a body, in a query string, in an answer.
+//! Schemas of single values in bodies, query strings and answers.
 
 use homeroom_model::{Model, Scalar};
 use serde_json::{Map, Value, json};
 
-/// Longest URI of a descriptor: namespace, `#`, code value.
+/// Length of a descriptor's longest URI: namespace, `#`, code value.
 const DESCRIPTOR_URI_MAX: u32 = 306;
 
-/// Text as a body may hold it: no control characters but line ends and tabs, and not blank.
+/// Text in a body: not blank, and no control characters except line ends and tabs.
 const TEXT: &str = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$";
-/// The same, or nothing at all.
+/// The same text, or an empty one.
 const TEXT_OR_NOTHING: &str = r"^([^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*)?$";
-/// Text of a key: it neither begins nor ends with white space.
+/// Text in a key: no white space at the beginning or end.
 const KEY_TEXT: &str =
     r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$";
 /// A descriptor's URI: namespace, the first `#`, code value.
 const DESCRIPTOR_URI: &str = r"^[^\s#\x00-\x1f\x7f-\x9f][^#\x00-\x1f\x7f-\x9f]*#[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f]$";
 
-/// The schema of a single value.
+/// Returns the schema of a single value.
 pub fn scalar(kind: Scalar) -> Map<String, Value> {
     let value = match kind {
         Scalar::Text { min: 0, max } => json!({ "type": "string", "maxLength": max }),
@@ -45,7 +45,7 @@ pub fn scalar(kind: Scalar) -> Map<String, Value> {
     }
 }
 
-/// The schema of a single value in a body; `key` says whether it is part of an identity.
+/// Returns the schema of a single value in a body; `key` says whether it is part of an identity.
 pub fn in_body(kind: Scalar, key: bool) -> Map<String, Value> {
     let mut schema = scalar(kind);
     let pattern = match kind {
@@ -59,7 +59,8 @@ pub fn in_body(kind: Scalar, key: bool) -> Map<String, Value> {
     schema
 }
 
-/// The schema of a single value in a query string: it may ask for what no document can hold.
+/// Returns the schema of a single value in a query string, which may be one that no document can
+/// hold.
 pub fn in_query(kind: Scalar) -> Map<String, Value> {
     match kind {
         Scalar::Text { .. } | Scalar::Descriptor(_) => {
@@ -75,7 +76,7 @@ pub fn in_query(kind: Scalar) -> Map<String, Value> {
     }
 }
 
-/// The endpoint of a descriptor, for a sentence about one of its values.
+/// Returns a function that gives the endpoint of a descriptor, for the description of a value.
 pub fn vocabulary(model: &Model) -> impl Fn(Scalar) -> Option<String> + '_ {
     |kind| match kind {
         Scalar::Descriptor(id) => Some(model.resource(id).endpoint.clone()),
@@ -83,7 +84,7 @@ pub fn vocabulary(model: &Model) -> impl Fn(Scalar) -> Option<String> + '_ {
     }
 }
 
-/// An integer; the bounds that its format has anyway are left out.
+/// Returns the schema of an integer, without bounds that its format implies.
 fn integer(bits: u8, min: i64, max: i64) -> Value {
     let mut schema = json!({ "type": "integer", "format": format!("int{bits}") });
     let (least, greatest) = match bits {
@@ -99,14 +100,14 @@ fn integer(bits: u8, min: i64, max: i64) -> Value {
     schema
 }
 
-/// Greatest number with so many digits: `(9, 2)` is 9999999.99.
+/// Returns the greatest number with the given digits: 9999999.99 for `(9, 2)`.
 fn widest(precision: u8, scale: u8) -> f64 {
     let whole = usize::from(precision.saturating_sub(scale));
     let text = format!("{:9<whole$}.{:9<scale$}", "", "", scale = usize::from(scale));
     format!("0{text}0").parse().unwrap_or(f64::MAX)
 }
 
-/// A number as JSON writes it best: whole where it is whole.
+/// Returns a number as JSON, as an integer if it is whole.
 #[expect(clippy::cast_possible_truncation, reason = "only whole numbers of at most 53 bits")]
 fn number(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 {

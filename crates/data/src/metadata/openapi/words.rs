@@ -2,7 +2,8 @@
 
 use homeroom_model::{Property, PropertyKind, Resource, ResourceKind, Scalar};
 
-/// `sectionIdentifier` is `section identifier`; an acronym keeps its capitals.
+/// Splits a name into words: `sectionIdentifier` is `section identifier`; an acronym keeps its
+/// capitals.
 pub fn words(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     let mut out = String::with_capacity(name.len() + 8);
@@ -28,12 +29,12 @@ pub fn words(name: &str) -> String {
     out
 }
 
-/// The same with a capital at the beginning.
+/// Splits a name into words and starts with a capital.
 pub fn sentence(name: &str) -> String {
     capitalized(&words(name))
 }
 
-/// `name` with a capital.
+/// Returns `name` with a capital first letter.
 pub fn capitalized(name: &str) -> String {
     let mut letters = name.chars();
     letters
@@ -41,7 +42,7 @@ pub fn capitalized(name: &str) -> String {
         .map_or_else(String::new, |first| first.to_uppercase().to_string() + letters.as_str())
 }
 
-/// The singular of an English plural as the standard writes its collections.
+/// Returns the singular of an English plural, as the standard forms names of collections.
 pub fn singular(name: &str) -> String {
     for (plural, ending) in
         [("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh")]
@@ -58,7 +59,7 @@ pub fn singular(name: &str) -> String {
     name.strip_suffix('s').unwrap_or(name).to_owned()
 }
 
-/// What a tag says: the kind of item and what tells one from another.
+/// Returns the description of a tag: the kind of item, and what identifies it.
 pub fn about(resource: &Resource) -> String {
     let names: Vec<&str> = resource.key.iter().map(|column| column.name.as_str()).collect();
     let key = listed(&names);
@@ -77,7 +78,7 @@ pub fn about(resource: &Resource) -> String {
     }
 }
 
-/// What a property holds, in a sentence.
+/// Describes the content of a property in a sentence.
 pub fn property(property: &Property, descriptor: impl Fn(Scalar) -> Option<String>) -> String {
     match &property.kind {
         PropertyKind::Scalar(kind) => scalar(&property.name, *kind, descriptor),
@@ -93,7 +94,7 @@ pub fn property(property: &Property, descriptor: impl Fn(Scalar) -> Option<Strin
     }
 }
 
-/// What a single value holds, in a sentence.
+/// Describes the content of a single value in a sentence.
 pub fn scalar(name: &str, kind: Scalar, descriptor: impl Fn(Scalar) -> Option<String>) -> String {
     match (kind, descriptor(kind)) {
         (_, Some(endpoint)) => format!("A value of {endpoint}, written namespace#codeValue."),
@@ -105,7 +106,7 @@ pub fn scalar(name: &str, kind: Scalar, descriptor: impl Fn(Scalar) -> Option<St
     }
 }
 
-/// `a, b and c`.
+/// Joins names as in `a, b and c`.
 fn listed(names: &[&str]) -> String {
     match names {
         [] => String::new(),

@@ -1,4 +1,4 @@
-//! Simple types: what an element's text may be.
+//! Simple types, which constrain an element's text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,15 +7,15 @@ use homeroom_model::{Model, ResourceKind, Scalar, Target};
 
 use super::super::markup::escaped;
 
-/// Longest URI of a descriptor: namespace, `#`, code value.
+/// Length of a descriptor's longest URI: namespace, `#`, code value.
 const DESCRIPTOR_URI_MAX: u32 = 306;
 
-/// The simple types that were asked for, by name.
+/// The simple types in use, by name.
 #[derive(Debug, Default)]
 pub struct SimpleTypes(BTreeMap<String, String>);
 
 impl SimpleTypes {
-    /// The name of the type of a value; it is declared by [`SimpleTypes::write`].
+    /// Returns the name of a value's type; [`SimpleTypes::write`] declares it.
     pub fn of(&mut self, model: &Model, scalar: Scalar) -> String {
         let facet = |name: &str, value: String| format!("<xs:{name} value=\"{value}\"/>");
         let (name, base, facets) = match scalar {
@@ -79,8 +79,9 @@ impl SimpleTypes {
         name
     }
 
-    /// The type of a school year, `2021-2022`: those that the model knows, or any. It is called
-    /// like the enumeration, the one resource to which elements refer by a school year.
+    /// Returns the type of a school year, `2021-2022`: one of those that the model knows, or any.
+    /// It is named after the enumeration, the only resource to which elements refer by a school
+    /// year.
     pub fn school_year(&mut self, model: &Model) -> String {
         let name = &model
             .resources
@@ -116,7 +117,7 @@ impl SimpleTypes {
         self.0.insert(name.to_owned(), text);
     }
 
-    /// Declares every type that was asked for.
+    /// Declares every type in use.
     pub fn write(&self) -> String {
         self.0.values().map(String::as_str).collect()
     }

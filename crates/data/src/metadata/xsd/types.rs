@@ -8,28 +8,28 @@ use homeroom_model::{Abstract, Model, Resource, ResourceKind, Target};
 use super::super::markup::escaped;
 use super::simple::SimpleTypes;
 
-/// Writes complex types and remembers the simple types that they need.
+/// Writes complex types and collects the simple types that they need.
 pub struct Writer<'m> {
     model: &'m Model,
     simple: SimpleTypes,
-    /// What the first descriptor's record holds; descriptors that hold the same share a type.
+    /// Content of the first descriptor's record; descriptors with the same content share a type.
     descriptor: Option<Vec<XmlElement>>,
     out: String,
 }
 
-/// How often an element may stand in its parent.
+/// How often an element may occur in its parent.
 #[derive(Clone, Copy)]
 enum Occurs {
-    /// Once, and it must.
+    /// Exactly once.
     Once,
-    /// As the group around it says.
+    /// As often as the enclosing group allows.
     AsGrouped,
     /// At most once.
     AtMostOnce,
 }
 
 impl<'m> Writer<'m> {
-    /// A writer of a model's types; the types that all records and references extend are there.
+    /// Makes a writer of a model's types, with the base types of all records and references.
     pub fn new(model: &'m Model) -> Self {
         let id = "    <xs:attribute name=\"id\" type=\"xs:ID\"/>\n";
         let reference = "    <xs:attribute name=\"ref\" type=\"xs:IDREF\"/>\n";
@@ -40,12 +40,12 @@ impl<'m> Writer<'m> {
         Self { model, simple: SimpleTypes::default(), descriptor: None, out }
     }
 
-    /// Everything that was written.
+    /// Returns everything that was written.
     pub fn finish(self) -> String {
         self.out + &self.simple.write()
     }
 
-    /// The type of a resource's record.
+    /// Writes the type of a resource's record.
     pub fn record(&mut self, resource: &Resource) {
         let children = joined(&xml_shape(self.model, resource).children);
         let name = self.model.xml_name(Target::Resource(resource.id));
@@ -61,7 +61,8 @@ impl<'m> Writer<'m> {
         self.extension(&name, "ComplexObjectType", &children);
     }
 
-    /// The types of a reference to a target: by identity, by lookup or by the attribute `ref`.
+    /// Writes the types of a reference to a target: by identity, by lookup or by the attribute
+    /// `ref`.
     pub fn reference(&mut self, target: Target) {
         let shape = reference_shape(self.model, target);
         if !matches!(shape.content, Content::Reference { .. }) {
@@ -103,7 +104,7 @@ impl<'m> Writer<'m> {
         self.close(1, "complexType");
     }
 
-    /// Writes the type of a base's lookup: the elements that the records of all its subclasses have.
+    /// Writes the type of a base's lookup: the elements that all subclasses' records have.
     fn base_lookup(&mut self, name: &str, base: &Abstract) {
         let shape = |id| joined(&xml_shape(self.model, self.model.resource(id)).children);
         let mut subclasses = base.subclasses.iter().map(|id| shape(*id));
@@ -117,7 +118,8 @@ impl<'m> Writer<'m> {
         self.close(1, "complexType");
     }
 
-    /// The type of a lookup: the target's own record, as any of its elements may stand there.
+    /// Returns the type of a lookup, which is that of the target's record: any of its elements may
+    /// occur.
     fn lookup_type(&self, target: Target) -> String {
         let name = self.model.xml_name(target);
         match target {
@@ -140,7 +142,7 @@ impl<'m> Writer<'m> {
         self.close(1, "complexType");
     }
 
-    /// Elements in any order: each at most once, unless one of them may repeat.
+    /// Writes elements in any order: each at most once, unless one of them may repeat.
     fn group(&mut self, depth: usize, children: &[XmlElement]) {
         if children.is_empty() {
             return;
@@ -209,7 +211,7 @@ fn repeats(element: &XmlElement) -> bool {
     element.into.iter().any(|step| matches!(step, Step::Item(_)))
 }
 
-/// The elements with those of one name joined, as a schema knows one element by a name.
+/// Joins elements with the same name, because a schema allows one declaration per name.
 fn joined(children: &[XmlElement]) -> Vec<XmlElement> {
     let mut all: Vec<XmlElement> = vec![];
     for child in children {

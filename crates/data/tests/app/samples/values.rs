@@ -1,22 +1,22 @@
-//! Values of a type: new ones, other ones, those that are shared.
+//! Values of a type: new, different or shared ones.
 
 use homeroom_model::{Model, Resource, Scalar};
 use serde_json::{Number, Value, json};
 
-/// Code values of the two documents that each descriptor has.
+/// Code values of each descriptor's two documents.
 pub const DESCRIPTOR_CODES: [&str; 2] = ["Shared", "Other"];
 
-/// The namespace of a descriptor's documents.
+/// Returns the namespace of a descriptor's documents.
 pub fn descriptor_namespace(descriptor: &Resource) -> String {
     format!("uri://homeroom.test/{}", descriptor.name)
 }
 
-/// The URI of the document that samples use of a descriptor.
+/// Returns the URI of the descriptor document that samples use.
 pub fn descriptor_uri(descriptor: &Resource) -> String {
     format!("{}#{}", descriptor_namespace(descriptor), DESCRIPTOR_CODES[0])
 }
 
-/// Another valid value of the same type; of a descriptor the URI of its other document.
+/// Returns another valid value of the same type; for a descriptor, the URI of its other document.
 pub fn other(scalar: Scalar, value: &Value) -> Value {
     match (scalar, value) {
         (Scalar::Boolean, Value::Bool(value)) => json!(!value),
@@ -30,20 +30,20 @@ pub fn other(scalar: Scalar, value: &Value) -> Value {
     }
 }
 
-/// Makes values; as long as the type has any left, each is new.
+/// Makes values, all of them new as long as the type has any left.
 pub struct Values {
     next: u64,
 }
 
 impl From<u64> for Values {
-    /// Seeds are this far apart so that the values of one never meet those of another.
+    /// Spaces the seeds so far apart that their values never overlap.
     fn from(seed: u64) -> Self {
         Self { next: seed * 1_000_000 + 1 }
     }
 }
 
 impl Values {
-    /// A valid value of a type.
+    /// Makes a valid value of a type.
     pub fn fresh(&mut self, scalar: Scalar) -> Value {
         self.next += 1;
         let n = self.next;
@@ -66,7 +66,7 @@ impl Values {
         }
     }
 
-    /// One of the school years that a new store has.
+    /// Returns one of the school years that a new store has.
     pub fn school_year(&mut self, model: &Model) -> Value {
         self.next += 1;
         let at = self.next % model.school_years.len() as u64;
@@ -74,10 +74,10 @@ impl Values {
     }
 }
 
-/// A text that holds what has a meaning elsewhere, where there is room for it; no `#`, which the
-/// namespace of a descriptor may not have.
+/// Makes a text, with characters that have a special meaning elsewhere if there is room for them;
+/// never `#`, which the namespace of a descriptor may not contain.
 fn text(n: u64, min: usize, max: usize) -> String {
-    // What is this short is no identity, so that it may come again.
+    // Texts this short are not identities, so they may repeat.
     let number = base_36(if max < 8 { n % 36u64.pow(u32::try_from(max).unwrap()) } else { n });
     let odd = format!("Ñ'\"\\ &+%2F{{}}/{number}");
     if odd.chars().count() <= max {

@@ -1,4 +1,4 @@
-//! Flat names: what a value is called as a query parameter and in the keys of others.
+//! Flat names: a value's name as a query parameter and in the keys of other resources.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use super::super::Problem;
 use super::facts::{Facts, ReferenceFacts};
 use crate::words::capitalized;
 
-/// The flat names of a resource's references' members and of its identity.
+/// The flat names of a resource's identity and of the members of its references.
 pub(super) struct Columns {
     by_path: HashMap<String, String>,
 }
@@ -14,9 +14,11 @@ pub(super) struct Columns {
 impl Columns {
     /// Works out the names.
     ///
-    /// A query parameter's name where the file has one for the path; else the member's name with
-    /// the reference's role in front, unless the value is one with a reference's that has no role.
-    /// Of two that would be alike and need not agree, the second has its reference's name in front.
+    /// A value takes the name of its query parameter, if the file has one for the path. Otherwise
+    /// it takes the member's name with the reference's role in front; the role is left out where
+    /// the member begins with it, or where the value must equal that of a reference without a role.
+    /// Where two values that need not agree would share a name, the second takes its reference's
+    /// name in front instead.
     pub(super) fn of(facts: &Facts<'_>, problems: &mut Vec<Problem>) -> Self {
         let mut by_path = HashMap::new();
         let mut objects: Vec<(&String, &ReferenceFacts<'_>)> = facts.references.iter().collect();
@@ -41,7 +43,7 @@ impl Columns {
         columns
     }
 
-    /// The flat name of a path: a value of the document itself, or a reference's member.
+    /// Returns the flat name of a path: a value of the document itself, or a reference's member.
     pub(super) fn of_path(&self, path: &str) -> Option<String> {
         let plain = path.strip_prefix("$.")?;
         if plain.contains(['.', '[']) {
@@ -51,7 +53,7 @@ impl Columns {
         }
     }
 
-    /// Gives different names to what is different.
+    /// Renames columns that share a name although their values need not agree.
     fn part_alike(&mut self, facts: &Facts<'_>) {
         let mut paths: Vec<String> =
             self.by_path.keys().filter(|path| !path.contains("[*]")).cloned().collect();
@@ -101,7 +103,7 @@ fn name(
     format!("{role}{}", capitalized(member))
 }
 
-/// What stands in front of the target's name: `location` of `locationSchoolReference`.
+/// Returns the text in front of the target's name: `location` of `locationSchoolReference`.
 fn role<'a>(object: &'a str, target: &str) -> &'a str {
     let member = object.rsplit(['.', '*', ']']).next().unwrap_or(object);
     let stem = member.strip_suffix("Reference").unwrap_or(member);

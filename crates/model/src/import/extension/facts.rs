@@ -1,4 +1,4 @@
-//! What one resource's schema says beside its members: identity, references, constraints.
+//! What one resource's schema states beside its members: identity, references, constraints.
 
 use std::collections::HashMap;
 
@@ -6,9 +6,9 @@ use super::super::Problem;
 use super::place::At;
 use crate::words::is_word;
 
-/// What the file says of one resource.
+/// What the file states about one resource.
 pub(super) struct Facts<'a> {
-    /// Where it stands.
+    /// The resource's schema in the file.
     pub(super) at: At<'a>,
     pub(super) endpoint: String,
     pub(super) name: String,
@@ -24,19 +24,19 @@ pub(super) struct Facts<'a> {
     pub(super) references: HashMap<String, ReferenceFacts<'a>>,
     /// Descriptors by the path of the value.
     pub(super) descriptors: HashMap<String, DescriptorFacts<'a>>,
-    /// Digits in all and after the point, by path.
+    /// Total digits and digits after the point, by path.
     pub(super) decimals: HashMap<String, (u64, u64)>,
     /// Members that tell the items of a collection apart, by its path, `$.busYears`.
     pub(super) item_keys: HashMap<String, Vec<String>>,
     /// Groups of paths that must agree.
     pub(super) equal: Vec<Vec<String>>,
-    /// Kind of subject and path.
+    /// Subjects of authorization: kind and path.
     pub(super) securable: Vec<(String, String)>,
-    /// Query parameters: path to name.
+    /// Names of query parameters, by path.
     pub(super) queries: HashMap<String, String>,
 }
 
-/// A path that the file states, and where.
+/// A path, and where the file states it.
 pub(super) struct Path<'a> {
     pub(super) path: String,
     pub(super) at: At<'a>,
@@ -46,16 +46,16 @@ pub(super) struct Path<'a> {
 pub(super) struct BaseFacts {
     pub(super) project: String,
     pub(super) name: String,
-    /// The base's identity that the own one renames.
+    /// The path in the base's identity that the subclass renames.
     pub(super) identity: Option<String>,
 }
 
-/// A reference.
+/// A reference's target and members.
 pub(super) struct ReferenceFacts<'a> {
     pub(super) at: At<'a>,
     pub(super) project: String,
     pub(super) name: String,
-    /// The member's name and the path of its value in the target, in the file's order.
+    /// Each member's name and the path of its value in the target, in the file's order.
     pub(super) parts: Vec<(String, String)>,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct DescriptorFacts<'a> {
     pub(super) name: String,
 }
 
-/// The kinds of subjects in the order of a model file.
+/// Kinds of subjects, in the order of a model file.
 const SUBJECTS: [&str; 5] = ["EducationOrganization", "Student", "Contact", "Staff", "Namespace"];
 
 impl<'a> Facts<'a> {
@@ -200,7 +200,8 @@ fn decimals(at: &At<'_>) -> HashMap<String, (u64, u64)> {
     infos.items().filter_map(read).collect()
 }
 
-/// The members by collection; a nested constraint's paths begin at an item of its base path.
+/// Reads the members that tell items apart, by collection; paths of a nested constraint start at an
+/// item of its base path.
 fn item_keys(at: &At<'_>) -> HashMap<String, Vec<String>> {
     let mut keys: HashMap<String, Vec<String>> = HashMap::new();
     let mut add = |path: &str| {
@@ -224,7 +225,7 @@ fn item_keys(at: &At<'_>) -> HashMap<String, Vec<String>> {
     keys
 }
 
-/// Groups of paths; what is equal to the same is equal.
+/// Joins paths into groups; equality is transitive.
 fn equal(at: &At<'_>) -> Vec<Vec<String>> {
     let mut groups: Vec<Vec<String>> = vec![];
     for pair in at.items() {

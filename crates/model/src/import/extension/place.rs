@@ -17,25 +17,25 @@ impl<'a> At<'a> {
         Self { value, path: "$".to_owned() }
     }
 
-    /// The member of this name; null where there is none.
+    /// Returns the member with this name; null where there is none.
     pub(super) fn at(&self, name: &str) -> Self {
         Self { value: &self.value[name], path: format!("{}.{name}", self.path) }
     }
 
-    /// The member of this name, if it is there and not null.
+    /// Returns the member with this name, if it is present and not null.
     pub(super) fn get(&self, name: &str) -> Option<Self> {
         let found = self.at(name);
         (!found.value.is_null()).then_some(found)
     }
 
-    /// The members, by name.
+    /// Iterates over the members, with their names.
     pub(super) fn members(&self) -> impl Iterator<Item = (String, Self)> {
         self.value.as_object().into_iter().flatten().map(|(name, value)| {
             (name.clone(), Self { value, path: format!("{}.{name}", self.path) })
         })
     }
 
-    /// The items.
+    /// Iterates over the items.
     pub(super) fn items(&self) -> impl Iterator<Item = Self> {
         self.value
             .as_array()
@@ -53,7 +53,7 @@ impl<'a> At<'a> {
         self.value.as_u64()
     }
 
-    /// A number as it is written.
+    /// Returns a number exactly as it is written.
     pub(super) fn digits(&self) -> Option<String> {
         self.value.is_number().then(|| self.value.to_string())
     }
@@ -66,12 +66,12 @@ impl<'a> At<'a> {
         self.value.is_object()
     }
 
-    /// The texts of a list.
+    /// Returns the texts in a list.
     pub(super) fn texts(&self) -> Vec<&'a str> {
         self.value.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
     }
 
-    /// What is wrong here.
+    /// Makes a problem at this place.
     pub(super) fn wrong(&self, message: impl Into<String>) -> Problem {
         Problem::new(&self.path, message)
     }

@@ -1,4 +1,4 @@
-//! The members of a document's JSON schema as properties.
+//! Turns the members of a document's JSON schema into properties.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use super::targets::Targets;
 use super::{EXTENSIONS, ExtensionPart, PartSource, Presence, PropertySource, Type};
 use crate::words::is_word;
 
-/// Deepest nesting of objects and collections that a model file has.
+/// Deepest nesting of objects and collections that a model file may have.
 const DEPTH_MAX: usize = 8;
 
 /// The walk over one resource's schema.
@@ -19,7 +19,7 @@ pub(super) struct Walk<'w> {
     pub(super) targets: &'w Targets<'w>,
     pub(super) columns: &'w Columns,
     pub(super) problems: &'w mut Vec<Problem>,
-    /// Paths of the file that a member has.
+    /// Paths of the file that belong to a member.
     pub(super) used: HashSet<String>,
 }
 
@@ -35,7 +35,7 @@ struct Scope<'s> {
 }
 
 impl<'w> Walk<'w> {
-    /// The properties of a resource.
+    /// Returns the properties of a resource.
     pub(super) fn document(&mut self) -> Vec<PropertySource> {
         let schema = self.facts.at.at("jsonSchemaForInsert");
         if !schema.at("properties").is_object() {
@@ -50,7 +50,7 @@ impl<'w> Walk<'w> {
         properties
     }
 
-    /// What an extension of a resource adds, by the object it is added to.
+    /// Returns what an extension adds to a resource, by the object that it is added to.
     pub(super) fn extension(&mut self, schema: &str) -> Vec<ExtensionPart> {
         let root = self.facts.at.at("jsonSchemaForInsert");
         let mut parts = vec![];
@@ -86,7 +86,7 @@ impl<'w> Walk<'w> {
                 )));
             }
             let added = added.at(schema);
-            // The document's own list names what the extension requires, too.
+            // The document's own list of required members includes those of the extension.
             let mut required: Vec<&str> = added.at("required").texts();
             required.extend(object.at("required").texts());
             let path = format!("{path}.{EXTENSIONS}.{schema}");
@@ -317,7 +317,7 @@ impl<'w> Walk<'w> {
         Some(Type::Reference { target: target.name, parts })
     }
 
-    /// Every part of the identity must be there, and be required.
+    /// Reports parts of the identity that are missing or not required.
     fn check_identity(&mut self, required: &[&str]) {
         let schema = self.facts.at.at("jsonSchemaForInsert");
         let is_empty = self.facts.identity.is_empty() && !self.facts.is_descriptor;
@@ -343,7 +343,8 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// A reference or descriptor that no member has would be lost in silence.
+    /// Reports references and descriptors that no member has; otherwise they would be lost
+    /// silently.
     fn check_paths(&mut self) {
         let references = self.facts.references.iter().map(|(path, found)| (path, &found.at));
         let descriptors = self.facts.descriptors.iter().map(|(path, found)| (path, &found.at));
@@ -351,7 +352,7 @@ impl<'w> Walk<'w> {
             references.chain(descriptors).filter(|(path, _)| !self.used.contains(*path)).collect();
         lost.sort_by_key(|(path, _)| *path);
         for (path, at) in lost {
-            // Inside a reference the target's own model says what a member is.
+            // Inside a reference, the target's own model defines the member.
             let inside_reference = path
                 .rsplit_once('.')
                 .is_some_and(|(object, _)| self.facts.references.contains_key(object));

@@ -1,4 +1,5 @@
-//! What the file's references and descriptors can point to: its own resources, and what is loaded.
+//! The possible targets of the file's references and descriptors: its own resources and the loaded
+//! ones.
 
 use std::collections::HashMap;
 
@@ -14,7 +15,7 @@ pub(super) struct Targets<'a> {
     own: HashMap<&'a str, &'a Facts<'a>>,
 }
 
-/// What a reference points to.
+/// The target of a reference.
 pub(super) struct Found {
     /// The name as the model file writes it.
     pub(super) name: String,
@@ -32,7 +33,7 @@ impl<'a> Targets<'a> {
         }
     }
 
-    /// What a reference to a resource or a base of a project points to.
+    /// Finds the resource or base of a project that a reference points to.
     pub(super) fn find(&self, project: &str, name: &str) -> Option<Found> {
         if project == self.project {
             let facts = self.own.get(name).filter(|facts| !facts.is_descriptor)?;
@@ -68,7 +69,7 @@ impl<'a> Targets<'a> {
         Some(Found { name: self.written(target), key })
     }
 
-    /// The name of a descriptor as the model file writes it.
+    /// Finds a descriptor; returns its name as the model file writes it.
     pub(super) fn descriptor(&self, project: &str, name: &str) -> Option<String> {
         if project == self.project {
             return self.own.get(name).filter(|f| f.is_descriptor).map(|_| name.to_owned());
@@ -81,18 +82,18 @@ impl<'a> Targets<'a> {
         }
     }
 
-    /// The name of an abstract base as the model file writes it.
+    /// Finds an abstract base; returns its name as the model file writes it.
     pub(super) fn base(&self, project: &str, name: &str) -> Option<String> {
         let target = self.in_model(project, name)?;
         matches!(target, Target::Abstract(_)).then(|| self.written(target))
     }
 
-    /// The abstract bases that there are.
+    /// Lists the abstract bases.
     pub(super) fn bases(&self) -> Vec<&str> {
         self.model.abstracts.iter().map(|base| base.name.as_str()).collect()
     }
 
-    /// What is wrong with a name that nothing has.
+    /// Returns the message for a name that does not exist.
     pub(super) fn unknown(&self, project: &str, name: &str) -> String {
         let is_known =
             project == self.project || self.model.projects.iter().any(|p| p.name == project);
@@ -125,7 +126,7 @@ impl<'a> Targets<'a> {
         self.model.by_name(&format!("{}/{name}", project.schema))
     }
 
-    /// The bare name where it means the standard's, else the one with the schema in front.
+    /// Returns the bare name where it means the standard's, else the name with the schema in front.
     fn written(&self, target: Target) -> String {
         let (name, qualified) = (self.model.target_name(target), self.model.qualified_name(target));
         let core = &self.model.projects[0].schema;
