@@ -40,6 +40,8 @@ use shelf::{Both, Coding, Copy, Document, Shelf};
 
 /// Most bytes of a body that these routes read: none.
 const BODY_MAX: usize = 0;
+/// Most requests that wait until a large document is written for their host.
+const WAITING_MAX: usize = 32;
 
 const JSON: &str = "application/json; charset=utf-8";
 const GRAPHML: &str = "application/graphml; charset=utf-8";
@@ -72,6 +74,8 @@ pub struct Metadata {
     /// One large document is written or copied at a time: a client that names a new host each time
     /// makes many copies, and one that hangs up leaves the work behind.
     copying: Arc<Semaphore>,
+    /// Places for those who wait for that.
+    waiting: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for Metadata {
@@ -90,6 +94,7 @@ impl Metadata {
             })
         };
         let copying = Arc::new(Semaphore::new(1));
+        let waiting = Arc::new(Semaphore::new(WAITING_MAX));
         Self {
             model,
             composites: Arc::default(),
@@ -98,6 +103,7 @@ impl Metadata {
             schema_files: Arc::default(),
             page,
             copying,
+            waiting,
         }
     }
 
@@ -285,6 +291,11 @@ impl Metadata {
         base_url: &str,
         coding: Coding,
     ) -> Result<Copy, Problem> {
+        // A line of strangers with a host of their own each must not become everybody's wait.
+        let Ok(_waits) = self.waiting.try_acquire() else {
+            return Err(Problem::busy(1)
+                .detail("The server is writing this document for many other hosts just now."));
+        };
         let turn = Arc::clone(&self.copying).acquire_owned().await.map_err(Problem::internal)?;
         if let Some(copy) = self.shelf.peek(document, base_url, coding) {
             return Ok(copy);

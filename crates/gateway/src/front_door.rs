@@ -217,7 +217,9 @@ impl FrontDoor {
     /// Takes the place of an open HTTP/2 request, from its header to the last byte of its answer.
     pub(crate) fn stream(&self, caller: &Caller, head: &request::Parts) -> Result<Taken, Refused> {
         let header: usize = head.headers.iter().map(|(n, v)| n.as_str().len() + v.len()).sum();
-        let bytes = STREAM_BYTES + (header + head.uri.path().len()) as u64;
+        let target = head.uri.path_and_query().map_or(0, |target| target.as_str().len())
+            + head.uri.authority().map_or(0, |authority| authority.as_str().len());
+        let bytes = STREAM_BYTES + (header + target) as u64;
         self.budgets.take(Pot::Streams, &caller.holders(), bytes)
     }
 

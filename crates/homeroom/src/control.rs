@@ -6,6 +6,7 @@
 //! finds no server opens the store itself and does the same: both ways end in [`perform`].
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -149,11 +150,32 @@ pub fn perform(
 
 /// Returns whether a server has the store open and can be reached.
 pub fn is_served(config: &Config) -> bool {
-    connect(config).is_some()
+    connect(config).is_ok_and(|stream| stream.is_some())
 }
 
-fn connect(config: &Config) -> Option<UnixStream> {
-    UnixStream::connect(config.store.control_socket()?).ok()
+/// Connects to the server that has the store open, if there is one.
+fn connect(config: &Config) -> Result<Option<UnixStream>, Failure> {
+    let Some(name) = config.store.control_socket() else { return Ok(None) };
+    let Ok(stream) = UnixStream::connect(&name) else { return Ok(None) };
+    let server = rustix::net::sockopt::socket_peercred(&stream)
+        .map_err(|error| Failure::because("looking whose the control socket is", error))?;
+    let server = server.uid.as_raw();
+    // In a folder that others may write to, anybody could listen there.
+    let own = rustix::process::geteuid().as_raw();
+    if server == 0 || server == own || owner_of_store(config) == Some(server) {
+        return Ok(Some(stream));
+    }
+    Err(Failure::Failed(format!(
+        "the process at {} runs as user {server}, to whom the store does not belong; end it, remove the \
+         socket, and give the store a folder that only its owner may write to",
+        name.display()
+    )))
+}
+
+/// Returns the user to whom the database file belongs.
+fn owner_of_store(config: &Config) -> Option<u32> {
+    let StoreUrl::Sqlite(file) = config.store.place() else { return None };
+    std::fs::metadata(file).ok().map(|about| about.uid())
 }
 
 /// Sends a request to the server that has the store open; without one, opens the store and does the
@@ -167,7 +189,7 @@ pub fn request(
     request: Request,
     progress: &mut dyn FnMut(Value),
 ) -> Result<Value, Failure> {
-    if let Some(stream) = connect(config) {
+    if let Some(stream) = connect(config)? {
         let asked = Asked { store: Meant::by(config), request };
         return send(&stream, &asked, progress);
     }

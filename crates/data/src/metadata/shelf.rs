@@ -11,7 +11,8 @@ use super::gzip::Gzip;
 /// Placeholder for the base URL in a cached document.
 pub const BASE_URL: &str = "{baseUrl}";
 
-/// Most base URLs whose copies are kept; the one requested first is dropped first.
+/// Most base URLs whose copies are kept. The first to be dropped is the one that was asked for longest
+/// ago, of those that were asked for only once; where there are none, of all.
 const BASE_URLS_MAX: usize = 8;
 
 /// Smallest size in bytes from which a text is compressed; a shorter text fits a packet anyway.
@@ -123,17 +124,30 @@ impl Both {
 pub struct Shelf {
     /// The template of each document.
     templates: [OnceLock<Template>; 6],
-    copies: Mutex<VecDeque<(String, Copies)>>,
+    /// Those that were asked for longest ago come first.
+    copies: Mutex<VecDeque<Kept>>,
 }
 
-type Copies = HashMap<(Document, Coding), Copy>;
+/// The copies for a base URL.
+#[derive(Debug)]
+struct Kept {
+    base_url: String,
+    copies: HashMap<(Document, Coding), Copy>,
+    /// Whether one of them was asked for again.
+    is_used: bool,
+}
 
 impl Shelf {
     /// Returns the copy for a base URL, if there is one.
     pub fn peek(&self, document: Document, base_url: &str, coding: Coding) -> Option<Copy> {
-        let copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
-        let (_, found) = copies.iter().find(|(base, _)| base == base_url)?;
-        found.get(&(document, coding)).cloned()
+        let mut all = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = all.iter().position(|kept| kept.base_url == base_url)?;
+        let found = all[at].copies.get(&(document, coding)).cloned()?;
+        if let Some(mut kept) = all.remove(at) {
+            kept.is_used = true;
+            all.push_back(kept);
+        }
+        Some(found)
     }
 
     /// Returns the copy for a base URL. `write` returns the JSON or XML text, with [`BASE_URL`] as
@@ -150,15 +164,17 @@ impl Shelf {
         }
         let template = self.templates[document as usize].get_or_init(|| Template::of(&write()));
         let copy = template.copy(base_url, coding);
-        let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = copies.iter().position(|(base, _)| base == base_url).unwrap_or_else(|| {
-            if copies.len() == BASE_URLS_MAX {
-                copies.pop_front();
+        let mut all = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = all.iter().position(|kept| kept.base_url == base_url).unwrap_or_else(|| {
+            if all.len() == BASE_URLS_MAX {
+                let first = all.iter().position(|kept| !kept.is_used).unwrap_or(0);
+                all.remove(first);
             }
-            copies.push_back((base_url.to_owned(), Copies::new()));
-            copies.len() - 1
+            let base_url = base_url.to_owned();
+            all.push_back(Kept { base_url, copies: HashMap::new(), is_used: false });
+            all.len() - 1
         });
-        copies[at].1.insert((document, coding), copy.clone());
+        all[at].copies.insert((document, coding), copy.clone());
         copy
     }
 }
@@ -188,6 +204,25 @@ mod tests {
         assert_eq!(second.bytes, "[\"http://b\\\"/x\",\"http://b\\\"\"]");
         assert_eq!(again, first);
         assert_ne!(second.etag, first.etag);
+    }
+
+    #[test]
+    fn base_urls_that_are_asked_for_once_do_not_displace_one_in_use() {
+        let shelf = Shelf::default();
+        let get = |base_url: &str| {
+            shelf.get(Document::Resources, base_url, Coding::Identity, || BASE_URL.to_owned())
+        };
+        let peek = |base_url: &str| shelf.peek(Document::Resources, base_url, Coding::Identity);
+        get("http://in-use");
+        get("http://in-use");
+
+        for at in 0..1_000 {
+            get(&format!("http://{at}"));
+        }
+
+        assert!(peek("http://in-use").is_some());
+        assert!(peek("http://0").is_none());
+        assert_eq!(shelf.copies.lock().unwrap().len(), BASE_URLS_MAX);
     }
 
     #[test]

@@ -113,9 +113,10 @@ fn write_cell(line: &mut Vec<u8>, cell: &Cell<'_>, formulas: Formulas) {
     }
 }
 
+/// Writes a text, in quotes where it needs them. A program that divides lines at semicolons or tabs
+/// would otherwise find the beginning of a formula in the middle of a text.
 fn write_text(line: &mut Vec<u8>, text: &str) {
-    let is_plain =
-        !text.is_empty() && !text.bytes().any(|b| matches!(b, b',' | b'"' | b'\r' | b'\n'));
+    let is_plain = !text.is_empty() && !text.bytes().any(|b| b",;\t\"\r\n".contains(&b));
     if is_plain {
         line.extend_from_slice(text.as_bytes());
         return;
@@ -151,7 +152,7 @@ mod tests {
             ("@SUM(1)", "'@SUM(1)"),
             ("  =1", "'  =1"),
             ("\u{a0}=1", "'\u{a0}=1"),
-            ("\tx", "'\tx"),
+            ("\tx", "\"'\tx\""),
             ("\r=1", "\"'\r=1\""),
             ("\"=1", "\"'\"\"=1\""),
             ("'=1", "''=1"),

@@ -15,11 +15,18 @@ use crate::sqlite::lock::{Lock, hold_still, real_file};
 use crate::sqlite::open::{
     BUSY, bring_up_to_date, check, make_private, open_existing, open_reader,
 };
+use crate::sqlite::output::belongs_to_database;
 use crate::sqlite::{Shared, place, with_ending};
 use crate::store::{Look, Restored, Restoring, StoreUrl};
 
 /// Copies the store to `to` while it is in use; the copy is checked before it gets its name.
 pub(crate) fn backup(from: &Shared, to: &Path, look: &mut Look<'_>) -> Result<(), StoreError> {
+    if belongs_to_database(to) {
+        return Err(StoreError::Unusable(format!(
+            "{} belongs to a database; name another file",
+            to.display()
+        )));
+    }
     let part = with_ending(to, ".part");
     // A dangling link is also a name that is taken, and an existing file may belong to somebody.
     for name in [to, &part] {

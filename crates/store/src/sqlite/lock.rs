@@ -19,7 +19,7 @@ mod path;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -162,6 +162,14 @@ impl Lock {
         let read = self.beside.read_at(&mut bytes, 0).unwrap_or(0);
         let text = std::str::from_utf8(&bytes[..read]).unwrap_or_default();
         text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    /// Returns when `FILE.lock` was changed last: its content, name, owner or mode. Unlike the time of
+    /// its last writing, a program that puts back a copy cannot set it. [`None`] if the file cannot be
+    /// looked at.
+    pub(crate) fn changed_at(&self) -> Option<String> {
+        let about = self.beside.metadata().ok()?;
+        Some(format!("{}.{:09}", about.ctime(), about.ctime_nsec()))
     }
 
     /// Replaces the words in `FILE.lock`.

@@ -169,7 +169,7 @@ pub fn is_database(path: &Path) -> bool {
 
 /// Returns whether a file belongs to a store that this process has open, or is one of the files
 /// next to a database, by its own name or by the one that links lead to.
-fn belongs_to_database(path: &Path) -> bool {
+pub(super) fn belongs_to_database(path: &Path) -> bool {
     let is_beside = |path: &Path| {
         let name = path.as_os_str().as_bytes();
         BESIDE.iter().any(|ending| {

@@ -16,6 +16,9 @@ use crate::sqlite::writer::LAST_ID;
 const FILE: &str = "file";
 /// Name of the row with the word that is also in `FILE.lock`; every opening changes it.
 const WORD: &str = "word";
+/// Name of the row with the time at which `FILE.lock` was changed last, by us; see
+/// [`Lock::changed_at`].
+const LOCK_CHANGED: &str = "lock_changed";
 /// Name of the row with the path by which the file was opened last.
 const PATH: &str = "path";
 
@@ -70,8 +73,15 @@ fn is_other(
     // A file system can give a new file the number of a deleted one. A new or deleted lock file
     // proves nothing, and neither does one of an older Homeroom.
     let words = lock.words();
+    if words.is_empty() {
+        return Ok(false);
+    }
+    // A folder that was put back has its lock file, too, with the same word. Whatever wrote that file
+    // could not set the time of its last change.
+    let changed = value(connection, LOCK_CHANGED)?;
+    let is_put_back = changed.is_some_and(|changed| lock.changed_at() != Some(changed));
     let own = value(connection, WORD)?;
-    Ok(!words.is_empty() && own.is_none_or(|own| !words.contains(&own)))
+    Ok(is_put_back || own.is_none_or(|own| !words.contains(&own)))
 }
 
 /// Puts a new word into the store and into its lock file; copies taken before do not have it.
@@ -85,13 +95,19 @@ pub(super) fn change_word(connection: &Connection, lock: &Lock) -> Result<(), St
     let both: Vec<&str> = own.iter().map(String::as_str).chain([new.as_str()]).collect();
     lock.write_words(&both).map_err(cannot)?;
     put(connection, WORD, &new)?;
-    lock.write_words(&[&new]).map_err(cannot)
+    lock.write_words(&[&new]).map_err(cannot)?;
+    match lock.changed_at() {
+        Some(changed) => put(connection, LOCK_CHANGED, &changed),
+        None => Ok(()),
+    }
 }
 
 /// Puts a new word into a file that is to become the store. Returns it for the lock file.
 pub(super) fn put_word(connection: &Connection) -> Result<String, StoreError> {
     let new = Uuid::new().to_string();
     put(connection, WORD, &new)?;
+    // The lock file is written after this, so when it changes is not known yet.
+    connection.execute("DELETE FROM place WHERE name = ?1", [LOCK_CHANGED])?;
     Ok(new)
 }
 

@@ -190,6 +190,45 @@ fn an_earlier_copy_in_the_place_of_a_deleted_file_is_noticed() {
 }
 
 #[test]
+fn a_folder_that_was_put_back_with_its_lock_is_noticed() {
+    let (place, _, file) = with_backup();
+    let names = [file.clone(), beside(&file, ".lock")];
+    let copies: Vec<_> = names.iter().map(|name| std::fs::read(name).unwrap()).collect();
+    let (store, a) = place.open();
+    let lost = create(&store, document(a, "lost", vec![]));
+    drop(store);
+    // Into the same files, which keep their numbers.
+    for (name, copy) in names.iter().zip(copies) {
+        std::fs::write(name, copy).unwrap();
+    }
+
+    let (store, a) = place.open();
+
+    let next = create(&store, document(a, "next", vec![]));
+    assert!(next > lost + 1_000_000, "{lost} {next}");
+    drop(store);
+    let (store, a) = place.open();
+    assert_eq!(create(&store, document(a, "later", vec![])), next + 1);
+}
+
+#[test]
+fn a_backup_never_gets_the_name_of_a_file_of_a_store() {
+    let (place, _, file) = with_backup();
+    let (store, _) = place.open();
+    for other in [&file, &place.0.join("backup.db")] {
+        for ending in ["-wal", "-shm", "-journal", ".lock"] {
+            let name = beside(other, ending);
+            let before = std::fs::read(&name).ok();
+
+            let refused = store.backup(&name).unwrap_err().to_string();
+
+            assert!(refused.contains("database") || refused.contains("exists"), "{refused}");
+            assert_eq!(std::fs::read(&name).ok().is_some(), before.is_some(), "{}", name.display());
+        }
+    }
+}
+
+#[test]
 fn a_lock_that_is_new_or_deleted_makes_no_copy_of_a_store() {
     let (place, _, file) = with_backup();
     let lock = beside(&file, ".lock");
