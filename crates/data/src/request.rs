@@ -224,10 +224,7 @@ pub async fn replace(Served { api, access }: Served, mut call: Call) -> Result<R
     let resource = api.resource(&call)?;
     let grant = authorize(call.client(), resource, Action::Update)?;
     let caller = Caller::of(&call, Scope::Data);
-    let id = match id_of(&call) {
-        Ok(id) => id,
-        Err(_) => return Err(no_id(lacks_body(&mut call).await)),
-    };
+    let Ok(id) = id_of(&call) else { return Err(no_id(lacks_body(&mut call).await)) };
     let precondition = precondition_of(&api, &grant, resource, id, &call).await?;
     let document = read_document(&api, &access, &caller, resource, &mut call, Some(id)).await?;
     let plan = |client: &ApiClient, document| {
