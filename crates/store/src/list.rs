@@ -78,6 +78,12 @@ impl ListQuery {
         self.is_plain() && self.after.0 == 0 && self.upto.0 == i64::MAX
     }
 
+    /// Returns whether documents have to be looked at to know whether they match: by their text, or
+    /// by what leads to them.
+    pub fn is_restricted(&self) -> bool {
+        !self.conditions.is_empty() || !self.through.is_empty()
+    }
+
     /// Returns whether it selects at most one document.
     pub(crate) fn is_pointed(&self) -> bool {
         self.conditions.iter().any(|c| matches!(c, Condition::Key(_) | Condition::Uuid(_)))
@@ -98,8 +104,7 @@ impl ListQuery {
         let is_wide = self
             .changed
             .is_some_and(|(min, max)| max.min(newest).saturating_sub(min.max(0)) >= WINDOW_SHORT);
-        let is_by_text = !self.conditions.is_empty() || !self.through.is_empty();
-        is_by_text || (is_deep && !is_kept) || is_wide
+        self.is_restricted() || (is_deep && !is_kept) || is_wide
     }
 
     /// Returns whether counting it may have to examine very many documents.

@@ -12,6 +12,18 @@ use super::{
 
 /// Most segments of a way behind its category.
 pub(super) const SEGMENTS_MAX: usize = 5;
+/// Query parameters of every composite, which no parameter of a definition may have as its name.
+const RESERVED: &[&str] = &[
+    "fields",
+    "limit",
+    "offset",
+    "totalCount",
+    "pageSize",
+    "pageToken",
+    "minChangeVersion",
+    "maxChangeVersion",
+    "correlationId",
+];
 /// Most members of one composite.
 const MEMBERS_MAX: usize = 2_000;
 
@@ -372,8 +384,13 @@ impl Compiler<'_> {
                 .map(|field| field.name.clone())
                 .ok_or_else(|| fail(format!("{} has no value {field}; {}", at.name, known())))?
         };
+        let name = element.required("name");
+        if RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name)) {
+            let what = format!("{name} is a parameter of every composite; choose another name");
+            return Err(self.error(element, &what));
+        }
         Ok(Parameter {
-            name: element.required("name").into(),
+            name: name.into(),
             description: element.get("description").map(str::to_owned),
             is_queryable: element.get("queryable").is_none() || element.is("queryable"),
             steps,

@@ -147,12 +147,16 @@ pub fn read(file: &str, text: &str) -> Result<Element, CompositeError> {
     let mut reader = Reader::from_str(text);
     let mut lines = Lines { text, at: 0, line: 1 };
     let mut open: Vec<Element> = vec![];
+    let mut root: Option<Element> = None;
     loop {
         let at = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
         let line = lines.of(at);
         let event =
             reader.read_event().map_err(|error| fail(line, format!("this is no XML: {error}")))?;
         let closed = match event {
+            Event::Start(_) | Event::Empty(_) if root.is_some() => {
+                return Err(fail(line, "nothing may stand behind CompositeMetadata".into()));
+            }
             Event::Start(tag) => {
                 if open.len() == DEPTH_MAX {
                     return Err(fail(line, format!("more than {DEPTH_MAX} elements are open")));
@@ -172,7 +176,8 @@ pub fn read(file: &str, text: &str) -> Result<Element, CompositeError> {
                 return Err(fail(line, "only elements and comments may stand here".into()));
             }
             Event::Eof => {
-                return Err(fail(line, "the file ends before CompositeMetadata does".into()));
+                let ended = || fail(line, "the file ends before CompositeMetadata does".into());
+                return root.ok_or_else(ended);
             }
             _ => None,
         };
@@ -180,7 +185,7 @@ pub fn read(file: &str, text: &str) -> Result<Element, CompositeError> {
         complete(&closed).map_err(|what| fail(closed.line, what))?;
         match open.last_mut() {
             Some(parent) => parent.children.push(closed),
-            None => return Ok(closed),
+            None => root = Some(closed),
         }
     }
 }

@@ -239,11 +239,15 @@ async fn many(
     paging: &Paging,
 ) -> Result<(Vec<u8>, Option<u64>, Option<String>), Problem> {
     let node = &grants.within(node);
+    let mut query = all_of(api, grants, base)?;
+    // Paths and restrictions by rights may have to look at very many documents, which would hold up
+    // the short lists.
     let is_long = paging.total_count
         || paging.changed.is_some()
         || paging.skip > SKIP_SHORT
-        || asked.is_by_text();
-    let mut query = all_of(api, grants, base)?;
+        || asked.is_by_text()
+        || !asked.given.is_empty()
+        || query.is_restricted();
     query.targets.clone_from(&asked.base.targets);
     query.conditions.extend(asked.base.conditions.iter().cloned());
     query.changed = paging.changed;
