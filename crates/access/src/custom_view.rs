@@ -107,7 +107,7 @@ pub enum MemberIs {
     Boolean(bool),
     /// Any value, as long as it is present.
     Present,
-    /// Absent.
+    /// No value: the member is missing.
     Absent,
 }
 

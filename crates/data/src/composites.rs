@@ -1,10 +1,11 @@
-//! Composites: answers that are put together from several resources, as definitions in XML say.
+//! Composites: answers that combine several resources, as definitions in XML describe.
 //!
-//! A definition is read, compiled against the model once, at start, and then run: the base documents are a list like any other, what they refer to and what refers to them is
-//! found level by level, all on one state of the store. Nothing here names a resource.
+//! A definition is read, compiled against the model once, at start, and then run: the base
+//! documents are a list like any other, what they refer to and what refers to them is found level
+//! by level, all on one state of the store. Nothing here names a resource.
 //!
 //! Every resource that takes part is read by what the caller may read of it. Without Read on the base
-//! resource the answer is 403; what else the caller may not read is left out.
+//! resource the answer is 403; other resources that the caller may not read are left out.
 //!
 //! Source: Ed-Fi ODS/API 7.3, composites and their security.
 
@@ -23,7 +24,7 @@ use homeroom_model::{Model, ResourceId, Scalar};
 
 pub use handlers::routes;
 
-/// The definitions that are shipped, by the names that their messages have.
+/// The shipped definitions, with the file names that error messages use.
 const SHIPPED: &[(&str, &str)] =
     &[("the shipped enrollment.xml", include_str!("../../../models/composites/enrollment.xml"))];
 
@@ -38,14 +39,14 @@ pub struct CompositeError {
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// What stands there, and what would be right.
+    /// Says what the line contains, and what would be right.
     pub what: String,
 }
 
 /// All composites that are served.
 #[derive(Debug, Clone, Default)]
 pub struct Composites {
-    /// By organization and name.
+    /// The categories, ordered by organization and name.
     pub categories: Vec<Category>,
 }
 
@@ -58,27 +59,27 @@ pub struct Category {
     pub name: String,
     /// `Ed-Fi Enrollment`
     pub display_name: String,
-    /// Ways to the composites beside their own.
+    /// Routes to the composites in addition to each composite's own address.
     pub routes: Vec<RouteTemplate>,
     /// The composites.
     pub composites: Vec<Composite>,
-    /// What a shipped definition says that the model does not have.
+    /// Notes on the parts of a shipped definition that the model does not have.
     pub left_out: Vec<CompositeError>,
 }
 
-/// A way to composites: `/schools/{School.Id}/{compositeName}`.
+/// The template of a route to composites: `/schools/{School.Id}/{compositeName}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteTemplate {
     /// Its segments.
     pub segments: Vec<Segment>,
-    /// The composites that it leads to, by their names in the address; all where none is said.
+    /// The composites that it leads to, by their names in addresses; empty for all of them.
     pub only: Vec<String>,
 }
 
-/// A segment of a way.
+/// A segment of a route template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Segment {
-    /// A fixed one.
+    /// A fixed text.
     Fixed(String),
     /// The value of a parameter of the specification.
     Parameter(String),
@@ -91,32 +92,33 @@ pub enum Segment {
 pub struct Composite {
     /// Name in addresses, `localEducationAgencies`.
     pub plural: String,
-    /// The resource whose documents it is about.
+    /// The resource whose documents it lists.
     pub base: ResourceId,
-    /// What an answer has.
+    /// The members of an answer.
     pub(crate) node: Node,
-    /// What a list can be narrowed by.
+    /// The parameters that filter a list.
     pub(crate) parameters: Vec<Parameter>,
 }
 
-/// What is shown of an object.
+/// The members that are shown of an object.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Node {
     pub(crate) members: Vec<Member>,
 }
 
-/// What is shown as a member, or as several where it is flattened: then it has no name.
+/// A member of an answer. One without a name is flattened: its own members stand in its place.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Member {
     /// The document's public id.
     Id { name: String },
-    /// A value; of several ways to it the first that leads to one.
+    /// A value. If it can be found at several places, the first place that has it counts.
     Value { name: String, scalar: Scalar, ways: Vec<Vec<String>> },
     /// The items of a collection.
     Collection { name: String, property: String, node: Node },
     /// An object of the same document.
     Object { name: Option<String>, property: String, node: Node },
-    /// What a reference to an abstract base itself says, and what it leads to, `educationOrganizationType`.
+    /// The key of a reference to an abstract base, and the kind of its document,
+    /// `educationOrganizationType`.
     Base { name: Option<String>, property: String, node: Node, subtype: Option<String> },
     /// The document that a reference leads to.
     Reference {
@@ -131,7 +133,7 @@ pub(crate) enum Member {
 }
 
 impl Member {
-    /// Its name in an answer; none where it is flattened.
+    /// Returns its name in an answer, or [`None`] if it is flattened.
     pub(crate) fn name(&self) -> Option<&str> {
         match self {
             Self::Id { name }
@@ -144,7 +146,7 @@ impl Member {
         }
     }
 
-    /// What is shown inside it.
+    /// Returns what is shown inside it, if it is not a single value.
     pub(crate) fn node(&self) -> Option<&Node> {
         match self {
             Self::Id { .. } | Self::Value { .. } => None,
@@ -167,7 +169,7 @@ impl Member {
         }
     }
 
-    /// The member that says of what kind a referenced document is.
+    /// Returns the name of the member that states the kind of a referenced document.
     pub(crate) fn subtype(&self) -> Option<&str> {
         match self {
             Self::Base { subtype, .. } | Self::Reference { subtype, .. } => subtype.as_deref(),
@@ -176,33 +178,33 @@ impl Member {
     }
 }
 
-/// What a list can be narrowed by: the documents from which a path leads to a value.
+/// A filter of a list: it keeps the documents from which a path leads to a given value.
 #[derive(Debug, Clone)]
 pub(crate) struct Parameter {
     /// `School.Id`
     pub(crate) name: String,
-    /// What it is for, in the definition's words.
+    /// Its description in the definition.
     pub(crate) description: Option<String>,
-    /// Whether a query string may have it; a way may in any case.
+    /// Whether a query string may contain it; a route template always may.
     pub(crate) is_queryable: bool,
-    /// From the base resource on.
+    /// The path, beginning at the base resource.
     pub(crate) steps: Vec<Step>,
     /// The resource that has the value.
     pub(crate) of: ResourceId,
-    /// The name of the value there, as a list of that resource is filtered.
+    /// The value's name as a filter of that resource's list.
     pub(crate) field: String,
 }
 
 /// A step between two resources.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// Where it begins.
+    /// The resource at which it begins.
     pub(crate) from: ResourceId,
-    /// Where it leads.
+    /// The resource to which it leads.
     pub(crate) to: ResourceId,
     /// The reference that is followed, a property of the resource that refers.
     pub(crate) property: String,
-    /// Whether it goes from the one that refers to the other; else the other way.
+    /// Whether it leads from the referring resource to its target, rather than back.
     pub(crate) forward: bool,
 }
 
@@ -212,7 +214,7 @@ impl Composites {
     ///
     /// # Errors
     ///
-    /// The file and the line of the first thing that does not fit.
+    /// Names the file and the line of the first part that does not fit.
     pub fn compile(model: &Model, files: &[(String, String)]) -> Result<Self, CompositeError> {
         let mut categories: Vec<Category> = vec![];
         for (file, text) in files {
@@ -242,7 +244,7 @@ impl Composites {
         Ok(Self { categories })
     }
 
-    /// The category of an address; case does not matter.
+    /// Returns the category at an address; case does not matter.
     pub fn category(&self, organization: &str, name: &str) -> Option<&Category> {
         self.categories.iter().find(|category| {
             category.organization.eq_ignore_ascii_case(organization)
@@ -257,14 +259,14 @@ impl Category {
             && self.name.eq_ignore_ascii_case(&other.name)
     }
 
-    /// The composite of a name in an address; case does not matter.
+    /// Returns the composite by its name in an address; case does not matter.
     pub fn composite(&self, plural: &str) -> Option<&Composite> {
         self.composites.iter().find(|composite| composite.plural.eq_ignore_ascii_case(plural))
     }
 }
 
 impl Composite {
-    /// The resources that take part, in its members and on the paths of its parameters.
+    /// Returns every resource that takes part, in members and on the paths of parameters.
     pub(crate) fn resources(&self) -> Vec<ResourceId> {
         let mut all = BTreeSet::new();
         compile::resources_of(&self.node, &mut all);
@@ -275,14 +277,15 @@ impl Composite {
         all.into_iter().collect()
     }
 
-    /// A parameter by its name; case does not matter.
+    /// Returns a parameter by its name; case does not matter.
     pub(crate) fn parameter(&self, name: &str) -> Option<&Parameter> {
         self.parameters.iter().find(|parameter| parameter.name.eq_ignore_ascii_case(name))
     }
 }
 
 impl RouteTemplate {
-    /// Whether a composite can be had by this way: it has its parameters, and is not kept out.
+    /// Returns whether the route leads to a composite: the composite has the route's parameters, and
+    /// the template does not exclude it.
     pub fn leads_to(&self, composite: &Composite) -> bool {
         let is_named = |name: &String| name.eq_ignore_ascii_case(&composite.plural);
         let has_all = self.segments.iter().all(|segment| match segment {

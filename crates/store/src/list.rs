@@ -113,12 +113,12 @@ impl ListQuery {
     }
 }
 
-/// Documents that a list is confined to.
+/// Which documents a list is confined to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Among {
-    /// These.
+    /// The list is confined to these documents.
     Documents(Arc<[DocumentId]>),
-    /// Those that refer to at least one of these.
+    /// The list is confined to documents that refer to at least one of these.
     Referrers(Arc<[DocumentId]>),
 }
 

@@ -1,4 +1,4 @@
-//! From a definition to what is read and written for it, every name resolved.
+//! Compiles definitions against the model: every name is resolved before the first request.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{
     Category, Composite, CompositeError, Member, Node, Parameter, RouteTemplate, Segment, Step,
 };
 
-/// Most segments of a way behind its category.
+/// Most segments of a route template after the category.
 pub(super) const SEGMENTS_MAX: usize = 5;
 /// Query parameters of every composite, which no parameter of a definition may have as its name.
 const RESERVED: &[&str] = &[
@@ -27,8 +27,8 @@ const RESERVED: &[&str] = &[
 /// Most members of one composite.
 const MEMBERS_MAX: usize = 2_000;
 
-/// Compiles a file of definitions; gives its categories with their lines. `is_shipped`: what the model
-/// does not have is left out and noted.
+/// Compiles a file of definitions. Returns its categories with their lines. If the file is shipped,
+/// parts that the model does not have are left out and noted.
 pub(super) fn file(
     model: &Model,
     file: &str,
@@ -55,7 +55,7 @@ pub(super) fn file(
     Ok(categories)
 }
 
-/// Letters, digits and hyphens, which an address has as they are.
+/// Returns whether a text has only letters, digits and hyphens, which need no escaping in an address.
 fn is_segment(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
@@ -78,7 +78,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// What was found, or, in what is shipped, nothing and a note.
+    /// Returns what was found. In a shipped file, turns an error into a note and [`None`].
     fn or_left_out<T>(
         &mut self,
         found: Result<T, CompositeError>,
@@ -211,7 +211,8 @@ impl Compiler<'_> {
         self.node(element, &owner, Some(resource))
     }
 
-    /// The members of an element; `document` is the resource where it stands for a whole document.
+    /// Compiles the members of an element; `document` is its resource if it stands for a whole
+    /// document.
     fn node(
         &mut self,
         element: &Element,
@@ -330,7 +331,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// What is shown of a reference to an abstract base: of its documents only the identity is known.
+    /// Compiles a reference to an abstract base, of whose documents only the identity is known.
     fn base(
         &mut self,
         element: &Element,
@@ -416,7 +417,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The names that an object of an answer has.
+/// Returns the names of an answer object's members.
 fn names_of(node: &Node) -> Vec<&str> {
     let mut names = vec![];
     for member in &node.members {
@@ -432,7 +433,7 @@ fn names_of(node: &Node) -> Vec<&str> {
     names
 }
 
-/// Name, type and ways of a value in an object.
+/// Finds a value of an object: its name, its type and the places where it can stand.
 fn value(
     owner: &Owner<'_>,
     given: &str,
@@ -455,7 +456,7 @@ fn value(
     let way = |(property, part): (&homeroom_model::Property, &homeroom_model::ReferencePart)| {
         vec![property.name.clone(), part.name.clone()]
     };
-    // Unified values stand at several places, and are the same.
+    // Unified values stand at several places and are equal.
     let flat: Vec<_> =
         parts.clone().filter(|(_, part)| part.column.eq_ignore_ascii_case(given)).collect();
     if let Some((_, part)) = flat.first() {
@@ -473,7 +474,7 @@ fn value(
     Err(format!("there is no such value{of}; {}", there_are(known)))
 }
 
-/// The resources that a node reads beside its own.
+/// Collects the resources that a node reads in addition to its own.
 pub(super) fn resources_of(node: &Node, all: &mut BTreeSet<ResourceId>) {
     for member in &node.members {
         match member {

@@ -1,5 +1,5 @@
-//! Definitions of composites as XML, read strictly: what the schema does not know is an error that
-//! names its line.
+//! Reads definitions of composites from XML, strictly: anything that the schema does not have is an
+//! error that names its line.
 //!
 //! Source: `Ed-Fi-ODS-API-Composites.xsd` of the Ed-Fi ODS/API 7.3.
 
@@ -11,10 +11,10 @@ use super::CompositeError;
 
 /// Most bytes of a file of definitions.
 pub const FILE_BYTES_MAX: usize = 1 << 20;
-/// Most elements inside each other.
+/// Deepest nesting of elements.
 const DEPTH_MAX: usize = 24;
 
-/// What an element may have.
+/// The attributes and children that an element may have.
 struct Rule {
     element: &'static str,
     required: &'static [&'static str],
@@ -102,7 +102,7 @@ fn rule(element: &str) -> Option<&'static Rule> {
 /// An element of a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Element {
-    /// `BaseResource`
+    /// Its name, `BaseResource`.
     pub name: String,
     /// Line in its file, from 1.
     pub line: usize,
@@ -112,32 +112,32 @@ pub struct Element {
 }
 
 impl Element {
-    /// An attribute, if it was given.
+    /// Returns an attribute, if it was given.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
     }
 
-    /// An attribute that the schema demands.
+    /// Returns an attribute that the schema demands.
     pub fn required(&self, name: &str) -> &str {
         self.get(name).unwrap_or_default()
     }
 
-    /// Whether an attribute says true; it does not where it was not given.
+    /// Returns whether an attribute is true; one that is missing is not.
     pub fn is(&self, name: &str) -> bool {
         matches!(self.get(name), Some("true" | "1"))
     }
 
-    /// The elements inside of a name.
+    /// Returns the children with a name.
     pub fn all<'e>(&'e self, name: &'e str) -> impl Iterator<Item = &'e Self> {
         self.children.iter().filter(move |child| child.name == name)
     }
 }
 
-/// Reads a file of definitions; gives its `CompositeMetadata`.
+/// Reads a file of definitions. Returns its `CompositeMetadata` element.
 ///
 /// # Errors
 ///
-/// The file, the line, what stands there and what may stand there.
+/// Names the file, the line, what was found there and what is allowed there.
 pub fn read(file: &str, text: &str) -> Result<Element, CompositeError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let fail = |line: usize, what: String| CompositeError { file: file.into(), line, what };
@@ -223,7 +223,7 @@ fn begin(tag: &BytesStart<'_>, line: usize, parent: Option<&Element>) -> Result<
     for attribute in tag.attributes() {
         let attribute = attribute.map_err(|error| format!("{name}: {error}"))?;
         let key = attribute.key.as_ref().to_owned();
-        // Which schema a file follows.
+        // These attributes name the schema that a file follows.
         if key.starts_with("xmlns") || key.starts_with("xsi:") {
             continue;
         }
@@ -252,7 +252,7 @@ fn begin(tag: &BytesStart<'_>, line: usize, parent: Option<&Element>) -> Result<
     Ok(Element { name, line, attributes, children: vec![] })
 }
 
-/// Refuses an element that lacks what must be inside.
+/// Refuses an element that lacks a required child.
 fn complete(element: &Element) -> Result<(), String> {
     let count = |name: &str| element.all(name).count();
     let needs = |name: &str| format!("{} needs a {name} inside", element.name);

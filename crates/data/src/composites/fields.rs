@@ -1,19 +1,19 @@
-//! Which members an answer shall have: `fields=id,name,addresses(city,postalCode)`.
+//! The query parameter that selects an answer's members: `fields=id,name,addresses(city,postalCode)`.
 //!
 //! Source: Ed-Fi ODS/API 7.3. `*` stands for all members of its level; names that an answer does not
 //! have are passed over, as those of filters are.
 
 use super::{Member, Node};
 
-/// Most levels inside each other.
+/// Deepest nesting of an expression.
 const DEPTH_MAX: usize = 24;
 
-/// The members that are wanted of an object.
+/// Selects the members of an object that an answer shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fields {
-    /// All.
+    /// Every member is shown.
     All,
-    /// Those of these names, and of each the members that are wanted.
+    /// Only the named members are shown; each has a selection of its own members.
     Some(Vec<(String, Fields)>),
 }
 
@@ -22,7 +22,7 @@ impl Fields {
     ///
     /// # Errors
     ///
-    /// What is wrong, and where, from 1.
+    /// Says what is wrong, and at which character, counted from 1.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let mut reader = Reader { text, at: 0 };
         let fields = reader.level(0)?;
@@ -109,7 +109,7 @@ impl Reader<'_> {
 }
 
 impl Node {
-    /// What is left of it when only some members are wanted; nothing else is read.
+    /// Returns the node with only the selected members; nothing else is read from the store.
     pub(super) fn select(&self, fields: &Fields) -> Self {
         if *fields == Fields::All {
             return self.clone();
@@ -117,7 +117,7 @@ impl Node {
         let members = self.members.iter().filter_map(|member| {
             let inner = match member.name() {
                 Some(name) => fields.of(name)?,
-                // What is flattened stands on the level of its owner.
+                // A flattened member's own members stand on the level of its owner.
                 None => fields,
             };
             let mut member = member.clone();

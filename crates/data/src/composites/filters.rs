@@ -1,4 +1,4 @@
-//! What a list of a composite is narrowed by: paths of its specification, gone from their end to the
+//! Filters of a composite's list: the paths of its specification, followed from their end back to the
 //! base, and the base resource's own filters.
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use crate::{DataApi, problem_of};
 
 /// Most documents that the paths of one request pass.
 const DOCUMENTS_MAX: usize = 200_000;
-/// Documents that are in memory at once.
+/// Most documents that are in memory at once.
 const PAGE: u32 = 2_000;
 
 /// A parameter with a value, and which documents have it at the path's end.
@@ -24,16 +24,16 @@ pub(super) struct Given {
     ends: Filter,
 }
 
-/// What a request narrows a list by.
+/// The filters of a request.
 pub(super) struct Asked {
-    /// Of the base resource itself.
+    /// Filters of the base resource itself.
     pub(super) base: Filter,
-    /// By paths.
+    /// Filters by paths.
     pub(super) given: Vec<Given>,
 }
 
 impl Asked {
-    /// Whether it goes by texts, so that very many documents may have to be looked at.
+    /// Returns whether it compares texts, so that very many documents may have to be examined.
     pub(super) fn is_by_text(&self) -> bool {
         let ends = self.given.iter().map(|given| &given.ends);
         ends.chain([&self.base]).flat_map(|filter| &filter.conditions).any(|condition| {
@@ -42,13 +42,14 @@ impl Asked {
     }
 }
 
-/// Names and values as they were sent.
+/// Names and values as the request has them.
 pub(super) struct Sent {
     by_path: Vec<(Parameter, String)>,
     base: Vec<(String, String)>,
 }
 
-/// Tells the parameters of a composite from the filters of its base; `of_way` stand in the address.
+/// Separates the parameters of a composite from the filters of its base; `of_way` are the values in the
+/// address.
 pub(super) fn sent(
     parameters: &[Parameter],
     query: &Query,
@@ -73,11 +74,11 @@ pub(super) fn sent(
     Sent { by_path, base }
 }
 
-/// Reads what a query string and a way ask for; names that are not known are ignored.
+/// Reads the filters of a query string and an address; unknown names are ignored.
 ///
 /// # Errors
 ///
-/// 400 for values of the wrong type; the store's own.
+/// 400 for values of the wrong type; errors of the store.
 pub(super) async fn read(api: &DataApi, base: ResourceId, sent: Sent) -> Result<Asked, Problem> {
     let mut given = vec![];
     for (parameter, value) in sent.by_path {
@@ -92,22 +93,22 @@ pub(super) async fn read(api: &DataApi, base: ResourceId, sent: Sent) -> Result<
     Ok(Asked { base, given })
 }
 
-/// Goes the paths from their ends to the base.
+/// Follows paths from their ends to the base.
 pub(super) struct Walk<'a> {
     pub(super) api: &'a DataApi,
     pub(super) moment: &'a Moment,
     pub(super) grants: &'a Grants,
-    /// How many documents were passed.
+    /// How many documents have been passed so far.
     pub(super) passed: usize,
 }
 
 impl Walk<'_> {
-    /// The base documents to which all paths lead; none where there is no path.
+    /// Returns the base documents to which all paths lead, or [`None`] if there is no path.
     ///
     /// # Errors
     ///
     /// 403 where the caller may read nothing of a resource on a path, 400 where a path passes too many
-    /// documents; the store's own.
+    /// documents; errors of the store.
     pub(super) async fn bases(&mut self, given: &[Given]) -> Result<Option<Among>, Problem> {
         let [first, others @ ..] = given else { return Ok(None) };
         let among = self.base(first).await?;
@@ -143,7 +144,7 @@ impl Walk<'_> {
         let mut query = self.reachable(given.parameter.of)?;
         query.targets.clone_from(&given.ends.targets);
         query.conditions.extend(given.ends.conditions.iter().cloned());
-        // The step that the query's documents have come by, and to where it must lead.
+        // The step by which the query's documents were found, and the documents it must lead to.
         let mut by: Option<(&Step, BTreeSet<DocumentId>)> = None;
         for step in given.parameter.steps.iter().rev() {
             let mut found = BTreeSet::new();
@@ -188,7 +189,7 @@ impl Walk<'_> {
         })
     }
 
-    /// Calls with each document of a list.
+    /// Calls a function with each document of a list.
     async fn each(
         &mut self,
         mut query: ListQuery,
@@ -215,7 +216,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a document takes a step to one of these.
+/// Returns whether a step leads from a document to one of these.
 fn leads(row: &Row, step: &Step, to: &BTreeSet<DocumentId>) -> bool {
     link(row, &row.body, &step.property).is_some_and(|link| to.contains(&link.target))
 }

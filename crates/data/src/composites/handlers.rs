@@ -1,4 +1,4 @@
-//! The routes of composites: each list, each item, and the ways of each category.
+//! The routes of composites: each list, each item, and the route templates of each category.
 
 use std::sync::Arc;
 
@@ -21,12 +21,12 @@ use crate::paging::{PageToken, Paging};
 use crate::reading::Reading;
 use crate::{DataApi, SCOPE, filter, no_snapshot, problem_of, profile, respond};
 
-/// Documents that a short list passes over at most.
+/// Most documents that a short list skips.
 const SKIP_SHORT: u64 = 10_000;
 
 const ALLOWED: &str = "GET, HEAD";
 
-/// What the handlers have.
+/// The state of the handlers.
 #[derive(Debug, Clone)]
 struct Served {
     api: DataApi,
@@ -34,7 +34,7 @@ struct Served {
     composites: Arc<Composites>,
 }
 
-/// The routes of composites, for callers that `access` recognizes.
+/// Returns the routes of composites, for callers that `access` recognizes.
 pub fn routes(
     api: &DataApi,
     access: &Arc<Access>,
@@ -68,21 +68,21 @@ pub fn routes(
     TEMPLATES.into_iter().flat_map(both).collect()
 }
 
-/// What an address leads to.
+/// The composite that an address leads to, and what it asks for.
 struct Found {
     composite: Composite,
     what: What,
 }
 
-/// What of a composite is asked for.
+/// Which part of a composite is asked for.
 enum What {
-    /// A list, narrowed by values of parameters.
+    /// A list, filtered by values of parameters.
     Many(Vec<(Parameter, String)>),
     /// One document.
     One(String),
 }
 
-/// What a call's address leads to, where what its headers demand can be had.
+/// Resolves the address of a call, and refuses headers that cannot be honoured.
 fn found(composites: &Composites, call: &Call) -> Result<Found, Problem> {
     let unknown = || {
         Problem::of(Kind::NotFound)
@@ -154,7 +154,7 @@ async fn not_allowed(served: Served, call: Call) -> Result<Response, Problem> {
         .header(ALLOW, HeaderValue::from_static(ALLOWED)))
 }
 
-/// Gives a page of a composite, or one document of it.
+/// Answers with a page of a composite, or with one of its documents.
 async fn get(served: Served, call: Call) -> Result<Response, Problem> {
     let Served { api, access, composites } = served;
     let Found { composite, what } = found(&composites, &call)?;
@@ -202,7 +202,7 @@ async fn get(served: Served, call: Call) -> Result<Response, Problem> {
     }
 }
 
-/// One document of a composite; a document that is out of reach is not found.
+/// Reads one document of a composite; a document out of the caller's reach is not found.
 async fn one(
     api: &DataApi,
     grants: &Grants,
@@ -229,8 +229,8 @@ async fn one(
     api.store.at_one_moment(false, work).await.map_err(problem_of)?
 }
 
-/// A page of a composite: its text, how many there are if that was asked for, and the token of what
-/// comes after it.
+/// Reads a page of a composite. Returns its text, the total count if it was asked for, and the token of
+/// the next page.
 async fn many(
     api: &DataApi,
     grants: &Grants,
@@ -281,7 +281,7 @@ async fn many(
     api.store.at_one_moment(is_long, work).await.map_err(problem_of)?
 }
 
-/// All base documents that the caller may read.
+/// Returns the list of all base documents that the caller may read.
 fn all_of(api: &DataApi, grants: &Grants, base: ResourceId) -> Result<ListQuery, Problem> {
     grants
         .reachable(api, base)

@@ -1,32 +1,32 @@
-//! The names of a definition, found in the model by one derivation.
+//! Finds the names of a definition in the model, all by one derivation.
 //!
-//! Definitions name what stands in the ODS: `EducationOrganizationAddresses`, `SchoolReference` or
-//! `School`, `StudentSchoolAssociations`. The model names what stands in JSON. A collection is named
+//! Definitions use the names of the ODS: `EducationOrganizationAddresses`, `SchoolReference` or
+//! `School`, `StudentSchoolAssociations`. The model has the names of the JSON. A collection is named
 //! with or without its owner in front; a reference by its property, with or without `Reference`, or by
-//! what it leads to; those who refer to a document by their resource in the plural, with the role of
-//! the reference in front where they refer by several. Case does not matter.
+//! its target. Resources that refer to a document are named in the plural, with the reference's role
+//! in front if they have several such references. Case does not matter.
 
 use homeroom_model::{
     Model, Property, PropertyKind, Reference, Resource, ResourceId, Target, capitalized, singulars,
 };
 
-/// An object that members are looked for in.
+/// An object whose members are looked up.
 pub(super) struct Owner<'m> {
     /// Its properties.
     pub(super) properties: &'m [Property],
-    /// What its collections may have in front of their names.
+    /// Prefixes that the names of its collections may have.
     pub(super) prefixes: Vec<String>,
 }
 
 impl<'m> Owner<'m> {
-    /// A document of a resource.
+    /// Returns the owner for a document of a resource.
     pub(super) fn of(model: &Model, resource: &'m Resource) -> Self {
         let base = resource.base.as_ref().map(|base| model.base(base.id).name.clone());
         let prefixes = [resource.name.clone()].into_iter().chain(base).collect();
         Self { properties: &resource.properties, prefixes }
     }
 
-    /// An item of a collection, or an object, inside.
+    /// Returns the owner for an item of a collection, or for an object, inside this one.
     pub(super) fn inside(&self, property: &str, properties: &'m [Property]) -> Self {
         let name = capitalized(property);
         let single = singulars(&name).into_iter().next().unwrap_or(name);
@@ -36,7 +36,7 @@ impl<'m> Owner<'m> {
         Self { properties, prefixes }
     }
 
-    /// A collection or an object of a name.
+    /// Finds a collection or an object by name.
     pub(super) fn part(
         &self,
         name: &str,
@@ -59,7 +59,7 @@ impl<'m> Owner<'m> {
         Err(there_are(all.map(|property| property.name.as_str())))
     }
 
-    /// A reference of a name.
+    /// Finds a reference by name.
     pub(super) fn reference(
         &self,
         model: &Model,
@@ -86,8 +86,8 @@ impl<'m> Owner<'m> {
     }
 }
 
-/// Those who refer to documents of a resource: the resource of a name in the plural, and the
-/// reference by which they do.
+/// Finds the resource, by its name in the plural, that refers to documents of another one, and the
+/// reference by which it does.
 pub(super) fn linked<'m>(
     model: &'m Model,
     schema: &str,
@@ -135,7 +135,7 @@ pub(super) fn linked<'m>(
     }
 }
 
-/// The resource of a name.
+/// Finds a resource by name.
 pub(super) fn resource<'m>(
     model: &'m Model,
     schema: &str,
@@ -146,7 +146,7 @@ pub(super) fn resource<'m>(
         .ok_or_else(|| format!("{schema} has no resource {name}"))
 }
 
-/// The path segment of a project, by that or by its name, `Ed-Fi`.
+/// Returns the path segment of a project, which is named by that segment or by its name, `Ed-Fi`.
 pub(super) fn schema<'m>(model: &'m Model, logical: Option<&str>) -> Result<&'m str, String> {
     let Some(logical) = logical else { return Ok(&model.projects[0].schema) };
     let is_it = |name: &str| name.eq_ignore_ascii_case(logical);
@@ -159,7 +159,7 @@ pub(super) fn schema<'m>(model: &'m Model, logical: Option<&str>) -> Result<&'m 
     })
 }
 
-/// The name of a composite in addresses.
+/// Returns the name of a composite in addresses.
 pub(super) fn plural(model: &Model, name: &str, base: ResourceId) -> String {
     let base = model.resource(base);
     if base.name.eq_ignore_ascii_case(name) {
@@ -176,7 +176,7 @@ pub(super) fn plural(model: &Model, name: &str, base: ResourceId) -> String {
     }
 }
 
-/// The name with its first letter small, as JSON has it.
+/// Returns the name with its first letter in lower case, as in JSON.
 pub(super) fn camel(name: &str) -> String {
     let mut letters = name.chars();
     letters
@@ -184,7 +184,7 @@ pub(super) fn camel(name: &str) -> String {
         .map_or_else(String::new, |first| first.to_ascii_lowercase().to_string() + letters.as_str())
 }
 
-/// Names that would have been right.
+/// Lists the names that would have been right.
 pub(super) fn there_are<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let names: Vec<&str> = names.collect();
     if names.is_empty() {

@@ -1,5 +1,5 @@
-//! Reads what an answer needs: the base documents, and level by level what they refer to and what
-//! refers to them, each resource within what the caller may read of it.
+//! Reads the documents that an answer needs: the base documents, then level by level the documents they
+//! refer to and those that refer to them, each within what the caller may read of its resource.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::pin::Pin;
@@ -15,22 +15,22 @@ use crate::json::{items, member_text};
 use crate::request::reachable;
 use crate::{DataApi, problem_of};
 
-/// Most documents that one answer is made of.
+/// Most documents that contribute to one answer.
 const DOCUMENTS_MAX: usize = 50_000;
-/// Most bytes of documents that one answer is made of.
+/// Most bytes of the documents that contribute to one answer.
 const BYTES_MAX: usize = 64 << 20;
 
-/// What a caller may read of the resources of a composite; those of which it may read nothing are not
-/// there.
+/// The caller's grants to read the resources of a composite. A resource without an entry may not be
+/// read.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Grants(BTreeMap<ResourceId, Grant>);
 
 impl Grants {
-    /// What a client may read for a composite.
+    /// Determines what a client may read for a composite.
     ///
     /// # Errors
     ///
-    /// As [`authorize`] for the base resource; of the others what is no refusal.
+    /// As [`authorize`] for the base resource; for the others, errors other than refusals.
     pub(super) fn of(
         api: &DataApi,
         base: ResourceId,
@@ -50,7 +50,7 @@ impl Grants {
         Ok(Self(grants))
     }
 
-    /// What is left of a node without the resources of which the caller may read nothing.
+    /// Returns the node without the resources that the caller may not read.
     pub(super) fn within(&self, node: &Node) -> Node {
         let may = |member: &&Member| match member {
             Member::Reference { to, .. } => self.0.contains_key(to),
@@ -67,51 +67,51 @@ impl Grants {
         Node { members: members.collect() }
     }
 
-    /// All documents of a resource that the caller may read.
+    /// Returns the list of all documents of a resource that the caller may read.
     pub(super) fn reachable(&self, api: &DataApi, resource: ResourceId) -> Option<ListQuery> {
         let grant = self.0.get(&resource)?;
         Some(reachable(api, api.catalog.model.resource(resource), grant))
     }
 }
 
-/// Where the reference of a property leads to, in an object of a document's text.
+/// Returns the document to which a reference leads that stands in an object of a document's text.
 pub(super) fn link(row: &Row, object: &str, property: &str) -> Option<Link> {
     let reference = member_text(object, property)?;
-    // The object is a part of the text.
+    // The object is a slice of the document's text.
     let end = reference.as_ptr().addr().checked_sub(row.body.as_ptr().addr())?
         + reference.len().checked_sub(1)?;
     References::links(&row.references).find(|link| link.offset as usize == end)
 }
 
-/// The documents that an answer is made of.
+/// The documents that contribute to an answer.
 #[derive(Default)]
 pub(super) struct Found<'n> {
     rows: HashMap<DocumentId, Row>,
-    /// Who refers to whom, by their resource and property.
+    /// Referring documents by target, for each referring resource and property.
     linked: HashMap<(ResourceId, &'n str), HashMap<DocumentId, Vec<DocumentId>>>,
     bytes: usize,
 }
 
 impl Found<'_> {
-    /// A document that was found.
+    /// Returns a document, if it was found.
     pub(super) fn row(&self, id: DocumentId) -> Option<&Row> {
         self.rows.get(&id)
     }
 
-    /// Those of a resource that refer to a document by a property, in order of creation.
+    /// Returns the documents of a resource that refer to a document by a property, in order of creation.
     pub(super) fn linked(&self, resource: ResourceId, property: &str, to: DocumentId) -> Vec<&Row> {
         let ids = self.linked.get(&(resource, property)).and_then(|all| all.get(&to));
         ids.into_iter().flatten().filter_map(|id| self.rows.get(id)).collect()
     }
 }
 
-/// Reads for one answer.
+/// Reads the documents of one answer.
 pub(super) struct Gathering<'a, 'n> {
     api: &'a DataApi,
     moment: &'a Moment,
     grants: &'a Grants,
     found: Found<'n>,
-    /// What was asked for, found or not.
+    /// The documents that were looked up already, whether found or not.
     asked: HashSet<DocumentId>,
 }
 
@@ -122,7 +122,7 @@ impl<'a, 'n> Gathering<'a, 'n> {
     ///
     /// # Errors
     ///
-    /// 400 where they are too many.
+    /// 400 if there are too many.
     pub(super) fn begin(
         api: &'a DataApi,
         moment: &'a Moment,
@@ -135,11 +135,11 @@ impl<'a, 'n> Gathering<'a, 'n> {
         Ok(gathering)
     }
 
-    /// Reads all that a node shows of documents.
+    /// Reads everything that a node shows of documents.
     ///
     /// # Errors
     ///
-    /// 400 where it is more than an answer may be made of; the store's own.
+    /// 400 if that is more than one answer may need; errors of the store.
     pub(super) async fn all(
         mut self,
         node: &'n Node,
@@ -174,7 +174,7 @@ impl<'a, 'n> Gathering<'a, 'n> {
         })
     }
 
-    /// The documents that a property leads to.
+    /// Reads the documents to which a property leads.
     async fn referenced(
         &mut self,
         of: &[DocumentId],
@@ -203,7 +203,7 @@ impl<'a, 'n> Gathering<'a, 'n> {
         Ok(ids)
     }
 
-    /// The documents of a resource that refer to others by a property.
+    /// Reads the documents of a resource that refer to others by a property.
     async fn referrers(
         &mut self,
         of: &[DocumentId],
@@ -236,7 +236,7 @@ impl<'a, 'n> Gathering<'a, 'n> {
         Ok(ids)
     }
 
-    /// All documents of a list, of which there may be no more than an answer still takes.
+    /// Reads all documents of a list, at most as many as the answer may still need.
     async fn read(&self, query: ListQuery) -> Result<Vec<Row>, Problem> {
         let left = DOCUMENTS_MAX.saturating_sub(self.found.rows.len());
         let limit = u32::try_from(left + 1).unwrap_or(u32::MAX);
@@ -257,7 +257,7 @@ impl<'a, 'n> Gathering<'a, 'n> {
     }
 }
 
-/// What a caller is told who asks for too much at once.
+/// Returns the refusal of a request that asks for too much at once.
 pub(super) fn too_large() -> Problem {
     Problem::of(Kind::ParameterValidationFailed).error(format!(
         "The answer would be made of more than {DOCUMENTS_MAX} documents, or be larger than {} MiB; \
@@ -266,7 +266,8 @@ pub(super) fn too_large() -> Problem {
     ))
 }
 
-/// The members of a node that lead to other documents, each with the way to the objects that have it.
+/// Returns the members of a node that lead to other documents, each with the path of the objects that
+/// have it.
 fn edges_of<'n>(
     node: &'n Node,
     path: &mut Vec<&'n str>,
@@ -285,7 +286,7 @@ fn edges_of<'n>(
     }
 }
 
-/// Calls with each object that a way leads to.
+/// Calls a function with each object at a path.
 fn each<'t>(object: &'t str, path: &[&str], call: &mut impl FnMut(&'t str)) {
     let Some((first, rest)) = path.split_first() else { return call(object) };
     match member_text(object, first) {

@@ -1,5 +1,5 @@
-//! From what was found to the text of an answer. Values are the ones of the stored texts, byte for
-//! byte.
+//! Writes an answer from the documents that were found. Values are copied from the stored texts byte
+//! for byte.
 
 use homeroom_http::Problem;
 use homeroom_store::Row;
@@ -12,7 +12,7 @@ use crate::json::{items, member_text, write_text};
 /// Most bytes of an answer.
 const BYTES_MAX: usize = 64 << 20;
 
-/// Writes answers.
+/// Writes the text of an answer.
 pub(super) struct Writer<'a, 'n> {
     catalog: &'a Catalog,
     found: &'a Found<'n>,
@@ -24,11 +24,11 @@ impl<'a, 'n> Writer<'a, 'n> {
         Self { catalog, found, out: vec![] }
     }
 
-    /// Writes what a node shows of documents, as a list.
+    /// Writes documents as a node shows them, as a list.
     ///
     /// # Errors
     ///
-    /// 400 where that is too much for one answer.
+    /// 400 if that is too much for one answer.
     pub(super) fn documents<'r>(
         &mut self,
         node: &Node,
@@ -44,7 +44,7 @@ impl<'a, 'n> Writer<'a, 'n> {
         Ok(())
     }
 
-    /// Writes what a node shows of a document.
+    /// Writes a document as a node shows it.
     ///
     /// # Errors
     ///
@@ -124,7 +124,7 @@ impl<'a, 'n> Writer<'a, 'n> {
         Ok(())
     }
 
-    /// Writes what a node shows, under a name, or flattened.
+    /// Writes an object as a node shows it, under a name or flattened.
     fn inside(
         &mut self,
         name: Option<&str>,
@@ -156,8 +156,8 @@ impl<'a, 'n> Writer<'a, 'n> {
         }
     }
 
-    /// Of what kind the document is that a reference leads to, `edfi.School`: by the name that the
-    /// schema has in the database of the ODS/API.
+    /// Writes the kind of the document to which a reference leads, `edfi.School`, with the schema's name in
+    /// the database of the ODS/API.
     fn kind(&self, row: &Row, object: &str, property: &str) -> Option<String> {
         let resource = self.catalog.resource(link(row, object, property)?.kind)?;
         Some(format!("{}.{}", resource.schema.replace('-', ""), resource.name))

@@ -27,7 +27,7 @@ pub(super) use words::words;
 pub enum Section {
     /// Entities, associations and enumerations.
     Resources,
-    /// Descriptors.
+    /// The descriptors' resources.
     Descriptors,
 }
 

@@ -1,7 +1,7 @@
-//! Several lists of one request, all on one state of the store.
+//! Answers several questions of one request from one state of the store.
 //!
-//! What is asked next may follow from what was found. The questions go to the thread, or the
-//! connection, that holds the state; it is held no longer than a list may take.
+//! A question may depend on earlier answers. The questions go to the thread or connection that holds
+//! the state, which it does no longer than a list may take.
 
 use std::pin::Pin;
 
@@ -18,15 +18,15 @@ pub struct Moment {
     asks: mpsc::UnboundedSender<Asked>,
 }
 
-/// A question, and where its answer goes.
+/// A question, and the channel for its answer.
 pub(crate) enum Asked {
     /// A page of a list.
     Page(ListQuery, oneshot::Sender<Result<Page, StoreError>>),
-    /// What a list would give in all.
+    /// The number of documents of a list.
     Count(ListQuery, oneshot::Sender<Result<u64, StoreError>>),
 }
 
-/// What is asked, in order; it ends when the work does.
+/// The questions in order; the channel closes when the work ends.
 pub(crate) type Questions = mpsc::UnboundedReceiver<Asked>;
 
 impl Moment {
@@ -76,8 +76,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Deadline`], [`StoreError::Busy`] when too many wait, the store's own. They count
-    /// for more than what the work makes of them.
+    /// [`StoreError::Deadline`], [`StoreError::Busy`] if too many wait, other errors of the store. An error
+    /// of the store is returned even if the work has made something else of it.
     pub async fn at_one_moment<T, F: Future<Output = T>>(
         &self,
         is_long: bool,
@@ -99,7 +99,7 @@ impl Store {
     }
 }
 
-/// What the work gives, where the questions were served to its end.
+/// Returns the result of the work, if its questions were answered to the end.
 async fn both<T>(
     mut serving: Pin<Box<impl Future<Output = Result<(), StoreError>>>>,
     mut working: Pin<Box<impl Future<Output = T>>>,

@@ -8,7 +8,7 @@ use super::words::capitalized;
 use super::{paths, shared, values, words as sentences};
 use crate::composites::{Category, Composite, Member, Node, Parameter, RouteTemplate, Segment};
 
-/// The OpenAPI document of a category; [`BASE_URL`] stands where the base URL belongs.
+/// Returns the OpenAPI document of a category, with [`BASE_URL`] in the place of the base URL.
 pub fn document(model: &Model, category: &Category) -> Value {
     let Category { organization, name, .. } = category;
     let (mut all_paths, mut schemas) = (Map::new(), Map::new());
@@ -151,7 +151,7 @@ impl Writer<'_> {
         })
     }
 
-    /// The path of a way, and the parameters in it.
+    /// Returns the path of a route template and the parameters in it.
     fn way(&self, route: &RouteTemplate) -> (String, Vec<&Parameter>) {
         let (mut path, mut parameters) = (String::new(), vec![]);
         for segment in &route.segments {
@@ -195,7 +195,7 @@ impl Writer<'_> {
         written
     }
 
-    /// Adds the schema of a node, and those of what stands in it.
+    /// Adds the schema of a node and the schemas of the objects in it.
     fn add_schema(&self, schemas: &mut Map<String, Value>, name: &str, node: &Node) {
         let mut properties = Map::new();
         self.add_members(schemas, name, node, &mut properties);
@@ -244,12 +244,12 @@ impl Writer<'_> {
     }
 }
 
-/// The name of a parameter in a path: no client can make a variable of a name with a dot.
+/// Returns the name of a parameter in a path. It has no dot, of which no client could make a variable.
 fn in_path(name: &str) -> String {
     small(name).replace('.', "_")
 }
 
-/// A name with its first letter small.
+/// Returns a name with its first letter in lower case.
 fn small(name: &str) -> String {
     let mut letters = name.chars();
     letters
