@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::World;
 
 /// What our reader refuses and the other one takes, as its message begins.
-const LIMITS: &[&str] = &["nested too deep", "more values than"];
+const LIMITS: &[&str] = &["nested too deeply", "more values than"];
 
 /// Two bytes choose a resource, the rest is the document.
 ///

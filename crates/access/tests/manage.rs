@@ -224,7 +224,10 @@ async fn a_claim_set_that_cannot_be_used_is_refused_with_every_fault() {
     let refusal = access.manage(asked, NOW).await.unwrap_err().to_string();
 
     assert!(refusal.contains("did you mean ed-fi/student"), "{refusal}");
-    assert!(refusal.contains("resourceClaims[1].actions[0]: `Write` is no action"), "{refusal}");
+    assert!(
+        refusal.contains("resourceClaims[1].actions[0]: `Write` is not an action"),
+        "{refusal}"
+    );
     let sets = access.manage(Manage::ListClaimSets {}, NOW).await.unwrap();
     assert_eq!(sets["claimSets"].as_array().unwrap().len(), 15);
 }

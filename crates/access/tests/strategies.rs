@@ -55,7 +55,7 @@ async fn a_view_holds_from_its_definition_on_and_not_where_nothing_leads_to_its_
     let elsewhere = reading(&access, &key, "schools").await;
 
     assert_eq!(set["undefinedStrategies"], json!(["StudentWithTitleI"]));
-    assert!(error(&undefined).contains("there is no definition of it"), "{undefined}");
+    assert!(error(&undefined).contains("it is not defined"), "{undefined}");
     assert_eq!(
         put,
         json!({

@@ -252,9 +252,8 @@ fn told(error: StoreError) -> Problem {
     let is_late = matches!(error, StoreError::Deadline(_));
     let problem = problem_of(error);
     if is_late {
-        problem.hint(
-            "Ask for fewer with minChangeVersion and maxChangeVersion, or leave totalCount out.",
-        )
+        problem
+            .hint("Ask for fewer with minChangeVersion and maxChangeVersion, or omit totalCount.")
     } else {
         problem
     }

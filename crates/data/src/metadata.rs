@@ -294,7 +294,7 @@ impl Metadata {
         // A line of strangers with a host of their own each must not become everybody's wait.
         let Ok(_waits) = self.waiting.try_acquire() else {
             return Err(Problem::busy(1)
-                .detail("The server is writing this document for many other hosts just now."));
+                .detail("The server is already writing this document for many other host names."));
         };
         let turn = Arc::clone(&self.copying).acquire_owned().await.map_err(Problem::internal)?;
         if let Some(copy) = self.shelf.peek(document, base_url, coding) {

@@ -53,7 +53,7 @@ impl<'a, R: PartialEq, F: Fn(&ApiClient) -> Result<R, Problem>> Reading<'a, R, F
         self.tries += 1;
         if self.tries >= TRIES_MAX {
             return Err(
-                Problem::busy(1).detail("What this key may do is being changed at this moment.")
+                Problem::busy(1).detail("The rights of this key are being changed at this moment.")
             );
         }
         (self.granted, self.generation) = (by_now, generation);

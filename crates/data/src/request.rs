@@ -333,7 +333,7 @@ pub async fn not_allowed(
         tracked(resource)?;
     }
     Err(Problem::of(Kind::MethodNotAllowed)
-        .error(format!("{} is not allowed here; {allowed} is.", call.method))
+        .error(format!("{} is not allowed here; allowed: {allowed}.", call.method))
         .header(http::header::ALLOW, HeaderValue::from_static(allowed)))
 }
 
@@ -390,7 +390,7 @@ fn tracked(resource: &Resource) -> Result<&Resource, Problem> {
 fn change_paging(query: &Query) -> Result<Paging, Problem> {
     if query.get("pageToken").is_some() {
         return Err(Problem::of(Kind::ParameterValidationFailed)
-            .error("pageToken is not for deletes and keyChanges; use offset and limit."));
+            .error("deletes and keyChanges do not take pageToken; use offset and limit."));
     }
     Paging::read(query)
 }
@@ -405,7 +405,7 @@ async fn read_document(
 ) -> Result<Document, Problem> {
     if !call.header("content-type").is_some_and(is_json) {
         return Err(Problem::of(Kind::UnsupportedMediaType)
-            .error("The Content-Type header does not say application/json in UTF-8.")
+            .error("The Content-Type header is not application/json in UTF-8.")
             .hint("Send the header Content-Type: application/json, in UTF-8."));
     }
     let bytes = call.read_body().await?;
@@ -476,7 +476,7 @@ fn parse(
 /// Source: Ed-Fi ODS/API 7.3 (`ErrorTranslator`), which tells a fault without a path as a bad request.
 fn not_json(resource: &Resource, error: &JsonError) -> Problem {
     let (detail, message) =
-        ("The request body is no JSON.", format!("The body is no JSON at {error}."));
+        ("The request body is not JSON.", format!("The body is not JSON at {error}."));
     if error.way.is_empty() {
         return Problem::of(Kind::BadRequest).detail(detail).error(message);
     }
@@ -514,7 +514,7 @@ fn no_id(lacks_body: bool) -> Problem {
     let empty = lacks_body.then(|| ("$".to_owned(), vec![EMPTY_BODY.to_owned()]));
     let id = ("$.id".to_owned(), vec![filter::NO_ID.to_owned()]);
     Problem::of(Kind::DataValidationFailed)
-        .detail("The id in the URL is none.")
+        .detail("The id in the URL is not valid.")
         .violations(empty.into_iter().chain([id]).collect())
 }
 

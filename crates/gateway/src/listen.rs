@@ -145,7 +145,7 @@ impl Listener {
                 Ok(place) => Some(Ok(place)),
             };
             let Some(place) = place else {
-                tracing::trace!("a connection found no place");
+                tracing::trace!("a connection was closed for lack of a place");
                 continue;
             };
             _ = connection.set_nodelay(true);
@@ -278,9 +278,9 @@ async fn answer(
 /// Source: RFC 9112 §3.2 (a target is a path, or a whole URL for proxies; one `Host`).
 fn malformed(head: &request::Parts) -> Option<Problem> {
     let fault = if head.uri.path().is_empty() {
-        "The target of the request is no path; it begins with a slash."
+        "The request target is not a path; a path begins with a slash."
     } else if head.version == Version::HTTP_11 && head.headers.get_all(HOST).iter().count() != 1 {
-        "A request has one Host header."
+        "A request must have exactly one Host header."
     } else {
         return None;
     };

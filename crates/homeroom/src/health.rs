@@ -78,7 +78,7 @@ fn look_at_documents(
     });
     let (snapshot, theirs) = match opened {
         Err(StoreError::Deadline(_)) => {
-            looked.left_out.push("the documents' texts: the time was over".into());
+            looked.left_out.push("the documents' texts: the time limit was reached".into());
             return Ok(());
         }
         opened => opened?,
@@ -113,7 +113,7 @@ pub fn shown(line: &mut ProgressLine) -> impl FnMut(AuditProgress) + '_ {
     move |now| {
         line.show(|| {
             let (done, all) = (grouped(now.documents), grouped(now.in_all));
-            format!("looked through {done} of {all} documents")
+            format!("checked {done} of {all} documents")
         });
     }
 }

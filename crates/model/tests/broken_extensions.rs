@@ -404,7 +404,7 @@ fn members() -> Vec<Row> {
                     "properties": {"a": {"type": "boolean"}}}}}}}),
             ),
             "mine/Student",
-            "`houses` is no object or collection",
+            "`houses` is not an object or collection",
         ),
         (("/resourceSchemas", circle), "mine/Bus", "circle"),
     ]

@@ -351,7 +351,7 @@ fn elements_for_one_value_must_agree() {
 fn a_text_that_is_no_school_year_is_a_flaw() {
     let read = read_all("<Session><SchoolYear>last</SchoolYear></Session>");
 
-    assert_eq!(read[0].flaws, [("SchoolYear".into(), "The text is no school year.".into())]);
+    assert_eq!(read[0].flaws, [("SchoolYear".into(), "The text is not a school year.".into())]);
 }
 
 #[test]

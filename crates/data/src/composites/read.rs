@@ -260,7 +260,7 @@ impl<'a, 'n> Gathering<'a, 'n> {
 /// Returns the refusal of a request that asks for too much at once.
 pub(super) fn too_large() -> Problem {
     Problem::of(Kind::ParameterValidationFailed).error(format!(
-        "The answer would be made of more than {DOCUMENTS_MAX} documents, or be larger than {} MiB; \
+        "The answer would combine more than {DOCUMENTS_MAX} documents, or be larger than {} MiB; \
          ask for fewer with limit, or for fewer members with fields.",
         BYTES_MAX >> 20
     ))

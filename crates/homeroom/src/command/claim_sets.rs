@@ -49,7 +49,7 @@ enum ClaimSetsCommand {
 
 The file holds {\"name\": …, \"resourceClaims\": [{\"claim\": URI, \"actions\":
 [{\"name\": \"Read\", \"authorizationStrategies\": [\"NoFurtherAuthorizationRequired\"]}]}]};
-without strategies the defaults hold.")]
+without strategies the defaults apply.")]
     Put {
         /// Its name
         name: String,

@@ -74,7 +74,7 @@ pub fn run(args: &ImportClaims) -> Result<Exit, Failure> {
         .map_err(|error| Failure::because(&args.hierarchies[0].display().to_string(), error))?;
     output::write(&output::CLAIMS, &args.out, &imported.text)?;
     eprintln!(
-        "{}: {} claim sets; left out {} sets and {} claims that stand for no resource of the model",
+        "{}: {} claim sets; left out {} sets and {} claims that match no resource of the model",
         args.out.display(),
         imported.claim_sets.len(),
         imported.left_out_sets.len(),

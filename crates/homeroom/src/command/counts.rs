@@ -22,8 +22,8 @@ use crate::standard::Standard;
   homeroom counts students sections --json
   homeroom counts --since 48210
 
-With --since, documents are those that were made or changed after that change version and are still
-there; deletes are those after it.")]
+With --since, the counts cover documents that were created or changed after that change version and
+still exist, and deletes after it.")]
 pub struct CountsArgs {
     /// Only these resources (`students`, `Student` or `ed-fi/students`)
     #[arg(value_name = "RESOURCE")]

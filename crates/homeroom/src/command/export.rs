@@ -24,7 +24,7 @@ use crate::standard::Standard;
   jsonl    ed-fi/students.jsonl …: documents as the API serves them; homeroom load takes them
   csv      edfi/Student.csv, edfi/StudentIdentificationDocument.csv …: tables as the ODS has them
   parquet  the same tables, with types
-  manifest.json is written last: a folder without it is no whole export
+  manifest.json is written last: a folder without it is not a complete export
 
 Examples:
   homeroom export --out export/
@@ -143,19 +143,22 @@ fn not_whole(manifest: &Manifest) -> Failure {
         .map(|(kind, count)| format!("{kind} ({} documents)", grouped(*count)))
         .collect();
     Failure::Failed(format!(
-        "what is written is not all that the store has: the model has no {}; export with the \
-         extensions that the server has (standard.extensions), or name resources with --resource",
+        "the export would be incomplete: the model does not have {}; use the same extensions as \
+         the server (standard.extensions), or name resources with --resource",
         kinds.join(", ")
     ))
 }
 
 fn refuse_contradictions(args: &ExportArgs, is_stream: bool) -> Result<(), Failure> {
     let wrong = match (is_stream, args.format) {
-        (true, Format::Csv | Format::Parquet) => "only JSON lines go to the standard output",
-        (true, Format::Jsonl) if args.compress => {
-            "the standard output is not compressed; pipe it through gzip"
+        (true, Format::Csv | Format::Parquet) => {
+            "only JSON lines can be written to standard \
+                                                  output"
         }
-        (true, Format::Jsonl) if args.json => "the standard output has the documents already",
+        (true, Format::Jsonl) if args.compress => {
+            "standard output cannot be compressed; pipe it through gzip"
+        }
+        (true, Format::Jsonl) if args.json => "standard output is already used for the documents",
         (_, Format::Jsonl) if args.all_tables => "JSON lines have no tables",
         _ => return Ok(()),
     };

@@ -193,7 +193,7 @@ pub fn failure(error: LoadError) -> Failure {
 fn told(summary: &Summary, args: &LoadArgs) -> String {
     let done = if summary.dry_run { "would be loaded" } else { "loaded" };
     let mut out = format!(
-        "{} documents {done}, {} were there already, {} rejected ({} records in {:.1} s, {} \
+        "{} documents {done}, {} were already stored, {} rejected ({} records in {:.1} s, {} \
          documents/s)\n",
         grouped(summary.loaded),
         grouped(summary.unchanged),

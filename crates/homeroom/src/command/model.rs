@@ -125,7 +125,7 @@ struct Artefacts {
 
 /// What to compare.
 #[derive(Debug, Args)]
-#[command(after_help = "Exits with 6 when a difference has no reason, or a reason no difference.
+#[command(after_help = "Exits with 6 if a difference has no reason or a reason has no difference.
 
 Examples:
   homeroom model check --reference reference/ed-fi
@@ -240,7 +240,7 @@ fn compare(args: &CheckArgs) -> Result<Exit, Failure> {
         check::ARTEFACTS.iter().find(|found| found.version == version).ok_or_else(|| {
             let known: Vec<&str> = check::ARTEFACTS.iter().map(|found| found.version).collect();
             Failure::Usage(format!(
-                "nothing is known that Data Standard {version} can be compared with; there are {}",
+                "there is nothing to compare Data Standard {version} with; supported versions: {}",
                 known.join(", ")
             ))
         })?;
@@ -355,7 +355,7 @@ fn schema_files(folder: &Path) -> Result<Vec<File>, Failure> {
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "xsd"));
     paths.sort();
     if paths.is_empty() {
-        return Err(Failure::Failed(format!("{}: no .xsd file in it", folder.display())));
+        return Err(Failure::Failed(format!("{}: it contains no .xsd file", folder.display())));
     }
     paths.iter().map(|path| File::read(path)).collect()
 }

@@ -89,7 +89,7 @@ fn put(
     }
     let views = views.unwrap_or_default();
     apply(url, views, only)
-        .map_err(|error| Failure::because("putting the views into the store", error))?;
+        .map_err(|error| Failure::because("creating the views in the store", error))?;
     Ok(views.len() as u64)
 }
 

@@ -112,7 +112,7 @@ const DAMAGE: &[(&str, &str, &str)] = &[
         "references",
     ),
     (
-        "a text that is no JSON",
+        "a text that is not JSON",
         "UPDATE doc SET body = '{' WHERE id = (SELECT max(id) FROM doc)",
         "JSON",
     ),
@@ -172,8 +172,8 @@ const DAMAGE: &[(&str, &str, &str)] = &[
 
 /// Damage that is only possible in one of the databases.
 const OF_SQLITE: &[(&str, &str, &str)] = &[
-    ("a number that is given again", "DELETE FROM high_water", "will be given again"),
-    ("a number too low", "UPDATE high_water SET id = 1", "will be given again"),
+    ("a number that is given again", "DELETE FROM high_water", "will be issued again"),
+    ("a number too low", "UPDATE high_water SET id = 1", "will be issued again"),
     (
         "a reference in another place",
         "UPDATE doc SET refs = CAST(substr(refs, 1, 20) || x'ff' || substr(refs, 22) AS BLOB) WHERE id = \
@@ -201,8 +201,8 @@ const OF_SQLITE: &[(&str, &str, &str)] = &[
 ];
 
 const OF_POSTGRES: &[(&str, &str, &str)] = &[
-    ("a number that is given again", "UPDATE counter SET id = 1", "will be given again"),
-    ("a version that is given again", "UPDATE counter SET cv = 1", "will be given again"),
+    ("a number that is given again", "UPDATE counter SET id = 1", "will be issued again"),
+    ("a version that is given again", "UPDATE counter SET cv = 1", "will be issued again"),
     (
         "a reference in another place",
         "UPDATE doc SET refs = set_byte(refs, 20, 255) WHERE id = (SELECT max(id) FROM doc)",

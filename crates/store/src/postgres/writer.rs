@@ -226,7 +226,7 @@ impl Lane {
             let seen = Counted { change_version, ..Counted::default() };
             let (_, raised) = place::raise(self.connection().await?, seen).await?;
             let version = raised.version;
-            tracing::warn!(version, "the database has gone back: change versions go on above");
+            tracing::warn!(version, "the database has gone back: change versions continue above");
             memory.caught_up();
         }
         let connection = self.connection().await?;

@@ -34,8 +34,8 @@ impl Columns {
         for identity in &facts.identity {
             if columns.of_path(&identity.path).is_none() {
                 problems.push(identity.at.wrong(format!(
-                    "`{}` is neither a value of the document itself nor a member of a reference of \
-                     it that documentPathsMapping has; a key can be made of nothing else",
+                    "`{}` is neither a value of the document itself nor a member of one of its \
+                     references in documentPathsMapping; a key can contain nothing else",
                     identity.path
                 )));
             }
