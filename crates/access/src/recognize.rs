@@ -47,8 +47,8 @@ pub(crate) struct IssuedToken {
 }
 
 impl Access {
-    /// Recognizes the caller by its `Authorization` header and lets it into `scope` (`data`,
-    /// `admin`, `learning`, `xapi`, or [`ANY_SCOPE`]).
+    /// Recognizes the caller by its `Authorization` header and lets it into `scope` (such
+    /// as `data` or `admin`, or [`ANY_SCOPE`]).
     ///
     /// A token is verified once and then found by its hash. A revoked key or secret, or a changed
     /// claim set, takes effect on the next call.

@@ -214,7 +214,7 @@ fn checked_scopes(names: &[String]) -> Result<Vec<Scope>, ManageError> {
     let mut scopes = vec![];
     for name in names {
         let scope = Scope::read(name).ok_or_else(|| {
-            let known = Scope::ALL.map(Scope::name);
+            let known = Scope::SERVED.map(Scope::name);
             ManageError::Invalid(format!(
                 "there is no scope `{name}`; available: {}",
                 known.join(", ")

@@ -24,8 +24,8 @@ const KEY_NAME: &str = "homeroom demo";
 /// The folder, within the store's folder, for the files that fail to load.
 const FAILING: &str = "failing-load";
 
-/// Makes (or reuses) a store with a generated sample district, prints a key and three curl lines
-/// that work, and serves.
+/// Creates (or reuses) a store with a generated sample district, prints a key and three curl
+/// commands that work, and serves it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   homeroom demo
@@ -40,10 +40,10 @@ pub struct DemoArgs {
     /// Address of metrics and probes [default: 127.0.0.1:9090]
     #[arg(long, value_name = "ADDRESS")]
     admin_listen: Option<String>,
-    /// Students of a new sample district
+    /// Number of students of a new sample district
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     students: usize,
-    /// Serves beyond this machine although the key is printed
+    /// Allows other machines to connect although the key is printed
     #[arg(long)]
     allow_remote: bool,
     /// Prints one line of JSON instead of the text

@@ -22,22 +22,21 @@ pub struct BackupArgs {
     config: ConfigArgs,
     /// The new file
     to: PathBuf,
-    /// Longest time that the copy is looked through for damage; one that was not looked through
-    /// whole says so
+    /// Longest time to check the copy for damage; the command reports what it did not check
     #[arg(long, value_name = "TIME", default_value = "1h")]
     time_max: HumanDuration,
 }
 
-/// Checks configuration and store; each problem comes with what to do.
+/// Checks configuration and store, and says how to fix each problem.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  homeroom doctor --data-dir /var/lib/homeroom")]
 pub struct DoctorArgs {
     #[command(flatten)]
     config: ConfigArgs,
-    /// Leaves out what takes long: holding everything against the documents' texts
+    /// Skips the slow part: comparing everything with the documents' texts
     #[arg(long)]
     quick: bool,
-    /// Longest time; what was not looked at by then is told
+    /// Longest time; the command reports what it did not check by then
     #[arg(long, value_name = "TIME", default_value = "1h")]
     time_max: HumanDuration,
     /// Prints JSON

@@ -17,8 +17,8 @@ use crate::exit::{Exit, Failure};
 use crate::health::{self, Looked};
 use crate::standard::Standard;
 
-/// Puts a backup in the place of the store. No server may have the store open; the old store is
-/// kept beside it.
+/// Replaces the store with a backup. No server may have the store open; the old store is kept
+/// beside it.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[command(after_help = "Examples:
@@ -34,18 +34,18 @@ pub struct RestoreArgs {
     /// The backup
     #[arg(required_unless_present = "already_copied")]
     from: Option<PathBuf>,
-    /// Confirms that the store is replaced, or that it was
+    /// Confirms that the store is to be replaced, or that it was replaced
     #[arg(long)]
     yes: bool,
-    /// Says that the store was put back to an earlier state by other means (a file that was copied
-    /// over it, rows of a dump, a snapshot of the disk): it goes on above all that may have been
-    /// given out
+    /// Reports that the store was put back to an earlier state by other means (a file copied over
+    /// it, rows of a dump, a disk snapshot): it continues above all versions and ids that may have
+    /// been issued
     #[arg(long, conflicts_with_all = ["from", "keys_as_in_backup"])]
     already_copied: bool,
-    /// Takes keys and secrets as the backup has them: those that were revoked since may call again
+    /// Restores keys and secrets as the backup has them: those revoked since become valid again
     #[arg(long)]
     keys_as_in_backup: bool,
-    /// Longest time that the backup is looked through for damage
+    /// Longest time to check the backup for damage
     #[arg(long, value_name = "TIME", default_value = "1h")]
     time_max: HumanDuration,
     /// Prints JSON
