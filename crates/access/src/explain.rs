@@ -264,7 +264,7 @@ fn decision(
         "strategies": strategies,
         "strategiesFrom": from.map(|(claim, _)| claim.name.to_string()),
         "strategiesAreDefaults": from.map(|(_, own)| !own),
-        "problem": outcome.err().as_ref().map(shown),
+        "problem": outcome.err().map(|denial| shown(&denial.into())),
     })
 }
 

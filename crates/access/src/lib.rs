@@ -22,6 +22,7 @@ mod claims;
 mod claims_file;
 mod client;
 mod custom_view;
+mod denial;
 mod documents;
 mod explain;
 mod grant;
@@ -57,6 +58,7 @@ pub use client::{ApiClient, Call, Scope, Status};
 pub use custom_view::{
     BasisOf, CustomView, MemberIs, MemberRule, SharedValue, ViewBound, ViewRule, Views,
 };
+pub use denial::{Denial, Lack};
 pub use documents::{DocumentStanding, StrategyStanding, SubjectStanding};
 pub use explain::{AskedDocument, Explain, Explanation};
 pub use grant::{

@@ -1,7 +1,7 @@
 //! How a stored document stands to a grant, subject by subject, with what relates it.
 
 use homeroom_access::{
-    Access, AskedDocument, By, DocumentStanding, Grant, Manage, ManageError, Part, Phase,
+    Access, AskedDocument, By, Denial, DocumentStanding, Grant, Manage, ManageError, Part, Phase,
     Relationships, Restriction, Standing, Strategy, StrategyStanding, SubjectStanding, ViewBound,
     missing_relation, title,
 };
@@ -73,7 +73,7 @@ async fn standing(
     row: &Row,
     grant: &Grant,
 ) -> Result<DocumentStanding, Problem> {
-    let own = |strategy: Strategy, checked: Result<(), Problem>| StrategyStanding {
+    let own = |strategy: Strategy, checked: Result<(), Denial>| StrategyStanding {
         strategy: strategy.name().to_owned(),
         holds: checked.is_ok(),
         subjects: vec![],
