@@ -79,7 +79,8 @@ const TASKS: &[Task] = &[
     Task {
         name: "long",
         arguments: "[ARGUMENT…]",
-        does: "does the same as `test`, with the long runs that are skipped otherwise",
+        does: "does the same as `test`, with the long runs that are skipped \
+               otherwise",
         run: long::run,
     },
 ];

@@ -2,7 +2,7 @@
 
 mod support;
 
-use homeroom_access::{Access, Manage};
+use homeroom_access::{Access, Explain, Manage};
 use serde_json::{Value, json};
 use support::{NOW, access, create, new_key, open, store, text};
 
@@ -31,8 +31,11 @@ async fn put_set(access: &Access, strategies: &[&str]) -> Value {
 
 /// Explains reading a resource with a key.
 async fn reading(access: &Access, key: &str, resource: &str) -> Value {
-    let explain =
-        Manage::Explain { key: key.into(), method: "Read".into(), resource: resource.into() };
+    let explain = Manage::Explain(Explain {
+        key: key.into(),
+        method: "Read".into(),
+        resource: resource.into(),
+    });
     access.manage(explain, NOW).await.unwrap()["decisions"][0].clone()
 }
 
@@ -97,7 +100,7 @@ async fn a_view_is_listed_shown_replaced_in_any_case_and_removed_when_no_set_nam
     let resources = shown["resources"].as_array().unwrap();
     assert!(resources.contains(&json!("/ed-fi/courseTranscripts")), "{shown}");
     assert!(!resources.contains(&json!("/ed-fi/schools")), "{shown}");
-    assert!(used.to_string().contains("claim sets name the strategy"), "{used}");
+    assert!(used.to_string().contains("claim sets use the strategy"), "{used}");
     assert_eq!(removed["removed"], true);
     assert!(gone.to_string().contains("there is no strategy `StudentWithTitleI`"), "{gone}");
     assert!(unknown.to_string().contains("there is no strategy"), "{unknown}");

@@ -162,7 +162,7 @@ fn every_fault_is_named_with_its_place_and_what_may_have_been_meant() {
         (
             "StudentWithX",
             json!({"wher": {}}),
-            "definition: `wher` is none of name, basis, where; did you mean where?",
+            "definition: `wher` is not one of name, basis, where; did you mean where?",
         ),
         ("StudentWithX", json!({"wher": {}}), "where: expected an object"),
         ("StudentWithX", rule(json!([])), "where: expected an object: `all`"),
