@@ -179,11 +179,15 @@ fn projects() -> Vec<Row> {
         })
     };
     vec![
-        (("/isExtensionProject", json!(false)), "$.projectSchema.isExtensionProject", "whole"),
-        (("/projectName", json!(null)), "$.projectSchema.projectName", "must be a text"),
+        (
+            ("/isExtensionProject", json!(false)),
+            "$.projectSchema.isExtensionProject",
+            "must be true",
+        ),
+        (("/projectName", json!(null)), "$.projectSchema.projectName", "must be a string"),
         (("/projectName", json!("My ext")), "$.projectSchema.projectName", "letters, digits"),
         (("/projectEndpointName", json!("ed-fi")), "projectEndpointName", "one of its own"),
-        (("/projectEndpointName", json!("Mine")), "projectEndpointName", "small letters"),
+        (("/projectEndpointName", json!("Mine")), "projectEndpointName", "lower-case letters"),
         (("/projectEndpointName", json!("services")), "projectEndpointName", "taken"),
         (("/projectEndpointName", json!("-mine")), "projectEndpointName", "a letter"),
         (("/projectVersion", json!("one two")), "projectVersion", "such as 1.0.0"),

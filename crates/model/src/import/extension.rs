@@ -170,7 +170,7 @@ impl Importer<'_> {
             )));
         }
         if !plain(version, &['.', '-', '_']) {
-            let message = format!("`{version}` is not a version, such as 1.0.0");
+            let message = format!("`{version}` is not a version such as 1.0.0");
             self.problems.push(project.at("projectVersion").wrong(message));
         }
         let range = project.get("compatibleDsRange").and_then(|range| range.text());
