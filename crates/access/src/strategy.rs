@@ -79,7 +79,7 @@ pub(crate) struct Relationship {
 pub(crate) enum People {
     None,
     All,
-    /// Those whose kind appears in the strategy's name: `RelationshipsWithStudents…`.
+    /// Only the subjects whose kind appears in the strategy's name: `RelationshipsWithStudents…`.
     Named,
 }
 

@@ -108,7 +108,7 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// Calls `take` with the place of each unknown element that stands in the place of a record.
+    /// Calls `take` with the place of each unknown element where a record is expected.
     pub(crate) fn each_unknown(
         &self,
         index: u32,

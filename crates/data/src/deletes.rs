@@ -51,7 +51,7 @@ impl Reach {
         Ok(Self { told, found })
     }
 
-    /// Whether a caller who may see a deletion can always read the recreated document, because the
+    /// Whether a caller that may see a deletion can always read the recreated document, because the
     /// identity alone decides.
     fn finds_all(&self, namespace: Option<&str>) -> bool {
         let Self { told, found } = self;

@@ -142,7 +142,7 @@ pub(crate) fn items(list: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where a string ends that begins at a quote.
+/// Returns the end of the string that begins at a quote.
 pub(crate) fn after_string(bytes: &[u8], quote: usize) -> Option<usize> {
     let mut at = quote + 1;
     loop {

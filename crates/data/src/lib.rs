@@ -100,7 +100,7 @@ fn no_snapshot(method: &Method) -> Problem {
     }
 }
 
-/// What the handlers have: the data, and who may do what with it.
+/// The state of the handlers: the data, and the registry that authorizes access to it.
 #[derive(Debug, Clone)]
 struct Served {
     api: DataApi,
@@ -156,7 +156,7 @@ pub fn routes(api: &DataApi, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
     ]
 }
 
-/// What a caller is told when the store cannot.
+/// Returns the problem for a failure of the store.
 pub fn problem_of(error: StoreError) -> Problem {
     match error {
         StoreError::Busy => Problem::busy(1),

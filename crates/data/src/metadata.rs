@@ -1,8 +1,8 @@
-//! Everything that a client reads before it sends data: discovery, OpenAPI documents, the dependency
-//! order, XML schemas.
+//! Everything that a client reads before it sends data: discovery, OpenAPI documents, the
+//! dependency order, XML schemas.
 //!
-//! Pure functions derive all of it from the model. The large documents are written once, at the first
-//! request, away from the workers that answer requests.
+//! Pure functions derive all of it from the model. The large documents are written once, at the
+//! first request, away from the workers that answer requests.
 
 mod dependencies;
 mod discovery;
@@ -48,8 +48,8 @@ const GRAPHML: &str = "application/graphml; charset=utf-8";
 const XML: &str = "application/xml; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 
-/// Headers that keep the page private to its reader: no cache stores it, and no other site embeds it
-/// or learns its address.
+/// Headers that keep the page private to its reader: no cache stores it, and no other site embeds
+/// it or learns its address.
 const PAGE_HEADERS: [(HeaderName, &str); 5] = [
     (header::CACHE_CONTROL, "no-store"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),

@@ -58,8 +58,8 @@ async fn within_reach(
     Ok(row)
 }
 
-/// Returns a document of a resource, if it exists. If the grant needs it, the document comes with the
-/// state of the ties at the time of the read: cached ties hold only for that state.
+/// Returns a document of a resource, if it exists. If the grant needs it, the document comes with
+/// the state of the ties at the time of the read: cached ties hold only for that state.
 pub(crate) async fn stored(
     api: &DataApi,
     grant: &Grant,
@@ -241,8 +241,8 @@ pub async fn replace(Served { api, access }: Served, mut call: Call) -> Result<R
     Ok(respond::written(&call.base_url, resource, ran.value, ran.change_version, true))
 }
 
-/// Returns the conditions that a request sets for the document with this id. A header that cannot be
-/// parsed is reported only if the document exists: otherwise the answer is 404.
+/// Returns the conditions that a request sets for the document with this id. A header that cannot
+/// be parsed is reported only if the document exists: otherwise the answer is 404.
 async fn precondition_of(
     api: &DataApi,
     grant: &Grant,

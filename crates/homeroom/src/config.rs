@@ -47,8 +47,8 @@ pub struct ServerConfig {
     /// bodies. Default: 4096.
     pub in_flight_max: u32,
     /// Whether `X-Forwarded-Proto`, `-Host`, `-Port` and `-For` are trusted. Of several values the
-    /// last counts, because it comes from the proxy in front of this server; the proxy must append to
-    /// each header or replace it. Default: false.
+    /// last counts, because it comes from the proxy in front of this server; the proxy must append
+    /// to each header or replace it. Default: false.
     pub trust_forwarded: bool,
 }
 
@@ -136,8 +136,8 @@ pub struct StandardConfig {
     pub model: Option<PathBuf>,
     /// Files with definitions of composites, besides the shipped enrollment ones. Default: none.
     pub composites: Vec<PathBuf>,
-    /// Whether to open a store that was made for another standard or version, and to make it a store
-    /// of this one from then on. Default: `false`.
+    /// Whether to open a store that was made for another standard or version, and to make it a
+    /// store of this one from then on. Default: `false`.
     pub change_store: bool,
 }
 
@@ -182,7 +182,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// What the command line says of the configuration; every value given wins.
+/// The part of the configuration that the command line sets; it overrides all other sources.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ConfigArgs {
     /// Configuration file [default: homeroom.toml, where it exists]
@@ -192,14 +192,15 @@ pub struct ConfigArgs {
     #[arg(long, value_name = "DIR", global = true)]
     pub data_dir: Option<PathBuf>,
     /// The store: `postgres://USER:PASSWORD@HOST/DATABASE` or `sqlite:PATH` [default: a file in the
-    /// folder]. Every process list shows this option, so put a password into the environment variable
-    /// `HOMEROOM_STORE__URL`, or into a file that `HOMEROOM_STORE__URL_FILE` names
+    /// folder]. Every process list shows this option, so put a password into the environment
+    /// variable `HOMEROOM_STORE__URL`, or into a file that `HOMEROOM_STORE__URL_FILE` names
     #[arg(long, value_name = "URL", global = true)]
     pub store: Option<String>,
     /// Version of the data standard [default: 5.2.0]
     #[arg(long, value_name = "VERSION", global = true)]
     pub standard_version: Option<String>,
-    /// Extensions of it, separated by commas: shipped ones by name, others by the path of their file
+    /// Extensions of it, separated by commas: shipped ones by name, others by the path of their
+    /// file
     #[arg(long, value_name = "NAMES", global = true)]
     pub extensions: Option<String>,
     /// Files with definitions of composites, separated by commas

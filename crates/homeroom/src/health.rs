@@ -26,7 +26,7 @@ pub struct Looked {
 /// The longest time that a check may take.
 const TIME_MAX: Duration = Duration::from_hours(24 * 20);
 
-/// What `--quick` leaves out.
+/// The part of the check that `--quick` skips.
 const QUICK: &str = "identities, base identities, references, edges, marks and ties against the \
      documents' texts, and tombstones against their key values (--quick)";
 

@@ -30,7 +30,7 @@ pub fn postgres() -> Result<Vec<Options>, StoreError> {
 ///
 /// # Errors
 ///
-/// Those of [`Store::temporary`] and [`Store::temporary_on`].
+/// The errors of [`Store::temporary`] and [`Store::temporary_on`].
 pub fn on_one(kinds: &[String]) -> Result<Store, StoreError> {
     match postgres()?.into_iter().find(|options| named().is_some_and(|n| n == options.url)) {
         Some(options) => Store::temporary_on(&options, kinds),
@@ -70,7 +70,7 @@ pub fn again_on_postgres(own_name: &str) {
 ///
 /// # Errors
 ///
-/// Those of [`Store::temporary`] and [`Store::temporary_on`].
+/// The errors of [`Store::temporary`] and [`Store::temporary_on`].
 pub fn on_each(kinds: &[String]) -> Result<Vec<(String, Store)>, StoreError> {
     let mut stores = vec![("SQLite".to_owned(), Store::temporary(kinds)?)];
     for options in postgres()? {

@@ -73,7 +73,7 @@ impl Grants {
     }
 }
 
-/// Returns the document to which a reference leads that stands in an object of a document's text.
+/// Returns the target of a reference in an object of a document's text.
 pub(super) fn link(row: &Row, object: &str, property: &str) -> Option<Link> {
     let reference = member_text(object, property)?;
     // The object is a slice of the document's text.

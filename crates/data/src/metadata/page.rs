@@ -11,7 +11,7 @@ use super::markup::escaped;
 /// The page's template; `{{name}}` is replaced by a value, which is escaped.
 const PAGE: &str = include_str!("page.html");
 
-/// What the page may load in a browser: only the style inside it.
+/// The policy for what the page may load in a browser: only the style inside it.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

@@ -1,4 +1,5 @@
-//! The model's statements about rights in the store's numbers: slots of marks, makers of ties, paths.
+//! The model's statements about rights in the store's numbers: slots of marks, makers of ties,
+//! paths.
 
 use std::collections::HashMap;
 
@@ -72,8 +73,8 @@ fn organization_bases(model: &Model) -> Vec<AbstractId> {
 }
 
 impl Routes {
-    /// Translates the model into the store's numbers: `kind` gives the number of a resource, `label`
-    /// that of a label in [`label_names`].
+    /// Translates the model into the store's numbers: `kind` gives the number of a resource,
+    /// `label` that of a label in [`label_names`].
     pub(crate) fn bind(
         model: &Model,
         kind: impl Fn(ResourceId) -> KindId,

@@ -1,4 +1,5 @@
-//! How documents relate to a caller: the questions to the store, and the conclusions from its answers.
+//! How documents relate to a caller: the questions to the store, and the conclusions from its
+//! answers.
 
 use homeroom_access::{By, Denial, Part, Phase, Relationships, Standing};
 use homeroom_model::{Resource, SubjectOf};

@@ -74,8 +74,8 @@ impl AskedViews {
         self.questions.iter().position(|(own, at)| *at == start && own.name == view.name)
     }
 
-    /// Returns whether a view contains the basis of a document with this text and identity; [`None`]
-    /// if the document leads to no basis.
+    /// Returns whether a view contains the basis of a document with this text and identity;
+    /// [`None`] if the document leads to no basis.
     pub(crate) fn has(
         &self,
         catalog: &Catalog,

@@ -54,7 +54,7 @@ pub(super) struct Times {
     pub quiet: Duration,
 }
 
-/// What the timer runs for.
+/// The purpose of the timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Limit {
     /// A request's head, measured from its first byte.

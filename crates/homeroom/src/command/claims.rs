@@ -18,8 +18,8 @@ use crate::output;
     --model models/ed-fi/5.2.0/ed-fi.model --model models/extensions/tpdm/5.2.0.model \\
     --out models/extensions/tpdm/claims.toml")]
 pub struct ImportClaims {
-    /// The published hierarchy (JSON with `claimSets` and `claimsHierarchy`); each further file adds
-    /// the claim sets that the files before it lack.
+    /// The published hierarchy (JSON with `claimSets` and `claimsHierarchy`); each further file
+    /// adds the claim sets that the files before it lack.
     #[arg(value_name = "FILE", required = true)]
     hierarchies: Vec<PathBuf>,
     /// Imports only the claims of an extension, named by its schema.

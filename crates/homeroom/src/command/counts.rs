@@ -14,8 +14,8 @@ use crate::config::ConfigArgs;
 use crate::exit::{Exit, Failure};
 use crate::standard::Standard;
 
-/// Counts the documents of each resource exactly, all at one moment, whether or not a server has the
-/// store open.
+/// Counts the documents of each resource exactly, all at one moment, whether or not a server has
+/// the store open.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   homeroom counts

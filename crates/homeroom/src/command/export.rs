@@ -17,8 +17,8 @@ use crate::exit::{Exit, Failure};
 use crate::serve::told_to_stop;
 use crate::standard::Standard;
 
-/// Exports documents to files, all of them or those changed since a change version. The export shows
-/// the store at one moment and works whether or not a server has it open.
+/// Exports documents to files, all of them or those changed since a change version. The export
+/// shows the store at one moment and works whether or not a server has it open.
 #[derive(Debug, Args)]
 #[command(after_help = "Files:
   jsonl    ed-fi/students.jsonl …: documents as the API serves them; homeroom load takes them

@@ -41,7 +41,8 @@ pub struct StandardArgs {
     /// Version of the shipped model.
     #[arg(long, value_name = "VERSION", default_value = DEFAULT_VERSION)]
     standard_version: String,
-    /// Extensions of it, separated by commas: shipped ones by name, others by the path of their file.
+    /// Extensions of it, separated by commas: shipped ones by name, others by the path of their
+    /// file.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     extensions: Vec<String>,
 }

@@ -36,7 +36,8 @@ enum StrategiesCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Creates or replaces a strategy: a view of the documents of a resource, named {Resource}With{Text}
+    /// Creates or replaces a strategy: a view of the documents of a resource, named
+    /// {Resource}With{Text}
     #[command(after_help = "Example:
   homeroom strategies put StudentWithTitleI --file title-i.json
 

@@ -94,7 +94,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Takes the next line if it stands at `depth`; leaves a shallower one to the caller.
+    /// Takes the next line if it is at `depth`; leaves a shallower one to the caller.
     fn take_at(&mut self, depth: usize) -> Result<Option<Line<'a>>, FormatError> {
         let Some(line) = self.lines.get(self.next).copied() else { return Ok(None) };
         match line.depth {

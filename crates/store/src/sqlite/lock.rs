@@ -164,9 +164,9 @@ impl Lock {
         text.split_whitespace().map(str::to_owned).collect()
     }
 
-    /// Returns when `FILE.lock` was changed last: its content, name, owner or mode. Unlike the time of
-    /// its last writing, a program that puts back a copy cannot set it. [`None`] if the file cannot be
-    /// looked at.
+    /// Returns when `FILE.lock` was changed last: its content, name, owner or mode. Unlike the time
+    /// of its last writing, a program that puts back a copy cannot set it. [`None`] if the file
+    /// cannot be looked at.
     pub(crate) fn changed_at(&self) -> Option<String> {
         let about = self.beside.metadata().ok()?;
         Some(format!("{}.{:09}", about.ctime(), about.ctime_nsec()))
@@ -337,7 +337,8 @@ fn lock_file(path: &Path, make: bool) -> Result<Option<(File, AtomicBool)>, Stor
     Err(in_use(path))
 }
 
-/// Withdraws the right to read a file from users who may not write it: who may read it may lock it.
+/// Withdraws the right to read a file from users who may not write it: a user who may read it may
+/// lock it.
 fn tighten(path: &Path) {
     let Ok(about) = std::fs::metadata(path) else { return };
     let mode = about.permissions().mode() & 0o7777;

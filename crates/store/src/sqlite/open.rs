@@ -205,7 +205,7 @@ pub(crate) fn check(path: &Path, time_max: Duration) -> Result<Health, StoreErro
     let (mut connection, version) = open_existing(path, 65_536)?;
     connection.progress_handler(STEPS, Some(move || Instant::now() >= end))?;
     let mut health = Health::default();
-    // What an interrupted statement would have found is unknown.
+    // The result of an interrupted statement is unknown.
     let done = |found: rusqlite::Result<String>| match found {
         Ok(hit) => Ok(Some(hit)),
         Err(rusqlite::Error::QueryReturnedNoRows) => Ok(None),

@@ -176,7 +176,7 @@ fn a_definition_that_does_not_fit_is_refused_with_its_line_and_what_would_be_rig
             7,
             "choose another name",
         ),
-        (base("<Property name=\"Id\"/>") + "<junk>", 12, "nothing may stand behind"),
+        (base("<Property name=\"Id\"/>") + "<junk>", 12, "nothing may follow"),
         (base("<Property name=\"Id\"/>").replace("rosters", "pets"), 3, "there are rosters"),
         (base("<Property name=\"Id\"/>").replace("</Category>", ""), 12, "XML"),
     ] {

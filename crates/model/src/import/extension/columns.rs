@@ -17,7 +17,7 @@ impl Columns {
     /// A value takes the name of its query parameter, if the file has one for the path. Otherwise
     /// it takes the member's name with the reference's role in front; the role is left out where
     /// the member begins with it, or where the value must equal that of a reference without a role.
-    /// Where two values that need not agree would share a name, the second takes its reference's
+    /// If two values that need not agree would share a name, the second takes its reference's
     /// name in front instead.
     pub(super) fn of(facts: &Facts<'_>, problems: &mut Vec<Problem>) -> Self {
         let mut by_path = HashMap::new();
