@@ -64,10 +64,10 @@ kinds! {
     NamespaceRequired, 403, "security:authorization:namespace:access-denied:namespace-required", "Authorization Denied", "The document has no namespace, and this key is authorized by namespace.";
     NamespaceUninitialized, 403, "security:authorization:namespace:invalid-data:namespace-uninitialized", "Authorization Denied", "The stored document has no namespace, and this key is authorized by namespace.";
     NoNamespaces, 403, "security:authorization:namespace:invalid-client:no-namespaces", "Authorization Denied", "This key has no namespace prefixes, and this resource is authorized by them.";
-    ElementRequired, 403, "security:authorization:relationships:access-denied:element-required", "Authorization Denied", "The document lacks a value by which this key is authorized.";
-    ElementUninitialized, 403, "security:authorization:relationships:invalid-data:element-uninitialized", "Authorization Denied", "The stored document lacks a value by which this key is authorized.";
-    ViewElementRequired, 403, "security:authorization:custom-view:access-denied:element-required", "Authorization Denied", "The document lacks a value by which a custom view authorizes this key.";
-    ViewElementUninitialized, 403, "security:authorization:custom-view:invalid-data:element-uninitialized", "Authorization Denied", "The stored document lacks a value by which a custom view authorizes this key.";
+    ElementRequired, 403, "security:authorization:relationships:access-denied:element-required", "Authorization Denied", "The document lacks a value that the authorization of this key checks.";
+    ElementUninitialized, 403, "security:authorization:relationships:invalid-data:element-uninitialized", "Authorization Denied", "The stored document lacks a value that the authorization of this key checks.";
+    ViewElementRequired, 403, "security:authorization:custom-view:access-denied:element-required", "Authorization Denied", "The document lacks a value that a custom view of this key checks.";
+    ViewElementUninitialized, 403, "security:authorization:custom-view:invalid-data:element-uninitialized", "Authorization Denied", "The stored document lacks a value that a custom view of this key checks.";
     OwnershipMismatch, 403, "security:authorization:ownership:access-denied:ownership-mismatch", "Authorization Denied", "The stored document belongs to another owner, and this key is authorized by ownership.";
     OwnershipUninitialized, 403, "security:authorization:ownership:invalid-data:ownership-uninitialized", "Authorization Denied", "The stored document has no owner, and this key is authorized by ownership.";
     NotFound, 404, "not-found", "Not Found", "Nothing exists at this address.";

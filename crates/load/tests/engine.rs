@@ -5,7 +5,7 @@ mod stand_in;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use homeroom_load::engine::{Engine, Observed};
 use homeroom_load::outcome::Outcomes;
@@ -268,13 +268,12 @@ fn a_run_that_is_told_to_end_ends_and_keeps_what_it_has() {
     let mut engine =
         Engine::new(options(&server, 10), vec![Asking::default()], stop.clone()).unwrap();
     let stages = [Stage::rate(100.0, seconds(600.0)), Stage::rate(1.0, seconds(1.0))];
-    let begun = Instant::now();
 
     let observed = engine
         .run(&stages, Arrivals::Poisson, 1, &mut |_| stop.store(true, Ordering::Relaxed))
         .unwrap();
 
-    assert!(begun.elapsed() < seconds(60.0));
+    // The schedule has 60,000 requests.
     let found = requests(&observed);
     assert!(found.total > 0 && found.total < 1000, "{found:?}");
     assert_eq!(found.total, server.answered());
