@@ -106,7 +106,8 @@ async fn a_document_that_leads_to_nothing_is_refused_by_name_and_not_listed() {
 
         let detail = problem["detail"].as_str().unwrap();
         assert!(
-            detail.contains("'LocalEducationAgencyId', which LocalEducationAgencyWithParent checks")
+            detail
+                .contains("'LocalEducationAgencyId', which LocalEducationAgencyWithParent checks")
         );
         assert_eq!(problem.get("errors"), None, "{problem}");
         assert_eq!(vendor.ids("/ed-fi/schools").await.len(), 0);
