@@ -1,9 +1,11 @@
 //! `cargo xtask check`: the checks of CI, except the tests.
 
+mod circles;
 mod dependencies;
 mod laws;
 mod licences;
 mod metadata;
+mod modules;
 mod source;
 
 use crate::house::{Done, cargo, succeed, timed};
@@ -28,6 +30,11 @@ const STEPS: &[Step] = &[
         name: "direction",
         wants: "crates depend on each other in one direction",
         run: dependencies::check_direction,
+    },
+    Step {
+        name: "circles",
+        wants: "files of a crate depend on each other in one direction",
+        run: circles::check,
     },
     Step { name: "unused", wants: "every dependency is used", run: dependencies::check_unused },
     Step { name: "names", wants: "no branch names a resource", run: laws::check_names },
