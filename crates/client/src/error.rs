@@ -205,7 +205,21 @@ impl Error {
 
     /// Returns the system's error at the end of the chain of causes, if there is one.
     pub fn io(&self) -> Option<io::ErrorKind> {
-        find::<io::Error>(self).map(io::Error::kind)
+        self.find::<io::Error>().map(io::Error::kind)
+    }
+
+    /// Returns the first error of a type among the causes.
+    pub fn find<E: std::error::Error + 'static>(&self) -> Option<&E> {
+        find(self)
+    }
+
+    /// Returns the message of the last cause, which is the most precise one.
+    pub fn root(&self) -> String {
+        let mut last: &dyn std::error::Error = self;
+        while let Some(cause) = last.source() {
+            last = cause;
+        }
+        last.to_string()
     }
 
     /// Returns the message with the causes below it, on one line.

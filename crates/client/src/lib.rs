@@ -58,6 +58,7 @@ pub use answer::{Answer, AnswerBody, WholeAnswer};
 pub use blocking::BlockingClient;
 pub use client::Client;
 pub use error::{Cause, Error, Phase, Tried};
+pub use http::Method;
 pub use names::Names;
 pub use redirect::Redirects;
 pub use request::{Request, Stream};

@@ -52,7 +52,7 @@ impl Request {
         Self::new(Method::POST, url).body(body)
     }
 
-    /// Sets a header.
+    /// Adds a header.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Request {
         let wrong = || Error::Header { name: name.to_owned() };
         let value = HeaderValue::from_str(value).map_err(|_| wrong())?;
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
-        self.headers.insert(name, value);
+        self.headers.append(name, value);
         Ok(self)
     }
 
@@ -96,8 +96,8 @@ impl Request {
     /// them.
     pub(crate) fn protect(&mut self) {
         for name in [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION] {
-            if let Some(value) = self.headers.get_mut(name) {
-                value.set_sensitive(true);
+            if let http::header::Entry::Occupied(mut values) = self.headers.entry(name) {
+                values.iter_mut().for_each(|value| value.set_sensitive(true));
             }
         }
     }
