@@ -52,7 +52,7 @@ fn served() -> &'static (tokio::runtime::Runtime, Client) {
     static SERVED: OnceLock<(tokio::runtime::Runtime, Client)> = OnceLock::new();
     SERVED.get_or_init(|| {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-        let store = homeroom_store::trial::on_one(&[]).unwrap();
+        let store = homeroom_testkit::trial::on_one(&[]).unwrap();
         let admin = runtime.block_on(async {
             let app = TestApp::on("laws", store).await;
             let admin = app.admin().await;

@@ -66,7 +66,11 @@ pub struct BodyLimits {
 
 impl Answer {
     /// Takes a response that has arrived.
-    pub(crate) fn new(response: http::Response<Incoming>, limits: BodyLimits, place: Place) -> Self {
+    pub(crate) fn new(
+        response: http::Response<Incoming>,
+        limits: BodyLimits,
+        place: Place,
+    ) -> Self {
         let (head, content) = response.into_parts();
         let place = (!content.is_end_stream()).then_some(place);
         let url = limits.tried.url.clone();
@@ -152,8 +156,7 @@ impl AnswerBody {
     fn late(&self) -> Option<Error> {
         let (until, limit) = self.limits.until?;
         let tried = self.limits.tried.clone();
-        (Instant::now() >= until)
-            .then_some(Error::TimedOut { tried, phase: Phase::Total, limit })
+        (Instant::now() >= until).then_some(Error::TimedOut { tried, phase: Phase::Total, limit })
     }
 
     /// Sets the alarm unless it is set. Returns the error of a part that is late.

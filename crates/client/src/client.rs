@@ -122,9 +122,7 @@ impl Client {
                     retry_after: retry_after(answer.headers()),
                 },
                 Err(Failure { error, was_sent }) => match error.phase() {
-                    Some(phase) if error.may_pass() => {
-                        Ended::Failed { phase, was_sent: *was_sent }
-                    }
+                    Some(phase) if error.may_pass() => Ended::Failed { phase, was_sent: *was_sent },
                     _ => return done.map_err(|failure| failure.error),
                 },
             };

@@ -105,7 +105,8 @@ async fn connect(addresses: &[IpAddr], port: u16, time: Duration) -> io::Result<
     let until = Instant::now() + time;
     let mut last = io::Error::other("there is no address");
     for (left, address) in (1..=addresses.len()).rev().zip(addresses) {
-        let share = until.saturating_duration_since(Instant::now()) / u32::try_from(left).unwrap_or(1);
+        let share =
+            until.saturating_duration_since(Instant::now()) / u32::try_from(left).unwrap_or(1);
         let connecting = TcpStream::connect(SocketAddr::new(*address, port));
         // The last address has the rest of the time, which the caller measures.
         let connected = if left == 1 {

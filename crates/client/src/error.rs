@@ -106,7 +106,9 @@ pub enum Error {
     #[error(transparent)]
     Url(#[from] UrlError),
     /// A header's name or value has characters that HTTP does not allow.
-    #[error("the header {name:?} cannot be sent: its name or value has a character that HTTP forbids")]
+    #[error(
+        "the header {name:?} cannot be sent: its name or value has a character that HTTP forbids"
+    )]
     Header {
         /// The name of the header.
         name: String,
@@ -240,7 +242,11 @@ pub fn find<'a, E: std::error::Error + 'static>(
     error: &'a (dyn std::error::Error + 'static),
 ) -> Option<&'a E> {
     let mut at = Some(error);
-    while let Some(error) = at {
+    while let Some(mut error) = at {
+        // A shared error is an error itself, and hides the type of what it shares.
+        if let Some(shared) = error.downcast_ref::<Cause>() {
+            error = &**shared;
+        }
         if let Some(found) = error.downcast_ref::<E>() {
             return Some(found);
         }

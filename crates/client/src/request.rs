@@ -12,8 +12,12 @@ use crate::error::Error;
 use crate::url::Url;
 
 /// A body that arrives in parts while it is sent.
-pub type Stream =
-    Pin<Box<dyn hyper::body::Body<Data = Bytes, Error = Box<dyn std::error::Error + Send + Sync>> + Send>>;
+pub type Stream = Pin<
+    Box<
+        dyn hyper::body::Body<Data = Bytes, Error = Box<dyn std::error::Error + Send + Sync>>
+            + Send,
+    >,
+>;
 
 /// A request that a [`Client`](crate::Client) can send.
 pub struct Request {

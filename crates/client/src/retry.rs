@@ -235,9 +235,10 @@ mod tests {
     fn ends() -> impl Strategy<Value = Ended> {
         let failures = (0..Phase::ALL.len(), any::<bool>())
             .prop_map(|(at, was_sent)| failed(Phase::ALL[at], was_sent));
-        let answers = (100u16..600, proptest::option::of(0u64..100)).prop_map(|(status, seconds)| {
-            Ended::Answered { status, retry_after: seconds.map(Duration::from_secs) }
-        });
+        let answers =
+            (100u16..600, proptest::option::of(0u64..100)).prop_map(|(status, seconds)| {
+                Ended::Answered { status, retry_after: seconds.map(Duration::from_secs) }
+            });
         prop_oneof![failures, answers]
     }
 

@@ -87,7 +87,8 @@ mod tests {
 
     #[test]
     fn what_has_no_certificate_is_refused() {
-        for pem in ["", "not PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+        for pem in ["", "not PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]
+        {
             let read = Trust::Bundle(pem.into()).read(Versions::Http1);
 
             assert!(matches!(read, Err(Error::Trust { .. })), "{pem}");

@@ -104,9 +104,9 @@ impl Url {
             Some((path, query)) => (path, Some(query)),
             None => (self.path_and_query(), None),
         };
-        let has_scheme = reference.find([':', '/', '?']).is_some_and(|at| {
-            at > 0 && reference[at..].starts_with(':')
-        });
+        let has_scheme = reference
+            .find([':', '/', '?'])
+            .is_some_and(|at| at > 0 && reference[at..].starts_with(':'));
         let text = if has_scheme {
             reference.to_owned()
         } else if reference.starts_with("//") {

@@ -82,7 +82,8 @@ const RANGES: &[(Network, Range)] = &[
 ];
 
 /// The part of IPv6 that has public addresses.
-const GLOBAL_UNICAST: Network = Network::new(IpAddr::V6(Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0)), 3);
+const GLOBAL_UNICAST: Network =
+    Network::new(IpAddr::V6(Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0)), 3);
 
 /// The well-known prefix of NAT64: the IPv4 address is in the last 32 bits (RFC 6052 §2.1).
 const NAT64: Network = Network::new(IpAddr::V6(Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0)), 96);

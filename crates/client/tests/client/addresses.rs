@@ -62,11 +62,8 @@ fn url(port: u16) -> Url {
 async fn an_address_of_this_machine_is_refused_in_every_spelling() {
     let server = Server::answering(|_, _| answer(200, "", "reached")).await;
     let port = server.address.port();
-    let guarded = Client::new(Settings {
-        addresses: AddressPolicy::default(),
-        ..settings()
-    })
-    .unwrap();
+    let guarded =
+        Client::new(Settings { addresses: AddressPolicy::default(), ..settings() }).unwrap();
     for host in
         ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "0x7f.1", "2130706433"]
     {

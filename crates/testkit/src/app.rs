@@ -1,18 +1,8 @@
 //! The data API in this process, called as the network would call it; every request passes through
 //! the front door.
-#![allow(dead_code, unused_imports, reason = "each test file uses its part of it")]
-
-pub mod answer;
-pub mod document;
-pub mod documents;
-pub mod failures;
-pub mod filled;
-pub mod samples;
-pub mod spellings;
-pub mod world;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -21,66 +11,35 @@ use homeroom_data::metadata::{self, Metadata};
 use homeroom_data::{Catalog, Composites, DataApi, audit};
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{RequestBody, Timestamp};
-use homeroom_model::{Model, format, link, shipped, shipped_extension, shipped_seed};
+use homeroom_model::{Model, shipped_seed};
 use homeroom_store::{
-    Decision, Options, Plan, Snapshot, SnapshotOptions, Sql, Store, StoreUrl, Write, trial,
+    Decision, Options, Plan, Snapshot, SnapshotOptions, Sql, Store, StoreUrl, Write,
 };
 use http::{HeaderName, HeaderValue, Method, Request};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-pub use answer::Answer;
+use crate::answer::Answer;
+use crate::standard::{STANDARDS, Standard, USUAL};
+use crate::trial;
 
 /// The claim set that grants everything on every resource.
 pub const FULL_ACCESS: &str = "FullAccess";
-
-/// The shipped models that an app serves: a version of the standard and its extensions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Standard {
-    pub version: &'static str,
-    pub extensions: &'static [&'static str],
-}
-
-/// The default standard of tests.
-pub const USUAL: Standard = Standard { version: "5.2.0", extensions: &[] };
-
-/// The standards for laws about all resources; the last one is a superset of the usual one.
-pub const STANDARDS: [Standard; 2] = [
-    Standard { version: "4.0.0", extensions: &[] },
-    Standard { version: "5.2.0", extensions: &["tpdm", "sample", "homograph"] },
-];
-
-/// Linked models, which the tests of one file share.
-static LINKED: Mutex<Vec<(Standard, Arc<Model>)>> = Mutex::new(vec![]);
-
-impl Standard {
-    /// Returns its linked model.
-    pub fn model(&self) -> Arc<Model> {
-        let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, model)) = linked.iter().find(|(standard, _)| standard == self) {
-            return Arc::clone(model);
-        }
-        let core = [shipped(self.version)].into_iter();
-        let extensions = self.extensions.iter().map(|name| shipped_extension(name, self.version));
-        let sources: Vec<_> = core
-            .chain(extensions)
-            .map(|text| format::read(text.expect("the model is shipped")).unwrap())
-            .collect();
-        let model = Arc::new(link(&sources).unwrap());
-        linked.push((*self, Arc::clone(&model)));
-        model
-    }
-}
 
 /// A Homeroom server without sockets; clones share the same server.
 #[derive(Clone)]
 pub struct TestApp {
     /// Name of the kind of store in messages.
     store: Arc<str>,
+    /// The standard that it serves.
     pub standard: Standard,
+    /// Its data API.
     pub data: DataApi,
+    /// Its registry of keys and claim sets.
     pub access: Arc<Access>,
+    /// The front door, through which every request goes.
     pub front_door: Arc<FrontDoor>,
+    /// The composites that it serves.
     pub composites: Arc<Composites>,
 }
 
@@ -89,11 +48,6 @@ impl fmt::Display for TestApp {
         let Standard { version, extensions } = self.standard;
         write!(f, "{} {version} {}", self.store, extensions.join(" "))
     }
-}
-
-/// Returns the shipped model.
-pub fn model() -> Arc<Model> {
-    USUAL.model()
 }
 
 impl TestApp {
@@ -196,6 +150,7 @@ impl TestApp {
         seed(&self.data, lines).await;
     }
 
+    /// Returns its model.
     pub fn model(&self) -> &Model {
         &self.data.catalog.model
     }
@@ -342,7 +297,9 @@ async fn seed(data: &DataApi, lines: &str) {
 /// A client with a token.
 #[derive(Clone)]
 pub struct Client {
+    /// The app that it calls.
     pub app: TestApp,
+    /// Its key.
     pub key: String,
     /// Its `Authorization` header.
     pub authorization: String,
@@ -354,14 +311,17 @@ impl Client {
         self.send(Method::GET, path, &[], "").await
     }
 
+    /// Sends a POST with JSON.
     pub async fn post(&self, path: &str, body: &Value) -> Answer {
         self.send(Method::POST, path, &[], body.to_string()).await
     }
 
+    /// Sends a PUT with JSON.
     pub async fn put(&self, path: &str, body: &Value) -> Answer {
         self.send(Method::PUT, path, &[], body.to_string()).await
     }
 
+    /// Sends a DELETE.
     pub async fn delete(&self, path: &str) -> Answer {
         self.send(Method::DELETE, path, &[], "").await
     }

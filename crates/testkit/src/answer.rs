@@ -9,9 +9,13 @@ use serde_json::Value;
 /// Prefix of every problem's type.
 const URN: &str = "urn:ed-fi:api:";
 
+/// An answer with its body.
 pub struct Answer {
+    /// The status.
     pub status: u16,
+    /// The headers.
     pub headers: HeaderMap,
+    /// The body.
     pub body: Bytes,
 }
 
@@ -23,7 +27,8 @@ impl std::fmt::Debug for Answer {
 }
 
 impl Answer {
-    pub(super) async fn read(response: Response) -> Self {
+    /// Reads a response to its end.
+    pub async fn read(response: Response) -> Self {
         let (parts, body) = response.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         Self { status: parts.status.as_u16(), headers: parts.headers, body }
@@ -50,6 +55,7 @@ impl Answer {
         path.unwrap_or_else(|| panic!("{location}")).to_owned()
     }
 
+    /// Returns the `ETag`.
     #[track_caller]
     pub fn etag(&self) -> &str {
         self.header("etag")
