@@ -40,6 +40,12 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
+    /// Returns the body as text.
+    #[track_caller]
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
     /// Returns a header that must be present.
     #[track_caller]
     pub fn header(&self, name: &str) -> &str {

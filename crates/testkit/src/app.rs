@@ -56,6 +56,15 @@ impl TestApp {
         Self::serving(USUAL).await
     }
 
+    /// Makes such apps without any descriptor, where no document is sent.
+    pub async fn empty_on_each_store() -> Vec<Self> {
+        let mut apps = vec![];
+        for (name, store) in trial::on_each(&[]).unwrap() {
+            apps.push(Self::on(&name, USUAL, store).await);
+        }
+        apps
+    }
+
     /// Makes such apps for each of [`STANDARDS`].
     pub async fn on_each_standard() -> Vec<Self> {
         let mut apps = vec![];
@@ -69,16 +78,18 @@ impl TestApp {
     pub async fn serving(standard: Standard) -> Vec<Self> {
         let mut apps = vec![];
         for (name, store) in trial::on_each(&[]).unwrap() {
-            apps.push(Self::on(&name, standard, store).await);
+            let app = Self::on(&name, standard, store).await;
+            app.seed(shipped_seed(standard.version).unwrap()).await;
+            apps.push(app);
         }
         apps
     }
 
-    async fn on(name: &str, standard: Standard, store: Store) -> Self {
+    /// Makes an app on a store as it is.
+    pub async fn on(name: &str, standard: Standard, store: Store) -> Self {
         let (model, now) = (standard.model(), Timestamp::now());
         let catalog = Arc::new(Catalog::bind(Arc::clone(&model), &store).unwrap());
         let data = DataApi::new(Arc::clone(&catalog), store.clone());
-        seed(&data, shipped_seed(standard.version).unwrap()).await;
         let access = Access::open(store, Arc::clone(&model), AccessConfig::default(), now);
         let access = access.await.unwrap();
         Self::of(name.into(), standard, data, access)
@@ -228,6 +239,29 @@ impl TestApp {
     /// Makes a new key for a claim set and namespace prefixes; returns it with its secret.
     pub async fn key(&self, claim_set: &str, prefixes: &[&str]) -> (String, String) {
         self.make_key(asked(claim_set, prefixes, &[])).await
+    }
+
+    /// Makes a key as the command does, for scopes and perhaps with a claim set; returns it with its
+    /// secret.
+    pub async fn key_for(&self, claim_set: Option<&str>, scopes: &[&str]) -> (String, String) {
+        self.make_key(Manage::CreateKey {
+            claim_set: claim_set.map(String::from),
+            name: Some("by command".into()),
+            scopes: scopes.iter().map(|scope| (*scope).into()).collect(),
+            education_organizations: vec![1, 2],
+            namespace_prefixes: vec!["uri://command".into()],
+            ownership_tokens: vec![],
+            creator_token: None,
+        })
+        .await
+    }
+
+    /// Requests a token at a path with a form, to which `more` is appended.
+    pub async fn ask_token(&self, path: &str, key: &str, secret: &str, more: &str) -> Answer {
+        let form = [("content-type", "application/x-www-form-urlencoded")];
+        let body =
+            format!("grant_type=client_credentials&client_id={key}&client_secret={secret}{more}");
+        self.send(Method::POST, path, &form, body).await
     }
 
     async fn make_key(&self, asked: Manage) -> (String, String) {
