@@ -15,6 +15,7 @@ use tokio::time::{Instant, Sleep};
 
 use crate::error::{Error, Phase, Tried};
 use crate::places::Place;
+use crate::times::end_of;
 use crate::url::Url;
 
 /// The most bytes of an unwanted body that are read to keep its connection.
@@ -162,7 +163,7 @@ impl AnswerBody {
     /// Sets the alarm unless it is set. Returns the error of a part that is late.
     fn wait(&mut self, context: &mut Context<'_>) -> Poll<Error> {
         if !self.is_set {
-            let next = Instant::now() + self.limits.gap;
+            let next = end_of(Instant::now(), self.limits.gap);
             let until = self.limits.until.map_or(next, |(until, _)| until.min(next));
             self.alarm.as_mut().reset(until);
             self.is_set = true;

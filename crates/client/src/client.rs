@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
@@ -17,7 +18,13 @@ use crate::places::Places;
 use crate::request::{Body, Request};
 use crate::retry::{Attempt, Ended, retry_after};
 use crate::settings::Settings;
+use crate::times::end_of;
 use crate::tls::Trust;
+
+/// How often an HTTP/2 connection with open requests is asked whether the server is still there.
+const PING_EVERY: Duration = Duration::from_secs(20);
+/// The longest wait for the answer to that; then the connection counts as broken.
+const PING_TIME: Duration = Duration::from_secs(10);
 
 /// An HTTP client with a pool of connections. Its clones share the pool.
 ///
@@ -50,6 +57,8 @@ impl Client {
         let pool = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .timer(TokioTimer::new())
+            .http2_keep_alive_interval(PING_EVERY)
+            .http2_keep_alive_timeout(PING_TIME)
             .pool_idle_timeout(limits.idle)
             .pool_max_idle_per_host(limits.idle_per_origin)
             .build(Connector::new(addresses, names, times, tls));
@@ -71,7 +80,7 @@ impl Client {
         let Some(limit) = self.0.settings.times.total else {
             return self.follow(request, None).await;
         };
-        let until = Instant::now() + limit;
+        let until = end_of(Instant::now(), limit);
         let tried = Tried::new(&request.method, &request.url);
         match timeout_at(until, self.follow(request, Some(until))).await {
             Ok(done) => done,
@@ -191,9 +200,10 @@ impl Client {
         progress.moved();
         loop {
             let state = progress.state();
-            let (phase, limit) = match state.is_done {
-                false => (Phase::Send, times.send),
-                true => (Phase::Answer, times.answer),
+            let (phase, limit) = if state.is_done {
+                (Phase::Answer, times.answer)
+            } else {
+                (Phase::Send, times.send)
             };
             tokio::select! {
                 biased;
@@ -201,7 +211,7 @@ impl Client {
                     return done.map_err(|error| Failure::of(error, progress, tried));
                 }
                 () = progress.done() => {}
-                () = tokio::time::sleep_until(state.moved + limit) => {
+                () = tokio::time::sleep_until(end_of(state.moved, limit)) => {
                     if progress.state().moved == state.moved {
                         let error = Error::TimedOut { tried: tried.clone(), phase, limit };
                         return Err(Failure { error, was_sent: true });

@@ -22,7 +22,7 @@ use tokio_rustls::client::TlsStream;
 use crate::address::{AddressPolicy, Range};
 use crate::error::{Cause, Phase};
 use crate::names::Names;
-use crate::times::Times;
+use crate::times::{Times, end_of};
 use crate::url::Url;
 
 /// Opens connections as the settings say.
@@ -102,7 +102,7 @@ impl Parts {
 
 /// Connects to the first address that can be reached. Each gets an equal share of the time left.
 async fn connect(addresses: &[IpAddr], port: u16, time: Duration) -> io::Result<TcpStream> {
-    let until = Instant::now() + time;
+    let until = end_of(Instant::now(), time);
     let mut last = io::Error::other("there is no address");
     for (left, address) in (1..=addresses.len()).rev().zip(addresses) {
         let share =

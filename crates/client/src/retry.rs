@@ -124,8 +124,8 @@ impl BackOff {
     /// Returns the pause after this many tries.
     fn pause(self, number: u32, chance: f64) -> Duration {
         let doubled = 2_u32.saturating_pow(number.saturating_sub(1));
-        let whole = self.first.saturating_mul(doubled).min(self.most);
-        whole.mul_f64(0.5 + 0.5 * chance.clamp(0.0, 1.0))
+        let half = self.first.saturating_mul(doubled).min(self.most) / 2;
+        half + half.mul_f64(chance.clamp(0.0, 1.0))
     }
 }
 

@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
+
+/// Stands for a time that does not end.
+const YEARS: Duration = Duration::from_secs(30 * 365 * 86_400);
+
 /// The time-outs of a request, one for each phase.
 ///
 /// Each try of a request has these times anew, except for `total`.
@@ -25,6 +30,11 @@ pub struct Times {
     /// The longest time for everything, with retries, redirects and the answer's body. `None` for no
     /// limit, as transfers of unknown length need it.
     pub total: Option<Duration>,
+}
+
+/// Returns the moment at which a time ends. A time beyond what the clock can show ends in 30 years.
+pub fn end_of(begun: Instant, time: Duration) -> Instant {
+    begun.checked_add(time).unwrap_or_else(|| begun + YEARS)
 }
 
 impl Default for Times {

@@ -1,6 +1,7 @@
 //! The URL of a request: http or https, a host, a path and a query.
 
 use std::fmt;
+use std::sync::Arc;
 
 use http::Uri;
 use http::uri::{Authority, PathAndQuery, Scheme};
@@ -9,7 +10,7 @@ use http::uri::{Authority, PathAndQuery, Scheme};
 ///
 /// Its `Display` form leaves out the query, since a query may contain secrets.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Url(Uri);
+pub struct Url(Arc<Uri>);
 
 /// Text that is not a URL to send to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -67,7 +68,9 @@ impl Url {
             return Err("its port is not a number below 65536");
         }
         parts.path_and_query.get_or_insert(PathAndQuery::from_static("/"));
-        Uri::from_parts(parts).map(Self).map_err(|_| "it is not an absolute URL")
+        Uri::from_parts(parts)
+            .map(|uri| Self(Arc::new(uri)))
+            .map_err(|_| "it is not an absolute URL")
     }
 
     /// Returns the origin of the URL.
