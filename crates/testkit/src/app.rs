@@ -1,6 +1,8 @@
 //! The data API in this process, called as the network would call it; every request passes through
 //! the front door.
 
+mod stored;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,13 +10,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use homeroom_access::{Access, AccessConfig, Explain, Manage, ManageError};
 use homeroom_data::metadata::{self, Metadata};
-use homeroom_data::{Catalog, Composites, DataApi, audit};
+use homeroom_data::{Catalog, Composites, DataApi};
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{RequestBody, Timestamp};
 use homeroom_model::{Model, shipped_seed};
-use homeroom_store::{
-    Decision, Options, Plan, Snapshot, SnapshotOptions, Sql, Store, StoreUrl, Write,
-};
+use homeroom_store::{Options, Store, StoreUrl};
 use http::{HeaderName, HeaderValue, Method, Request};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
@@ -156,43 +156,9 @@ impl TestApp {
         Self::of(Arc::clone(&self.store), self.standard, data, Arc::clone(&self.access))
     }
 
-    /// Writes JSON lines of `resource` and `document` to the store directly.
-    pub async fn seed(&self, lines: &str) {
-        seed(&self.data, lines).await;
-    }
-
     /// Returns its model.
     pub fn model(&self) -> &Model {
         &self.data.catalog.model
-    }
-
-    /// Returns the faults in data derived from the store's documents, in its tables and beside the
-    /// texts.
-    pub fn wrongly_derived(&self) -> Vec<String> {
-        let (url, model) = (self.data.store.url().clone(), Arc::clone(&self.data.catalog.model));
-        // A snapshot blocks on its reads, which a thread of the runtime must not.
-        let looking = std::thread::spawn(move || {
-            let mut problems = Store::check(&url).unwrap().problems;
-            let snapshot = Snapshot::open(&url, &SnapshotOptions::default()).unwrap();
-            let found = audit(&model, &snapshot, &mut |_| {}).unwrap();
-            assert_eq!(found.left_out, [""; 0]);
-            problems.extend(found.problems);
-            problems.extend(found.misfits);
-            problems
-        });
-        looking.join().unwrap()
-    }
-
-    /// Changes rows in a way that Homeroom itself never does.
-    pub async fn damage(&self, text: &'static str, arguments: Vec<homeroom_store::Value>) {
-        let mut writes = Some(vec![Write::Sql(Sql::new(text, arguments))]);
-        let plan = Plan {
-            ask: vec![],
-            decide: move |_: Vec<homeroom_store::Answer>| -> Decision<(), String> {
-                Decision::Write(writes.take().unwrap_or_default(), ())
-            },
-        };
-        self.data.store.run(plan).await.map(|_| ()).unwrap();
     }
 
     /// Number of resources in its model.
@@ -318,14 +284,6 @@ fn asked(claim_set: &str, prefixes: &[&str], organizations: &[i64]) -> Manage {
         ownership_tokens: vec![],
         creator_token: None,
     }
-}
-
-async fn seed(data: &DataApi, lines: &str) {
-    let (data, lines) = (data.clone(), lines.to_owned());
-    let seeded = tokio::task::spawn_blocking(move || {
-        homeroom_data::seed(&data.catalog, &data.store, &lines, Timestamp::now())
-    });
-    seeded.await.unwrap().unwrap();
 }
 
 /// A client with a token.
