@@ -101,7 +101,7 @@ impl Client {
             let step = redirects.step(followed, from, (answer.status(), answer.headers()));
             let Some(step) = step.map_err(refused)? else { return Ok(answer) };
             if step.keeps_body && request.body.is_streamed() {
-                return Err(refused("its body was streamed and is gone"));
+                return Err(refused("the body was streamed and cannot be sent again"));
             }
             answer.discard().await;
             step.strip(&request.url, &mut request.headers);
