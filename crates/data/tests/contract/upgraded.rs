@@ -39,6 +39,6 @@ async fn writes_on_a_database_that_a_newer_homeroom_has_migrated_are_503_that_sa
         tested += 1;
     }
     if tested == 0 {
-        println!("{}", homeroom_store::trial::SKIPPED);
+        println!("{}", homeroom_testkit::trial::SKIPPED);
     }
 }
