@@ -128,7 +128,7 @@ pub fn member_text<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     None
 }
 
-/// The texts of the items of a list's canonical text.
+/// Returns the texts of the items of a list's canonical text.
 pub(crate) fn items(list: &str) -> impl Iterator<Item = &str> {
     let mut at = 1;
     std::iter::from_fn(move || {

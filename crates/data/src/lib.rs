@@ -54,18 +54,18 @@ pub struct DataApi {
     pub catalog: Arc<Catalog>,
     /// The store.
     pub store: Store,
-    /// Longest time that a list of deletions may take, whatever many reads it needs.
+    /// Longest time for a list of deletions, however many reads it needs.
     pub list_deadline: Duration,
 }
 
 impl DataApi {
-    /// An API for a bound model.
+    /// Creates an API for a bound model.
     pub fn new(catalog: Arc<Catalog>, store: Store) -> Self {
         let list_deadline = store.list_deadline();
         Self { catalog, store, list_deadline }
     }
 
-    /// The resource that a call's address names, where what its headers demand can be had.
+    /// Returns the resource in a call's address, and refuses headers that cannot be honoured.
     fn resource(&self, call: &Call) -> Result<&Resource, Problem> {
         let (schema, endpoint) = (call.params.get("schema"), call.params.get("endpoint"));
         let resource = self.catalog.model.by_endpoint(schema, endpoint).ok_or_else(|| {
@@ -107,7 +107,7 @@ struct Served {
     access: Arc<Access>,
 }
 
-/// The routes of the data API, for callers that `access` recognizes.
+/// Returns the routes of the data API, for callers that `access` recognizes.
 pub fn routes(api: &DataApi, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
     const MANY: &str = "/data/v3/{schema}/{endpoint}";
     const ONE: &str = "/data/v3/{schema}/{endpoint}/{id}";

@@ -107,7 +107,7 @@ impl Walk<'_> {
     ///
     /// # Errors
     ///
-    /// 403 where the caller may read nothing of a resource on a path, 400 where a path passes too many
+    /// 403 if the caller may read nothing of a resource on a path, 400 if a path passes too many
     /// documents; errors of the store.
     pub(super) async fn bases(&mut self, given: &[Given]) -> Result<Option<Among>, Problem> {
         let [first, others @ ..] = given else { return Ok(None) };
