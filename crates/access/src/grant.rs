@@ -162,7 +162,7 @@ impl Grant {
                 Phase::Proposed => Denial::of(Lack::SentNamespace),
                 Phase::Stored => Denial::of(Lack::StoredNamespace).error(
                     "The stored document has no namespace, and the key is authorized by \
-                            namespace.",
+                     namespace.",
                 ),
             });
         };

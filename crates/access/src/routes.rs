@@ -110,7 +110,7 @@ fn answer(
         Err(TokenRefusal::InDoubt) => Err(changing()),
         Err(TokenRefusal::NoRandom) => Err(Problem::internal(
             "the system provides no random \
-                                                              bytes",
+             bytes",
         )),
     }
 }

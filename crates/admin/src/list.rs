@@ -169,7 +169,7 @@ fn matcher<'a>(filter: &'a Filter, asked: &'a str) -> Result<Matches<'a>, String
             let mut wanted = wanted.map_err(|_| {
                 format!(
                     "{} must be a list of ids separated by \
-                                      commas.",
+                     commas.",
                     filter.parameter
                 )
             })?;

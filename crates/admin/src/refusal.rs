@@ -84,7 +84,7 @@ impl Refusal {
     pub(crate) fn not_found(noun: &str, id: impl std::fmt::Display) -> Self {
         let detail = format!(
             "Not found: there is no {noun} with the id {id}; it may have been \
-                              deleted."
+             deleted."
         );
         Self::Problem(Problem::of(Kind::NotFound).detail(detail))
     }

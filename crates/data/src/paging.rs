@@ -117,7 +117,7 @@ impl Paging {
             if total_count {
                 errors.push(
                     "pageToken and totalCount cannot be combined; ask for the total with \
-                             the first page."
+                     the first page."
                         .into(),
                 );
             }

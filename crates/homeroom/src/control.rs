@@ -210,7 +210,7 @@ fn send(
     let broken = |error: std::io::Error| {
         Failure::Unreachable(format!(
             "the server at the control socket closed the connection \
-                                      early: {error}"
+             early: {error}"
         ))
     };
     let mut line =

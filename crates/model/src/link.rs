@@ -365,7 +365,7 @@ impl Linker<'_> {
             if source.name == EXTENSIONS {
                 let message = format!(
                     "`{EXTENSIONS}` is reserved for extensions and cannot be a \
-                                       property"
+                     property"
                 );
                 return Err(owner.wrong(message));
             }

@@ -159,7 +159,7 @@ impl<'m> Reader<'m> {
             if self.rules == RULES_MAX + 1 || depth > DEPTH_MAX {
                 let limits = format!(
                     "more than {RULES_MAX} rules, or rules nested deeper than \
-                                      {DEPTH_MAX}"
+                     {DEPTH_MAX}"
                 );
                 self.fault(place, &limits);
             }

@@ -69,7 +69,7 @@ impl Reader<'_> {
                 let known = admin.hierarchy.nodes().iter().map(|node| node.name.as_str());
                 let message = format!(
                     "'{name:.255}' is not a resource claim of this \
-                             server{}",
+                     server{}",
                     hint(name, known)
                 );
                 self.faults.add(&format!("{place}.name"), message);

@@ -390,7 +390,7 @@ impl Save {
         if !unknown.is_empty() {
             return Err(Problem::of(Kind::DataValidationFailed).violations(unknown).hint(
                 "Send the descriptor first, or use one that the descriptor's endpoint \
-                       lists.",
+                 lists.",
             ));
         }
         if !missing.is_empty() {

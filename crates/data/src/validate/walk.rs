@@ -63,7 +63,7 @@ impl Walk<'_> {
             {
                 let message = format!(
                     "{name}: The value contains control characters; remove \
-                                       them."
+                     them."
                 );
                 self.note_text(format!("$.{name}"), message);
             }

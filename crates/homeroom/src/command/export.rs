@@ -153,7 +153,7 @@ fn refuse_contradictions(args: &ExportArgs, is_stream: bool) -> Result<(), Failu
     let wrong = match (is_stream, args.format) {
         (true, Format::Csv | Format::Parquet) => {
             "only JSON lines can be written to standard \
-                                                  output"
+             output"
         }
         (true, Format::Jsonl) if args.compress => {
             "standard output cannot be compressed; pipe it through gzip"

@@ -154,7 +154,7 @@ fn examine(config: &Config, args: &DoctorArgs) -> Examined {
             let mend = match error {
                 StoreError::FromTheFuture { .. } => {
                     "run the Homeroom version that made it, or a \
-                                                     newer one"
+                     newer one"
                 }
                 StoreError::Unusable(_) => {
                     "name the right folder with --data-dir, or homeroom restore BACKUP --yes"

@@ -38,7 +38,7 @@ pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
             "log.level",
             format!(
                 "`{word}` is not a log level; choose from \
-                                           {}",
+                 {}",
                 LEVELS.join(", ")
             ),
         )

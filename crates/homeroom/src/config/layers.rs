@@ -53,7 +53,7 @@ pub enum ConfigError {
     /// There is no setting of this name.
     #[error("{origin}: `{name}` is not a \
              setting{}", nearest.as_ref().map_or(String::new(), |n| format!("; did you mean \
-                                                                             `{n}`?")))]
+             `{n}`?")))]
     Unknown {
         /// The origin of the name.
         origin: Origin,
@@ -197,7 +197,7 @@ impl Layers {
         if config.store.url.is_some() {
             let message = format!(
                 "store.url is also set ({}); set only one of \
-                                   them",
+                 them",
                 self.origin(URL)
             );
             return Err(ConfigError::Value { origin, name, message });

@@ -76,7 +76,7 @@ impl Connector {
             let why = std::error::Error::source(&error).map(ToString::to_string);
             StoreError::Unusable(format!(
                 "{url} is not a valid address: \
-                                          {}",
+                 {}",
                 why.unwrap_or_default()
             ))
         })?;

@@ -115,7 +115,7 @@ fn version(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
     let not_ours = |_| {
         StoreError::Unusable(format!(
             "{} is not a Homeroom store (not \
-                                          SQLite)",
+             SQLite)",
             path.display()
         ))
     };

@@ -93,7 +93,7 @@ pub const REFUSALS: [(&str, &str, &str); 13] = [
         "501",
         "NotImplemented",
         "The authorization strategy of the key is not implemented for this \
-                               operation.",
+         operation.",
     ),
     ("503", "Unavailable", "The server is too busy; Retry-After says how long to wait."),
 ];

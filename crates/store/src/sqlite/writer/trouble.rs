@@ -38,7 +38,7 @@ impl Writer {
                 Ok(()) => StoreError::DiskFailed("a sync failed".into()),
                 Err(error) if is_unsynced(&error) => StoreError::DiskFailed(
                     "every sync \
-                                                                             fails"
+                     fails"
                         .into(),
                 ),
                 Err(_) => StoreError::Unsure,
