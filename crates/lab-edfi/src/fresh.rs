@@ -7,10 +7,11 @@ use serde_json::{Map, Value};
 use super::api::ApiError;
 use super::blank;
 use super::document::{Anchors, Missing, Wish, compose, descriptor_value, members_of};
+use super::identity::varied;
 use super::setup::SetUp;
 use super::shape::{Form, Kind, Property, Reference};
 use super::values::Fresh;
-use super::variants::{is_person, varied};
+use super::variants::is_person;
 
 /// The number of documents made of each resource where several parts of an identity vary, which
 /// gives at least 2,500 combinations.

@@ -14,6 +14,7 @@ mod blank;
 mod document;
 mod fresh;
 mod http;
+mod identity;
 mod links;
 mod openapi;
 mod probe;

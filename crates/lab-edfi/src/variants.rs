@@ -2,10 +2,10 @@
 
 use super::api::ApiError;
 use super::document::{Anchors, Made, Wish, compose};
+use super::identity::{refers_alike, varied};
 use super::links::singular;
-use super::setup::{SetUp, refers_alike};
-use super::shape::{Form, Kind, Property, Scalar, Shapes};
-use super::values::is_namespace;
+use super::setup::SetUp;
+use super::shape::{Form, Kind, Property, Shapes};
 use super::world::State;
 
 /// The resources that make a person visible to a key that is bound to education organizations: for
@@ -109,19 +109,4 @@ pub fn ties(shapes: &Shapes, at: usize) -> Vec<usize> {
 /// Returns whether documents of a resource are persons, which need a tie.
 pub fn is_person(kind: &Kind) -> bool {
     TIES.iter().any(|(name, _)| *name == singular(&kind.schema))
-}
-
-/// Returns the resource's own member that differs between its documents.
-pub fn varied(kind: &Kind) -> Option<&Property> {
-    let rank = |property: &&Property| match &property.form {
-        _ if !property.is_identity || is_namespace(&property.name) => None,
-        Form::Scalar(Scalar::Text { max, .. }) if *max >= 8 => Some(0),
-        Form::Scalar(Scalar::Integer { .. }) => Some(1),
-        Form::Scalar(Scalar::Date) => Some(2),
-        Form::Scalar(Scalar::Moment) => Some(3),
-        Form::Scalar(Scalar::Time) => Some(4),
-        _ => None,
-    };
-    let ranked = kind.properties.iter().filter_map(|property| Some((rank(&property)?, property)));
-    ranked.min_by_key(|(rank, _)| *rank).map(|(_, property)| property)
 }

@@ -8,6 +8,7 @@
 mod expression;
 mod figures;
 mod junit;
+mod row;
 
 use std::fmt::Write as _;
 
@@ -16,17 +17,7 @@ use serde_json::Value;
 pub use expression::{Goal, Operator, ParseError, parse};
 pub use figures::{KINDS, Kind, Units, known};
 pub use junit::junit;
-
-/// One goal and the measured value.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Row {
-    /// The goal.
-    pub goal: Goal,
-    /// The measured value in the unit of its kind; a share is a fraction of 1.
-    pub measured: f64,
-    /// Whether the goal's condition holds, so that the goal is missed.
-    pub failed: bool,
-}
+pub use row::Row;
 
 /// Why a goal cannot be checked against a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -106,13 +97,6 @@ pub fn table(rows: &[Row]) -> String {
     let failed = rows.iter().filter(|row| row.failed).count();
     let _ = writeln!(text, "{failed} of {} goals failed", rows.len());
     text
-}
-
-impl Row {
-    /// Formats the measured value with its unit.
-    pub fn shown(&self) -> String {
-        self.goal.kind.shown(self.measured)
-    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 mod chart;
 mod files;
+mod input;
 mod levels;
 mod live;
 mod markup;
@@ -21,6 +22,7 @@ mod verdict;
 mod words;
 
 pub use files::{csv, markdown};
+pub use input::Report;
 pub use live::Board;
 pub use others::{comparison, gate};
 pub use page::html;
@@ -28,26 +30,3 @@ pub use published::{SAMPLES_COLUMNS, samples, transactional};
 pub use summary::{Paint, summary};
 pub use table::{Cell, Part, Table};
 pub use verdict::{Finding, Judgement, StageVerdict, Verdict, judge};
-
-use crate::capacity::Capacity;
-use homeroom_load::run::RunFile;
-
-/// The content of a report.
-#[derive(Debug, Clone, Copy)]
-pub struct Report<'a> {
-    /// The run; for a capacity search, the one nearest to the stable level.
-    pub run: &'a RunFile,
-    /// The result of a capacity search, which is then the report's answer.
-    pub capacity: Option<&'a Capacity>,
-    /// Further runs and what they show: below capacity, above it.
-    pub profiles: &'a [(&'a str, &'a RunFile)],
-    /// Further tables, such as those of a comparison or a gate.
-    pub tables: &'a [Table],
-}
-
-impl<'a> Report<'a> {
-    /// Returns the report of a single run.
-    pub fn of(run: &'a RunFile) -> Self {
-        Self { run, capacity: None, profiles: &[], tables: &[] }
-    }
-}

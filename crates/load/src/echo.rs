@@ -4,15 +4,17 @@
 
 mod counts;
 mod freeze;
+mod options;
 mod queue;
 mod serve;
+mod shared;
+mod stream;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
 
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
@@ -22,46 +24,10 @@ use tokio::sync::Notify;
 
 use counts::Counts;
 use freeze::Freezer;
+pub use options::Options;
 pub use queue::Capacity;
 use queue::Queue;
-
-/// What the echo does besides answering.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The address to listen on; port 0 takes any free port.
-    pub listen: SocketAddr,
-    /// How long each answer is held back.
-    pub delay: Duration,
-    /// The size of each answer's body; `None` sends back what was posted.
-    pub body_bytes: Option<usize>,
-    /// The capacity to simulate; `None` serves as fast as the machine can.
-    pub capacity: Option<Capacity>,
-    /// When the freeze begins, counted from the first request, and how long it lasts. During it
-    /// nothing is read or written.
-    pub freeze: Option<(Duration, Duration)>,
-    /// The share of requests that fail, and the status that they get.
-    pub errors: Option<(f64, u16)>,
-    /// The certificate and key to serve TLS with; `None` for plain HTTP.
-    pub tls: Option<Arc<ServerConfig>>,
-    /// Whether arrivals are also counted by millisecond.
-    pub by_millisecond: bool,
-}
-
-impl Options {
-    /// Returns options for an echo that only answers, on a free port of the loopback interface.
-    pub fn plain() -> Self {
-        Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            delay: Duration::ZERO,
-            body_bytes: None,
-            capacity: None,
-            freeze: None,
-            errors: None,
-            tls: None,
-            by_millisecond: false,
-        }
-    }
-}
+use shared::Shared;
 
 /// A running echo server; it answers until it is dropped.
 #[derive(Debug)]
@@ -69,18 +35,6 @@ pub struct Echo {
     address: SocketAddr,
     shared: Arc<Shared>,
     runtime: Option<Runtime>,
-}
-
-/// State that all connections share.
-#[derive(Debug)]
-struct Shared {
-    options: Options,
-    body: bytes::Bytes,
-    counts: Counts,
-    freezer: Option<Freezer>,
-    queue: Option<std::sync::Mutex<Queue>>,
-    failed_at: AtomicU64,
-    over: Notify,
 }
 
 impl Echo {

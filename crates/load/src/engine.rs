@@ -3,6 +3,8 @@
 
 mod alarm;
 mod connection;
+mod error;
+mod exchange;
 mod http1;
 mod schedule;
 mod shared;
@@ -14,7 +16,6 @@ mod users;
 mod waiting;
 mod worker;
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
@@ -25,14 +26,15 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
 pub use connection::Protocol;
+pub use error::EngineError;
 pub use schedule::requests;
 pub use shared::Options;
 pub use source::{Answer, Header, Request, Source, StepFacts, Verdict};
 pub use target::{Target, TargetError};
 pub use trust::{Trust, TrustError, client as trust};
 
+use crate::figures::Interval;
 use crate::record::{Second, Share};
-use crate::run::Interval;
 use crate::stage::{Arrivals, Load, Stage};
 use schedule::Schedule;
 use shared::Shared;
@@ -42,31 +44,6 @@ use worker::{Plan, Worker};
 const LEAD: Duration = Duration::from_millis(20);
 /// The number of open files that are not connections.
 const OTHER_FILES: u64 = 64;
-
-/// Why an engine cannot be created or run.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// The target's address cannot be found.
-    #[error(transparent)]
-    Target(#[from] TargetError),
-    /// The target's name is not valid in a certificate.
-    #[error("the target's name cannot stand in a certificate")]
-    Name,
-    /// The run needs more connections than the system allows this process.
-    #[error(
-        "{asked} connections are more than the {limit} open files that this process may have: \
-         raise the limit (ulimit -Hn) or ask for fewer"
-    )]
-    Files {
-        /// The number of connections asked for.
-        asked: u64,
-        /// The limit on open files.
-        limit: u64,
-    },
-    /// The system refused something.
-    #[error("the system gives no room to send from: {0}")]
-    System(#[from] io::Error),
-}
 
 /// Threads with modelled clients and their connections, which can run one list of stages after
 /// another.

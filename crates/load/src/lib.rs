@@ -10,6 +10,7 @@ pub mod client;
 pub mod duration;
 pub mod echo;
 pub mod engine;
+mod figures;
 pub mod host;
 pub mod outcome;
 pub mod record;

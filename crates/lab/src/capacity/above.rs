@@ -1,6 +1,6 @@
 //! Searches above stable: burst, failure, the profiles of the report, and a second check of stable.
 
-use super::Driver;
+use super::driver::Driver;
 use super::judge::Verdict;
 use super::levels::{AtLeast, Level};
 use super::result::Phase;

@@ -1,7 +1,7 @@
 //! Turns the results of a search into the capacity file: levels, verdict, reasons.
 
-use super::Driver;
 use super::above::Above;
+use super::driver::Driver;
 use super::judge::Verdict as TrialVerdict;
 use super::levels::{AtLeast, Level, Levels};
 use super::result::{Capacity, FORMAT, Phase, Tried, Verdict};

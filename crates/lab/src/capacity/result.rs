@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Ceiling;
 use super::constants::Constants;
 use super::judge::Verdict as TrialVerdict;
 use super::levels::Levels;
@@ -64,6 +63,15 @@ impl SelfCheck {
     pub fn ceiling(&self) -> Ceiling {
         Ceiling { rate: Some(self.ceiling), seconds: self.seconds }
     }
+}
+
+/// The generator's limit, as the self-check measured it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ceiling {
+    /// The requests per second against a server that does nothing; `None` if this was not measured.
+    pub rate: Option<f64>,
+    /// How long the self-check took, in seconds; it counts against the budget.
+    pub seconds: f64,
 }
 
 /// How far the levels are the server's own.

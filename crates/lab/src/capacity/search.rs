@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::constants::Constants;
+use super::driver::{Driver, Event};
 use super::judge::{Figures, Verdict, figures, judge};
-use super::result::{Phase, Tried};
-use super::{Ceiling, Driver, Event};
+use super::result::{Ceiling, Phase, Tried};
 use crate::statistics::binomial_cdf;
 use crate::trial::{Ask, Trial};
 

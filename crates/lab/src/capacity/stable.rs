@@ -1,6 +1,6 @@
 //! Searches for the stable level: bracket, narrow, confirm.
 
-use super::Driver;
+use super::driver::Driver;
 use super::judge::Verdict;
 use super::result::Phase;
 use super::search::{Search, same};

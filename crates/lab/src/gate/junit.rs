@@ -5,7 +5,7 @@ use std::io;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
-use super::Row;
+use super::row::Row;
 
 /// Returns a `JUnit` file of the rows; `suite` names what the goals are about.
 ///

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::PoisonError;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -18,9 +17,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use super::Shared;
 use super::counts::Became;
-use super::freeze::Freezing;
+use super::shared::Shared;
+use super::stream::Freezing;
 
 /// The longest body that is read, in bytes.
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -111,16 +110,6 @@ async fn answer(request: Request<Incoming>, shared: &Shared) -> Response<Full<By
         response.headers_mut().insert(CONTENT_TYPE, media);
     }
     response
-}
-
-impl Shared {
-    /// Returns whether the next request is to fail. Failures are spread evenly over all requests,
-    /// so the share is exact.
-    fn next_fails(&self, share: f64) -> bool {
-        let number = self.failed_at.fetch_add(1, Ordering::Relaxed);
-        let whole = |number: u64| (number as f64 * share).floor();
-        whole(number + 1) > whole(number)
-    }
 }
 
 fn shed(shared: &Shared, wait: Duration) -> Response<Full<Bytes>> {

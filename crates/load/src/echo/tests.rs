@@ -1,5 +1,6 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use super::*;
 

@@ -3,10 +3,10 @@
 mod plain;
 mod streams;
 
+use super::exchange::{Fixed, Progress};
 use super::http1::{HEADERS, Header};
 use super::source::{Answer, Request};
 use super::transport::Transport;
-use crate::outcome::Outcome;
 use plain::Plain;
 use streams::Streams;
 
@@ -18,30 +18,6 @@ pub enum Protocol {
     Http1,
     /// HTTP/2: negotiated by TLS or, without TLS, with prior knowledge.
     Http2,
-}
-
-/// How far the answer to a request has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
-    /// More has to come.
-    Pending,
-    /// The answer is complete.
-    Answered,
-    /// There will be no answer.
-    Failed(Outcome),
-}
-
-/// The parts that all requests of a connection share.
-#[derive(Debug, Clone, Copy)]
-pub struct Fixed<'a> {
-    /// The origin: scheme, name and port.
-    pub origin: &'a str,
-    /// The prefix of every path.
-    pub prefix: &'a str,
-    /// The header line that all requests have: `Host`.
-    pub lines: &'a [u8],
-    /// The header line with the token.
-    pub token: &'a [u8],
 }
 
 /// A connection, which may still be connecting.

@@ -19,7 +19,8 @@ use rustix::thread::set_current_timer_slack;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::alarm::Alarm;
-use super::connection::{Connection, Fixed, Progress};
+use super::connection::Connection;
+use super::exchange::{Fixed, Progress};
 use super::http1::HEADERS;
 use super::schedule::{Due, nanoseconds};
 use super::shared::Shared;

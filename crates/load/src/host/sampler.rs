@@ -10,16 +10,10 @@ use std::time::{Duration, Instant};
 use super::metrics;
 use super::process::{Table, Usage};
 use super::system::Counts;
-use super::watch::{Watch, What};
+use super::watch::{GENERATOR, MACHINE, Watch, What};
 use crate::client::{Caller, words};
 use crate::engine::Target;
 use crate::run::{RunFile, Series, Watched};
-
-/// The name of this machine in the results.
-pub const MACHINE: &str = "machine";
-
-/// The name of the generator in the results.
-pub const GENERATOR: &str = "generator";
 
 /// The time between samples.
 const EVERY: Duration = Duration::from_secs(1);

@@ -2,6 +2,12 @@
 
 use crate::engine::Target;
 
+/// The name of this machine in the results.
+pub const MACHINE: &str = "machine";
+
+/// The name of the generator in the results.
+pub const GENERATOR: &str = "generator";
+
 /// Something that is watched during a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watch {
@@ -48,7 +54,7 @@ impl Watch {
         if name.is_empty() || name.len() > 64 || !name.chars().all(is_allowed) {
             return Err(format!("`{name}` is no name; letters, digits and _ - . make one"));
         }
-        if [super::GENERATOR, super::MACHINE].contains(&name) {
+        if [GENERATOR, MACHINE].contains(&name) {
             return Err(format!("`{name}` is watched anyway; choose another name"));
         }
         let what = match what.trim() {

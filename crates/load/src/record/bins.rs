@@ -1,6 +1,7 @@
 //! Records by tenths of a second, by which trials are judged.
 
-use super::{Over, Times, latency, merge, micros, record, times};
+use super::over::Over;
+use super::times::{Times, latency, merge, micros, record, times};
 
 /// The length of a [`Bin`] in seconds.
 pub const BIN_SECONDS: f64 = 0.1;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::find::{Pointer, content};
 use super::template::{Meaning, Place, Template, Values};
+use super::token::is_token;
 use crate::engine::Answer;
 
 /// The longest value that is taken; a longer one counts as missing.
@@ -122,7 +123,7 @@ impl Check {
 fn place(text: &str) -> Result<Take, String> {
     match text.split_once(':') {
         None if text == "body" => Ok(Take::Body),
-        Some(("header", name)) if super::is_token(name) => Ok(Take::Header(name.into())),
+        Some(("header", name)) if is_token(name) => Ok(Take::Header(name.into())),
         Some(("json", pointer)) => Ok(Take::Json(Pointer::parse(pointer)?)),
         _ => Err(format!("`{text}` is no place; write `header:NAME`, `json:/POINTER` or `body`")),
     }

@@ -6,7 +6,7 @@ use super::super::markup::Markup;
 use super::super::table::{Cell, Part, Table};
 use super::super::thin::Slice;
 use super::super::words;
-use super::{Frame, Key, Plot, Sample, name_ends, number, strip};
+use super::frame::{Frame, Key, Plot, Sample, name_ends, number, strip};
 
 /// The number of line styles; the style sheet has as many.
 pub const LOOKS: usize = 8;

@@ -3,7 +3,7 @@
 use super::super::markup::Markup;
 use super::super::table::{Cell, Part, Table};
 use super::super::words;
-use super::{Frame, Key, Plot, Sample, number};
+use super::frame::{Frame, Key, LETTER, Plot, Sample, label, number};
 
 /// A chart of dots.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,14 +116,14 @@ impl Scatter {
         let mut taken: Vec<(f64, f64, f64)> = vec![];
         for dot in self.dots.iter().flat_map(|dots| &dots.each).filter(|dot| !dot.label.is_empty())
         {
-            let wide = dot.label.chars().count() as f64 * super::LETTER;
+            let wide = dot.label.chars().count() as f64 * LETTER;
             let (x, y) = (plot.x(dot.x) - wide / 2.0, plot.y(dot.y) - 10.0);
             let covers = |other: &(f64, f64, f64)| {
                 (other.1 - y).abs() < 14.0 && x < other.0 + other.2 && other.0 < x + wide
             };
             if !taken.iter().any(covers) {
                 taken.push((x, y, wide));
-                super::label(page, "start", (x, y), &dot.label);
+                label(page, "start", (x, y), &dot.label);
             }
         }
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::super::markup::Markup;
 use super::super::table::{Cell, Part, Table};
 use super::super::words;
-use super::{Frame, Key, Plot, Sample, number, strip};
+use super::frame::{Frame, Key, Plot, Sample, number, strip};
 
 /// A chart of layers over a common axis.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 
-use super::{Fixed, Progress};
+use crate::engine::exchange::{Fixed, Progress};
 use crate::engine::http1::{self, HEADERS, Header, Reader};
 use crate::engine::source::{Answer, Request};
 use crate::engine::transport::Transport;

@@ -15,7 +15,7 @@ use http::header::{CONTENT_LENGTH, HOST};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::{Fixed, Progress};
+use crate::engine::exchange::{Fixed, Progress};
 use crate::engine::http1::{HEADERS, Header, KEPT_ROOM};
 use crate::engine::source::{Answer, Request};
 use crate::engine::transport::Transport;
@@ -125,12 +125,12 @@ impl Streams {
         !self.over && !hung_up
     }
 
-    /// See [`Connection`](super::Connection).
+    /// See [`Connection`](crate::engine::connection::Connection).
     pub fn may_have_been_idle_closed(&self) -> bool {
         self.answered > 0 && self.status == 0
     }
 
-    /// See [`Connection`](super::Connection).
+    /// See [`Connection`](crate::engine::connection::Connection).
     pub fn is_reusable(&self) -> bool {
         !self.over
     }

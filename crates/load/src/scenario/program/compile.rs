@@ -2,20 +2,21 @@
 
 mod names;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use self::names::Names;
+use super::setup::Setup;
 use super::{Each, From, Keeping, Program, Step, Tally};
 use crate::duration;
 use crate::engine::StepFacts;
 use crate::scenario::error::Error;
 use crate::scenario::file::{ScenarioFile, StepFile};
-use crate::scenario::is_token;
 use crate::scenario::statuses::Statuses;
 use crate::scenario::take::{Check, Take};
 use crate::scenario::template::{Place, Template};
+use crate::scenario::token::is_token;
 
 /// The most steps that a scenario may have.
 const STEPS_MAX: usize = 100_000;
@@ -27,15 +28,6 @@ const NOT_FOR_SCENARIOS: &[&str] =
 /// Headers that each request has unless its step sets them.
 const USUAL_HEADERS: &[(&str, &str)] =
     &[("user-agent", concat!("homeroom-lab/", env!("CARGO_PKG_VERSION"))), ("accept", "*/*")];
-
-/// The parameters of compilation.
-#[derive(Debug, Clone, Default)]
-pub struct Setup {
-    /// Variables from the command line; they override the file's.
-    pub set: BTreeMap<String, String>,
-    /// The target's path, which precedes all its paths; whole paths from answers contain it.
-    pub prefix: String,
-}
 
 impl Program {
     /// Checks a scenario and compiles it.

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Setup;
 use crate::scenario::error::Error;
 use crate::scenario::file::ScenarioFile;
 use crate::scenario::pool::Entry;
+use crate::scenario::program::setup::Setup;
 use crate::scenario::program::{PoolFacts, Step};
 use crate::scenario::template::{Meaning, Place, Template};
 
