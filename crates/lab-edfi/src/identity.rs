@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::api::encoded;
-use super::shape::{Form, Kind, Property, Scalar, is_flat_name};
+use super::shape::{Form, Property, Resource, Scalar, is_flat_name};
 use super::values::is_namespace;
 
 /// Returns the resource's own member that differs between its documents.
-pub fn varied(kind: &Kind) -> Option<&Property> {
+pub fn varied(resource: &Resource) -> Option<&Property> {
     let rank = |property: &&Property| match &property.form {
         _ if !property.is_identity || is_namespace(&property.name) => None,
         Form::Scalar(Scalar::Text { max, .. }) if *max >= 8 => Some(0),
@@ -19,13 +19,14 @@ pub fn varied(kind: &Kind) -> Option<&Property> {
         Form::Scalar(Scalar::Time) => Some(4),
         _ => None,
     };
-    let ranked = kind.properties.iter().filter_map(|property| Some((rank(&property)?, property)));
+    let ranked =
+        resource.properties.iter().filter_map(|property| Some((rank(&property)?, property)));
     ranked.min_by_key(|(rank, _)| *rank).map(|(_, property)| property)
 }
 
 /// Returns whether the references in two documents' identities are equal.
-pub fn refers_alike(kind: &Kind, one: &Value, other: &Value) -> bool {
-    identity_members(kind, other)
+pub fn refers_alike(resource: &Resource, one: &Value, other: &Value) -> bool {
+    identity_members(resource, other)
         .all(|(property, member, value)| same(&one[property][member], value))
 }
 
@@ -38,12 +39,12 @@ fn same(one: &Value, other: &Value) -> bool {
 }
 
 fn identity_members<'k>(
-    kind: &'k Kind,
+    resource: &'k Resource,
     body: &'k Value,
 ) -> impl Iterator<Item = (&'k str, &'k str, &'k Value)> {
-    kind.properties.iter().flat_map(move |property| {
+    resource.properties.iter().flat_map(move |property| {
         let members = match &property.form {
-            Form::Reference(reference) if kind.identifies(property, reference) => {
+            Form::Reference(reference) if resource.identifies(property, reference) => {
                 &reference.members[..]
             }
             _ => &[],
@@ -55,17 +56,17 @@ fn identity_members<'k>(
 }
 
 /// Returns the number that is a resource's whole identity.
-pub fn own_id(kind: &Kind) -> Option<&Property> {
-    kind.properties.iter().find(|property| property.is_identity)
+pub fn own_id(resource: &Resource) -> Option<&Property> {
+    resource.properties.iter().find(|property| property.is_identity)
 }
 
 /// Returns the references of a document's identity as query parameters.
-pub fn filter(kind: &Kind, like: &Value) -> String {
+pub fn filter(resource: &Resource, like: &Value) -> String {
     let mut text = String::new();
     let mut seen: Vec<&str> = vec![];
-    for (property, member, value) in identity_members(kind, like) {
-        let names = kind.identity.iter().filter(|flat| is_flat_name(flat, property, member));
-        let names = names.filter(|name| kind.query.contains(name));
+    for (property, member, value) in identity_members(resource, like) {
+        let names = resource.identity.iter().filter(|flat| is_flat_name(flat, property, member));
+        let names = names.filter(|name| resource.query.contains(name));
         let Some(name) = names.max_by_key(|flat| flat.len()) else { continue };
         let written = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         if !seen.contains(&name.as_str()) {

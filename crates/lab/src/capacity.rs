@@ -5,7 +5,7 @@
 //! |---|---|
 //! | bracket | doubles the rate until a trial misses the goal |
 //! | narrow | brings the rate that passes and the one that fails within 4 % of each other; a trial that fails or cannot be decided is repeated, two of three decide |
-//! | confirm | holds the rate that passed, two of three holds must pass; steps down where they do not, and probes upwards again afterwards, so that one bad moment does not lower the level |
+//! | confirm | holds the rate that passed, two of three holds must pass; steps down where they do not, and tries higher rates again afterwards, so that one bad moment does not lower the level |
 //! | above | windows from an idle server: the highest with hardly an error is burst, the first that breaks is failure. One that keeps the goal of stable sends the search back to confirm it |
 //! | lift | holds the rate of such a window; two of three with the window must pass |
 //! | profiles, check | a healthy and an unhealthy run for the report, and stable once more |
@@ -66,7 +66,7 @@ mod tests;
 
 pub use constants::{Constants, Goal, Goals, Voiding};
 pub use driver::{Driver, Event};
-pub use judge::Verdict as TrialVerdict;
+pub use judge::TrialVerdict;
 pub use levels::{AtLeast, Level, Levels};
 pub use result::{Capacity, Ceiling, FORMAT, Phase, SelfCheck, Tried, Verdict};
 

@@ -4,6 +4,7 @@
 //! outside (names of scenarios, steps and servers, addresses, the command line) is escaped in each
 //! format.
 
+mod assessment;
 mod chart;
 mod files;
 mod input;
@@ -18,9 +19,9 @@ mod server;
 mod summary;
 mod table;
 mod thin;
-mod verdict;
 mod words;
 
+pub use assessment::{Assessment, Finding, Judgement, StageVerdict, judge};
 pub use files::{csv, markdown};
 pub use input::Report;
 pub use live::Board;
@@ -29,4 +30,3 @@ pub use page::html;
 pub use published::{SAMPLES_COLUMNS, samples, transactional};
 pub use summary::{Paint, summary};
 pub use table::{Cell, Part, Table};
-pub use verdict::{Finding, Judgement, StageVerdict, Verdict, judge};

@@ -3,7 +3,7 @@
 mod made_up;
 
 use homeroom_lab::capacity::{AtLeast, Capacity, Level, Levels, Verdict};
-use homeroom_lab::compare::{self, Seen, Settings};
+use homeroom_lab::compare::{self, RunFigures, Settings};
 use homeroom_lab::gate;
 use homeroom_lab::report::{
     Paint, Report, comparison, csv, gate as gate_table, html, markdown, samples, summary,
@@ -49,7 +49,7 @@ fn a_level_that_was_not_found_is_no_figure() {
 
 #[test]
 fn a_comparison_and_a_gate_become_sections() {
-    let seen = |at: u32, mean_ms: f64| Seen {
+    let seen = |at: u32, mean_ms: f64| RunFigures {
         goodput: 100.0 + f64::from(at % 3) / 10.0,
         mean_ms: mean_ms + f64::from(at % 2) / 10.0,
         p50_ms: 9.0 + f64::from(at % 3) / 100.0,

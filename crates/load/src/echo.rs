@@ -22,18 +22,18 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 
-use counts::Counts;
+use counts::EchoCounts;
 use freeze::Freezer;
-pub use options::Options;
-pub use queue::Capacity;
+pub use options::EchoOptions;
+pub use queue::PlantedCapacity;
 use queue::Queue;
-use shared::Shared;
+use shared::EchoState;
 
 /// A running echo server; it answers until it is dropped.
 #[derive(Debug)]
 pub struct Echo {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<EchoState>,
     runtime: Option<Runtime>,
 }
 
@@ -43,14 +43,14 @@ impl Echo {
     /// # Errors
     ///
     /// If the address is taken or the system cannot start a thread.
-    pub fn start(options: Options) -> io::Result<Self> {
+    pub fn start(options: EchoOptions) -> io::Result<Self> {
         let listener = TcpListener::bind(options.listen)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let runtime = Builder::new_multi_thread().thread_name("lab-echo").enable_all().build()?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(EchoState {
             body: vec![b'x'; options.body_bytes.unwrap_or(0)].into(),
-            counts: Counts::new(options.by_millisecond),
+            counts: EchoCounts::new(options.by_millisecond),
             freezer: options.freeze.map(|(at, time)| Freezer::new(at, time)),
             queue: options.capacity.map(|capacity| Queue::new(capacity).into()),
             failed_at: AtomicU64::new(0),

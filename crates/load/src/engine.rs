@@ -29,12 +29,12 @@ pub use connection::Protocol;
 pub use error::EngineError;
 pub use schedule::requests;
 pub use shared::Options;
-pub use source::{Answer, Header, Request, Source, StepFacts, Verdict};
+pub use source::{Answer, Header, Reaction, Request, Source, StepFacts};
 pub use target::{Target, TargetError};
 pub use trust::{Trust, TrustError, client as trust};
 
 use crate::figures::Interval;
-use crate::record::{Second, Share};
+use crate::record::{Recording, Second};
 use crate::stage::{Arrivals, Load, Stage};
 use schedule::Schedule;
 use shared::Shared;
@@ -56,7 +56,7 @@ pub struct Engine<S: Source> {
 #[derive(Debug)]
 pub struct Observed {
     /// The merged records of all threads.
-    pub share: Share,
+    pub recording: Recording,
     /// One row per second.
     pub intervals: Vec<Interval>,
     /// The processor time that this whole process used during the run.
@@ -122,7 +122,7 @@ impl<S: Source> Engine<S> {
         let begun = Instant::now() + LEAD;
         let plan = Plan { stages, arrivals, seed, begun };
         let mut due = Schedule::by_second(stages, arrivals, seed);
-        let (shares, intervals) = thread::scope(|scope| {
+        let (recordings, intervals) = thread::scope(|scope| {
             let running: Vec<_> = self
                 .workers
                 .iter_mut()
@@ -148,29 +148,29 @@ impl<S: Source> Engine<S> {
             }
             // The rest of a second after the last answer has come.
             intervals.pop_if(|last: &mut Interval| last.due == 0 && last.answered == 0);
-            let shares: Vec<Share> = running
+            let recordings: Vec<Recording> = running
                 .into_iter()
                 .map(|thread| {
                     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
                 })
                 .collect();
-            (shares, intervals)
+            (recordings, intervals)
         });
-        let busiest = shares
+        let busiest = recordings
             .iter()
-            .map(|share| share.cpu.as_secs_f64() / share.wall.as_secs_f64().max(1e-9))
+            .map(|recording| recording.cpu.as_secs_f64() / recording.wall.as_secs_f64().max(1e-9))
             .fold(0.0, f64::max);
-        let share = shares
+        let recording = recordings
             .into_iter()
-            .reduce(|mut all, share| {
-                all.merge(&share);
+            .reduce(|mut all, recording| {
+                all.merge(&recording);
                 all
             })
-            .unwrap_or_else(|| Share::new(schedule::ends(stages), 0, false));
+            .unwrap_or_else(|| Recording::new(schedule::ends(stages), 0, false));
         let cpu = process_cpu().saturating_sub(cpu);
-        let wall = share.wall;
-        let stopped_at = share.stopped_at.map(Duration::from_nanos);
-        Ok(Observed { share, intervals, cpu, busiest, wall, stopped_at })
+        let wall = recording.wall;
+        let stopped_at = recording.stopped_at.map(Duration::from_nanos);
+        Ok(Observed { recording, intervals, cpu, busiest, wall, stopped_at })
     }
 }
 

@@ -2,14 +2,14 @@
 
 mod bins;
 mod counts;
-mod over;
+mod ended;
+mod recording;
 mod second;
-mod share;
 mod times;
 
 pub use bins::{BIN_SECONDS, Bin, Bins, WINDOW_SECONDS};
-pub use counts::{Counts, Seen};
-pub use over::Over;
+pub use counts::{Counts, Measured};
+pub use ended::Ended;
+pub use recording::Recording;
 pub use second::Second;
-pub use share::Share;
 pub use times::{Times, decoded, encoded, latency, times};

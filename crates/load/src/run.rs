@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::{Observed, StepFacts};
 pub use crate::figures::{Interval, Latency, Requests};
 use crate::outcome::Outcomes;
-use crate::record::{Counts, Seen, Times, encoded, latency};
+use crate::record::{Counts, Measured, Times, encoded, latency};
 use crate::stage::{Arrivals, Stage};
 
 /// The format version that this version writes.
@@ -80,15 +80,15 @@ impl RunFile {
     /// Returns a run's figures from what the engine measured. The caller adds what was watched:
     /// `server`, each stage's `server`, and the generator's memory and steal.
     pub fn new(facts: Facts, plan: &[Stage], steps: &[StepFacts], observed: &Observed) -> Self {
-        let share = &observed.share;
-        let mut all = Seen::default();
-        for stage in &share.stages {
+        let recording = &observed.recording;
+        let mut all = Measured::default();
+        for stage in &recording.stages {
             all.merge(stage);
         }
         let interrupted_s = observed.stopped_at.map(|at| at.as_secs_f64());
         let mut start = 0.0;
         let mut stages = vec![];
-        for (stage, seen) in plan.iter().zip(&share.stages) {
+        for (stage, seen) in plan.iter().zip(&recording.stages) {
             let planned = stage.duration.as_secs_f64();
             let sent = interrupted_s.map_or(planned, |end| (end - start).clamp(0.0, planned));
             if sent > 0.0 {
@@ -108,13 +108,13 @@ impl RunFile {
             response_ms: latency(&all.response),
             service_ms: latency(&all.service),
             send_lag_ms: latency(&all.lag),
-            own_lag_ms: latency(&share.own_lag),
+            own_lag_ms: latency(&recording.own_lag),
             outcomes: all.counts.outcomes(),
             stages,
             intervals: observed.intervals.clone(),
             steps: steps
                 .iter()
-                .zip(&share.steps)
+                .zip(&recording.steps)
                 .map(|(facts, seen)| step_result(facts, seen, seconds))
                 .collect(),
             server: vec![],
@@ -158,7 +158,7 @@ fn per_second(count: u64, seconds: f64) -> f64 {
     count as f64 / seconds.max(1e-9)
 }
 
-fn stage_result(stage: Stage, (start_s, seconds): (f64, f64), seen: &Seen) -> StageResult {
+fn stage_result(stage: Stage, (start_s, seconds): (f64, f64), seen: &Measured) -> StageResult {
     StageResult {
         stage,
         start_s,

@@ -24,4 +24,4 @@ pub use error::Error;
 pub use file::{EdfiFile, Expect, Keep, Pick, ScenarioFile, StepFile};
 pub use program::{Program, Setup};
 pub use shipped::{SHIPPED, Shipped};
-pub use source::{Client, ScenarioSource, Share};
+pub use source::{Client, ScenarioSource, ThreadShare};

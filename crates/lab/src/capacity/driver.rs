@@ -1,7 +1,7 @@
 //! What the search asks of the program that sends its trials.
 
 use super::result::{Phase, Tried};
-use crate::trial::{Ask, Trial};
+use crate::trial::{Trial, TrialPlan};
 
 /// Sends the load of the trials.
 pub trait Driver {
@@ -15,7 +15,7 @@ pub trait Driver {
     /// # Errors
     ///
     /// Any error after which further trials make no sense.
-    fn trial(&mut self, phase: Phase, ask: Ask) -> Result<Option<Trial>, Self::Error>;
+    fn trial(&mut self, phase: Phase, plan: TrialPlan) -> Result<Option<Trial>, Self::Error>;
 
     /// Reports the progress of the search, for people who wait.
     fn tell(&mut self, event: &Event<'_>) {
@@ -31,7 +31,7 @@ pub enum Event<'a> {
         /// The phase that it belongs to.
         phase: Phase,
         /// The requested load.
-        ask: Ask,
+        plan: TrialPlan,
         /// The seconds spent so far.
         spent_s: f64,
     },

@@ -4,7 +4,7 @@ use super::expression::Goal;
 
 /// One goal and the measured value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct GoalResult {
     /// The goal.
     pub goal: Goal,
     /// The measured value in the unit of its kind; a share is a fraction of 1.
@@ -13,7 +13,7 @@ pub struct Row {
     pub failed: bool,
 }
 
-impl Row {
+impl GoalResult {
     /// Formats the measured value with its unit.
     pub fn shown(&self) -> String {
         self.goal.kind.shown(self.measured)

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use rustls::ServerConfig;
 
-use super::queue::Capacity;
+use super::queue::PlantedCapacity;
 
 /// What the echo does besides answering.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct EchoOptions {
     /// The address to listen on; port 0 takes any free port.
     pub listen: SocketAddr,
     /// How long each answer is held back.
@@ -18,7 +18,7 @@ pub struct Options {
     /// The size of each answer's body; `None` sends back what was posted.
     pub body_bytes: Option<usize>,
     /// The capacity to simulate; `None` serves as fast as the machine can.
-    pub capacity: Option<Capacity>,
+    pub capacity: Option<PlantedCapacity>,
     /// When the freeze begins, counted from the first request, and how long it lasts. During it
     /// nothing is read or written.
     pub freeze: Option<(Duration, Duration)>,
@@ -30,7 +30,7 @@ pub struct Options {
     pub by_millisecond: bool,
 }
 
-impl Options {
+impl EchoOptions {
     /// Returns options for an echo that only answers, on a free port of the loopback interface.
     pub fn plain() -> Self {
         Self {

@@ -5,24 +5,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::Notify;
 
-use super::counts::Counts;
+use super::counts::EchoCounts;
 use super::freeze::Freezer;
-use super::options::Options;
+use super::options::EchoOptions;
 use super::queue::Queue;
 
 /// State that all connections share.
 #[derive(Debug)]
-pub struct Shared {
-    pub options: Options,
+pub struct EchoState {
+    pub options: EchoOptions,
     pub body: bytes::Bytes,
-    pub counts: Counts,
+    pub counts: EchoCounts,
     pub freezer: Option<Freezer>,
     pub queue: Option<Mutex<Queue>>,
     pub failed_at: AtomicU64,
     pub over: Notify,
 }
 
-impl Shared {
+impl EchoState {
     /// Returns whether the next request is to fail. Failures are spread evenly over all requests,
     /// so the share is exact.
     pub fn next_fails(&self, share: f64) -> bool {

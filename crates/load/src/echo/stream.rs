@@ -9,18 +9,18 @@ use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-use super::shared::Shared;
+use super::shared::EchoState;
 
 /// A stream that neither reads nor writes while the echo is frozen.
 pub struct Freezing<S> {
     stream: S,
-    shared: Arc<Shared>,
+    shared: Arc<EchoState>,
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Freezing<S> {
     /// Wraps a stream.
-    pub fn new(stream: S, shared: Arc<Shared>) -> Self {
+    pub fn new(stream: S, shared: Arc<EchoState>) -> Self {
         Self { stream, shared, sleep: None }
     }
 

@@ -7,8 +7,8 @@ use super::exchange::{Fixed, Progress};
 use super::http1::{HEADERS, Header};
 use super::source::{Answer, Request};
 use super::transport::Transport;
-use plain::Plain;
-use streams::Streams;
+use plain::Http1Connection;
+use streams::Http2Connection;
 
 /// The version of HTTP that a connection uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,17 +23,17 @@ pub enum Protocol {
 /// A connection, which may still be connecting.
 pub enum Connection {
     /// HTTP/1.1.
-    Http1(Plain),
+    Http1(Http1Connection),
     /// HTTP/2.
-    Http2(Box<Streams>),
+    Http2(Box<Http2Connection>),
 }
 
 impl Connection {
     /// Returns a connection over a transport that may still be connecting.
     pub fn new(transport: Transport, protocol: Protocol) -> Self {
         match protocol {
-            Protocol::Http1 => Self::Http1(Plain::new(transport)),
-            Protocol::Http2 => Self::Http2(Box::new(Streams::new(transport))),
+            Protocol::Http1 => Self::Http1(Http1Connection::new(transport)),
+            Protocol::Http2 => Self::Http2(Box::new(Http2Connection::new(transport))),
         }
     }
 

@@ -11,12 +11,12 @@ pub enum EngineError {
     #[error(transparent)]
     Target(#[from] TargetError),
     /// The target's name is not valid in a certificate.
-    #[error("the target's name cannot stand in a certificate")]
+    #[error("the target's name is not valid in a certificate")]
     Name,
     /// The run needs more connections than the system allows this process.
     #[error(
-        "{asked} connections are more than the {limit} open files that this process may have: \
-         raise the limit (ulimit -Hn) or ask for fewer"
+        "{asked} connections exceed the {limit} open files that this process may have: raise the \
+            limit (ulimit -Hn) or ask for fewer"
     )]
     Files {
         /// The number of connections asked for.
@@ -25,6 +25,6 @@ pub enum EngineError {
         limit: u64,
     },
     /// The system refused something.
-    #[error("the system gives no room to send from: {0}")]
+    #[error("the system refused a resource that sending needs: {0}")]
     System(#[from] io::Error),
 }

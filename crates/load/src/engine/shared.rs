@@ -74,7 +74,7 @@ impl Shared {
     pub fn new(options: Options, stop: Arc<AtomicBool>) -> Result<Self, EngineError> {
         let ways = ways(options.target.resolve()?, &options.from);
         if ways.is_empty() {
-            let why = "it has none of the kind that connections are to go out from".into();
+            let why = "it has no address of the same family as the local addresses".into();
             return Err(TargetError::NoAddress { host: options.target.host, why }.into());
         }
         let name = match &options.tls {

@@ -9,9 +9,9 @@ use crate::outcome::{Outcome, Outcomes};
 pub struct Counts {
     /// The totals.
     pub requests: Requests,
-    /// Answers that came within a stage's own time, whenever their requests were due …
+    /// The answers that came during a stage, whenever their requests were due.
     pub answered_within: u64,
-    /// … and how many of them were as expected.
+    /// The expected answers among these.
     pub ok_within: u64,
     /// Counts by status from 100 to 599; others are rare.
     statuses: Vec<(Outcome, u64)>,
@@ -61,7 +61,7 @@ impl Counts {
 
 /// The record of some requests: all of a stage, or all of a step.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct Measured {
     /// How they ended.
     pub counts: Counts,
     /// The times from the due moment to the end of the answer.
@@ -72,13 +72,13 @@ pub struct Seen {
     pub lag: Times,
 }
 
-impl Default for Seen {
+impl Default for Measured {
     fn default() -> Self {
         Self { counts: Counts::default(), response: times(), service: times(), lag: times() }
     }
 }
 
-impl Seen {
+impl Measured {
     /// Adds the requests of another record.
     pub fn merge(&mut self, other: &Self) {
         self.counts.merge(&other.counts);

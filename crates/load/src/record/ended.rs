@@ -4,7 +4,7 @@ use crate::outcome::Outcome;
 
 /// A request that has ended. Moments are in nanoseconds since the run began.
 #[derive(Debug, Clone, Copy)]
-pub struct Over {
+pub struct Ended {
     /// The number of its stage.
     pub stage: usize,
     /// The number of its step; `None` if the request was never made.
@@ -23,7 +23,7 @@ pub struct Over {
     pub late: bool,
 }
 
-impl Over {
+impl Ended {
     /// Returns whether it was sent: a request that was not has no service time.
     pub fn was_sent(&self) -> bool {
         self.step.is_some() && self.outcome != Outcome::NoRoom

@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use super::bins::Bins;
-use super::counts::{Counts, Seen};
-use super::over::Over;
+use super::counts::{Counts, Measured};
+use super::ended::Ended;
 use super::second::Second;
 use super::times::{Times, growing, merge, micros, record, times};
 use crate::outcome::Outcome;
 
 /// One thread's record of a run.
 #[derive(Debug)]
-pub struct Share {
+pub struct Recording {
     /// The records by stage.
-    pub stages: Vec<Seen>,
+    pub stages: Vec<Measured>,
     /// When each stage ends, in nanoseconds since the run began.
     ends: Vec<u64>,
     /// When sending was told to end, in nanoseconds since the run began.
@@ -32,11 +32,11 @@ pub struct Share {
     pub wall: Duration,
 }
 
-impl Share {
+impl Recording {
     /// Returns an empty record for stages that end at these moments.
     pub fn new(ends: Vec<u64>, steps: usize, bins: bool) -> Self {
         Self {
-            stages: vec![Seen::default(); ends.len()],
+            stages: vec![Measured::default(); ends.len()],
             ends,
             stopped_at: None,
             steps: (0..steps).map(|_| (Counts::default(), growing(2))).collect(),
@@ -49,42 +49,42 @@ impl Share {
     }
 
     /// Counts a request that has ended.
-    pub fn add(&mut self, over: &Over, second: &mut Second) {
-        let response = micros(over.done - over.due);
-        let lag = micros(over.sent - over.due);
-        let stage = &mut self.stages[over.stage];
-        stage.counts.add(over.outcome, over.ok, over.late);
+    pub fn add(&mut self, ended: &Ended, second: &mut Second) {
+        let response = micros(ended.done - ended.due);
+        let lag = micros(ended.sent - ended.due);
+        let stage = &mut self.stages[ended.stage];
+        stage.counts.add(ended.outcome, ended.ok, ended.late);
         record(&mut stage.response, response);
-        if over.was_sent() {
-            record(&mut stage.service, micros(over.done - over.sent));
+        if ended.was_sent() {
+            record(&mut stage.service, micros(ended.done - ended.sent));
             record(&mut stage.lag, lag);
-            if !over.late {
+            if !ended.late {
                 record(&mut self.own_lag, lag);
             }
         }
-        if let Some(step) = over.step {
+        if let Some(step) = ended.step {
             let (counts, times) = &mut self.steps[step];
-            counts.add(over.outcome, over.ok, over.late);
+            counts.add(ended.outcome, ended.ok, ended.late);
             record(times, response);
         }
         if let Some(bins) = &mut self.bins {
-            bins.add(over);
+            bins.add(ended);
         }
-        second.counts.add(over.outcome, over.ok, over.late);
+        second.counts.add(ended.outcome, ended.ok, ended.late);
         record(&mut second.response, response);
-        if matches!(over.outcome, Outcome::Status(_)) {
-            self.add_answer(over);
+        if matches!(ended.outcome, Outcome::Status(_)) {
+            self.add_answer(ended);
         }
     }
 
     /// Counts an answer for the stage in which it came; answers after the last stage count for
     /// none.
-    fn add_answer(&mut self, over: &Over) {
-        let came = self.ends.partition_point(|end| *end <= over.done);
+    fn add_answer(&mut self, ended: &Ended) {
+        let came = self.ends.partition_point(|end| *end <= ended.done);
         let Some(stage) = self.stages.get_mut(came) else { return };
-        stage.counts.add_within(over.ok);
-        if let Some(step) = over.step {
-            self.steps[step].0.add_within(over.ok);
+        stage.counts.add_within(ended.ok);
+        if let Some(step) = ended.step {
+            self.steps[step].0.add_within(ended.ok);
         }
     }
 
@@ -122,31 +122,31 @@ mod tests {
     use super::*;
     use crate::figures::Requests;
 
-    fn over(due: u64, done: u64, ok: bool) -> Over {
+    fn ended(due: u64, done: u64, ok: bool) -> Ended {
         let outcome = Outcome::Status(if ok { 200 } else { 503 });
-        Over { stage: 0, step: Some(0), due, sent: due, done, outcome, ok, late: false }
+        Ended { stage: 0, step: Some(0), due, sent: due, done, outcome, ok, late: false }
     }
 
     #[test]
     fn a_request_is_counted_once_in_stage_step_and_second() {
-        let mut share = Share::new(vec![1_000_000_000], 1, true);
+        let mut recording = Recording::new(vec![1_000_000_000], 1, true);
         let mut second = Second::new(0);
 
-        share.add(&over(0, 1_500_000, true), &mut second);
-        share.add(&over(0, 2_500_000, false), &mut second);
+        recording.add(&ended(0, 1_500_000, true), &mut second);
+        recording.add(&ended(0, 2_500_000, false), &mut second);
 
-        let stage = &share.stages[0];
+        let stage = &recording.stages[0];
         assert_eq!((stage.counts.requests.total, stage.counts.requests.failed), (2, 1));
-        assert_eq!((share.steps[0].0.requests.total, second.counts.requests.ok), (2, 1));
+        assert_eq!((recording.steps[0].0.requests.total, second.counts.requests.ok), (2, 1));
         assert!((latency(&stage.response).mean - 2.0).abs() < 0.01);
     }
 
     #[test]
     fn an_answer_counts_for_the_rate_of_the_stage_in_which_it_came() {
         let second = 1_000_000_000;
-        let mut share = Share::new(vec![second, 2 * second], 1, false);
+        let mut recording = Recording::new(vec![second, 2 * second], 1, false);
         let mut seen = Second::new(0);
-        let mut add = |due, done, ok| share.add(&over(due, done, ok), &mut seen);
+        let mut add = |due, done, ok| recording.add(&ended(due, done, ok), &mut seen);
 
         add(0, second - 1, true);
         add(0, second, true);
@@ -154,38 +154,38 @@ mod tests {
         add(0, 2 * second, true);
 
         let within = |counts: &Counts| (counts.answered_within, counts.ok_within);
-        assert_eq!(share.stages[0].counts.requests.total, 4);
-        assert_eq!(within(&share.stages[0].counts), (1, 1));
-        assert_eq!(within(&share.stages[1].counts), (2, 1));
-        assert_eq!(within(&share.steps[0].0), (3, 2));
+        assert_eq!(recording.stages[0].counts.requests.total, 4);
+        assert_eq!(within(&recording.stages[0].counts), (1, 1));
+        assert_eq!(within(&recording.stages[1].counts), (2, 1));
+        assert_eq!(within(&recording.steps[0].0), (3, 2));
     }
 
     #[test]
     fn what_never_left_has_no_service_time() {
-        let mut share = Share::new(vec![1_000_000_000], 1, false);
+        let mut recording = Recording::new(vec![1_000_000_000], 1, false);
         let mut second = Second::new(0);
-        let failed = over(0, 5_000_000, false);
+        let failed = ended(0, 5_000_000, false);
 
-        let unsent = Over { step: None, outcome: Outcome::Unsent, late: true, ..failed };
-        share.add(&unsent, &mut second);
-        share.add(&Over { outcome: Outcome::NoRoom, ..failed }, &mut second);
+        let unsent = Ended { step: None, outcome: Outcome::Unsent, late: true, ..failed };
+        recording.add(&unsent, &mut second);
+        recording.add(&Ended { outcome: Outcome::NoRoom, ..failed }, &mut second);
 
-        let stage = &share.stages[0];
+        let stage = &recording.stages[0];
         assert_eq!((stage.response.len(), stage.counts.requests.failed), (2, 2));
-        assert_eq!((stage.service.len(), stage.lag.len(), share.own_lag.len()), (0, 0, 0));
+        assert_eq!((stage.service.len(), stage.lag.len(), recording.own_lag.len()), (0, 0, 0));
     }
 
     #[test]
     fn an_interruption_ends_the_stage_and_what_it_cuts_off_is_no_failure() {
-        let mut share = Share::new(vec![1_000_000_000, 2_000_000_000], 1, false);
+        let mut recording = Recording::new(vec![1_000_000_000, 2_000_000_000], 1, false);
         let mut second = Second::new(0);
 
-        share.stop(500_000_000);
-        share.add(&over(0, 600_000_000, true), &mut second);
-        let cut = Over { outcome: Outcome::Unfinished, ..over(0, 700_000_000, false) };
-        share.add(&cut, &mut second);
+        recording.stop(500_000_000);
+        recording.add(&ended(0, 600_000_000, true), &mut second);
+        let cut = Ended { outcome: Outcome::Unfinished, ..ended(0, 700_000_000, false) };
+        recording.add(&cut, &mut second);
 
-        let counts = &share.stages[0].counts;
+        let counts = &recording.stages[0].counts;
         let Requests { total, ok, failed, .. } = counts.requests;
         assert_eq!((total, ok, failed, counts.answered_within), (2, 1, 0, 0));
         assert_eq!(counts.outcomes()["unfinished"], 1);
@@ -193,18 +193,18 @@ mod tests {
 
     #[test]
     fn bins_tell_who_waited_at_their_end() {
-        let mut share = Share::new(vec![1_000_000_000], 1, true);
+        let mut recording = Recording::new(vec![1_000_000_000], 1, true);
         let mut second = Second::new(0);
         let ms = 1_000_000;
 
-        share.add(&over(0, 50 * ms, true), &mut second);
-        share.add(&over(10 * ms, 250 * ms, true), &mut second);
-        share.add(&over(120 * ms, 130 * ms, false), &mut second);
-        let mut other = Share::new(vec![1_000_000_000], 1, true);
-        other.add(&over(20 * ms, 150 * ms, true), &mut second);
-        share.merge(&other);
+        recording.add(&ended(0, 50 * ms, true), &mut second);
+        recording.add(&ended(10 * ms, 250 * ms, true), &mut second);
+        recording.add(&ended(120 * ms, 130 * ms, false), &mut second);
+        let mut other = Recording::new(vec![1_000_000_000], 1, true);
+        other.add(&ended(20 * ms, 150 * ms, true), &mut second);
+        recording.merge(&other);
 
-        let bins = share.bins.as_ref().unwrap();
+        let bins = recording.bins.as_ref().unwrap();
         assert_eq!(bins.windows_p99_ms(15.0).len(), 1);
         let bins = bins.finish();
         let waiting: Vec<u64> = bins.iter().map(|bin| bin.waiting).collect();

@@ -13,13 +13,13 @@ pub fn times() -> Times {
     growing(3)
 }
 
-/// Returns an empty histogram of times, to so many digits.
+/// Returns an empty histogram of times with this many significant digits.
 ///
 /// # Panics
 ///
 /// For more digits than a histogram can have, which is five.
 pub fn growing(digits: u8) -> Times {
-    let mut times = Times::new(digits).expect("so many digits are possible");
+    let mut times = Times::new(digits).expect("a histogram has two or three digits");
     times.auto(true);
     times
 }

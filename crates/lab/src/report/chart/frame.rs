@@ -46,18 +46,18 @@ pub enum Across {
 
 /// An entry of a legend.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Key {
+pub struct LegendEntry {
     /// Its label.
     pub name: String,
     /// The CSS class of its sample, as in the drawing.
     pub look: String,
     /// The sample.
-    pub sample: Sample,
+    pub sample: Swatch,
 }
 
 /// The sample beside a label in a legend, 28 wide and 12 high.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Sample {
+pub enum Swatch {
     /// A line.
     Line,
     /// A filled area.
@@ -111,7 +111,7 @@ impl Frame {
     pub fn figure(
         &self,
         page: &mut Markup,
-        keys: &[Key],
+        keys: &[LegendEntry],
         data: &Table,
         draw: impl FnOnce(&mut Markup, &Plot),
     ) {
@@ -214,7 +214,7 @@ impl Frame {
 }
 
 /// Writes the legend: a sample and a label for each entry.
-fn legend(page: &mut Markup, keys: &[Key]) {
+fn legend(page: &mut Markup, keys: &[LegendEntry]) {
     if keys.is_empty() {
         return;
     }
@@ -225,12 +225,12 @@ fn legend(page: &mut Markup, keys: &[Key]) {
                 m.element("svg", &sample, |m| {
                     let look = key.look.as_str();
                     match &key.sample {
-                        Sample::Line => line(m, look, (0.0, 6.0), (28.0, 6.0)),
-                        Sample::Area => {
+                        Swatch::Line => line(m, look, (0.0, 6.0), (28.0, 6.0)),
+                        Swatch::Area => {
                             let (wide, high) = ("28", "12");
                             m.void("rect", &[("class", look), ("width", wide), ("height", high)]);
                         }
-                        Sample::Path(path) => m.void("path", &[("class", look), ("d", path)]),
+                        Swatch::Path(path) => m.void("path", &[("class", look), ("d", path)]),
                     }
                 });
                 m.outside(&words::name(&key.name));

@@ -3,7 +3,7 @@
 use super::super::markup::Markup;
 use super::super::table::{Cell, Part, Table};
 use super::super::words;
-use super::frame::{Frame, Key, LETTER, Plot, Sample, label, number};
+use super::frame::{Frame, LETTER, LegendEntry, Plot, Swatch, label, number};
 
 /// A chart of dots.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,7 +85,7 @@ impl Scatter {
     /// Writes the figure.
     pub fn figure(&self, page: &mut Markup) {
         let seen = self.dots.iter().filter(|dots| !dots.each.is_empty());
-        let keys: Vec<Key> = seen.map(key).collect();
+        let keys: Vec<LegendEntry> = seen.map(key).collect();
         self.frame.figure(page, &keys, &self.data(), |m, plot| self.draw(m, plot));
     }
 
@@ -153,7 +153,7 @@ impl Scatter {
     }
 }
 
-fn key(dots: &Dots) -> Key {
-    let sample = Sample::Path(dots.shape.path(14.0, 6.0));
-    Key { name: dots.name.clone(), look: dots.shape.look().into(), sample }
+fn key(dots: &Dots) -> LegendEntry {
+    let sample = Swatch::Path(dots.shape.path(14.0, 6.0));
+    LegendEntry { name: dots.name.clone(), look: dots.shape.look().into(), sample }
 }

@@ -29,7 +29,7 @@ const WINDOW: u32 = 1024 * 1024;
 type Shaken = Result<(SendRequest<Bytes>, Driver<Socket, Bytes>), h2::Error>;
 
 /// An HTTP/2 connection.
-pub struct Streams {
+pub struct Http2Connection {
     state: State,
     to_send: Option<(http::Request<()>, Bytes)>,
     waiting: Option<ResponseFuture>,
@@ -52,7 +52,7 @@ enum State {
     Broken,
 }
 
-impl Streams {
+impl Http2Connection {
     /// Returns a connection over a transport that may still be connecting.
     pub fn new(transport: Transport) -> Self {
         Self {

@@ -12,8 +12,8 @@ fn program(text: &str) -> Arc<Program> {
     Arc::new(Program::read(&format!("name = 'test'\n{text}"), &Setup::default()).unwrap())
 }
 
-fn share(thread: u32, threads: u32) -> Share {
-    Share { thread, threads, seed: 7, first_serial: 1_000 }
+fn share(thread: u32, threads: u32) -> ThreadShare {
+    ThreadShare { thread, threads, seed: 7, first_serial: 1_000 }
 }
 
 fn source(text: &str) -> ScenarioSource {
