@@ -14,7 +14,7 @@ use crate::statistics::{Estimate, Resampling, mean, paired_difference, paired_ra
 /// The settings of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Settings {
+pub struct ComparisonSettings {
     /// The number of blocks of four runs; at least two.
     pub blocks: u32,
     /// The smallest effect that matters, as a share.
@@ -27,7 +27,7 @@ pub struct Settings {
     pub seed: u64,
 }
 
-impl Default for Settings {
+impl Default for ComparisonSettings {
     fn default() -> Self {
         Self { blocks: 5, effect: 0.03, error_effect: 0.001, confidence: 0.95, seed: 1 }
     }
@@ -66,7 +66,7 @@ pub struct Comparison {
     /// The names of A and B.
     pub names: [String; 2],
     /// The settings of the comparison.
-    pub settings: Settings,
+    pub settings: ComparisonSettings,
     /// The runs of A, in order.
     pub a: Vec<RunFigures>,
     /// The runs of B, in order.
@@ -143,7 +143,7 @@ const FIGURES: &[Figure] = &[
 /// The closure's error, if a run could not be made.
 pub fn compare<E>(
     names: [String; 2],
-    settings: Settings,
+    settings: ComparisonSettings,
     mut run: impl FnMut(Side) -> Result<RunFigures, E>,
 ) -> Result<Comparison, E> {
     let (mut a, mut b) = (vec![], vec![]);
@@ -160,7 +160,7 @@ pub fn compare<E>(
 /// Compares runs that were made in the order of [`order`].
 pub fn judge(
     names: [String; 2],
-    settings: Settings,
+    settings: ComparisonSettings,
     a: Vec<RunFigures>,
     b: Vec<RunFigures>,
 ) -> Comparison {
@@ -261,7 +261,12 @@ fn figures(value: f64) -> String {
     }
 }
 
-fn row(figure: &Figure, settings: Settings, a: &[RunFigures], b: &[RunFigures]) -> ComparedFigure {
+fn row(
+    figure: &Figure,
+    settings: ComparisonSettings,
+    a: &[RunFigures],
+    b: &[RunFigures],
+) -> ComparedFigure {
     let values = |seen: &[RunFigures]| seen.iter().map(figure.of).collect::<Vec<f64>>();
     let (a, b) = (values(a), values(b));
     // Two runs of each side form a block.
@@ -301,7 +306,7 @@ mod tests {
         let mut rng = fastrand::Rng::with_seed(seed * 7_919);
         let mut moment = 0.0;
         let names = ["old".to_owned(), "new".to_owned()];
-        let found = compare::<()>(names, Settings::default(), |side| {
+        let found = compare::<()>(names, ComparisonSettings::default(), |side| {
             moment += 1.0;
             let drift = 1.0 + 0.33 * (moment / 7.0f64).sin();
             let shaken = 1.0 + noise * ((0..12).map(|_| rng.f64()).sum::<f64>() - 6.0);
@@ -358,8 +363,14 @@ mod tests {
             error_share,
         };
 
-        let more = judge(names(), Settings::default(), vec![seen(0.0); 10], vec![seen(0.02); 10]);
-        let none = judge(names(), Settings::default(), vec![seen(0.0); 10], vec![seen(0.0); 10]);
+        let more = judge(
+            names(),
+            ComparisonSettings::default(),
+            vec![seen(0.0); 10],
+            vec![seen(0.02); 10],
+        );
+        let none =
+            judge(names(), ComparisonSettings::default(), vec![seen(0.0); 10], vec![seen(0.0); 10]);
 
         assert_eq!((more.rows[4].verdict, more.verdict), (Difference::Worse, Difference::Worse));
         assert_eq!(none.verdict, Difference::Same);
@@ -377,8 +388,10 @@ mod tests {
         };
         let right = || RunFigures { error_share: 0.0, goodput: 100.0, ..fails() };
 
-        let neither = judge(names(), Settings::default(), vec![fails(); 10], vec![fails(); 10]);
-        let one = judge(names(), Settings::default(), vec![right(); 10], vec![fails(); 10]);
+        let neither =
+            judge(names(), ComparisonSettings::default(), vec![fails(); 10], vec![fails(); 10]);
+        let one =
+            judge(names(), ComparisonSettings::default(), vec![right(); 10], vec![fails(); 10]);
 
         assert_eq!(neither.verdict, Difference::Unclear);
         assert!(table(&neither).contains("\nNeither gave a right answer: 10 runs each"));
@@ -398,7 +411,7 @@ mod tests {
     fn a_run_that_cannot_be_made_ends_it() {
         let mut runs = 0;
 
-        let found = compare(["a".into(), "b".into()], Settings::default(), |_| {
+        let found = compare(["a".into(), "b".into()], ComparisonSettings::default(), |_| {
             runs += 1;
             if runs == 3 { Err("no connection") } else { Ok(RunFigures::default()) }
         });

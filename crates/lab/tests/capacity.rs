@@ -7,7 +7,7 @@ use std::time::Duration;
 use homeroom_lab::capacity::{self, Constants, Verdict};
 use homeroom_lab::runner::TrialRunner;
 use homeroom_lab::self_check::check_self;
-use homeroom_load::echo::{Capacity, Echo, Options as EchoOptions};
+use homeroom_load::echo::{Echo, EchoOptions, PlantedCapacity};
 use homeroom_load::engine::{
     Answer, Engine, Options, Protocol, Reaction, Request, Source, StepFacts, Target,
 };
@@ -38,8 +38,13 @@ impl Source for Asking {
 #[test]
 fn a_planted_capacity_is_found_or_the_verdict_says_why_not() {
     let planted = 300.0;
-    let capacity =
-        Capacity { rate: planted, workers: 2, spread: 0.5, queue: Duration::from_secs(2), seed: 1 };
+    let capacity = PlantedCapacity {
+        rate: planted,
+        workers: 2,
+        spread: 0.5,
+        queue: Duration::from_secs(2),
+        seed: 1,
+    };
     let echo =
         Echo::start(EchoOptions { capacity: Some(capacity), ..EchoOptions::plain() }).unwrap();
     let options = Options {

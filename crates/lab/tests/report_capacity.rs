@@ -3,7 +3,7 @@
 mod made_up;
 
 use homeroom_lab::capacity::{AtLeast, Capacity, Level, Levels, Verdict};
-use homeroom_lab::compare::{self, RunFigures, Settings};
+use homeroom_lab::compare::{self, ComparisonSettings, RunFigures};
 use homeroom_lab::gate;
 use homeroom_lab::report::{
     Paint, Report, comparison, csv, gate as gate_table, html, markdown, samples, summary,
@@ -57,8 +57,12 @@ fn a_comparison_and_a_gate_become_sections() {
         error_share: 0.0,
     };
     let runs = |mean_ms: f64| (0..6).map(|at| seen(at, mean_ms)).collect();
-    let compared =
-        compare::judge(["old".into(), "<new>".into()], Settings::default(), runs(12.0), runs(6.0));
+    let compared = compare::judge(
+        ["old".into(), "<new>".into()],
+        ComparisonSettings::default(),
+        runs(12.0),
+        runs(6.0),
+    );
     let goals = [gate::parse("p99 > 100ms").unwrap()];
     let rows = gate::evaluate(r#"{"response_ms": {"p99": 120.0}}"#, &goals).unwrap();
     let (run, tables) = (made_up::few(), [comparison(&compared), gate_table(&rows)]);

@@ -241,7 +241,7 @@ fn who_would_think_past_the_end_is_gone_and_leaves_the_connection_to_the_next() 
     let mut engine = Engine::new(options(&server, 1), vec![source], Arc::default()).unwrap();
     let stages = [Stage::users(10, seconds(0.3)), Stage::users(10, seconds(0.3))];
 
-    let observed = engine.run(&stages, Arrivals::Even, 1, &mut |_| {}).unwrap();
+    engine.run(&stages, Arrivals::Even, 1, &mut |_| {}).unwrap();
 
     assert_eq!((server.connections(), server.answered()), (10, 20));
 }

@@ -100,7 +100,7 @@ fn token(
 
 /// Returns what is left out of one operation, with the reasons.
 fn left_out(prepared: &Prepared, operation: Operation) -> Vec<(&str, &str)> {
-    let out = prepared.report.left_out.iter().filter(|out| out.operation == operation);
+    let out = prepared.coverage.left_out.iter().filter(|out| out.operation == operation);
     out.map(|out| (out.resource.as_str(), out.why.as_str())).collect()
 }
 
@@ -111,8 +111,8 @@ fn with_full_access_the_lab_does_everything_to_every_resource() {
 
     let run = run(&server, &place.key("FullAccess"), &every_resource());
 
-    assert_eq!(run.prepared.report.resources, 348);
-    assert!(run.prepared.report.left_out.is_empty(), "{}", run.prepared.report);
+    assert_eq!(run.prepared.coverage.resources, 348);
+    assert!(run.prepared.coverage.left_out.is_empty(), "{}", run.prepared.coverage);
     assert!(run.wrong.is_empty(), "{} of {}: {:#?}", run.wrong.len(), run.done, run.wrong);
 }
 
@@ -130,7 +130,7 @@ fn the_older_standard_and_extensions_are_done_as_wholly() {
 
         let run = run(&server, &place.key("FullAccess"), &every_resource());
 
-        let report = &run.prepared.report;
+        let report = &run.prepared.coverage;
         assert!(report.left_out.is_empty(), "{version}: {report}");
         assert!(run.wrong.is_empty(), "{version}: {:#?}", run.wrong);
     }

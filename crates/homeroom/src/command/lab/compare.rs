@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
-use homeroom_lab::compare::{Difference, RunFigures, Settings, Side, compare, order, table};
+use homeroom_lab::compare::{
+    ComparisonSettings, Difference, RunFigures, Side, compare, order, table,
+};
 use homeroom_lab::report::comparison;
 use homeroom_load::run::RunFile;
 use homeroom_load::stage::Stage;
@@ -69,7 +71,11 @@ pub fn run(args: CompareArgs) -> Result<Exit, Failure> {
     other.target.clone_from(&args.against);
     let mut a = Ready::new(&args.to, &args.send, None, &stop)?;
     let mut b = Ready::new(&other, &args.send, None, &stop)?;
-    let settings = Settings { blocks: args.blocks, seed: a.facts.seed, ..Settings::default() };
+    let settings = ComparisonSettings {
+        blocks: args.blocks,
+        seed: a.facts.seed,
+        ..ComparisonSettings::default()
+    };
     let names = [a.facts.target.clone(), b.facts.target.clone()];
     let (all, mut done) = (order(args.blocks).len(), 0_u64);
     let mut line = ProgressLine::new();
