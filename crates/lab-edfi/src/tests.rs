@@ -337,7 +337,8 @@ fn any_mixture_gives_steps_that_can_be_done() {
         let deletes = names.iter().filter(|name| name.starts_with("delete ")).count();
         assert_eq!(deletes > 0, create > 0.0 && delete > 0.0, "{names:?}");
         assert_eq!(prepared.coverage.done["delete"], deletes);
-        let is_told = prepared.coverage.to_string().contains("deleted is what the run has created");
+        let is_told =
+            prepared.coverage.to_string().contains("the run deletes only what it has created");
         assert_eq!(is_told, delete > create * 0.8, "{}", prepared.coverage);
     }
 }

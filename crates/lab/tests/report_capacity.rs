@@ -117,7 +117,7 @@ fn an_interrupted_search_says_at_least_until_a_rate_has_failed() {
 
     let lines = said(&capacity);
     assert!(lines.starts_with("Holds at least 391 requests/s\n"), "{lines}");
-    assert!(lines.contains("INTERRUPTED: It was told to stop"), "{lines}");
+    assert!(lines.contains("INTERRUPTED: It was stopped"), "{lines}");
     let stable = Level { high: None, ..capacity.levels.stable() };
     capacity.levels = Levels::new(stable, stable, stable);
     assert!(said(&capacity).starts_with("Holds at least 391 requests/s\n"));

@@ -82,7 +82,7 @@ pub fn parse(text: &str) -> Result<Goal, ParseError> {
         } else {
             format!("`{name}` is not a known figure")
         };
-        return Err(wrong(text, format!("{what}; known are: {}", known().join(", "))));
+        return Err(wrong(text, format!("{what}; the known ones are: {}", known().join(", "))));
     };
     let rest = rest.trim_start();
     let found = OPERATORS.iter().find(|(sign, _)| rest.starts_with(sign));
@@ -158,8 +158,11 @@ mod tests {
 
     #[test]
     fn an_error_says_what_is_wrong_where_and_what_is_known() {
-        assert!(error("p97 > 1ms").starts_with("`p97 > 1ms`, at character 1: `p97` is no figure"));
-        assert!(error("p97 > 1ms").contains("known are: mean, p50"));
+        assert!(
+            error("p97 > 1ms")
+                .starts_with("`p97 > 1ms`, at character 1: `p97` is not a known figure")
+        );
+        assert!(error("p97 > 1ms").contains("the known ones are: mean, p50"));
         assert_eq!(
             error("p99 = 1ms"),
             "`p99 = 1ms`, at character 5: one of > >= < <= is expected here"
@@ -170,12 +173,12 @@ mod tests {
         );
         assert_eq!(
             error("failed > 5ms"),
-            "`failed > 5ms`, at character 11: failed is a share, its unit is one of %, as in \
+            "`failed > 5ms`, at character 11: failed is a share; its unit is one of %, as in \
              `failed > 0.1%`"
         );
         assert!(error("p99 > 100").contains("at character 10: p99 is a time"));
         assert!(error("").contains("a figure is expected here"));
-        assert!(error("p99 > 1.2.3ms").contains("here should be a number"));
+        assert!(error("p99 > 1.2.3ms").contains("a number is expected here"));
         assert!(error("grün > 1").contains("at character 1"));
     }
 

@@ -131,7 +131,7 @@ mod tests {
         ] {
             let shown = Target::parse(url).unwrap_err().to_string();
 
-            assert!(shown.starts_with(&format!("{wanted} is no URL")), "{url}: {shown}");
+            assert!(shown.starts_with(&format!("{wanted} is not the URL")), "{url}: {shown}");
         }
     }
 

@@ -159,11 +159,11 @@ mod tests {
             ("50/s 5", "`5` is not a duration"),
             ("50/s 0s", "its duration is zero"),
             ("x/s 5m", "`x` is not a number of requests per second"),
-            ("-1/s 5m", "is no rate from 0"),
-            ("NaN/s 5m", "is no rate from 0"),
+            ("-1/s 5m", "is not a rate from 0"),
+            ("NaN/s 5m", "is not a rate from 0"),
             ("1.5 users 5m", "`1.5` is not a whole number of users"),
-            ("5000000 users 5m", "more than 1000000"),
-            ("5..x users 5m", "`x` is no whole number"),
+            ("5000000 users 5m", "exceed the limit of 1000000"),
+            ("5..x users 5m", "`x` is not a whole number"),
         ] {
             let error = Stage::parse_list(text).unwrap_err();
 
