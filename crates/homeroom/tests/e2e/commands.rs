@@ -324,7 +324,9 @@ fn restore_takes_only_a_backup_and_leaves_the_store_as_it_is_otherwise() {
     let key = place.key("FullAccess");
     let letter = place.write("letter.txt", "Dear all".repeat(400));
 
-    for (from, word) in [(letter.to_str().unwrap(), "no Homeroom store"), ("absent.db", "absent")] {
+    for (from, word) in
+        [(letter.to_str().unwrap(), "not a Homeroom store"), ("absent.db", "absent")]
+    {
         let ran = place.run(&["restore", from, "--yes"]);
 
         assert_eq!(ran.code, Some(1), "{ran:?}");

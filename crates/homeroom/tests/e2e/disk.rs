@@ -95,9 +95,9 @@ fn a_full_queue_is_told_at_once_while_the_others_are_written_and_reads_go_on() {
 const FAULTS: &[(&[&str], &str)] = &[
     (&[STORE, "write enospc"], "full"),
     (&[STORE, "write enospc", "room 7000"], "full"),
-    (&[STORE, "write eio"], "fails"),
-    (&[STORE, "sync eio"], "fails"),
-    (&[STORE, "sync_millis 50", "sync eio"], "fails"),
+    (&[STORE, "write eio"], "failing"),
+    (&[STORE, "sync eio"], "failing"),
+    (&[STORE, "sync_millis 50", "sync eio"], "failing"),
 ];
 
 #[test]
