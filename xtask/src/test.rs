@@ -16,8 +16,9 @@ use crate::{adversary, fuzz, long, soak};
 /// long run draws new inputs each time.
 const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "20261122");
 
-/// Runs the tests, on SQLite and on each PostgreSQL that is available. Without arguments it runs
-/// all of them, including the client suites; arguments go to `cargo test`.
+/// Runs the tests, on SQLite and on PostgreSQL (a long run: on the oldest and the newest supported
+/// one). Without arguments it runs all of them, including the client suites; arguments go to
+/// `cargo test`.
 ///
 /// # Errors
 ///
@@ -35,7 +36,7 @@ pub fn run_with(arguments: &[String], environment: &[(&str, &str)]) -> Done {
     let is_long = environment.iter().any(|(name, _)| *name == long::LONG);
     let mut summary = Summary::default();
     let named = std::env::var_os(postgres::VARIABLE).is_some();
-    let servers = (!named).then(|| postgres::Servers::start(&mut summary));
+    let servers = (!named).then(|| postgres::Servers::start(is_long, &mut summary));
     let urls = servers.as_ref().map_or_else(String::new, postgres::Servers::urls);
     let mut environment = environment.to_vec();
     if !is_long && std::env::var_os(SEED.0).is_none() {

@@ -6,14 +6,15 @@
 
 use std::fmt::Write as _;
 
+use jiff::civil::Date;
+
 /// Returns the ISO date of a date, or of a timestamp's date.
 pub(super) fn date(text: &str) -> Option<String> {
     let (day, clock) = split_moment(text);
     if let Some(clock) = clock {
         split_time(clock)?;
     }
-    let (year, month, day) = split_date(day)?;
-    Some(format!("{year:04}-{month:02}-{day:02}"))
+    Some(calendar_date(day)?.to_string())
 }
 
 /// Returns the ISO time of a time of day; a zone is dropped.
@@ -29,14 +30,9 @@ pub(super) fn time(text: &str) -> Option<String> {
 /// Returns the ISO timestamp in UTC.
 pub(super) fn moment(text: &str) -> Option<String> {
     let (day, clock) = split_moment(text);
-    let (year, month, day) = split_date(day)?;
+    let date = calendar_date(day)?;
     let time = split_time(clock.unwrap_or("00:00:00"))?;
-    let civil = jiff::civil::date(
-        i16::try_from(year).ok()?,
-        i8::try_from(month).ok()?,
-        i8::try_from(day).ok()?,
-    )
-    .at(
+    let civil = date.at(
         i8::try_from(time.hour).ok()?,
         i8::try_from(time.minute).ok()?,
         i8::try_from(time.second).ok()?,
@@ -68,7 +64,8 @@ fn split_moment(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn split_date(text: &str) -> Option<(u32, u32, u32)> {
+/// Returns the day of the calendar that a text names; the year 0 is none.
+fn calendar_date(text: &str) -> Option<Date> {
     let is_slashed = text.contains('/');
     let mut parts = text.split(if is_slashed { '/' } else { '-' });
     let (first, second, third) = (parts.next()?, parts.next()?, parts.next()?);
@@ -86,15 +83,7 @@ fn split_date(text: &str) -> Option<(u32, u32, u32)> {
         return None;
     }
     let (year, month, day) = (year.parse().ok()?, month.parse().ok()?, day.parse().ok()?);
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let days = match month {
-        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
-        4 | 6 | 9 | 11 => 30,
-        2 if leap => 29,
-        2 => 28,
-        _ => return None,
-    };
-    ((1..=days).contains(&day) && year > 0).then_some((year, month, day))
+    Date::new(year, month, day).ok().filter(|date| date.year() > 0)
 }
 
 struct Time {

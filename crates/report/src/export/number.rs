@@ -1,21 +1,12 @@
 //! Converts stored text to the numbers of a Parquet file.
 
-/// Returns the days from 1970-01-01 to an ISO date.
+/// The day from which Parquet counts.
+const EPOCH: jiff::civil::Date = jiff::civil::date(1970, 1, 1);
+
+/// Returns the days from 1970-01-01 to an ISO date, `2026-08-31`.
 pub(super) fn days(text: &str) -> Option<i32> {
-    let (year, rest) = text.split_once('-')?;
-    let (month, day) = rest.split_once('-')?;
-    let (year, month, day): (i32, i32, i32) =
-        (year.parse().ok()?, month.parse().ok()?, day.parse().ok()?);
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || !(0..=9_999).contains(&year) {
-        return None;
-    }
-    // Howard Hinnant's days-from-civil, which is exact for the proleptic Gregorian calendar.
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let yoe = year.rem_euclid(400);
-    let doy = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
-    let doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
-    Some(era * 146_097 + doe - 719_468)
+    let date: jiff::civil::Date = text.parse().ok().filter(|_| text.len() == 10)?;
+    Some(date.since(EPOCH).ok()?.get_days())
 }
 
 /// Returns the microseconds from midnight to a time of day, `08:30:00`, with or without a fraction.
