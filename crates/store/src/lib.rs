@@ -26,7 +26,6 @@ mod sqlite;
 mod store;
 mod through;
 mod tie;
-pub mod trial;
 mod views;
 
 pub use errand::{Kept, keeping, kept};

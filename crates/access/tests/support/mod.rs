@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use homeroom_access::{Access, AccessConfig, ApiClient, Call, Manage, routes};
-use homeroom_http::{Params, Problem, RequestBody, Response, Timestamp};
+use homeroom_http::{Params, Problem, RequestBody, Response, Route, Timestamp};
 use homeroom_model::{EXTENSIONS_SHIPPED, Model, format, link, shipped};
-use homeroom_store::{Store, trial};
+use homeroom_store::Store;
+use homeroom_testkit::trial;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use http_body_util::BodyExt as _;
 use serde_json::Value;
@@ -107,6 +108,18 @@ pub async fn call(
         .into_iter()
         .find(|route| route.template == path && route.method == method)
         .unwrap_or_else(|| panic!("no route {method} {path}"));
+    call_route(access, route, path, headers, body, now).await
+}
+
+/// Calls a route as the front door would.
+pub async fn call_route(
+    access: &Arc<Access>,
+    route: Route<ApiClient>,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+    now: Timestamp,
+) -> Answer {
     let authorization =
         headers.iter().find(|(name, _)| *name == "authorization").map(|(_, value)| *value);
     let client: Result<Option<Arc<ApiClient>>, Problem> = match route.access {
@@ -127,7 +140,7 @@ pub async fn call(
         );
     }
     let call = Call {
-        method,
+        method: route.method,
         path: path.to_owned(),
         query: String::new(),
         headers: map,
