@@ -39,7 +39,8 @@ impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
         // Rounded down here, since the printer rounds towards 1970.
-        let milliseconds = self.0.div_euclid(1_000).clamp(FIRST_MS, jiff::Timestamp::MAX.as_second() * 1_000);
+        let milliseconds =
+            self.0.div_euclid(1_000).clamp(FIRST_MS, jiff::Timestamp::MAX.as_second() * 1_000);
         let moment = jiff::Timestamp::from_millisecond(milliseconds).map_err(|_| fmt::Error)?;
         PRINTER.print_timestamp(&moment, StdFmtWrite(f)).map_err(|_| fmt::Error)
     }

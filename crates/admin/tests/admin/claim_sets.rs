@@ -1,15 +1,13 @@
 //! Claim sets: shipped ones cannot be changed; others are created, copied, imported and changed,
 //! with immediate effect.
 
-mod support;
-
 use std::sync::Arc;
 
+use crate::support::{Client, application, assert_invalid, client_of, manager};
 use homeroom_access::{Action, ApiClient, Manage, Permission, Rights, Strategy};
 use homeroom_http::Timestamp;
 use homeroom_testkit::{TestApp, USUAL, model};
 use serde_json::{Value, json};
-use support::{Client, application, assert_invalid, client_of, manager};
 
 /// Returns the grants of an exported set, without the set's own properties.
 fn claims_of(mut exported: Value) -> Value {

@@ -1,18 +1,18 @@
 //! Applications and their keys: one registry, shared with the commands and effective at once.
 
-mod support;
-
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use crate::support::{
+    Client, DATA, application, assert_invalid, client_of, id_of, manager, vendor,
+};
 use homeroom_access::{Access, AccessConfig, ApiClient, Manage};
 use homeroom_http::Timestamp;
 use homeroom_store::{Answer, Decision, Plan, Sql, Write};
 use homeroom_testkit::{TestApp, USUAL, model};
 use serde_json::{Value, json};
-use support::{Client, DATA, application, assert_invalid, client_of, id_of, manager, vendor};
 
 /// Returns the client that the server recognizes by a token.
 fn behind(client: &Client) -> Arc<ApiClient> {

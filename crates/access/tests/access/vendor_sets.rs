@@ -1,7 +1,5 @@
 //! The grants of each shipped claim set on each resource, as a table that people review.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -33,7 +31,7 @@ fn client(claims: &Claims, set: &ClaimSet) -> ApiClient {
         creator_token: Some(1),
         scopes: vec![Scope::Data],
         status: Status::Active,
-        created: support::NOW,
+        created: crate::support::NOW,
     }
 }
 
@@ -76,7 +74,7 @@ fn table(model: &Model, rights: &Rights, shown: impl Fn(&Resource) -> bool) -> S
 
 #[test]
 fn each_shipped_set_grants_on_each_resource_what_was_reviewed() {
-    let model = support::model();
+    let model = crate::support::model();
     let claims = Claims::of(&model).unwrap();
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("snapshots");
@@ -92,7 +90,7 @@ fn each_shipped_set_grants_on_each_resource_what_was_reviewed() {
 
 #[test]
 fn each_shipped_set_grants_on_resources_of_extensions_what_was_reviewed() {
-    let [_, model] = support::models();
+    let [_, model] = crate::support::models();
     let claims = Claims::of(&model).unwrap();
     let mut text = String::new();
 
@@ -111,7 +109,7 @@ fn each_shipped_set_grants_on_resources_of_extensions_what_was_reviewed() {
 
 #[test]
 fn each_grant_can_be_used_by_a_client_that_has_what_its_strategies_ask_for() {
-    for model in support::models() {
+    for model in crate::support::models() {
         let claims = Claims::of(&model).unwrap();
         let mut refused = vec![];
         for set in claims.shipped() {

@@ -1,7 +1,5 @@
 //! Claim evaluation: what a set grants on a resource, and by which strategies.
 
-mod support;
-
 use std::sync::Arc;
 
 use homeroom_access::{
@@ -482,9 +480,4 @@ fn a_claims_file_that_contradicts_itself_is_refused_with_the_place() {
 
         assert_eq!(error.place, place, "{text}");
     }
-}
-
-#[test]
-fn all_of_this_holds_on_postgresql() {
-    homeroom_testkit::trial::again_on_postgres("all_of_this_holds_on_postgresql");
 }

@@ -1,11 +1,9 @@
 //! Vendors, profiles, the instance: created, read, listed, changed, deleted, and refused.
 
-mod support;
-
+use crate::support::{Client, application, assert_invalid, id_of, manager, vendor, violations};
 use homeroom_testkit::TestApp;
 use http::Method;
 use serde_json::{Value, json};
-use support::{Client, application, assert_invalid, id_of, manager, vendor, violations};
 
 const PROFILE: &str = "<Profile name=\"Small\"><Resource name=\"School\">\
     <ReadContentType memberSelection=\"IncludeOnly\"><Property name=\"webSite\"/>\

@@ -1,19 +1,17 @@
 //! Tokens: how they are issued, how long they are valid, what ends them.
 
-mod support;
-
-use homeroom_access::{AccessConfig, ItemKind, Manage};
-use http::Method;
-use support::{
+use crate::support::{
     Credentials, FORM, NOW, ask_token, call, create, new_key, open, open_with, recognize, store,
     token,
 };
+use homeroom_access::{AccessConfig, ItemKind, Manage};
+use http::Method;
 
 const AUTHENTICATION: (u16, &str) = (401, "urn:ed-fi:api:security:authentication");
 
 #[tokio::test]
 async fn a_token_is_given_for_key_and_secret_in_the_body_or_as_basic() {
-    let access = support::access().await;
+    let access = crate::support::access().await;
     let Credentials { key, secret } = create(&access, new_key("FullAccess")).await;
     let basic = format!("Basic {}", base64(&format!("{key}:{secret}")));
     let json = serde_json::json!({
@@ -41,7 +39,7 @@ async fn a_token_is_given_for_key_and_secret_in_the_body_or_as_basic() {
 
 #[tokio::test]
 async fn whoever_has_no_good_secret_gets_the_same_answer_byte_by_byte() {
-    let access = support::access().await;
+    let access = crate::support::access().await;
     let known = create(&access, new_key("FullAccess")).await;
     let revoked = create(&access, new_key("FullAccess")).await;
     let revoke = Manage::RevokeKey { key: revoked.key.clone(), old_secrets_only: false };
@@ -101,7 +99,7 @@ async fn whoever_has_no_good_secret_gets_the_same_answer_byte_by_byte() {
 
 #[tokio::test]
 async fn a_scope_must_be_one_of_the_clients_organizations_and_confines_the_token() {
-    let access = support::access().await;
+    let access = crate::support::access().await;
     let asked = Manage::CreateKey {
         claim_set: Some("FullAccess".into()),
         name: None,
@@ -131,7 +129,7 @@ async fn a_scope_must_be_one_of_the_clients_organizations_and_confines_the_token
 
 #[tokio::test]
 async fn a_token_ends_after_thirty_minutes_even_when_it_was_recognized_before() {
-    let access = support::access().await;
+    let access = crate::support::access().await;
     let credentials = create(&access, new_key("FullAccess")).await;
     let token = token(&access, &credentials, NOW).await;
 
@@ -144,7 +142,7 @@ async fn a_token_ends_after_thirty_minutes_even_when_it_was_recognized_before() 
 
 #[tokio::test]
 async fn a_caller_without_a_good_token_gets_401_that_says_bearer() {
-    let access = support::access().await;
+    let access = crate::support::access().await;
     let credentials = create(&access, new_key("FullAccess")).await;
     let token = token(&access, &credentials, NOW).await;
 
@@ -174,7 +172,7 @@ async fn a_caller_without_a_good_token_gets_401_that_says_bearer() {
 
 #[tokio::test]
 async fn a_key_is_let_into_its_own_scopes_alone() {
-    let access = support::access().await;
+    let access = crate::support::access().await;
     let asked = Manage::CreateKey {
         claim_set: None,
         name: None,
@@ -205,7 +203,7 @@ async fn a_key_is_let_into_its_own_scopes_alone() {
 
 #[tokio::test]
 async fn a_revoked_key_is_refused_at_the_next_call() {
-    let access = support::access().await;
+    let access = crate::support::access().await;
     let credentials = create(&access, new_key("FullAccess")).await;
     let other = create(&access, new_key("FullAccess")).await;
     let ours = token(&access, &credentials, NOW).await;
@@ -222,7 +220,7 @@ async fn a_revoked_key_is_refused_at_the_next_call() {
 
 #[tokio::test]
 async fn after_a_rotation_both_secrets_hold_until_the_old_one_is_revoked() {
-    let access = support::access().await;
+    let access = crate::support::access().await;
     let old = create(&access, new_key("FullAccess")).await;
     let old_token = token(&access, &old, NOW).await;
 
@@ -230,7 +228,7 @@ async fn after_a_rotation_both_secrets_hold_until_the_old_one_is_revoked() {
         .manage(Manage::RotateKey { key: old.key.clone(), old_secret_seconds: None }, NOW)
         .await
         .unwrap();
-    let new = Credentials { secret: support::text(&rotated["secret"]), ..old.clone() };
+    let new = Credentials { secret: crate::support::text(&rotated["secret"]), ..old.clone() };
     let new_token = token(&access, &new, NOW).await;
     assert!(recognize(&access, &old_token, "data", NOW).is_ok());
     assert_eq!(ask_token(&access, &old, "", NOW).await.status, 200);
@@ -247,7 +245,7 @@ async fn after_a_rotation_both_secrets_hold_until_the_old_one_is_revoked() {
 
 #[tokio::test]
 async fn the_answer_names_the_scope_that_was_asked_for() {
-    let access = support::access().await;
+    let access = crate::support::access().await;
     let mut asked = new_key("FullAccess");
     if let Manage::CreateKey { education_organizations, .. } = &mut asked {
         *education_organizations = vec![255_901];
@@ -269,7 +267,7 @@ async fn the_answer_names_the_scope_that_was_asked_for() {
 
 #[tokio::test]
 async fn an_old_secret_and_its_tokens_end_at_the_stated_time() {
-    let access = support::access().await;
+    let access = crate::support::access().await;
     let old = create(&access, new_key("FullAccess")).await;
     let earlier_token = token(&access, &old, NOW).await;
 
@@ -278,7 +276,7 @@ async fn an_old_secret_and_its_tokens_end_at_the_stated_time() {
 
     let answer = ask_token(&access, &old, "", NOW).await;
     assert_eq!(answer.body["expires_in"], 600);
-    let old_token = support::text(&answer.body["access_token"]);
+    let old_token = crate::support::text(&answer.body["access_token"]);
     let end = NOW.plus_seconds(600);
     for token in [&earlier_token, &old_token] {
         assert!(recognize(&access, token, "data", NOW.plus_seconds(599)).is_ok());
@@ -323,7 +321,7 @@ async fn another_process_sees_a_change_when_it_refreshes() {
 
 #[tokio::test]
 async fn a_token_of_another_store_is_refused() {
-    let (here, there) = (support::access().await, support::access().await);
+    let (here, there) = (crate::support::access().await, crate::support::access().await);
     let credentials = create(&there, new_key("FullAccess")).await;
 
     let foreign = token(&there, &credentials, NOW).await;
@@ -349,7 +347,7 @@ async fn live_tokens_are_limited_where_the_configuration_says_so() {
 
 #[tokio::test]
 async fn no_number_of_tokens_is_too_many_by_default() {
-    let access = support::access().await;
+    let access = crate::support::access().await;
     let credentials = create(&access, new_key("FullAccess")).await;
 
     for _ in 0..40 {
@@ -361,7 +359,7 @@ async fn no_number_of_tokens_is_too_many_by_default() {
 #[tokio::test]
 async fn the_public_key_verifies_a_token() {
     use ed25519_dalek::{Signature, VerifyingKey};
-    let access = support::access().await;
+    let access = crate::support::access().await;
     let credentials = create(&access, new_key("FullAccess")).await;
     let token = token(&access, &credentials, NOW).await;
 
@@ -380,7 +378,7 @@ async fn the_public_key_verifies_a_token() {
 
 #[tokio::test]
 async fn a_body_beyond_the_limit_is_refused() {
-    let access = support::access().await;
+    let access = crate::support::access().await;
 
     let body = "a".repeat((16 << 10) + 1);
     let answer = call(&access, Method::POST, "/oauth/token", &[FORM], &body, NOW).await;
@@ -396,9 +394,4 @@ fn base64(text: &str) -> String {
 fn unbase64(text: &str) -> Vec<u8> {
     use base64::Engine as _;
     base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(text).unwrap()
-}
-
-#[test]
-fn all_of_this_holds_on_postgresql() {
-    homeroom_testkit::trial::again_on_postgres("all_of_this_holds_on_postgresql");
 }

@@ -1,16 +1,14 @@
 //! `/oauth/token_info`: what a token stands for.
 
-mod support;
-
 use std::sync::Arc;
 
+use crate::support::{Answer, FORM, NOW, access, call_route, create, new_key, token};
 use homeroom_access::{
     ANY_SCOPE, Access, Call, EducationOrganization, Manage, TOKEN_REQUEST_BYTES_MAX, TokenInfo,
 };
 use homeroom_http::{Route, handler};
 use http::Method;
 use serde_json::{Value, json};
-use support::{Answer, FORM, NOW, access, call_route, create, new_key, token};
 
 /// Returns those of the organizations that have documents, which is one school.
 fn one_school(ids: &[i64]) -> Vec<EducationOrganization> {
@@ -149,9 +147,4 @@ async fn a_stranger_gets_401_whatever_the_body_says() {
 
     assert_eq!(answer.status, 401);
     assert_eq!(answer.body["type"], "urn:ed-fi:api:security:authentication");
-}
-
-#[test]
-fn all_of_this_holds_on_postgresql() {
-    homeroom_testkit::trial::again_on_postgres("all_of_this_holds_on_postgresql");
 }

@@ -1,13 +1,13 @@
 //! Managing keys and claim sets.
 
-mod support;
-
+use crate::support::{
+    Credentials, NOW, access, call, create, new_key, open, recognize, store, token,
+};
 use homeroom_access::{
     Access, Action, ClientRights, Explain, ItemKind, Manage, ManageError, Permission,
 };
 use http::Method;
 use serde_json::{Value, json};
-use support::{Credentials, NOW, access, call, create, new_key, open, recognize, store, token};
 
 fn key(claim_set: Option<&str>, scopes: &[&str]) -> Manage {
     Manage::CreateKey {
@@ -198,7 +198,7 @@ async fn a_changed_claim_set_holds_for_tokens_that_are_out() {
     );
     let credentials = create(&access, new_key("readers")).await;
     let token = token(&access, &credentials, NOW).await;
-    let model = support::model();
+    let model = crate::support::model();
     let student = model.by_endpoint("ed-fi", "students").unwrap().id;
     let may_delete = |access: &homeroom_access::Access| {
         let client = recognize(access, &token, "data", NOW).unwrap();
@@ -248,8 +248,8 @@ fn remove(name: &str) -> Manage {
 
 #[tokio::test]
 async fn a_set_under_the_name_of_a_shipped_one_takes_its_place_until_it_is_removed() {
-    let store = support::store();
-    let access = support::open(&store).await;
+    let store = crate::support::store();
+    let access = crate::support::open(&store).await;
     create(&access, new_key("SISVendor")).await;
     let shipped = access.manage(show("sis vendor"), NOW).await.unwrap();
     assert_eq!((&shipped["shipped"], &shipped["overridesShipped"]), (&json!(true), &json!(false)));
@@ -264,7 +264,7 @@ async fn a_set_under_the_name_of_a_shipped_one_takes_its_place_until_it_is_remov
         json!({"name": "SISVendor", "replaced": false, "overridesShipped": true,
             "resourceClaims": 1})
     );
-    for access in [&access, &support::open(&store).await] {
+    for access in [&access, &crate::support::open(&store).await] {
         let own = json!({"name": "SISVendor", "shipped": false, "overridesShipped": true,
             "resourceClaims": 1, "keys": 1});
         assert_eq!(listed(access, "SISVendor").await, own);
@@ -276,7 +276,7 @@ async fn a_set_under_the_name_of_a_shipped_one_takes_its_place_until_it_is_remov
     let removed = access.manage(remove("SISVendor"), NOW).await.unwrap();
 
     assert_eq!(removed, json!({"name": "SISVendor", "removed": true, "shippedIsBack": true}));
-    for access in [&access, &support::open(&store).await] {
+    for access in [&access, &crate::support::open(&store).await] {
         assert_eq!(access.manage(show("SISVendor"), NOW).await.unwrap(), shipped);
         assert_eq!(listed(access, "SISVendor").await["keys"], 1);
     }
@@ -515,9 +515,4 @@ async fn keys_made_at_once_are_all_there() {
     }
     let keys = call(&access, Method::GET, "/.well-known/jwks.json", &[], "", NOW).await;
     assert_eq!(keys.body["keys"].as_array().unwrap().len(), 1);
-}
-
-#[test]
-fn all_of_this_holds_on_postgresql() {
-    homeroom_testkit::trial::again_on_postgres("all_of_this_holds_on_postgresql");
 }

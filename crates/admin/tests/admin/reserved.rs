@@ -1,14 +1,12 @@
 //! Keys that were made only on the server: management over HTTP may do nothing to them.
 
-mod support;
-
+use crate::support::{BASE, Client, DATA, application, client_of, manager, vendor};
 use homeroom_access::{ApplicationClient, ItemKind, Manage};
 use homeroom_http::{Access as Entry, Timestamp};
 use homeroom_store::{Decision, Plan, Sql, Write};
 use homeroom_testkit::{Answer, TestApp};
 use http::Method;
 use serde_json::{Value, json};
-use support::{BASE, Client, DATA, application, client_of, manager, vendor};
 
 /// A key made by a command with two scopes, and its ids in the Admin API.
 struct Reserved {

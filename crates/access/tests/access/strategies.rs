@@ -1,10 +1,8 @@
 //! Custom views: put, listed, shown and removed, and their effect on authorization.
 
-mod support;
-
+use crate::support::{NOW, access, create, new_key, open, store, text};
 use homeroom_access::{Access, Explain, Manage};
 use serde_json::{Value, json};
-use support::{NOW, access, create, new_key, open, store, text};
 
 fn put(name: &str, rule: Value) -> Manage {
     Manage::PutStrategy { name: name.into(), definition: json!({ "where": rule }) }

@@ -1,11 +1,9 @@
 //! Tokens of one scope are useless for another.
 
-mod support;
-
+use crate::support::{BASE, DATA, client_of, manager};
 use homeroom_testkit::TestApp;
 use http::Method;
 use serde_json::json;
-use support::{BASE, DATA, client_of, manager};
 
 #[tokio::test]
 async fn a_key_for_management_gets_a_token_in_the_words_of_the_admin_api() {

@@ -1,7 +1,5 @@
 //! The importer of claims, on a hierarchy of the published form.
 
-mod support;
-
 use homeroom_access::import::{ExtensionClaims, ImportError, import, import_extension};
 use homeroom_access::{Action, Claims, Permission, Rights, Strategy};
 use serde_json::{Value, json};
@@ -52,7 +50,7 @@ own = ["Ours"]
 
 #[test]
 fn what_stands_for_a_resource_or_a_service_is_taken_and_our_own_part_stays() {
-    let model = support::model();
+    let model = crate::support::model();
 
     let imported = import(&[&hierarchy().to_string()], &model, CURRENT, "E2E-").unwrap();
 
@@ -83,7 +81,7 @@ fn what_stands_for_a_resource_or_a_service_is_taken_and_our_own_part_stays() {
 
 #[test]
 fn sets_go_by_names_without_blanks_and_a_further_hierarchy_adds_those_that_are_missing() {
-    let model = support::model();
+    let model = crate::support::model();
     let mut first = hierarchy();
     first["claimSets"][0]["claimSetName"] = json!("Ed-Fi Vendor - One");
     first["claimsHierarchy"][0]["claimSets"][0]["name"] = json!("Ed-Fi Vendor - One");
@@ -118,7 +116,7 @@ fn sets_go_by_names_without_blanks_and_a_further_hierarchy_adds_those_that_are_m
 
 #[test]
 fn of_an_extension_its_claims_are_taken_and_what_sets_are_granted_on_them() {
-    let [_, model] = support::models();
+    let [_, model] = crate::support::models();
     let read = |name: &str| json!({"name": name, "actions": [{"name": "Read"}]});
     let standard = import(&[&hierarchy().to_string()], &model, "", "E2E-").unwrap().text;
     let reference = json!({"resourceClaims": [
@@ -177,7 +175,7 @@ fn of_an_extension_its_claims_are_taken_and_what_sets_are_granted_on_them() {
 
 #[test]
 fn importing_again_changes_nothing() {
-    let model = support::model();
+    let model = crate::support::model();
     let once = import(&[&hierarchy().to_string()], &model, CURRENT, "E2E-").unwrap();
 
     let twice = import(&[&hierarchy().to_string()], &model, &once.text, "E2E-").unwrap();
@@ -187,7 +185,7 @@ fn importing_again_changes_nothing() {
 
 #[test]
 fn a_name_without_meaning_is_refused_with_its_claim() {
-    let model = support::model();
+    let model = crate::support::model();
     for (pointer, value, message) in [
         ("/claimsHierarchy/0/name", json!("people"), "is no URI of a claim"),
         ("/claimsHierarchy/0/claimSets/0/actions/0/name", json!("Write"), "`Write` is no action"),
@@ -207,9 +205,4 @@ fn a_name_without_meaning_is_refused_with_its_claim() {
         assert!(found.contains(message), "{found}");
     }
     assert!(matches!(import(&["{}"], &model, "", "E2E-"), Err(ImportError::Reference(_))));
-}
-
-#[test]
-fn all_of_this_holds_on_postgresql() {
-    homeroom_testkit::trial::again_on_postgres("all_of_this_holds_on_postgresql");
 }

@@ -1,12 +1,10 @@
 //! Laws that hold for whatever a caller sends.
 
-mod support;
-
 use std::sync::{Arc, OnceLock};
 
+use crate::support::{NOW, access, create, new_key, recognize, token};
 use homeroom_access::Access;
 use proptest::prelude::*;
-use support::{NOW, access, create, new_key, recognize, token};
 
 /// Returns a server and a token that it issued.
 fn issued() -> &'static (Arc<Access>, String) {
@@ -69,9 +67,4 @@ proptest! {
         let problem = access.recognize(Some(&header), "data", NOW).unwrap_err();
         prop_assert_eq!(problem.kind.status(), 401);
     }
-}
-
-#[test]
-fn all_of_this_holds_on_postgresql() {
-    homeroom_testkit::trial::again_on_postgres("all_of_this_holds_on_postgresql");
 }

@@ -1,13 +1,11 @@
 //! A management key that ends while its request is on its way.
 
-mod support;
-
+use crate::support::{Client, client_of};
 use homeroom_access::Manage;
 use homeroom_http::{Access as Entry, Timestamp};
 use homeroom_store::Sql;
 use homeroom_testkit::TestApp;
 use http::Method;
-use support::{Client, client_of};
 
 /// Paths whose answers never change.
 const FIXED: [&str; 8] = [

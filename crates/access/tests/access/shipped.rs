@@ -1,7 +1,5 @@
 //! The shipped claims files over the shipped models.
 
-mod support;
-
 use homeroom_access::{
     Action, ClaimName, Claims, EXTENSIONS_SHIPPED, Permission, Rights, SHIPPED, Strategy, import,
     namespace_subject,
@@ -43,7 +41,7 @@ fn is_evaluated(permission: &Permission) -> bool {
 
 #[test]
 fn the_fourteen_published_sets_and_full_access_are_there() {
-    let model = support::model();
+    let model = crate::support::model();
 
     let claims = claims(&model);
     let names: Vec<&str> = claims.shipped().iter().map(|set| set.name.as_str()).collect();
@@ -56,7 +54,7 @@ fn the_fourteen_published_sets_and_full_access_are_there() {
 
 #[test]
 fn each_resource_of_the_model_stands_in_the_hierarchy() {
-    let model = support::model();
+    let model = crate::support::model();
 
     let missing: Vec<String> = model
         .resources
@@ -71,7 +69,7 @@ fn each_resource_of_the_model_stands_in_the_hierarchy() {
 
 #[test]
 fn full_access_is_everything_without_further_authorization() {
-    let model = support::model();
+    let model = crate::support::model();
     let rights = rights(&claims(&model), "FullAccess");
 
     for resource in &model.resources {
@@ -90,7 +88,7 @@ fn full_access_is_everything_without_further_authorization() {
 /// and on how many the first four are granted by strategies that are evaluated.
 #[test]
 fn each_set_grants_what_the_published_hierarchy_says() {
-    let model = support::model();
+    let model = crate::support::model();
     let claims = claims(&model);
     for (set, granted, evaluated) in [
         ("ABConnect", [6, 6, 6, 6, 0], 6),
@@ -129,7 +127,7 @@ fn each_set_grants_what_the_published_hierarchy_says() {
 
 #[test]
 fn each_grant_has_a_strategy_and_each_strategy_what_it_asks_for() {
-    for model in support::models() {
+    for model in crate::support::models() {
         let claims = claims(&model);
 
         for set in claims.shipped() {
@@ -152,7 +150,7 @@ fn each_grant_has_a_strategy_and_each_strategy_what_it_asks_for() {
 
 #[test]
 fn older_kinds_stand_below_their_successors() {
-    let [older, newer] = support::models();
+    let [older, newer] = crate::support::models();
     let of = |model: &Model, endpoint: &str| {
         let rights = rights(&claims(model), "SISVendor");
         let resource = model.by_endpoint("ed-fi", endpoint).unwrap();
@@ -164,7 +162,7 @@ fn older_kinds_stand_below_their_successors() {
 
 #[test]
 fn extensions_stand_where_they_are_published_and_the_sandbox_covers_them() {
-    let [_, model] = support::models();
+    let [_, model] = crate::support::models();
     let claims = claims(&model);
     let extensions = || model.resources.iter().filter(|resource| resource.project > 0);
     assert!(extensions().count() > 40);
@@ -189,8 +187,8 @@ fn extensions_stand_where_they_are_published_and_the_sandbox_covers_them() {
 
 #[test]
 fn what_an_extension_grants_on_the_standard_comes_with_it_and_with_it_alone() {
-    let core = support::model();
-    let [_, extended] = support::models();
+    let core = crate::support::model();
+    let [_, extended] = crate::support::models();
     let of = |model: &Model, endpoint: &str, action| {
         let resource = model.by_endpoint("ed-fi", endpoint).unwrap();
         rights(&claims(model), "EducationPreparationProgram")
@@ -215,7 +213,7 @@ fn what_an_extension_grants_on_the_standard_comes_with_it_and_with_it_alone() {
 
 #[test]
 fn a_model_without_an_extension_has_none_of_its_claims() {
-    let model = support::model();
+    let model = crate::support::model();
     let claims = claims(&model);
 
     let of_extensions = claims.iter().filter(|claim| {
@@ -228,7 +226,7 @@ fn a_model_without_an_extension_has_none_of_its_claims() {
 
 #[test]
 fn what_upper_organizations_have_in_common_is_read_from_below_and_surveys_stand_alone() {
-    let model = support::model();
+    let model = crate::support::model();
     let claims = claims(&model);
     let of = |set: &str, endpoint: &str, action| {
         let resource = model.by_endpoint("ed-fi", endpoint).unwrap();
@@ -270,7 +268,8 @@ fn the_file_is_what_the_importer_makes_of_the_published_hierarchies() {
         return;
     };
 
-    let imported = import::import(&[&first, &second], &support::model(), SHIPPED, "E2E-").unwrap();
+    let imported =
+        import::import(&[&first, &second], &crate::support::model(), SHIPPED, "E2E-").unwrap();
 
     assert_eq!(imported.text, SHIPPED);
     assert_eq!(imported.left_out_sets.len(), 6);
@@ -293,7 +292,7 @@ fn the_files_of_extensions_are_what_the_importer_makes_of_what_is_published() {
             println!("skipped: HOMEROOM_REFERENCE names no folder");
             return;
         };
-        let [_, model] = support::models();
+        let [_, model] = crate::support::models();
 
         let imported = import::import_extension(&import::ExtensionClaims {
             reference: &published,
@@ -305,9 +304,4 @@ fn the_files_of_extensions_are_what_the_importer_makes_of_what_is_published() {
 
         assert_eq!(imported.unwrap().text, *text, "{schema}");
     }
-}
-
-#[test]
-fn all_of_this_holds_on_postgresql() {
-    homeroom_testkit::trial::again_on_postgres("all_of_this_holds_on_postgresql");
 }

@@ -1,14 +1,12 @@
 //! Laws that hold for whatever a caller sends.
 
-mod support;
-
 use std::sync::OnceLock;
 
+use crate::support::{BASE, Client, manager, vendor};
 use homeroom_testkit::{TestApp, USUAL};
 use http::Method;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use support::{BASE, Client, manager, vendor};
 
 /// Members and values that the routes know, so that requests get past the first checks.
 const WORDS: [&str; 34] = [

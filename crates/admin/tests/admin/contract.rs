@@ -1,13 +1,11 @@
 //! Compares the routes and members with the published OpenAPI document, in the folder that
 //! `HOMEROOM_REFERENCE` names.
 
-mod support;
-
 use std::collections::BTreeSet;
 
+use crate::support::{application, manager};
 use homeroom_testkit::TestApp;
 use serde_json::{Value, json};
-use support::{application, manager};
 
 fn openapi() -> Option<Value> {
     let Some(folder) = std::env::var_os("HOMEROOM_REFERENCE") else {

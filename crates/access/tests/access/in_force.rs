@@ -1,19 +1,11 @@
 //! A stored change is in force, whatever fails after it was written.
 
-mod support;
-
 use std::sync::Arc;
 
+use crate::support::{Credentials, NOW, create, new_key, open, recognize, store, text, token};
 use homeroom_access::{Access, ApplicationClient, ItemKind, Manage, ManageError};
 use homeroom_store::{Answer, Decision, Plan, Sql, Store, Write};
-use homeroom_testkit::trial;
 use serde_json::json;
-use support::{Credentials, NOW, create, new_key, open, recognize, store, text, token};
-
-#[test]
-fn the_same_holds_on_postgresql() {
-    trial::again_on_postgres("the_same_holds_on_postgresql");
-}
 
 /// Runs SQL that Homeroom itself would never run, without Homeroom noticing.
 async fn write(store: &Store, text: &'static str, key: &str) {
