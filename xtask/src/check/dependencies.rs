@@ -164,13 +164,13 @@ mod tests {
                 "manifest_path": "/Cargo.toml", "dependencies": dependencies,
             })
         };
-        let names = ["homeroom", "homeroom-store", "homeroom-testkit", "homeroom-new"];
-        let named =
+        let all = ["homeroom", "homeroom-store", "homeroom-testkit", "homeroom-new"];
+        let asked =
             |(name, kind): &(&str, Value)| json!({"name": name, "rename": null, "kind": kind});
-        let own = dependencies.iter().map(named).collect();
+        let own = dependencies.iter().map(asked).collect();
         let mut packages = vec![package("homeroom", own), package("homeroom-new", json!([]))];
-        packages.extend(names[1..3].iter().map(|name| package(name, json!([]))));
-        let members = if dependencies.is_empty() { &names[..] } else { &names[..3] };
+        packages.extend(all[1..3].iter().map(|name| package(name, json!([]))));
+        let members = if dependencies.is_empty() { &all[..] } else { &all[..3] };
         let metadata = json!({
             "packages": packages, "workspace_members": members, "resolve": {"nodes": []},
         });
