@@ -3,13 +3,12 @@
 use std::collections::{HashMap, VecDeque};
 
 use homeroom_access::UpsertGrant;
-use homeroom_data::DataApi;
-use homeroom_data::json::Json;
-use homeroom_data::plan::{self, Effect, Precondition};
-use homeroom_data::validate::{Document, validate};
-use homeroom_http::{Kind, Problem, Timestamp};
+use homeroom_document::json::Json;
+use homeroom_document::plan::{self, Effect, Precondition};
+use homeroom_document::validate::{Document, validate};
+use homeroom_document::{Code, Documents, Refusal};
 use homeroom_model::{Property, PropertyKind, Resource, ResourceId, Target};
-use homeroom_store::{NaturalKey, Refused};
+use homeroom_store::{ChangedAt, NaturalKey, Refused};
 
 use crate::error::LoadError;
 use crate::fault::{Absent, Fault};
@@ -31,7 +30,7 @@ const ATTEMPTS_MAX: u8 = 3;
 
 /// Writes records in batches and tracks those that wait.
 pub(crate) struct Intake<'a> {
-    api: &'a DataApi,
+    api: &'a Documents,
     sources: Option<&'a Sources<'a>>,
     /// Counts, results and rejects so far.
     pub report: Report,
@@ -65,7 +64,7 @@ impl<'a> Intake<'a> {
     ///
     /// Returns an error of the store.
     pub(crate) fn new(
-        api: &'a DataApi,
+        api: &'a Documents,
         sources: Option<&'a Sources<'a>>,
         mut report: Report,
         is_trial: bool,
@@ -216,7 +215,7 @@ impl<'a> Intake<'a> {
                 .into_iter()
                 .try_for_each(|(entry, document)| self.try_out(&entry, &document));
         }
-        let now = Timestamp::now();
+        let now = ChangedAt::now();
         let mut entries = Vec::with_capacity(batch.len());
         let mut plans = Vec::with_capacity(batch.len());
         for (entry, document) in batch {
@@ -238,7 +237,7 @@ impl<'a> Intake<'a> {
                         u64::from(ran.value.version_before > self.version_before);
                     self.stored(&entry, ran.value.effect);
                 }
-                Err(Refused::Decision(problem)) => self.refused(&entry, &problem)?,
+                Err(Refused::Decision(refusal)) => self.refused(&entry, &refusal)?,
                 Err(Refused::Store(error)) => return Err(error.into()),
             }
         }
@@ -252,15 +251,15 @@ impl<'a> Intake<'a> {
             && let Some((.., kind)) = store.target_blocking(alias)?
             && kind != self.api.catalog.kind(document.resource)
         {
-            let problem = Problem::of(Kind::NonUniqueIdentity)
-                .detail("A document of another kind already has these identifying values.");
-            return self.refused(entry, &problem);
+            let resource = self.api.catalog.model.resource(document.resource);
+            let refusal = Refusal::identity_taken(resource, &document.body);
+            return self.refused(entry, &refusal);
         }
         let stored = store.document_by_key_blocking(document.key)?;
         let keys = document.references.iter().map(|reference| reference.key);
         for key in keys.chain(document.descriptors.iter().map(|descriptor| descriptor.key)) {
             if key != document.key && Some(key) != document.alias && !self.known.has(key)? {
-                return self.refused(entry, &Problem::of(Kind::UnresolvedReference));
+                return self.refused(entry, &Refusal::nothing_found());
             }
         }
         let is_repeated = !self.known.remember(document.key, document.alias)?;
@@ -306,13 +305,13 @@ impl<'a> Intake<'a> {
         }
     }
 
-    fn refused(&mut self, entry: &Entry, problem: &Problem) -> Result<(), LoadError> {
+    fn refused(&mut self, entry: &Entry, refusal: &Refusal) -> Result<(), LoadError> {
         if let Some(text) = &entry.given {
             let record = given_record(entry.at, entry.resource, text);
-            return self.refused_record(&record, entry, problem);
+            return self.refused_record(&record, entry, refusal);
         }
         let Some(sources) = self.sources else { return Ok(()) };
-        let again = sources.again(entry.at, |record| self.refused_record(&record, entry, problem));
+        let again = sources.again(entry.at, |record| self.refused_record(&record, entry, refusal));
         self.reread(entry.at, again)
     }
 
@@ -320,16 +319,16 @@ impl<'a> Intake<'a> {
         &mut self,
         record: &Record<'_>,
         entry: &Entry,
-        problem: &Problem,
+        refusal: &Refusal,
     ) -> Result<(), LoadError> {
-        if !matches!(problem.kind, Kind::UnresolvedReference | Kind::DataValidationFailed) {
-            return self.reject(record, &Fault::Refused(problem));
+        if !matches!(refusal.code(), Code::Unresolved | Code::Invalid) {
+            return self.reject(record, &Fault::Refused(refusal));
         }
         let absent = self.known.absent(record)?;
         let Some(first) = absent.first() else {
             // Nothing is missing any more: the target came later in the same batch.
             if entry.attempt >= ATTEMPTS_MAX {
-                return self.reject(record, &Fault::Refused(problem));
+                return self.reject(record, &Fault::Refused(refusal));
             }
             if entry.given.is_some() {
                 return self.offer(record, entry.given.clone(), entry.attempt + 1);

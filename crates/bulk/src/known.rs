@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use homeroom_data::DataApi;
-use homeroom_data::json::Json;
-use homeroom_data::validate::validate;
+use homeroom_document::Documents;
+use homeroom_document::json::Json;
+use homeroom_document::validate::validate;
 use homeroom_model::{ResourceId, Target};
 use homeroom_store::NaturalKey;
 
@@ -22,7 +22,7 @@ const ABSENT_MAX: usize = 100;
 
 /// The documents that exist at this point of a load.
 pub(crate) struct Known<'a> {
-    api: &'a DataApi,
+    api: &'a Documents,
     /// Resources that have records in the input.
     input: HashSet<ResourceId>,
     /// In a dry run: identities that would be stored, each as half of its hash.
@@ -31,7 +31,7 @@ pub(crate) struct Known<'a> {
 
 impl<'a> Known<'a> {
     /// Starts with what exists before a load.
-    pub(crate) fn new(api: &'a DataApi, input: HashSet<ResourceId>, is_trial: bool) -> Self {
+    pub(crate) fn new(api: &'a Documents, input: HashSet<ResourceId>, is_trial: bool) -> Self {
         Self { api, input, trial: is_trial.then(HashSet::new) }
     }
 

@@ -5,16 +5,19 @@ use homeroom_access::{
     Relationships, Restriction, Standing, Strategy, StrategyStanding, SubjectStanding, ViewBound,
     missing_relation, title,
 };
+use homeroom_document::rights::{
+    Asked, AskedViews, namespace_of, owner, questions, start, stored_starts, way,
+};
 use homeroom_http::{Problem, Timestamp};
 use homeroom_model::Resource;
-use homeroom_store::{KindId, Reached, Row, Sql, Start, TieState, Uuid, Value, Way};
+use homeroom_store::{DocumentId, Reached, Row, Start, TieState, Uuid, Way};
 
-use super::AskedViews;
-use super::standing::{Asked, questions, way};
-use crate::{DataApi, plan, problem_of, request};
+use crate::{DataApi, problem_of, reach};
 
 /// Most organizations that are named.
 const NAMED_MAX: usize = 20;
+/// Most holders of one person that are looked at.
+const HOLDERS_MAX: u16 = 200;
 /// Most ways that are followed side by side from a person.
 const FOLLOWED_MAX: usize = 200;
 
@@ -81,11 +84,11 @@ async fn standing(
         missing: None,
     };
     let mut strategies = vec![];
-    let views = request::known_views(api, grant, resource, row).await?;
+    let views = reach::known_views(api, grant, resource, row).await?;
     for restriction in grant.restrictions() {
         strategies.push(match restriction {
             Restriction::Namespace => {
-                let namespace = plan::namespace_of(resource, &row.body);
+                let namespace = namespace_of(resource, &row.body);
                 let checked = grant.check_namespace(namespace.as_deref(), Phase::Stored);
                 own(Strategy::NamespaceBased, checked)
             }
@@ -93,13 +96,13 @@ async fn standing(
         });
     }
     if grant.ownership_tokens.is_some() {
-        let checked = grant.check_owner(super::owner(&api.catalog, resource, row));
+        let checked = grant.check_owner(owner(&api.catalog, resource, row));
         strategies.push(own(Strategy::OwnershipBased, checked));
     }
     if let Some(relationships) = &grant.relationships {
         strategies.extend(alternatives(api, resource, row, relationships).await?);
     }
-    let problem = match request::check_reach(api, grant, resource, row, TieState::default()).await {
+    let problem = match reach::check_reach(api, grant, resource, row, TieState::default()).await {
         Err(problem) if problem.kind.status().is_server_error() => return Err(problem),
         checked => checked.err(),
     };
@@ -112,7 +115,7 @@ async fn alternatives(
     row: &Row,
     relationships: &Relationships,
 ) -> Result<Vec<StrategyStanding>, Problem> {
-    let starts = plan::stored_starts(&api.catalog, resource, row);
+    let starts = stored_starts(&api.catalog, resource, row);
     let mut asked = questions(&api.catalog, resource, [relationships].into_iter(), &starts);
     asked.reached = api.store.reach(asked.questions.clone()).await.map_err(problem_of)?;
     let mut strategies = vec![];
@@ -142,7 +145,7 @@ async fn view(
 ) -> Result<StrategyStanding, Problem> {
     let document = (row.body.as_str(), row.key);
     let is_in = views.has(&api.catalog, resource, bound, document);
-    let start = super::views::start(&api.catalog, resource, bound, document.0, document.1);
+    let start = start(&api.catalog, resource, bound, document.0, document.1);
     let target = match start {
         Some(Start::Document(key)) => api.store.target(key).await.map_err(problem_of)?,
         Some(Start::Number(_)) | None => None,
@@ -231,11 +234,12 @@ async fn through(
     way: &Way,
     organization: i64,
 ) -> Result<Vec<String>, Problem> {
-    let mut ways: Vec<(i64, Vec<i64>)> = vec![(person, vec![])];
+    let mut ways: Vec<(i64, Vec<DocumentId>)> = vec![(person, vec![])];
     for label in way.steps.iter() {
         let mut next = vec![];
         for (item, before) in ways {
-            for (holder, via) in holders(api, *label, item, way.past).await? {
+            let holders = api.store.holders(*label, item, way.past, HOLDERS_MAX).await;
+            for (holder, via) in holders.map_err(problem_of)? {
                 next.push((holder, [&before[..], &[via]].concat()));
             }
         }
@@ -255,43 +259,10 @@ async fn through(
     Ok(paths)
 }
 
-/// The holders of an item, each with the number of the document that says so.
-async fn holders(
-    api: &DataApi,
-    label: KindId,
-    item: i64,
-    past: bool,
-) -> Result<Vec<(i64, i64)>, Problem> {
-    let mut found = vec![];
-    for text in if past { &[HOLDERS, PAST_HOLDERS][..] } else { &[HOLDERS] } {
-        let sql = Sql::new(text, vec![i64::from(label.0).into(), item.into()]);
-        let rows = api.store.query(sql).await.map_err(problem_of)?;
-        let pairs = rows.iter().filter_map(|row| match row[..] {
-            [Value::Integer(holder), Value::Integer(via)] => Some((holder, via)),
-            _ => None,
-        });
-        found.extend(pairs);
-    }
-    Ok(found)
-}
-
-const HOLDERS: &str =
-    "SELECT holder, via FROM tie WHERE label = ?1 AND item = ?2 ORDER BY via, holder LIMIT 200";
-const PAST_HOLDERS: &str = "SELECT holder, via FROM past_tie WHERE label = ?1 AND item = ?2
-     ORDER BY via, holder LIMIT 200";
-const DOCUMENT: &str = "SELECT kind, uuid FROM doc WHERE id = ?1";
-
-/// The path of a document, by its number.
-async fn path(api: &DataApi, number: i64) -> Result<String, Problem> {
-    let rows =
-        api.store.query(Sql::new(DOCUMENT, vec![number.into()])).await.map_err(problem_of)?;
-    let found = rows.first().and_then(|row| match &row[..] {
-        [Value::Integer(kind), Value::Blob(id)] => {
-            let kind = KindId(u16::try_from(*kind).ok()?);
-            let id = Uuid(<[u8; 16]>::try_from(id.as_slice()).ok()?);
-            Some(format!("{}/{id}", api.catalog.resource(kind)?.path()))
-        }
-        _ => None,
-    });
-    Ok(found.unwrap_or_else(|| "an association that was deleted".to_owned()))
+/// Returns the path of a document, by its number.
+async fn path(api: &DataApi, number: DocumentId) -> Result<String, Problem> {
+    let found = api.store.identified(number).await.map_err(problem_of)?;
+    let path =
+        found.and_then(|(kind, id)| Some(format!("{}/{id}", api.catalog.resource(kind)?.path())));
+    Ok(path.unwrap_or_else(|| "an association that was deleted".to_owned()))
 }

@@ -15,7 +15,8 @@ use crate::spelling::Spellings;
 pub struct Catalog {
     /// The model.
     pub model: Arc<Model>,
-    pub(crate) routes: Routes,
+    /// The subjects of resources, and the ways that lead from them to a caller.
+    pub routes: Routes,
     kinds: Vec<KindId>,
     /// Resources by their number in the store.
     resources: Vec<Option<ResourceId>>,

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use homeroom_access::UpsertGrant;
-use homeroom_http::{Kind, Timestamp};
-use homeroom_store::{Refused, Store, StoreError};
+use homeroom_store::{ChangedAt, Refused, Store, StoreError};
 
 use crate::catalog::Catalog;
 use crate::json::Json;
 use crate::plan::{self, Precondition};
+use crate::refusal::Refusal;
 use crate::validate::validate;
 
 /// Why a seed file cannot be used.
@@ -37,7 +37,7 @@ pub fn seed(
     catalog: &Arc<Catalog>,
     store: &Store,
     text: &str,
-    now: Timestamp,
+    now: ChangedAt,
 ) -> Result<(), SeedError> {
     let mut plans = vec![];
     for (at, line) in text.lines().enumerate() {
@@ -63,10 +63,9 @@ pub fn seed(
         match outcome {
             Ok(_) => {}
             // The document exists already.
-            Err(Refused::Decision(problem)) if problem.kind == Kind::OptimisticLockFailed => {}
-            Err(Refused::Decision(problem)) => {
-                let message = format!("{}: {:?}", problem.kind.title(), problem.errors);
-                return Err(SeedError::Line { line: at + 1, message });
+            Err(Refused::Decision(Refusal::KnownVersion)) => {}
+            Err(Refused::Decision(refusal)) => {
+                return Err(SeedError::Line { line: at + 1, message: refusal.sentence() });
             }
             Err(Refused::Store(error)) => return Err(error.into()),
         }

@@ -17,9 +17,9 @@ use homeroom_store::{NaturalKey, Row, Uuid};
 use crate::json::member_text;
 
 /// First of the two properties that form a descriptor's URI, `namespace#codeValue`.
-pub(crate) const NAMESPACE: &str = "namespace";
+pub const NAMESPACE: &str = "namespace";
 /// Second of these properties; see [`NAMESPACE`].
-pub(crate) const CODE_VALUE: &str = "codeValue";
+pub const CODE_VALUE: &str = "codeValue";
 
 /// Most spellings that are cached, some ten megabytes.
 const SPELLINGS_MAX: usize = 50_000;

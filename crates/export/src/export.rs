@@ -17,9 +17,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use homeroom_data::Catalog;
-use homeroom_http::Timestamp;
+use homeroom_document::Catalog;
 use homeroom_model::{Model, Operations, Resource, ResourceId, dependency_order};
+use homeroom_store::ChangedAt;
 use homeroom_store::{KindId, Row, Snapshot, Span};
 use serde::{Deserialize, Serialize};
 
@@ -110,7 +110,7 @@ pub fn export(
     model: &Arc<Model>,
     snapshot: &Snapshot,
     options: &ExportOptions,
-    now: Timestamp,
+    now: ChangedAt,
     is_stopped: &dyn Fn() -> bool,
     progress: &mut dyn FnMut(&ExportProgress),
 ) -> Result<Manifest, ExportError> {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use homeroom_data::json::Json;
+use homeroom_document::json::Json;
 
 use crate::table::{Column, ColumnValue, Source, Table};
 

@@ -7,10 +7,10 @@ use std::io::Read as _;
 use std::sync::Arc;
 
 use homeroom_bulk::{LoadOptions, load};
-use homeroom_data::DataApi;
-use homeroom_http::Timestamp;
+use homeroom_document::Documents;
+use homeroom_export::{ExportError, ExportOptions, Format, Formulas, Manifest, export, unescaped};
 use homeroom_model::{format, link, shipped};
-use homeroom_report::{ExportError, ExportOptions, Format, Formulas, Manifest, export, unescaped};
+use homeroom_store::ChangedAt;
 use homeroom_store::{Decision, Plan, SnapshotOptions, Tombstone, Uuid, Write, trial};
 use serde_json::Value;
 use support::{Folder, district, options, run, target};
@@ -48,7 +48,7 @@ fn without_the_stores_own(value: &mut Value) {
 }
 
 /// Deletes a document that nothing refers to.
-fn delete(data: &DataApi, id: &str) {
+fn delete(data: &Documents, id: &str) {
     let row = data.store.document_blocking(Uuid::read(id).unwrap()).unwrap().unwrap();
     let decide = move |_| -> Decision<(), ()> {
         let key_values = "{\"studentUniqueId\":\"7\"}".into();

@@ -5,10 +5,10 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use homeroom_data::DataApi;
+use homeroom_document::Documents;
+use homeroom_export::Format;
+use homeroom_export::views::{Dialect, apply, views};
 use homeroom_model::Resource;
-use homeroom_report::Format;
-use homeroom_report::views::{Dialect, apply, views};
 use homeroom_store::{Sql, Value, trial};
 use serde_json::Value as Json;
 use support::{Folder, district, options, qualified, run};
@@ -23,7 +23,7 @@ fn query(heading: &str) -> &'static str {
 }
 
 /// Runs a query of the guide; returns each value as text.
-fn answer(data: &DataApi, heading: &str) -> Vec<Vec<String>> {
+fn answer(data: &Documents, heading: &str) -> Vec<Vec<String>> {
     let (store, url) = (&data.store, data.store.url());
     let kind = |resource: &Resource| Some(data.catalog.kind(resource.id));
     apply(url, &views(&data.catalog.model, Dialect::of(url), &[], &kind), &[]).unwrap();
@@ -45,7 +45,7 @@ fn answer(data: &DataApi, heading: &str) -> Vec<Vec<String>> {
 }
 
 /// Returns the documents of a resource, as an export has them.
-fn documents(data: &DataApi, endpoint: &str) -> Vec<Json> {
+fn documents(data: &Documents, endpoint: &str) -> Vec<Json> {
     let folder = Folder::new();
     let mut options = options(Format::Jsonl, &folder);
     options.resources = vec![endpoint.into()];

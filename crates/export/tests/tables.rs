@@ -5,7 +5,7 @@ mod support;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
-use homeroom_report::table::{postgres_name, tables};
+use homeroom_export::table::{postgres_name, tables};
 use support::model;
 
 #[test]

@@ -5,12 +5,12 @@ mod support;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use homeroom_data::Catalog;
-use homeroom_data::json::Json;
+use homeroom_document::Catalog;
+use homeroom_document::json::Json;
+use homeroom_export::flatten::{About, Cell, each_row};
+use homeroom_export::table::{Column, ColumnType, Table, postgres_name, tables};
+use homeroom_export::views::{Dialect, apply, renew, views};
 use homeroom_model::{Property, PropertyKind, Resource, Scalar};
-use homeroom_report::flatten::{About, Cell, each_row};
-use homeroom_report::table::{Column, ColumnType, Table, postgres_name, tables};
-use homeroom_report::views::{Dialect, apply, renew, views};
 use homeroom_store::{
     Decision, KindId, NaturalKey, NewDocument, Options, Plan, References, Sql, Store, StoreError,
     StoreUrl, Uuid, Value as StoreValue, Write, trial, views_version,

@@ -26,6 +26,7 @@ mod sqlite;
 mod store;
 mod through;
 mod tie;
+mod time;
 pub mod trial;
 mod views;
 
@@ -41,9 +42,10 @@ pub use sqlite::{
     FileId, OutputError, OutputKind, check_folder, is_database, is_held_here, real_file,
 };
 pub use store::{
-    Health, Look, Moment, Options, PostgresUrl, Restored, Restoring, StandardName, Store,
-    StoreLoad, StoreUrl, masked_text,
+    Deletion, Deletions, Health, Look, Moment, Options, PostgresUrl, Restored, Restoring,
+    StandardName, Store, StoreLoad, StoreUrl, masked_text,
 };
 pub use through::{DocumentTest, KeyOf, LeadsTo, Passed, SameValue, Through};
 pub use tie::{Reached, Start, Tie, TieState, Way};
+pub use time::ChangedAt;
 pub use views::{View, replace_views, views_version};

@@ -24,7 +24,7 @@ const NOT_YET: &[&str] = &[
     "crates/http",
     "crates/lab",
     "crates/model",
-    "crates/report",
+    "crates/export",
     "crates/store",
     "fuzz",
     "xtask",

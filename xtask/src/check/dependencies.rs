@@ -19,12 +19,22 @@ const KNOWS: &[(&str, &[&str])] = &[
     ("homeroom-access", &["homeroom-http", "homeroom-store", "homeroom-model"]),
     ("homeroom-admin", &["homeroom-access", "homeroom-http", "homeroom-store"]),
     ("homeroom-gateway", &["homeroom-access", "homeroom-http", "homeroom-store", "homeroom-model"]),
-    ("homeroom-data", &["homeroom-access", "homeroom-http", "homeroom-store", "homeroom-model"]),
+    ("homeroom-document", &["homeroom-access", "homeroom-store", "homeroom-model"]),
+    (
+        "homeroom-data",
+        &[
+            "homeroom-document",
+            "homeroom-access",
+            "homeroom-http",
+            "homeroom-store",
+            "homeroom-model",
+        ],
+    ),
     (
         "homeroom-bulk",
-        &["homeroom-data", "homeroom-access", "homeroom-http", "homeroom-store", "homeroom-model"],
+        &["homeroom-document", "homeroom-access", "homeroom-store", "homeroom-model"],
     ),
-    ("homeroom-report", &["homeroom-data", "homeroom-http", "homeroom-store", "homeroom-model"]),
+    ("homeroom-export", &["homeroom-document", "homeroom-store", "homeroom-model"]),
 ];
 
 /// The crates at the top: they may depend on every other, and none may depend on them.

@@ -18,12 +18,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use homeroom_access::{Access, AccessConfig, Explain, Manage, ManageError};
 use homeroom_data::metadata::{self, Metadata};
-use homeroom_data::{Catalog, Composites, DataApi, audit};
+use homeroom_data::{Composites, DataApi};
+use homeroom_document::{Catalog, audit};
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{RequestBody, Timestamp};
 use homeroom_model::{Model, format, link, shipped, shipped_extension, shipped_seed};
 use homeroom_store::{
-    Decision, Options, Plan, Snapshot, SnapshotOptions, Sql, Store, StoreUrl, Write, trial,
+    ChangedAt, Decision, Options, Plan, Snapshot, SnapshotOptions, Sql, Store, StoreUrl, Write,
+    trial,
 };
 use http::{HeaderName, HeaderValue, Method, Request};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -334,7 +336,7 @@ fn asked(claim_set: &str, prefixes: &[&str], organizations: &[i64]) -> Manage {
 async fn seed(data: &DataApi, lines: &str) {
     let (data, lines) = (data.clone(), lines.to_owned());
     let seeded = tokio::task::spawn_blocking(move || {
-        homeroom_data::seed(&data.catalog, &data.store, &lines, Timestamp::now())
+        homeroom_document::seed(&data.catalog, &data.store, &lines, ChangedAt::now())
     });
     seeded.await.unwrap().unwrap();
 }

@@ -1,6 +1,6 @@
 //! Every answer has every collection of its resource, at every level of the document.
 
-use homeroom_data::respond::write_document;
+use homeroom_document::text::write_document;
 use homeroom_model::{Presence, PropertyKind, Resource};
 use homeroom_store::{References, Row, Uuid};
 use serde_json::Value;

@@ -10,7 +10,7 @@ use super::standing::way;
 use crate::catalog::Catalog;
 
 /// What confines a list of a resource to what a grant reaches, namespaces aside.
-pub(crate) fn bounds(catalog: &Catalog, resource: &Resource, grant: &Grant) -> Bounds {
+pub fn bounds(catalog: &Catalog, resource: &Resource, grant: &Grant) -> Bounds {
     let mut groups = vec![];
     if let Some(tokens) = &grant.ownership_tokens {
         let mark = catalog.routes.slots(resource.id).len();

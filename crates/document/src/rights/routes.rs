@@ -2,22 +2,23 @@
 
 use std::collections::HashMap;
 
-use homeroom_model::{AbstractId, ColumnSource, Model, Place, Resource, ResourceId, SubjectOf};
+use homeroom_model::{
+    AbstractId, ColumnSource, Model, Place, PropertyKind, Reference, Resource, ResourceId,
+    SubjectOf, Target,
+};
 use homeroom_store::{KindId, Way};
-
-use super::parents;
 
 /// A subject that a mark stands for.
 #[derive(Debug, Clone)]
-pub(crate) struct Slot {
+pub struct Slot {
     /// Index into the resource's subjects.
-    pub(crate) subject: usize,
+    pub subject: usize,
     /// What it is.
-    pub(crate) of: SubjectOf,
+    pub of: SubjectOf,
     /// Where it stands.
-    pub(crate) place: Place,
+    pub place: Place,
     /// Whether it is the document itself.
-    pub(crate) is_itself: bool,
+    pub is_itself: bool,
 }
 
 /// What makes a document tie others.
@@ -31,7 +32,7 @@ pub(crate) enum Maker {
 
 /// Slots, makers and ways of a model.
 #[derive(Debug, Default)]
-pub(crate) struct Routes {
+pub struct Routes {
     slots: Vec<Vec<Slot>>,
     makers: Vec<Vec<Maker>>,
     /// Labels that lead from an organization to those above it.
@@ -153,12 +154,12 @@ impl Routes {
     }
 
     /// The slots of a resource, in the order of its marks.
-    pub(crate) fn slots(&self, resource: ResourceId) -> &[Slot] {
+    pub fn slots(&self, resource: ResourceId) -> &[Slot] {
         &self.slots[usize::from(resource.0)]
     }
 
     /// The slot of a subject, by its index among the resource's.
-    pub(crate) fn slot(&self, resource: ResourceId, subject: usize) -> Option<(usize, &Slot)> {
+    pub fn slot(&self, resource: ResourceId, subject: usize) -> Option<(usize, &Slot)> {
         self.slots(resource).iter().enumerate().find(|(_, slot)| slot.subject == subject)
     }
 
@@ -215,4 +216,24 @@ fn slots(resource: &Resource) -> Vec<Slot> {
         Slot { subject: at, of: subject.of, place: subject.place.clone(), is_itself }
     };
     slots.map(slot).collect()
+}
+
+/// The places of a document's references to others of a base.
+fn parents(model: &Model, resource: &Resource, base: AbstractId) -> Vec<Place> {
+    let is_of_base = |reference: &Reference| match reference.target {
+        Target::Abstract(other) => other == base,
+        Target::Resource(id) => {
+            model.resource(id).base.as_ref().is_some_and(|other| other.id == base)
+        }
+    };
+    let properties = resource.properties.iter().enumerate();
+    let places = properties.filter_map(|(at, property)| match &property.kind {
+        PropertyKind::Reference(reference)
+            if reference.parts.len() == 1 && is_of_base(reference) =>
+        {
+            Some(Place { steps: vec![at], part: Some(0) })
+        }
+        _ => None,
+    });
+    places.collect()
 }

@@ -4,20 +4,20 @@ use homeroom_access::{By, Denial, Part, Phase, Relationships, Standing};
 use homeroom_model::{Resource, SubjectOf};
 use homeroom_store::{Answer, Reached, Start, Way};
 
-use super::Slot;
+use super::routes::Slot;
 use crate::catalog::Catalog;
 
 /// What is asked about one document.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Asked {
+pub struct Asked {
     /// Each once.
-    pub(crate) questions: Vec<(Start, Way)>,
+    pub questions: Vec<(Start, Way)>,
     /// As many as the questions, once they are answered.
-    pub(crate) reached: Vec<Reached>,
+    pub reached: Vec<Reached>,
 }
 
 /// The questions that relationships ask about a document whose slots have these beginnings.
-pub(crate) fn questions<'r>(
+pub fn questions<'r>(
     catalog: &Catalog,
     resource: &Resource,
     relationships: impl Iterator<Item = &'r Relationships>,
@@ -44,7 +44,7 @@ pub(crate) fn questions<'r>(
 }
 
 /// The way that a part follows: from its subject, or for [`By::Above`] from the caller's.
-pub(super) fn way(catalog: &Catalog, slot: &Slot, by: By) -> Option<Way> {
+pub fn way(catalog: &Catalog, slot: &Slot, by: By) -> Option<Way> {
     match (slot.of, by) {
         (SubjectOf::Organization(base), By::Below | By::Above) => {
             let up = catalog.routes.above(base)?;
@@ -59,7 +59,7 @@ pub(super) fn way(catalog: &Catalog, slot: &Slot, by: By) -> Option<Way> {
 
 impl Asked {
     /// Takes its answers, in the order of the questions, and no others.
-    pub(crate) fn take(&mut self, answers: impl Iterator<Item = Answer>) {
+    pub fn take(&mut self, answers: impl Iterator<Item = Answer>) {
         let reached = answers.take(self.questions.len()).map(|answer| match answer {
             Answer::Reached(reached) => reached,
             _ => Reached::default(),
@@ -72,7 +72,7 @@ impl Asked {
     /// # Errors
     ///
     /// A [`Denial`] when none holds.
-    pub(crate) fn check(
+    pub fn check(
         &self,
         catalog: &Catalog,
         resource: &Resource,
@@ -86,7 +86,7 @@ impl Asked {
     }
 
     /// How a part's subject stands, by the answers.
-    pub(super) fn standing(
+    pub fn standing(
         &self,
         catalog: &Catalog,
         resource: &Resource,

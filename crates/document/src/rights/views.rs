@@ -13,15 +13,15 @@ use homeroom_store::{
     Answer, Ask, Condition, DocumentTest, KeyOf, LeadsTo, NaturalKey, SameValue, Start, Through,
 };
 
-use super::text_at;
+use super::namespace::namespace_of;
+use super::text::text_at;
 use crate::catalog::Catalog;
 use crate::json::member_text;
-use crate::plan::namespace_of;
 use crate::validate::key_bytes;
 
 /// What is asked about the documents that one document leads to.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct AskedViews {
+pub struct AskedViews {
     /// Each once.
     questions: Vec<(Arc<CustomView>, Start)>,
     /// Of the first questions.
@@ -30,7 +30,7 @@ pub(crate) struct AskedViews {
 
 impl AskedViews {
     /// Adds the questions about a document of this text and identity that were not asked yet.
-    pub(crate) fn add<'g>(
+    pub fn add<'g>(
         &mut self,
         catalog: &Catalog,
         resource: &Resource,
@@ -47,25 +47,25 @@ impl AskedViews {
     }
 
     /// The questions that have no answer yet.
-    pub(crate) fn open(&self) -> &[(Arc<CustomView>, Start)] {
+    pub fn open(&self) -> &[(Arc<CustomView>, Start)] {
         &self.questions[self.answers.len()..]
     }
 
     /// The open questions, for a plan.
-    pub(crate) fn asks(&self, catalog: &Catalog) -> Vec<Ask> {
+    pub fn asks(&self, catalog: &Catalog) -> Vec<Ask> {
         let ask = |(view, start): &(Arc<CustomView>, Start)| Ask::Test(*start, test(catalog, view));
         self.open().iter().map(ask).collect()
     }
 
     /// Takes the answers to the open questions, in their order.
-    pub(crate) fn take(&mut self, answers: impl Iterator<Item = Answer>) {
+    pub fn take(&mut self, answers: impl Iterator<Item = Answer>) {
         let is_passed = |answer| matches!(answer, Answer::Passed(passed) if passed.is_passed);
         self.answers.extend(answers.map(is_passed));
         self.answers.resize(self.questions.len(), false);
     }
 
     /// Takes the answers to the open questions, in their order.
-    pub(crate) fn know(&mut self, answers: Vec<bool>) {
+    pub fn know(&mut self, answers: Vec<bool>) {
         self.answers.extend(answers);
     }
 
@@ -75,7 +75,7 @@ impl AskedViews {
 
     /// Whether a view has what a document of this text and identity leads to; [`None`]: it leads to
     /// nothing.
-    pub(crate) fn has(
+    pub fn has(
         &self,
         catalog: &Catalog,
         resource: &Resource,
@@ -93,7 +93,7 @@ impl AskedViews {
     /// # Errors
     ///
     /// The [`Denial`] of the first that does not hold.
-    pub(crate) fn check(
+    pub fn check(
         &self,
         catalog: &Catalog,
         grant: &Grant,
@@ -117,7 +117,7 @@ impl AskedViews {
 }
 
 /// What a document of this text and identity leads to.
-pub(crate) fn start(
+pub fn start(
     catalog: &Catalog,
     resource: &Resource,
     bound: &ViewBound,
@@ -135,7 +135,7 @@ pub(crate) fn start(
 }
 
 /// What a deleted document has led to, as far as its identity says so.
-pub(crate) fn past_start(
+pub fn past_start(
     catalog: &Catalog,
     resource: &Resource,
     bound: &ViewBound,
@@ -157,7 +157,7 @@ fn basis_key(catalog: &Catalog, basis: Target, texts: &[&str]) -> NaturalKey {
 }
 
 /// What restricts a list of a resource to documents that lead to what a view has.
-pub(crate) fn through(catalog: &Arc<Catalog>, resource: &Resource, bound: &ViewBound) -> Through {
+pub fn through(catalog: &Arc<Catalog>, resource: &Resource, bound: &ViewBound) -> Through {
     let to = match &bound.basis {
         BasisOf::Itself => LeadsTo::Itself,
         BasisOf::Places { places, .. } => {
@@ -190,7 +190,7 @@ fn by_text(catalog: &Arc<Catalog>, resource: &Resource, bound: &ViewBound) -> Le
 }
 
 /// A view's rule in the store's words.
-pub(crate) fn test(catalog: &Catalog, view: &CustomView) -> Arc<DocumentTest> {
+pub fn test(catalog: &Catalog, view: &CustomView) -> Arc<DocumentTest> {
     Arc::new(rule_test(catalog, &view.rule))
 }
 

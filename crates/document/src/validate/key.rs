@@ -3,7 +3,7 @@
 use homeroom_model::{ColumnSource, Property, PropertyKind, Resource, Scalar};
 
 use crate::catalog::is_descriptor;
-use crate::json::{Json, member_text, write_text};
+use crate::json::{Json, Members, member_text, write_text};
 use crate::scalar;
 use crate::spelling::{CODE_VALUE, NAMESPACE};
 
@@ -22,7 +22,7 @@ pub fn key_bytes(scalar: Scalar, text: &str) -> std::borrow::Cow<'_, [u8]> {
 }
 
 /// Returns a descriptor's URI from the JSON texts of its key.
-pub(crate) fn descriptor_uri(resource: &Resource, texts: &[&str]) -> String {
+pub fn descriptor_uri(resource: &Resource, texts: &[&str]) -> String {
     let column = |name: &str| {
         let at = resource.key.iter().position(|column| column.name == name);
         match at.map(|at| Json::read(texts[at].as_bytes())) {
@@ -58,7 +58,7 @@ pub fn key_values(resource: &Resource, body: &str) -> String {
 /// Returns the value of a root column from a document's members.
 pub(crate) fn column_value<'j>(
     resource: &Resource,
-    members: &'j [(std::borrow::Cow<'j, str>, Json<'j>)],
+    members: &'j Members<'j>,
     source: ColumnSource,
 ) -> Option<&'j Json<'j>> {
     let (at, part) = match source {

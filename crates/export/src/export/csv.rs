@@ -8,7 +8,7 @@
 
 use std::path::Path;
 
-use homeroom_http::Timestamp;
+use homeroom_store::ChangedAt;
 use serde::{Deserialize, Serialize};
 
 use super::file::{TextFile, Written};
@@ -108,7 +108,7 @@ fn write_cell(line: &mut Vec<u8>, cell: &Cell<'_>, formulas: Formulas) {
         Cell::Integer(number) => line.extend_from_slice(number.to_string().as_bytes()),
         Cell::Boolean(value) => line.extend_from_slice(if *value { b"true" } else { b"false" }),
         Cell::Moment(micros) => {
-            line.extend_from_slice(Timestamp(*micros).to_string().as_bytes());
+            line.extend_from_slice(ChangedAt(*micros).to_string().as_bytes());
         }
     }
 }

@@ -3,9 +3,9 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use homeroom_data::Catalog;
-use homeroom_data::respond::write_document;
-use homeroom_http::Timestamp;
+use homeroom_document::Catalog;
+use homeroom_document::text::write_document;
+use homeroom_store::ChangedAt;
 use homeroom_store::{Deleted, Row};
 
 use super::file::TextFile;
@@ -61,7 +61,7 @@ impl Lines {
         is_wrapped: bool,
     ) -> Result<(), ExportError> {
         let Deleted { change_version, uuid, key_values, modified, .. } = deleted;
-        let moment = Timestamp(*modified);
+        let moment = ChangedAt(*modified);
         let (before, after) = if is_wrapped { ("\"deleted\":{", "}") } else { ("", "") };
         _ = write!(
             self.line,

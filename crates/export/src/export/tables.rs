@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use homeroom_data::json::Json;
+use homeroom_document::json::Json;
 use homeroom_model::Resource;
 use homeroom_store::Row;
 

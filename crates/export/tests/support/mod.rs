@@ -4,13 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use homeroom_data::{Catalog, DataApi, seed};
 use homeroom_district::{DistrictPlan, SCHOOL_YEAR_DEFAULT, documents};
-use homeroom_http::Timestamp;
+use homeroom_document::{Catalog, Documents, seed};
+use homeroom_export::table::postgres_name;
+use homeroom_export::views::Dialect;
+use homeroom_export::{ExportError, ExportOptions, Format, Formulas, Manifest, export};
 use homeroom_model::{EXTENSIONS_SHIPPED, Model, format, link, shipped};
-use homeroom_report::table::postgres_name;
-use homeroom_report::views::Dialect;
-use homeroom_report::{ExportError, ExportOptions, Format, Formulas, Manifest, export};
+use homeroom_store::ChangedAt;
 use homeroom_store::{SnapshotOptions, Sql, Store, Uuid, trial};
 
 const SEED: &str = include_str!("../../../../models/ed-fi/5.2.0/seed.jsonl");
@@ -25,15 +25,15 @@ pub fn model() -> Arc<Model> {
 }
 
 /// Makes an empty, seeded store of the shipped model, on the database under test.
-pub fn target() -> DataApi {
+pub fn target() -> Documents {
     let store = trial::on_one(&[]).unwrap();
     let catalog = Arc::new(Catalog::bind(model(), &store).unwrap());
-    seed(&catalog, &store, SEED, Timestamp::now()).unwrap();
-    DataApi::new(catalog, store)
+    seed(&catalog, &store, SEED, ChangedAt::now()).unwrap();
+    Documents { catalog, store }
 }
 
 /// Makes a store with a generated district.
-pub fn district(students: usize) -> DataApi {
+pub fn district(students: usize) -> Documents {
     let target = target();
     let plan = DistrictPlan::new(students, 1, SCHOOL_YEAR_DEFAULT).unwrap();
     let generated = documents(&plan).map(|document| (document.resource, document.json));
@@ -84,7 +84,7 @@ pub fn options(format: Format, folder: &Folder) -> ExportOptions {
 }
 
 /// Runs an export that is never stopped.
-pub fn run(data: &DataApi, options: &ExportOptions) -> Result<Manifest, ExportError> {
+pub fn run(data: &Documents, options: &ExportOptions) -> Result<Manifest, ExportError> {
     let snapshot = data.store.snapshot_blocking(&SnapshotOptions::default()).unwrap();
     export(&data.catalog.model, &snapshot, options, Timestamp(0), &|| false, &mut |_| {})
 }
