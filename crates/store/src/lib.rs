@@ -27,7 +27,6 @@ mod store;
 mod through;
 mod tie;
 mod time;
-pub mod trial;
 mod views;
 
 pub use errand::{Kept, keeping, kept};
