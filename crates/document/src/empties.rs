@@ -2,8 +2,8 @@
 //!
 //! A stored text leaves empty collections out. They take no space on disk, and a document is the
 //! same whether it is sent with or without them. An answer has every collection of its resource, at
-//! the end of the object that lacks it. The places are noted when a document is written, as
-//! [`Gaps`] beside its references. A text that was written under another model, or before gaps
+//! the end of the object that lacks it. The places are noted by the walk that writes the canonical
+//! text, as [`Gaps`] beside its references. A text that was written under another model, or before gaps
 //! existed, is walked when it is read.
 //!
 //! Source: Ed-Fi ODS/API 7.3, whose answers have every collection, also in common objects, items
@@ -34,21 +34,32 @@ pub(crate) struct Empties {
 
 /// An object that may lack collections, or that contains such an object.
 #[derive(Debug, Default)]
-struct Node {
+pub(crate) struct Node {
     /// Number of its first member that may be missing; the others follow it.
     first: usize,
     /// Number of members that may be missing.
     count: usize,
     /// Those members, and the members that contain such objects, in canonical order.
-    members: Vec<Member>,
+    pub(crate) members: Vec<Member>,
 }
 
+/// A member that an answer shows when it is missing, or that contains such members.
 #[derive(Debug)]
-struct Member {
-    name: String,
+pub(crate) struct Member {
+    pub(crate) name: String,
     /// Its number, if an answer shows it when it is missing.
     number: Option<usize>,
     inner: Inner,
+}
+
+impl Member {
+    /// Returns the node of the member's value, or of each of its items.
+    pub(crate) fn node(&self) -> Option<&Node> {
+        match &self.inner {
+            Inner::Object(node) | Inner::Items(node) => Some(node),
+            Inner::Nothing => None,
+        }
+    }
 }
 
 /// The part of a member's value that is walked.
@@ -92,22 +103,26 @@ impl Empties {
         }
     }
 
-    /// Returns the gaps of a canonical text for storing; [`None`] if there are too many, or the
-    /// resource has no collections.
-    pub(crate) fn noted(&self, body: &str) -> Option<Gaps> {
-        let places = self.find(body);
-        let noted = || Gaps { shape: self.shape, places };
-        (!self.is_empty()).then(noted).filter(|gaps| gaps.places.len() <= GAPS_MAX)
+    /// Returns the gaps of a canonical text as they are stored; [`None`] if there are too many, or
+    /// the resource has no collections.
+    pub(crate) fn noted(&self, places: Vec<Gap>) -> Option<Gaps> {
+        let is_noted = !self.is_empty() && places.len() <= GAPS_MAX;
+        is_noted.then_some(Gaps { shape: self.shape, places })
+    }
+
+    /// Returns the node of the document itself; [`None`] if the resource has no collections.
+    pub(crate) fn root(&self) -> Option<&Node> {
+        (!self.is_empty()).then_some(&self.root)
     }
 
     /// Finds the gaps of a canonical text by walking it. In an invalid text, only the gaps before
     /// the fault are found.
     pub(crate) fn find(&self, body: &str) -> Vec<Gap> {
-        let mut walk = Walk { bytes: body.as_bytes(), present: vec![], gaps: vec![] };
-        if !self.is_empty() {
-            _ = walk.object(&self.root, 0);
+        let mut walk = Walk { bytes: body.as_bytes(), noting: Noting::default() };
+        if let Some(root) = self.root() {
+            _ = walk.object(root, 0);
         }
-        walk.gaps
+        walk.noting.gaps
     }
 
     /// Builds the node of the object at a path; `of_projects` says that it is the member for
@@ -189,25 +204,69 @@ impl Node {
     }
 }
 
+/// Notes gaps while a text is written or read.
+#[derive(Debug, Default)]
+pub(crate) struct Noting {
+    /// For each open object, which of its members are present.
+    present: Vec<bool>,
+    /// The gaps of the objects that were closed.
+    pub(crate) gaps: Vec<Gap>,
+}
+
+/// An object that is open; the place of its first member in [`Noting`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Opened(usize);
+
+impl Noting {
+    /// Opens an object.
+    pub(crate) fn open(&mut self, node: &Node) -> Opened {
+        let first = self.present.len();
+        self.present.resize(first + node.count, false);
+        Opened(first)
+    }
+
+    /// Notes that the open object has a member.
+    pub(crate) fn has(&mut self, Opened(first): Opened, node: &Node, member: &Member) {
+        if let Some(number) = member.number {
+            self.present[first + number - node.first] = true;
+        }
+    }
+
+    /// Notes the members that the object lacks, which closes at the byte `at`; consecutive ones form
+    /// one gap.
+    pub(crate) fn close(&mut self, Opened(first): Opened, node: &Node, at: usize) {
+        if let Ok(offset) = u32::try_from(at) {
+            let mut number = 0;
+            while number < node.count {
+                let rest = &self.present[first + number..];
+                let run = rest.iter().take_while(|present| !**present).count();
+                let missing = u16::try_from(node.first + number);
+                if let (Ok(first), Ok(count @ 1..)) = (missing, u16::try_from(run)) {
+                    self.gaps.push(Gap { offset, first, count });
+                }
+                number += run + 1;
+            }
+        }
+        self.present.truncate(first);
+    }
+}
+
 /// The walk over a text.
 struct Walk<'b> {
     bytes: &'b [u8],
-    /// For each open object, which of its members are present.
-    present: Vec<bool>,
-    gaps: Vec<Gap>,
+    noting: Noting,
 }
 
 impl Walk<'_> {
     /// Walks an object that begins at `brace`; returns its end, or [`None`] if it is invalid.
     fn object(&mut self, node: &Node, brace: usize) -> Option<usize> {
-        let own = self.present.len();
-        self.present.resize(own + node.count, false);
+        let opened = self.noting.open(node);
         let (mut at, mut next) = (brace + 1, 0);
         while *self.bytes.get(at)? == b'"' {
             let colon = after_string(self.bytes, at)?;
             let member = node.member(&self.bytes[at + 1..colon - 1], &mut next);
-            if let Some(number) = member.and_then(|member| member.number) {
-                self.present[own + number - node.first] = true;
+            if let Some(member) = member {
+                self.noting.has(opened, node, member);
             }
             at = match (member.map(|member| &member.inner), self.bytes.get(colon + 1)?) {
                 (Some(Inner::Object(node)), b'{') => self.object(node, colon + 1)?,
@@ -219,8 +278,7 @@ impl Walk<'_> {
         if self.bytes[at] != b'}' {
             return None;
         }
-        self.note(node, own, at);
-        self.present.truncate(own);
+        self.noting.close(opened, node, at);
         Some(at + 1)
     }
 
@@ -231,19 +289,5 @@ impl Walk<'_> {
             at += usize::from(*self.bytes.get(at)? == b',');
         }
         (self.bytes[at] == b']').then_some(at + 1)
-    }
-
-    /// Notes the members that the object closing at `at` lacks; consecutive ones form one gap.
-    fn note(&mut self, node: &Node, own: usize, at: usize) {
-        let Ok(offset) = u32::try_from(at) else { return };
-        let mut number = 0;
-        while number < node.count {
-            let run = self.present[own + number..].iter().take_while(|present| !**present).count();
-            let first = u16::try_from(node.first + number);
-            if let (Ok(first), Ok(count @ 1..)) = (first, u16::try_from(run)) {
-                self.gaps.push(Gap { offset, first, count });
-            }
-            number += run + 1;
-        }
     }
 }

@@ -21,7 +21,6 @@ pub use delete::Delete;
 pub use outcome::{Effect, Written};
 pub use precondition::{Precondition, Versions};
 pub use reach::check_stored;
-pub use respell::text_over;
 pub use save::Save;
 
 /// Creates the document, or replaces the one that has the same identity.

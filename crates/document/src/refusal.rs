@@ -102,14 +102,9 @@ impl Code {
 
 impl Refusal {
     /// Returns the refusal of a document whose identity one of another resource has.
-    pub fn identity_taken(resource: &Resource, body: &str) -> Self {
+    pub(crate) fn identity_taken(resource: &Resource, body: &str) -> Self {
         let identity = format!("{} {}", resource.name, key_values(resource, body));
         Self::IdentityTaken { identity }
-    }
-
-    /// Returns the refusal of a document that refers to others, none of which is named.
-    pub fn nothing_found() -> Self {
-        Self::Unresolved { targets: vec![], more: 0, violations: Violations::new() }
     }
 
     /// Returns the stable code of the refusal.

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use homeroom_model::ResourceId;
 use homeroom_store::{ChangedAt, Gap, Link, References, Row};
 
 use crate::catalog::Catalog;
@@ -34,6 +35,12 @@ pub fn write_document(out: &mut Vec<u8>, catalog: &Catalog, row: &Row) {
     out.extend_from_slice(b"\",\"_lastModifiedDate\":\"");
     _ = write!(out, "{}", ChangedAt(row.modified));
     out.extend_from_slice(b"\"}");
+}
+
+/// Returns the places of a canonical text where an answer has empty collections, as they are found
+/// by scanning it. [`Document::gaps`](crate::validate::Document::gaps) has the same without a scan.
+pub fn gaps(catalog: &Catalog, resource: ResourceId, body: &str) -> Vec<Gap> {
+    catalog.empties(resource).find(body)
 }
 
 /// Appends the members of a stored text, and inserts the links at their places and the missing

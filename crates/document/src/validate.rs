@@ -18,6 +18,7 @@ use homeroom_model::{ColumnSource, Resource, Target};
 use homeroom_store::NaturalKey;
 
 use crate::catalog::{Catalog, is_descriptor};
+use crate::empties::Noting;
 use crate::json::Json;
 use crate::violations::Violations;
 
@@ -64,10 +65,12 @@ pub fn examine(
         descriptors: vec![],
         parts: vec![],
         spelled: vec![],
+        noting: Noting::default(),
         violations: Violations::new(),
         count: 0,
     };
-    let spans = walk.object(&resource.properties, members, Path::default(), 0);
+    let node = catalog.empties(resource.id).root();
+    let spans = walk.object(&resource.properties, members, node, Path::default(), 0);
     unify::check(&catalog.model, resource, json, |path, message| walk.note_text(path, message));
     if is_descriptor(resource) {
         walk.check_uri(members);
@@ -99,6 +102,7 @@ pub fn examine(
         descriptors: walk.descriptors,
         parts: walk.parts,
         spelled: walk.spelled,
+        gaps: walk.noting.gaps,
     })
 }
 

@@ -2,12 +2,8 @@
 
 use std::sync::Arc;
 
-use homeroom_model::Resource;
-use homeroom_store::{NaturalKey, Row};
-
-use crate::catalog::is_descriptor;
 use crate::json::member_text;
-use crate::spelling::{CODE_VALUE, NAMESPACE, uri_text};
+use crate::spelling::{CODE_VALUE, NAMESPACE};
 use crate::validate::{DescriptorText, Document};
 
 /// A replacement for a range of bytes in a document's body.
@@ -26,10 +22,14 @@ pub(super) fn respell(document: &mut Document, others: &[Respelled]) {
     let old = std::mem::take(&mut document.body);
     let mut body = String::with_capacity(old.len() + 64);
     let mut references = document.references.iter_mut().map(|found| &mut found.offset).peekable();
+    let mut gaps = document.gaps.iter_mut().map(|gap| &mut gap.offset).peekable();
     let mut spelled = document.spelled.iter_mut().peekable();
     let mut at = 0;
     for Respelled { at: DescriptorText { start, end, .. }, text } in others {
         while let Some(offset) = references.next_if(|offset| **offset < *start) {
+            *offset = moved(*offset, at, body.len());
+        }
+        while let Some(offset) = gaps.next_if(|offset| **offset < *start) {
             *offset = moved(*offset, at, body.len());
         }
         while let Some(before) = spelled.next_if(|before| before.start < *start) {
@@ -44,7 +44,7 @@ pub(super) fn respell(document: &mut Document, others: &[Respelled]) {
         body.push_str(text);
         at = *end as usize;
     }
-    references.for_each(|offset| *offset = moved(*offset, at, body.len()));
+    references.chain(gaps).for_each(|offset| *offset = moved(*offset, at, body.len()));
     for after in spelled {
         after.start = moved(after.start, at, body.len());
         after.end = moved(after.end, at, body.len());
@@ -77,32 +77,4 @@ pub(super) fn keep_identity(document: &mut Document, stored: &str) {
         .collect();
     others.sort_by_key(|other| other.at.start);
     respell(document, &others);
-}
-
-/// Returns the text to be stored for a document that replaces a stored one: descriptors are spelled
-/// as in their own documents, which `look` finds by identity. A dry run compares this text with the
-/// stored one, as a plan does.
-///
-/// # Errors
-///
-/// Returns errors of `look`.
-pub fn text_over<E>(
-    resource: &Resource,
-    document: &Document,
-    stored: &str,
-    mut look: impl FnMut(NaturalKey) -> Result<Option<Row>, E>,
-) -> Result<String, E> {
-    let mut document = document.clone();
-    if is_descriptor(resource) {
-        keep_identity(&mut document, stored);
-    }
-    let mut others = vec![];
-    for at in &document.spelled {
-        let Some(row) = look(at.key)? else { continue };
-        if let Some(text) = uri_text(&row.body).filter(|text| text != at.text(&document.body)) {
-            others.push(Respelled { at: *at, text: text.into() });
-        }
-    }
-    respell(&mut document, &others);
-    Ok(document.body)
 }

@@ -1,7 +1,7 @@
 //! A document that was checked, and what was found in it.
 
 use homeroom_model::{ResourceId, Target};
-use homeroom_store::NaturalKey;
+use homeroom_store::{Gap, NaturalKey};
 
 use super::path::Path;
 use crate::violations::Violations;
@@ -26,6 +26,8 @@ pub struct Document {
     /// Places of spelled-out descriptors, in the order of the text: descriptors used, and those
     /// that are parts of references.
     pub spelled: Vec<DescriptorText>,
+    /// Places where an answer has empty collections, in the order of the text.
+    pub gaps: Vec<Gap>,
 }
 
 /// A place in the body that holds a descriptor's URI.

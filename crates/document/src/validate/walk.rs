@@ -11,6 +11,7 @@ use super::document::{DescriptorText, FoundDescriptor, FoundReference};
 use super::key::is_code_value;
 use super::path::Path;
 use crate::catalog::Catalog;
+use crate::empties::{Member, Node, Noting};
 use crate::json::{Json, Members};
 use crate::scalar;
 use crate::spelling::{CODE_VALUE, NAMESPACE};
@@ -39,6 +40,8 @@ pub(super) struct Walk<'a> {
     pub(super) descriptors: Vec<FoundDescriptor>,
     pub(super) parts: Vec<FoundDescriptor>,
     pub(super) spelled: Vec<DescriptorText>,
+    /// Where answers will have empty collections.
+    pub(super) noting: Noting,
     pub(super) violations: Violations,
     pub(super) count: usize,
 }
@@ -92,6 +95,7 @@ impl Walk<'_> {
         &mut self,
         properties: &[Property],
         members: &Members<'_>,
+        node: Option<&Node>,
         path: Path,
         depth: usize,
     ) -> Vec<Span> {
@@ -101,9 +105,14 @@ impl Walk<'_> {
             return spans;
         }
         self.body.push('{');
+        let opened = node.map(|node| (self.noting.open(node), node));
+        let mut noted = node.map_or(&[][..], |node| &node.members).iter().peekable();
         let mut known = 0;
         for (at, property) in properties.iter().enumerate() {
             let path = path.then(at);
+            // The members of a node are some of the properties, in their order.
+            let member = noted.next_if(|member| member.name == property.name);
+            let inner_node = member.and_then(Member::node);
             let sent = Json::member(members, &property.name);
             known += usize::from(sent.is_some());
             let sent = sent.filter(|sent| !says_nothing(property, sent));
@@ -113,7 +122,7 @@ impl Walk<'_> {
                 }
                 continue;
             };
-            let before = self.body.len();
+            let (before, gaps_before) = (self.body.len(), self.noting.gaps.len());
             if !self.body.ends_with('{') {
                 self.body.push(',');
             }
@@ -128,26 +137,35 @@ impl Walk<'_> {
                     self.reference(property, reference, sent, path, depth == 0, &mut parts)
                 }
                 PropertyKind::Object(projects) if property.is_extensions() => {
-                    self.extensions(projects, sent, path, depth)
+                    self.extensions(projects, sent, inner_node, path, depth)
                 }
                 PropertyKind::Object(inner) => {
                     if let Json::Object(members) = sent {
-                        self.object(inner, members, path, depth + 1);
+                        self.object(inner, members, inner_node, path, depth + 1);
                         true
                     } else {
                         self.note(path, format!("{} must be an object.", property.name));
                         false
                     }
                 }
-                PropertyKind::List(inner) => self.list(property, inner, sent, path, depth),
+                PropertyKind::List(inner) => {
+                    self.list(property, inner, sent, inner_node, path, depth)
+                }
             };
             if written {
+                if let (Some((opened, node)), Some(member)) = (opened, member) {
+                    self.noting.has(opened, node, member);
+                }
                 if depth == 0 {
                     spans[at] = Span { own: (start, self.body.len()), parts };
                 }
             } else {
                 self.body.truncate(before);
+                self.noting.gaps.truncate(gaps_before);
             }
+        }
+        if let Some((opened, node)) = opened {
+            self.noting.close(opened, node, self.body.len());
         }
         self.body.push('}');
         if known < members.len() && self.catalog.model.has_extensions() {
@@ -198,6 +216,7 @@ impl Walk<'_> {
         property: &Property,
         inner: &[Property],
         sent: &Json<'_>,
+        node: Option<&Node>,
         path: Path,
         depth: usize,
     ) -> bool {
@@ -222,7 +241,7 @@ impl Walk<'_> {
                 self.body.push(',');
             }
             let (start, before) = (self.body.len(), self.count);
-            self.object(inner, members, path, depth + 1);
+            self.object(inner, members, node, path, depth + 1);
             if self.count > before {
                 continue;
             }

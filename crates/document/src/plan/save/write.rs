@@ -41,7 +41,7 @@ impl Terms {
         references.others.dedup();
         let number = |key| targets.get(&key).map(|target| target.0.0);
         references.marks = rights::marks(&about, id, owner, number);
-        references.gaps = self.catalog.empties(resource.id).noted(&document.body);
+        references.gaps = self.catalog.empties(resource.id).noted(document.gaps);
         let ties = rights::ties(&self.catalog, resource, &document.body, &references.marks);
         let new = NewDocument {
             uuid,

@@ -6,6 +6,7 @@ use super::super::absent::is_absent;
 use super::super::extension;
 use super::super::path::Path;
 use super::Walk;
+use crate::empties::{Member, Node};
 use crate::json::{Json, Members};
 
 impl Walk<'_> {
@@ -15,6 +16,7 @@ impl Walk<'_> {
         &mut self,
         projects: &[Property],
         sent: &Json<'_>,
+        node: Option<&Node>,
         path: Path,
         depth: usize,
     ) -> bool {
@@ -26,7 +28,10 @@ impl Walk<'_> {
         self.refuse_extensions(projects, members, &path.json(self.resource));
         let start = self.body.len();
         self.body.push('{');
+        let opened = node.map(|node| (self.noting.open(node), node));
+        let mut noted = node.map_or(&[][..], |node| &node.members).iter().peekable();
         for (at, project) in projects.iter().enumerate() {
+            let member = noted.next_if(|member| member.name == project.name);
             let PropertyKind::Object(added) = &project.kind else { continue };
             let path = path.then(at);
             match extension::member(model, projects, at, members)
@@ -35,7 +40,7 @@ impl Walk<'_> {
                 None if project.presence == Presence::Optional => {}
                 None => self.note(path, format!("{} is required.", project.name)),
                 Some(Json::Object(members)) => {
-                    let before = self.body.len();
+                    let (before, gaps_before) = (self.body.len(), self.noting.gaps.len());
                     if !self.body.ends_with('{') {
                         self.body.push(',');
                     }
@@ -43,13 +48,19 @@ impl Walk<'_> {
                     self.body.push_str(&project.name);
                     self.body.push_str("\":");
                     let start = self.body.len();
-                    self.object(added, members, path, depth + 2);
+                    self.object(added, members, member.and_then(Member::node), path, depth + 2);
                     if &self.body[start..] == "{}" {
                         self.body.truncate(before);
+                        self.noting.gaps.truncate(gaps_before);
+                    } else if let (Some((opened, node)), Some(member)) = (opened, member) {
+                        self.noting.has(opened, node, member);
                     }
                 }
                 Some(_) => self.note(path, format!("{} must be an object.", project.name)),
             }
+        }
+        if let Some((opened, node)) = opened {
+            self.noting.close(opened, node, self.body.len());
         }
         self.body.push('}');
         self.body.len() > start + "{}".len()
