@@ -1,7 +1,7 @@
 //! JSON: read as `serde_json` reads it, and what validation makes of it stays as it is.
 
-use homeroom_data::json::Json;
-use homeroom_data::validate::validate;
+use homeroom_document::json::Json;
+use homeroom_document::validate::validate;
 use serde_json::Value;
 
 use crate::World;

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use homeroom_data::DataApi;
-use homeroom_data::json::Json;
-use homeroom_data::validate::validate;
+use homeroom_document::Documents;
+use homeroom_document::json::Json;
+use homeroom_document::validate::validate;
 use homeroom_model::{ResourceId, Target};
-use homeroom_store::NaturalKey;
+use homeroom_store::{NaturalKey, Rehearsal};
 
 use crate::error::LoadError;
 use crate::fault::Absent;
@@ -14,30 +14,27 @@ use crate::identity;
 use crate::record::Record;
 use crate::reject::Missing;
 
-/// Most identities that a dry run remembers.
-const TRIAL_MAX: usize = 20_000_000;
-
 /// Most absent documents that are listed for one record.
 const ABSENT_MAX: usize = 100;
 
 /// The documents that exist at this point of a load.
 pub(crate) struct Known<'a> {
-    api: &'a DataApi,
+    api: &'a Documents,
     /// Resources that have records in the input.
     input: HashSet<ResourceId>,
-    /// In a dry run: identities that would be stored, each as half of its hash.
-    trial: Option<HashSet<u64>>,
+    /// In a dry run: what would have been stored.
+    rehearsal: Option<Rehearsal>,
 }
 
 impl<'a> Known<'a> {
-    /// Starts with what exists before a load.
-    pub(crate) fn new(api: &'a DataApi, input: HashSet<ResourceId>, is_trial: bool) -> Self {
-        Self { api, input, trial: is_trial.then(HashSet::new) }
-    }
-
-    /// Whether this is a dry run.
-    pub(crate) fn is_trial(&self) -> bool {
-        self.trial.is_some()
+    /// Starts with what exists before a load; in a dry run, `rehearsal` adds what would have been
+    /// stored.
+    pub(crate) fn new(
+        api: &'a Documents,
+        input: HashSet<ResourceId>,
+        rehearsal: Option<Rehearsal>,
+    ) -> Self {
+        Self { api, input, rehearsal }
     }
 
     /// Whether a document with this identity exists.
@@ -45,27 +42,9 @@ impl<'a> Known<'a> {
     /// # Errors
     ///
     /// Returns an error of the store.
-    pub(crate) fn has(&self, key: NaturalKey) -> Result<bool, LoadError> {
-        let is_tried = self.trial.as_ref().is_some_and(|seen| seen.contains(&half(key)));
-        Ok(is_tried || self.api.store.target_blocking(key)?.is_some())
-    }
-
-    /// In a dry run: remembers a document and returns whether its identity is new.
-    ///
-    /// # Errors
-    ///
-    /// [`LoadError::TooLargeForDryRun`].
-    pub(crate) fn remember(
-        &mut self,
-        key: NaturalKey,
-        under_base: Option<NaturalKey>,
-    ) -> Result<bool, LoadError> {
-        let Some(seen) = &mut self.trial else { return Ok(true) };
-        if seen.len() >= TRIAL_MAX {
-            return Err(LoadError::TooLargeForDryRun(TRIAL_MAX));
-        }
-        seen.extend(under_base.map(half));
-        Ok(seen.insert(half(key)))
+    fn has(&self, key: NaturalKey) -> Result<bool, LoadError> {
+        let is_rehearsed = self.rehearsal.as_ref().is_some_and(|rehearsal| rehearsal.has(key));
+        Ok(is_rehearsed || self.api.store.target_blocking(key)?.is_some())
     }
 
     /// Lists the documents that a record refers to and that do not exist, each once, up to a limit.
@@ -143,11 +122,4 @@ impl<'a> Known<'a> {
             }
         }
     }
-}
-
-/// Returns half of an identity's hash; a collision within one load is practically impossible.
-fn half(key: NaturalKey) -> u64 {
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&key.0[..8]);
-    u64::from_le_bytes(bytes)
 }

@@ -18,6 +18,7 @@ mod migration;
 mod plan;
 mod postgres;
 mod queue;
+mod rehearsal;
 mod row;
 mod select;
 mod snapshot;
@@ -26,6 +27,7 @@ mod sqlite;
 mod store;
 mod through;
 mod tie;
+mod time;
 mod views;
 
 pub use errand::{Kept, keeping, kept};
@@ -33,6 +35,7 @@ pub use error::StoreError;
 pub use id::{DocumentId, KindId, NaturalKey, Uuid};
 pub use list::{Among, Bounds, Condition, Leads, ListQuery, MarkTest, Page};
 pub use plan::{Answer, Ask, Decide, Decision, NewDocument, Plan, Ran, Refused, Tombstone, Write};
+pub use rehearsal::{Rehearsal, Rehearsed};
 pub use row::{Gap, Gaps, Link, References, Row};
 pub use snapshot::{Deleted, Edge, Identity, Snapshot, SnapshotOptions, Span};
 pub use sql::{Sql, Value};
@@ -40,9 +43,10 @@ pub use sqlite::{
     FileId, OutputError, OutputKind, check_folder, is_database, is_held_here, real_file,
 };
 pub use store::{
-    Health, Look, Moment, Options, PostgresUrl, Restored, Restoring, StandardName, Store,
-    StoreLoad, StoreUrl, masked_text,
+    Deletion, Deletions, Health, Look, Moment, Options, PostgresUrl, Restored, Restoring,
+    StandardName, Store, StoreLoad, StoreUrl, masked_text,
 };
 pub use through::{DocumentTest, KeyOf, LeadsTo, Passed, SameValue, Through};
 pub use tie::{Reached, Start, Tie, TieState, Way};
+pub use time::ChangedAt;
 pub use views::{View, replace_views, views_version};

@@ -5,6 +5,7 @@ mod mask;
 mod moment;
 mod options;
 mod read;
+mod related;
 mod standard;
 mod temporary;
 mod url;
@@ -23,6 +24,7 @@ use crate::postgres::{self, Postgres};
 use crate::snapshot::{Snapshot, SnapshotOptions};
 use crate::sql::Sql;
 use crate::sqlite::{self, FileId, Sqlite};
+
 use crate::store::job::{Outcome, PlanJob};
 use crate::store::temporary::TemporaryFolder;
 
@@ -31,6 +33,7 @@ pub use mask::masked_text;
 pub use moment::Moment;
 pub(crate) use moment::{Asked, Questions};
 pub use options::{Health, Options, Restored, StoreLoad};
+pub use related::{Deletion, Deletions};
 pub use standard::StandardName;
 pub use url::{PostgresUrl, StoreUrl};
 

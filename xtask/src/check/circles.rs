@@ -23,7 +23,7 @@ const NOT_YET: &[&str] = &[
     "crates/homeroom",
     "crates/http",
     "crates/model",
-    "crates/report",
+    "crates/export",
     "crates/store",
     "fuzz",
     "xtask",

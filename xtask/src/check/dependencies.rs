@@ -20,12 +20,22 @@ const KNOWS: &[(&str, &[&str])] = &[
     ("homeroom-access", &["homeroom-http", "homeroom-store", "homeroom-model"]),
     ("homeroom-admin", &["homeroom-access", "homeroom-http", "homeroom-store"]),
     ("homeroom-gateway", &["homeroom-access", "homeroom-http", "homeroom-store", "homeroom-model"]),
-    ("homeroom-data", &["homeroom-access", "homeroom-http", "homeroom-store", "homeroom-model"]),
+    ("homeroom-document", &["homeroom-access", "homeroom-store", "homeroom-model"]),
+    (
+        "homeroom-data",
+        &[
+            "homeroom-document",
+            "homeroom-access",
+            "homeroom-http",
+            "homeroom-store",
+            "homeroom-model",
+        ],
+    ),
     (
         "homeroom-bulk",
-        &["homeroom-data", "homeroom-access", "homeroom-http", "homeroom-store", "homeroom-model"],
+        &["homeroom-document", "homeroom-access", "homeroom-store", "homeroom-model"],
     ),
-    ("homeroom-report", &["homeroom-data", "homeroom-http", "homeroom-store", "homeroom-model"]),
+    ("homeroom-export", &["homeroom-document", "homeroom-store", "homeroom-model"]),
 ];
 
 /// The crate of what tests share: it may depend on every other, and only tests may depend on it.

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom};
 use std::path::Path;
 
-use homeroom_data::DOCUMENT_BYTES_MAX;
-use homeroom_http::Kind;
+use homeroom_document::Code;
+use homeroom_document::DOCUMENT_BYTES_MAX;
 use homeroom_model::{Model, ResourceId};
 
 use super::build::Builder;
@@ -153,7 +153,7 @@ impl<'a> XmlFile<'a> {
                 }
                 builder = Builder::new(self.shapes.of_record(id));
                 builder.flaw(Flaw {
-                    kind: Kind::PayloadTooLarge,
+                    code: Code::TooLarge,
                     path: String::new(),
                     general: "A record is too large.",
                     message: format!("The record is larger than {DOCUMENT_BYTES_MAX} bytes."),

@@ -133,7 +133,7 @@ fn fill_store(data: &DataApi, plan: DistrictPlan) -> Result<Option<(u64, f64)>, 
     }
     let begun = Instant::now();
     let generated = documents(&plan).map(|document| (document.resource, document.json));
-    let summary = homeroom_bulk::load_documents(data, generated)
+    let summary = homeroom_bulk::load_documents(&data.documents(), generated)
         .map_err(|error| Failure::because("loading the sample district", chain(&error)))?;
     if summary.rejected > 0 {
         return Err(Failure::Failed(format!(

@@ -68,7 +68,7 @@ pub fn run(args: LoadArgs) -> Result<Exit, Failure> {
     let runtime = super::serve::runtime()?;
     let app = runtime.block_on(App::open(&config))?;
     run_by(&args, |options, progress| {
-        homeroom_bulk::load(&app.data, options, progress, &|| false).map_err(failure)
+        homeroom_bulk::load(&app.data.documents(), options, progress, &|| false).map_err(failure)
     })
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use homeroom_data::AuditProgress;
+use homeroom_document::AuditProgress;
 use homeroom_store::{Store, StoreError, StoreUrl};
 use serde_json::json;
 

@@ -1,8 +1,8 @@
 //! `homeroom views`.
 
 use clap::{Args, Subcommand};
+use homeroom_export::views::{Dialect, apply, views};
 use homeroom_model::Resource;
-use homeroom_report::views::{Dialect, apply, views};
 use homeroom_store::{StoreUrl, View};
 use serde_json::json;
 
