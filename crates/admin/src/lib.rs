@@ -21,6 +21,7 @@ mod hierarchy;
 mod information;
 mod instances;
 mod list;
+mod manager;
 mod profiles;
 mod refusal;
 mod reserved;

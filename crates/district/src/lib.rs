@@ -9,6 +9,7 @@
 //! else is drawn from a generator keyed by seed, topic and number. A report card can therefore be
 //! written without storing the marks, and memory does not grow with the number of students.
 
+mod batch;
 mod courses;
 mod documents;
 mod failing;
@@ -27,9 +28,11 @@ mod vocabulary;
 mod write;
 mod year;
 
-pub use documents::{Document, Documents, documents};
+pub use batch::Document;
+pub use documents::{Documents, documents};
 pub use failing::failing_sample;
 pub use plan::{
     DistrictPlan, PlanError, SCHOOL_YEAR_DEFAULT, SCHOOL_YEAR_MAX, SCHOOL_YEAR_MIN, STUDENTS_MAX,
 };
+
 pub use write::{Format, WriteError, Written, write};

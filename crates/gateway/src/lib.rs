@@ -8,6 +8,7 @@ mod budgets;
 mod caller;
 mod forwarded;
 mod front_door;
+mod limits;
 mod listen;
 mod metrics;
 mod router;
@@ -15,7 +16,8 @@ mod sending;
 mod visit;
 
 pub use budget::Pot;
-pub use front_door::{FrontDoor, Limits};
+pub use front_door::FrontDoor;
+pub use limits::Limits;
 pub use listen::{ListenError, Listener, Times};
 pub use metrics::{Gauge, Metrics};
 pub use router::{RouteError, Router};

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use http::Method;
 
-use crate::Response;
 use crate::call::Call;
 use crate::problem::Problem;
+use crate::response::Response;
 
 /// Most bytes of a body on a route that anyone may call.
 pub const PUBLIC_BODY_BYTES_MAX: usize = 16 << 10;

@@ -7,9 +7,9 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::all_well;
 use super::metadata::Metadata;
 use super::modules::{Crate, Uses};
+use crate::house::all_well;
 use crate::house::{Done, root, shown};
 
 /// The folders of crates that still have circles.
