@@ -72,7 +72,6 @@ impl World {
         let config = AccessConfig::default();
         let access =
             runtime.block_on(Access::open(store, Arc::clone(&model), config, now)).unwrap();
-        access.set_education_organizations(Arc::new(data.clone()));
         let mut routes = homeroom_access::routes(&access);
         routes.extend(homeroom_data::routes(&data, &access));
         let metrics = Arc::new(Metrics::new("0.0.0"));

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use homeroom_http::Timestamp;
 use homeroom_model::Model;
@@ -14,7 +14,6 @@ use crate::claim_name::ClaimName;
 use crate::claim_set::{ClaimSet, Vocabulary as _};
 use crate::claims::Claims;
 use crate::claims_file::ClaimsError;
-use crate::documents::Documents;
 use crate::items::stable_id;
 use crate::records::{ClientRecord, SecretRecord};
 use crate::registry::Registry;
@@ -22,7 +21,6 @@ use crate::secret::{RandomError, SecretHasher};
 use crate::server_keys::server_keys;
 use crate::sql;
 use crate::token::TokenKeys;
-use crate::token_info::EducationOrganizations;
 
 /// How clients are recognized.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
@@ -78,8 +76,6 @@ pub struct Access {
     pub(crate) live: Mutex<HashMap<String, VecDeque<i64>>>,
     /// Allows one change at a time.
     pub(crate) managing: tokio::sync::Mutex<()>,
-    organizations: OnceLock<Arc<dyn EducationOrganizations>>,
-    documents: OnceLock<Arc<dyn Documents>>,
 }
 
 impl std::fmt::Debug for Access {
@@ -131,31 +127,10 @@ impl Access {
             config,
             live: Mutex::default(),
             managing: tokio::sync::Mutex::new(()),
-            organizations: OnceLock::new(),
-            documents: OnceLock::new(),
         };
         access.refresh().await?;
         access.adopt_clients(now).await?;
         Ok(Arc::new(access))
-    }
-
-    /// Sets the source of education organization names, which `/oauth/token_info` shows. Only the
-    /// first call has an effect.
-    pub fn set_education_organizations(&self, known: Arc<dyn EducationOrganizations>) {
-        _ = self.organizations.set(known);
-    }
-
-    pub(crate) fn education_organizations(&self) -> Option<&Arc<dyn EducationOrganizations>> {
-        self.organizations.get()
-    }
-
-    /// Sets the source of stored documents for explanations. Only the first call has an effect.
-    pub fn set_documents(&self, known: Arc<dyn Documents>) {
-        _ = self.documents.set(known);
-    }
-
-    pub(crate) fn documents(&self) -> Option<&Arc<dyn Documents>> {
-        self.documents.get()
     }
 
     /// Reads the registry again where another process has changed it, or where the outcome of a

@@ -1,13 +1,13 @@
-//! Turns a client, a resource and an action into a [`Grant`], or into the problem that explains the
-//! refusal.
+//! Turns a client, a resource and an action into a [`Grant`], or into the [`Denial`] that says
+//! why not.
 
 use std::sync::Arc;
 
-use homeroom_http::{Kind, Problem};
 use homeroom_model::{Resource, Subject, SubjectOf};
 
 use crate::action::Action;
 use crate::client::ApiClient;
+use crate::denial::{Denial, Lack};
 use crate::grant::{Alternative, By, Grant, Part, Relationships, UpsertGrant, namespace_subject};
 use crate::rights::Permission;
 use crate::strategy::{People, Relationship, Strategy};
@@ -16,21 +16,18 @@ use crate::strategy::{People, Relationship, Strategy};
 ///
 /// # Errors
 ///
-/// 403 where the claim set does not grant the resource or the action, or where the client lacks the
-/// namespaces that the strategy requires; 500 where no strategy is configured, where the resource
-/// lacks the property that one requires, or where a custom view is not defined.
+/// A [`Denial`] where the claim set does not grant the resource or the action, or where the client
+/// lacks the namespaces that the strategy requires; [`Lack::Strategy`] where no strategy is
+/// configured, where the resource lacks the property that one requires, or where a custom view is
+/// not defined.
 ///
 /// Source: Ed-Fi ODS/API 7.3, claim check; all strategies that are not relationships must hold.
-pub fn authorize(
-    client: &ApiClient,
-    resource: &Resource,
-    action: Action,
-) -> Result<Grant, Problem> {
+pub fn authorize(client: &ApiClient, resource: &Resource, action: Action) -> Result<Grant, Denial> {
     let set = client.claim_set.as_deref().unwrap_or("none");
     let strategies = match client.rights.permission(resource.id, action) {
         Permission::Granted(strategies) => strategies,
         Permission::NotGrantedOnResource => {
-            return Err(Problem::of(Kind::AccessDeniedResource)
+            return Err(Denial::of(Lack::Resource)
                 .error(format!("The claim set '{set}' grants nothing on '{}'.", resource.endpoint))
                 .hint(
                     "Ask the server's operator for a key whose claim set has a claim on this resource \
@@ -38,7 +35,7 @@ pub fn authorize(
                 ));
         }
         Permission::NotGrantedForAction => {
-            return Err(Problem::of(Kind::AccessDeniedAction)
+            return Err(Denial::of(Lack::Action)
                 .error(format!(
                     "The claim set '{set}' does not grant '{}' on '{}'.",
                     action.name(),
@@ -47,7 +44,7 @@ pub fn authorize(
                 .hint("/oauth/token_info lists the actions that this key is granted."));
         }
         Permission::NoStrategyConfigured => {
-            return Err(Problem::of(Kind::SecurityConfiguration).error(format!(
+            return Err(Denial::of(Lack::Strategy).error(format!(
                 "No authorization strategy is configured for '{}' on '{}' with the claim set '{set}'.",
                 action.name(),
                 resource.endpoint
@@ -91,7 +88,7 @@ fn alternative(
     strategy: &Strategy,
     relationship: Relationship,
     resource: &Resource,
-) -> Result<Alternative, Problem> {
+) -> Result<Alternative, Denial> {
     let by = |subject: &Subject| match subject.of {
         SubjectOf::Organization(_) => relationship.organizations,
         SubjectOf::Person(_) => {
@@ -108,7 +105,7 @@ fn alternative(
     let parts = subjects.filter_map(|(at, subject)| Some(Part { subject: at, by: by(subject)? }));
     let parts: Vec<Part> = parts.collect();
     if parts.is_empty() {
-        return Err(Problem::of(Kind::SecurityConfiguration).error(format!(
+        return Err(Denial::of(Lack::Strategy).error(format!(
             "The strategy {strategy} is configured for '{}', which has none of the subjects that \
              it looks at.",
             resource.endpoint
@@ -122,32 +119,32 @@ fn alternative(
 /// # Errors
 ///
 /// The error of [`authorize`] for creating, where neither creating nor updating is granted.
-pub fn authorize_upsert(client: &ApiClient, resource: &Resource) -> Result<UpsertGrant, Problem> {
+pub fn authorize_upsert(client: &ApiClient, resource: &Resource) -> Result<UpsertGrant, Denial> {
     let create = authorize(client, resource, Action::Create);
     let update = authorize(client, resource, Action::Update);
     match (create, update) {
-        (Err(problem), Err(_)) => Err(problem),
+        (Err(denial), Err(_)) => Err(denial),
         (create, update) => Ok(UpsertGrant { create, update }),
     }
 }
 
-fn namespaces(client: &ApiClient, resource: &Resource) -> Result<Arc<[String]>, Problem> {
+fn namespaces(client: &ApiClient, resource: &Resource) -> Result<Arc<[String]>, Denial> {
     if namespace_subject(resource).is_none() {
-        return Err(Problem::of(Kind::SecurityConfiguration).error(format!(
+        return Err(Denial::of(Lack::Strategy).error(format!(
             "The strategy NamespaceBased is configured for '{}', which has no namespace.",
             resource.endpoint
         )));
     }
     if client.namespace_prefixes.is_empty() {
-        return Err(Problem::of(Kind::NoNamespaces)
+        return Err(Denial::of(Lack::Prefixes)
             .error("The key is authorized by NamespaceBased and has no namespace prefixes.")
             .hint("Ask the server's operator for a key with namespace prefixes."));
     }
     Ok(Arc::clone(&client.namespace_prefixes))
 }
 
-fn undefined(name: &str, resource: &Resource) -> Problem {
-    Problem::of(Kind::SecurityConfiguration)
+fn undefined(name: &str, resource: &Resource) -> Denial {
+    Denial::of(Lack::Strategy)
         .error(format!(
             "The strategy {name} is configured for '{}', and there is no definition of it.",
             resource.endpoint

@@ -65,7 +65,8 @@ impl Caller {
 
     /// Runs a plan with the rights that the caller has when it runs. `plan` authorizes a client and
     /// makes the plan from `sent`. If the registry changes before the plan runs, `back` recovers
-    /// what was sent, and the client is recognized and authorized again.
+    /// what was sent, and the client is recognized and authorized again. `refused` turns a refusal of
+    /// the plan into a problem.
     ///
     /// # Errors
     ///
@@ -78,17 +79,18 @@ impl Caller {
         mut sent: T,
         plan: impl Fn(&ApiClient, T) -> Result<Plan<D>, Problem>,
         back: impl Fn(D) -> T,
+        refused: impl Fn(D::Refusal) -> Problem,
     ) -> Result<Ran<D::Done>, Refused<Problem>>
     where
-        D: Decide<Refusal = Problem>,
+        D: Decide,
     {
         for _ in 0..RECOGNIZED_MAX {
             let Recognized { client, version } = self.again(access).map_err(Refused::Decision)?;
             let plan = plan(&client, sent).map_err(Refused::Decision)?;
             match store.run(AsOf::plan(version, plan)).await {
                 Ok(ran) => return Ok(ran),
-                Err(Refused::Decision(Lapsed::Refused(problem))) => {
-                    return Err(Refused::Decision(problem));
+                Err(Refused::Decision(Lapsed::Refused(refusal))) => {
+                    return Err(Refused::Decision(refused(refusal)));
                 }
                 Err(Refused::Decision(Lapsed::Since(decide))) => sent = back(*decide),
                 Err(Refused::Store(error)) => return Err(Refused::Store(error)),
@@ -209,7 +211,7 @@ mod tests {
             Ok(writing("INSERT INTO kind (id, name) VALUES (1, 'written')"))
         };
 
-        let ran = caller.run(&access, &store, 7, plan, |_| 7).await;
+        let ran = caller.run(&access, &store, 7, plan, |_| 7, |problem| problem).await;
 
         let Err(Refused::Decision(problem)) = ran else { panic!("it was run") };
         assert_eq!(problem.kind.status(), 503);
@@ -224,7 +226,8 @@ mod tests {
 
         let plan =
             |_: &ApiClient, ()| Ok(writing("INSERT INTO kind (id, name) VALUES (1, 'written')"));
-        let ran = caller.run(&access, &store, (), plan, |_| panic!("it lapsed")).await;
+        let ran =
+            caller.run(&access, &store, (), plan, |_| panic!("it lapsed"), |problem| problem).await;
 
         assert!(ran.is_ok());
         let written = store.query(Sql::new("SELECT id FROM kind", vec![])).await.unwrap();

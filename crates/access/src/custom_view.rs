@@ -8,10 +8,10 @@ mod words;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use homeroom_http::{Kind, Problem};
 use homeroom_model::{Model, Resource, ResourceId, Target};
 use serde_json::{Number, Value};
 
+use crate::denial::{Denial, Lack};
 use crate::grant::{Phase, title};
 use crate::items::{ItemKind, Items};
 pub use basis::BasisOf;
@@ -160,14 +160,14 @@ impl CustomView {
     ///
     /// # Errors
     ///
-    /// 500 where they lead to no document of its basis, or to more than one.
-    pub(crate) fn bind(self: &Arc<Self>, resource: &Resource) -> Result<ViewBound, Problem> {
+    /// [`Lack::Strategy`] where they lead to no document of its basis, or to more than one.
+    pub(crate) fn bind(self: &Arc<Self>, resource: &Resource) -> Result<ViewBound, Denial> {
         let leads = self.leads.get(usize::from(resource.id.0));
         let basis = &self.basis_name;
         match leads {
             Some(Ok(leads)) => Ok(ViewBound { view: Arc::clone(self), basis: leads.clone() }),
             Some(Err(NoBasis::Several(properties))) => {
-                Err(Problem::of(Kind::SecurityConfiguration).error(format!(
+                Err(Denial::of(Lack::Strategy).error(format!(
                     "The strategy {} is configured for '{}', which leads to a {basis} by more than \
                      one of its references: {}.",
                     self.name,
@@ -175,13 +175,11 @@ impl CustomView {
                     properties.join(", ")
                 )))
             }
-            Some(Err(NoBasis::None)) | None => {
-                Err(Problem::of(Kind::SecurityConfiguration).error(format!(
-                    "The strategy {} is configured for '{}', none of whose references leads to a \
+            Some(Err(NoBasis::None)) | None => Err(Denial::of(Lack::Strategy).error(format!(
+                "The strategy {} is configured for '{}', none of whose references leads to a \
                      {basis}.",
-                    self.name, resource.endpoint
-                )))
-            }
+                self.name, resource.endpoint
+            ))),
         }
     }
 }
@@ -200,14 +198,14 @@ impl ViewBound {
     ///
     /// # Errors
     ///
-    /// 403: `element-required` (proposed) or `element-uninitialized` (stored) where it leads to
-    /// nothing; otherwise without a specific type, with what would help as a hint.
+    /// [`Lack::SentBasis`] or [`Lack::StoredBasis`] where it leads to nothing; otherwise
+    /// [`Lack::Relation`], with what would help as a hint.
     pub fn check(
         &self,
         resource: &Resource,
         phase: Phase,
         is_in: Option<bool>,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), Denial> {
         let name = &self.view.name;
         let properties = || {
             let names: Vec<String> =
@@ -216,16 +214,17 @@ impl ViewBound {
         };
         match (is_in, phase) {
             (Some(true), _) => Ok(()),
-            (Some(false), _) => Err(Problem::of(Kind::AccessDenied)
+            (Some(false), _) => Err(Denial::of(Lack::Relation)
                 .error(format!("The view {name} has nothing with the document's {}.", properties()))
                 .hint(format!("{name} asks for {}. {}", self.view.asks, self.view.hint))),
-            (None, Phase::Proposed) => Err(Problem::of(Kind::ViewElementRequired).detail(format!(
+            (None, Phase::Proposed) => Err(Denial::of(Lack::SentBasis).detail(format!(
                 "The document needs {}, by which {name} authorizes.",
                 properties()
             ))),
-            (None, Phase::Stored) => Err(Problem::of(Kind::ViewElementUninitialized).error(
-                format!("The stored document lacks {}, by which {name} authorizes.", properties()),
-            )),
+            (None, Phase::Stored) => Err(Denial::of(Lack::StoredBasis).error(format!(
+                "The stored document lacks {}, by which {name} authorizes.",
+                properties()
+            ))),
         }
     }
 }

@@ -1,14 +1,9 @@
 //! The standing of stored documents under a grant, for explanations.
 
-use std::future::Future;
-use std::pin::Pin;
-
 use homeroom_http::Problem;
-use homeroom_model::ResourceId;
-use homeroom_store::Uuid;
 use serde::Serialize;
 
-use crate::grant::{Grant, Standing};
+use crate::grant::Standing;
 
 /// The standing of a stored document under a grant. It contains ids and property names, and nothing
 /// else of the document.
@@ -61,15 +56,4 @@ pub struct SubjectStanding {
     /// What would relate the subject.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
-}
-
-/// The result of [`Documents::standing`].
-pub type Stands<'a> =
-    Pin<Box<dyn Future<Output = Result<Option<DocumentStanding>, Problem>> + Send + 'a>>;
-
-/// Looks up stored documents; the data part implements it.
-pub trait Documents: Send + Sync {
-    /// Returns the standing of the document with this public id under a grant; [`None`] where the
-    /// resource has no such document.
-    fn standing<'a>(&'a self, resource: ResourceId, id: Uuid, grant: &'a Grant) -> Stands<'a>;
 }

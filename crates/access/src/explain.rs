@@ -1,33 +1,98 @@
 //! Explains why a client may or may not do something: claim by claim, and for a stored document
 //! subject by subject.
 
-use std::sync::Arc;
-
-use homeroom_http::{Kind, Problem};
-use homeroom_model::Resource;
+use homeroom_http::{Kind, Problem, Timestamp};
+use homeroom_model::{Resource, ResourceId};
 use homeroom_store::Uuid;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::access::Access;
 use crate::action::Action;
 use crate::authorize::authorize;
 use crate::client::{ApiClient, Scope, Status};
+use crate::documents::DocumentStanding;
+use crate::grant::Grant;
 use crate::manage::ManageError;
 use crate::nearest::did_you_mean;
 use crate::recognize::admitted;
 use crate::rights::{Decided, decide};
 use crate::strategy::Strategy;
 
+/// The question what a key may do to a resource, or to a document of it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Explain {
+    /// The key.
+    pub key: String,
+    /// HTTP method or action.
+    pub method: String,
+    /// Endpoint, name or document: `/ed-fi/schools`, `schools`, `School`, `/ed-fi/schools/{id}`.
+    pub resource: String,
+}
+
+/// The answer to an [`Explain`], which lists a decision for each action of the method.
+#[derive(Debug)]
+pub struct Explanation {
+    value: Value,
+    document: Option<AskedDocument>,
+}
+
+/// The stored document that a question is about.
+#[derive(Debug, Clone)]
+pub struct AskedDocument {
+    /// Its resource.
+    pub resource: ResourceId,
+    /// Its public id.
+    pub id: Uuid,
+    /// The grant for each decision, and whether the decision is shown with the document's standing,
+    /// which a document to be created does not have; [`None`] where nothing is granted.
+    pub grants: Vec<Option<(Grant, bool)>>,
+}
+
+impl Explanation {
+    /// Returns the stored document that the question is about.
+    pub fn document(&self) -> Option<&AskedDocument> {
+        self.document.as_ref()
+    }
+
+    /// Adds how the document stands to the grant of a decision, which is given by its place.
+    pub fn add(&mut self, decision: usize, id: Uuid, found: &DocumentStanding) {
+        self.value["decisions"][decision]["document"] = json!({
+            "id": id.to_string(),
+            "within": found.problem.is_none(),
+            "strategies": found.strategies,
+            "problem": found.problem.as_ref().map(shown),
+        });
+    }
+
+    /// Returns the answer as it is shown.
+    pub fn into_value(self) -> Value {
+        self.value
+    }
+}
+
 impl Access {
-    /// Explains what `client` may do to a resource, or a document of it, with an HTTP method or an
-    /// action.
-    pub(crate) async fn explain(
+    /// Explains what a key may do. If a stored document is asked about, whoever knows documents adds
+    /// how it stands.
+    ///
+    /// # Errors
+    ///
+    /// [`ManageError`] where there is no such key, method or resource, or the registry cannot be
+    /// read.
+    pub async fn explain(
         &self,
-        client: &Arc<ApiClient>,
-        method: &str,
-        path: &str,
-    ) -> Result<Value, ManageError> {
-        let (path, changes) = changes_of(path);
+        asked: &Explain,
+        now: Timestamp,
+    ) -> Result<Explanation, ManageError> {
+        let _current = self.begin_change(now).await?;
+        self.explanation(asked)
+    }
+
+    /// Does the same as [`Access::explain`] with the registry as it is.
+    pub(crate) fn explanation(&self, asked: &Explain) -> Result<Explanation, ManageError> {
+        let client = &*self.client(&asked.key)?;
+        let method = asked.method.as_str();
+        let (path, changes) = changes_of(&asked.resource);
         let actions = if changes { actions_on_changes(method)? } else { actions(method)? };
         let (path, document) = document_of(path)?;
         let refused = refused(client);
@@ -43,14 +108,19 @@ impl Access {
                 })
                 .collect()
         });
-        if let Some(id) = document {
-            for (decision, action) in decisions.iter_mut().zip(&actions) {
-                decision["document"] = self.document(client, resource, *action, id).await?;
+        let document = document.map(|id| {
+            for decision in &mut decisions {
+                decision["document"] = Value::Null;
             }
-        }
+            let grants = actions.iter().map(|action| {
+                let grant = authorize(client, resource, *action).ok();
+                grant.map(|grant| (grant, *action != Action::Create))
+            });
+            AskedDocument { resource: resource.id, id, grants: grants.collect() }
+        });
         let lineage: Vec<String> =
             self.claims.lineage(leaf).map(|claim| claim.name.to_string()).collect();
-        Ok(json!({
+        let value = json!({
             "key": client.key,
             "claimSet": client.claim_set,
             "educationOrganizations": *client.education_organizations,
@@ -60,39 +130,8 @@ impl Access {
             "resource": format!("/{}/{}", resource.schema, resource.endpoint),
             "claims": lineage,
             "decisions": decisions,
-        }))
-    }
-
-    /// Shows how a stored document stands to the grant; null where nothing is granted or the action
-    /// is Create.
-    async fn document(
-        &self,
-        client: &ApiClient,
-        resource: &Resource,
-        action: Action,
-        id: Uuid,
-    ) -> Result<Value, ManageError> {
-        let (Some(documents), Ok(grant)) = (self.documents(), authorize(client, resource, action))
-        else {
-            return Ok(Value::Null);
-        };
-        let found = documents.standing(resource.id, id, &grant).await.map_err(|problem| {
-            ManageError::Refused(
-                problem.detail.clone().unwrap_or_else(|| problem.kind.detail().into()),
-            )
-        })?;
-        let Some(found) = found else {
-            return Err(ManageError::Invalid(format!("{} has no document {id}", resource.path())));
-        };
-        if action == Action::Create {
-            return Ok(Value::Null);
-        }
-        Ok(json!({
-            "id": id.to_string(),
-            "within": found.problem.is_none(),
-            "strategies": found.strategies,
-            "problem": found.problem.as_ref().map(shown),
-        }))
+        });
+        Ok(Explanation { value, document })
     }
 
     fn resource(&self, text: &str) -> Result<&Resource, ManageError> {
@@ -225,7 +264,7 @@ fn decision(
         "strategies": strategies,
         "strategiesFrom": from.map(|(claim, _)| claim.name.to_string()),
         "strategiesAreDefaults": from.map(|(_, own)| !own),
-        "problem": outcome.err().as_ref().map(shown),
+        "problem": outcome.err().map(|denial| shown(&denial.into())),
     })
 }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use homeroom_http::{Kind, Problem};
 use homeroom_model::{Model, Resource, Subject, Target};
 use serde::Serialize;
 
 use crate::custom_view::ViewBound;
+use crate::denial::{Denial, Lack};
 use crate::strategy::Strategy;
 
 /// Kind of the subject that [`Strategy::NamespaceBased`] checks.
@@ -112,9 +112,9 @@ pub enum Phase {
 #[derive(Debug, Clone)]
 pub struct UpsertGrant {
     /// Grant for a new document.
-    pub create: Result<Grant, Problem>,
+    pub create: Result<Grant, Denial>,
     /// Grant for a stored document.
-    pub update: Result<Grant, Problem>,
+    pub update: Result<Grant, Denial>,
 }
 
 impl UpsertGrant {
@@ -154,14 +154,13 @@ impl Grant {
     ///
     /// # Errors
     ///
-    /// 403 `namespace-required` (proposed), `namespace-uninitialized` (stored) or
-    /// `namespace-mismatch`.
-    pub fn check_namespace(&self, namespace: Option<&str>, phase: Phase) -> Result<(), Problem> {
+    /// [`Lack::SentNamespace`], [`Lack::StoredNamespace`] or [`Lack::Namespace`].
+    pub fn check_namespace(&self, namespace: Option<&str>, phase: Phase) -> Result<(), Denial> {
         let Some(prefixes) = &self.namespace_prefixes else { return Ok(()) };
         let Some(namespace) = namespace.filter(|namespace| !namespace.trim().is_empty()) else {
             return Err(match phase {
-                Phase::Proposed => Problem::of(Kind::NamespaceRequired),
-                Phase::Stored => Problem::of(Kind::NamespaceUninitialized)
+                Phase::Proposed => Denial::of(Lack::SentNamespace),
+                Phase::Stored => Denial::of(Lack::StoredNamespace)
                     .error("The stored document has no namespace, by which the key is authorized."),
             });
         };
@@ -172,7 +171,7 @@ impl Grant {
             Phase::Proposed => "sent",
             Phase::Stored => "stored",
         };
-        Err(Problem::of(Kind::NamespaceMismatch).detail(format!(
+        Err(Denial::of(Lack::Namespace).detail(format!(
             "The namespace of the document {which} begins with none of this key's prefixes: {}.",
             some_of(prefixes.iter().map(String::as_str))
         )))
@@ -182,18 +181,18 @@ impl Grant {
     ///
     /// # Errors
     ///
-    /// 403 `ownership-uninitialized` or `ownership-mismatch`.
-    pub fn check_owner(&self, owner: Option<i64>) -> Result<(), Problem> {
+    /// [`Lack::Owner`] or [`Lack::Ownership`].
+    pub fn check_owner(&self, owner: Option<i64>) -> Result<(), Denial> {
         let Some(tokens) = &self.ownership_tokens else { return Ok(()) };
         match owner {
-            None => Err(Problem::of(Kind::OwnershipUninitialized)
+            None => Err(Denial::of(Lack::Owner)
                 .error(
                     "The stored document has no ownership token: it was created by a key without a \
                      creator token, and no key that is authorized by ownership reaches it.",
                 )
                 .hint("Documents get an owner when a key with a creator token creates them.")),
             Some(owner) if tokens.contains(&owner) => Ok(()),
-            Some(_) => Err(Problem::of(Kind::OwnershipMismatch).hint(
+            Some(_) => Err(Denial::of(Lack::Ownership).hint(
                 "Ask the server's operator for a key with the ownership token of its creator.",
             )),
         }
@@ -210,16 +209,15 @@ impl Relationships {
     ///
     /// # Errors
     ///
-    /// 403: `element-uninitialized` (stored) or `element-required` (proposed) where the document
-    /// names no subject; otherwise without a specific type, with the missing associations as a
-    /// hint.
+    /// [`Lack::StoredSubject`] or [`Lack::SentSubject`] where the document names no subject;
+    /// otherwise [`Lack::Relation`], with the missing associations as a hint.
     pub fn check(
         &self,
         model: &Model,
         resource: &Resource,
         phase: Phase,
         standing: impl Fn(Part) -> Standing,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), Denial> {
         let mut failed: Vec<(&Strategy, Part, Standing)> = vec![];
         for alternative in &self.alternatives {
             let before = failed.len();
@@ -246,7 +244,7 @@ impl Relationships {
         resource: &Resource,
         missing: Option<Phase>,
         failed: &[(&Strategy, Part, Standing)],
-    ) -> Problem {
+    ) -> Denial {
         let mut names: Vec<String> = vec![];
         let mut hints: Vec<String> = vec![];
         for (_, part, _) in failed {
@@ -268,11 +266,11 @@ impl Relationships {
             names.join(", ")
         };
         match missing {
-            Some(Phase::Proposed) => Problem::of(Kind::ElementRequired).detail(format!(
+            Some(Phase::Proposed) => Denial::of(Lack::SentSubject).detail(format!(
                 "The document needs {properties}, by which {} authorizes.",
                 strategies()
             )),
-            Some(Phase::Stored) => Problem::of(Kind::ElementUninitialized).error(format!(
+            Some(Phase::Stored) => Denial::of(Lack::StoredSubject).error(format!(
                 "The stored document lacks {properties}, by which {} authorizes.",
                 strategies()
             )),
@@ -285,7 +283,7 @@ impl Relationships {
                     0 => "none".to_owned(),
                     _ => some_of(ids.iter().map(String::as_str)),
                 };
-                Problem::of(Kind::AccessDenied)
+                Denial::of(Lack::Relation)
                     .error(format!(
                         "No relationship stands between the education organizations of this key \
                          ({ids}) and the document's {properties}."

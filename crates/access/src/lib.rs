@@ -22,6 +22,7 @@ mod claims;
 mod claims_file;
 mod client;
 mod custom_view;
+mod denial;
 mod documents;
 mod explain;
 mod grant;
@@ -57,7 +58,9 @@ pub use client::{ApiClient, Call, Scope, Status};
 pub use custom_view::{
     BasisOf, CustomView, MemberIs, MemberRule, SharedValue, ViewBound, ViewRule, Views,
 };
-pub use documents::{DocumentStanding, Documents, Stands, StrategyStanding, SubjectStanding};
+pub use denial::{Denial, Lack};
+pub use documents::{DocumentStanding, StrategyStanding, SubjectStanding};
+pub use explain::{AskedDocument, Explain, Explanation};
 pub use grant::{
     Alternative, By, Grant, Part, Phase, Relationships, Restriction, Standing, UpsertGrant,
     missing_relation, namespace_subject, title,
@@ -71,8 +74,8 @@ pub use recognize::ANY_SCOPE;
 pub use registry::{ApplicationClient, KnownSet, Origin, Registry};
 pub use revive::{Revival, revive};
 pub use rights::{Permission, Rights};
-pub use routes::routes;
+pub use routes::{TOKEN_REQUEST_BYTES_MAX, routes};
 pub use secret::{RandomError, Secret};
 pub use strategy::Strategy;
 pub use token::TOKEN_SECONDS;
-pub use token_info::{EducationOrganization, EducationOrganizations};
+pub use token_info::{EducationOrganization, TokenInfo};

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::access::{Access, AccessError};
 use crate::client::ApiClient;
+use crate::explain::Explain;
 use crate::nearest::did_you_mean;
 use crate::secret::RandomError;
 use keys::NewKey;
@@ -103,15 +104,9 @@ pub enum Manage {
         name: String,
     },
     /// Explains what a key may do to a resource and which claims decide it. For a stored document,
-    /// also explains whether the key has access to it, and why.
-    Explain {
-        /// The key.
-        key: String,
-        /// HTTP method or action.
-        method: String,
-        /// Endpoint, name or document: `/ed-fi/schools`, `schools`, `School`, `/ed-fi/schools/{id}`.
-        resource: String,
-    },
+    /// also explains whether the key has access to it, and why, if the part that knows documents
+    /// executes the command.
+    Explain(Explain),
 }
 
 /// Why a management command failed. Nothing was changed, as far as the store knows.
@@ -229,14 +224,11 @@ impl Access {
                 change.commit().await?;
                 Ok(removed)
             }
-            Manage::Explain { key, method, resource } => {
-                let client = self.client(&key)?;
-                self.explain(&client, &method, &resource).await
-            }
+            Manage::Explain(asked) => Ok(self.explanation(&asked)?.into_value()),
         }
     }
 
-    fn client(&self, key: &str) -> Result<Arc<ApiClient>, ManageError> {
+    pub(crate) fn client(&self, key: &str) -> Result<Arc<ApiClient>, ManageError> {
         self.look_up(|registry| match registry.clients.get(key) {
             Some(registered) => Ok(Arc::clone(&registered.client)),
             None => Err(ManageError::UnknownKey {

@@ -6,14 +6,13 @@ use homeroom_http::{Access as Entry, Kind, Problem, Response, Route, handler, js
 use http::{HeaderValue, Method, StatusCode, header};
 
 use crate::access::Access;
-use crate::caller::{Caller, changing};
+use crate::caller::changing;
 use crate::client::{ApiClient, Call, Scope};
-use crate::oauth::{Fields, OAuthError, TokenRequest, issued, uncached};
-use crate::recognize::{ANY_SCOPE, IssuedToken, TokenRefusal, bearer_token};
-use crate::token_info::token_info;
+use crate::oauth::{OAuthError, TokenRequest, issued};
+use crate::recognize::{IssuedToken, TokenRefusal};
 
-/// Most bytes of a body.
-const BODY_LIMIT: usize = 16 << 10;
+/// Most bytes of the body of a request about a token.
+pub const TOKEN_REQUEST_BYTES_MAX: usize = 16 << 10;
 
 /// The scope that clients of the Ed-Fi Admin API ask for.
 const ADMIN_SCOPE: &str = "edfi_admin_api/full_access";
@@ -24,16 +23,16 @@ const NOT_ITS_ORGANIZATION: &str =
 const NOT_THE_ADMIN_SCOPE: &str =
     "The scope, where one is sent, is edfi_admin_api/full_access; there is no other here.";
 
-/// Returns the routes of this part.
+/// Returns the routes of this part. The route of `/oauth/token_info` belongs to the part that knows
+/// documents; it answers with a [`TokenInfo`](crate::TokenInfo).
 pub fn routes(access: &Arc<Access>) -> Vec<Route<ApiClient>> {
     let route = |method: Method, template: &'static str, entry: Entry, handler| Route {
         method,
         template,
         access: entry,
-        body_limit: BODY_LIMIT,
+        body_limit: TOKEN_REQUEST_BYTES_MAX,
         handler,
     };
-    let recognized = Entry::Token { scope: ANY_SCOPE };
     vec![
         route(Method::POST, "/oauth/token", Entry::Public, handler(access, post_token)),
         route(
@@ -42,7 +41,6 @@ pub fn routes(access: &Arc<Access>) -> Vec<Route<ApiClient>> {
             Entry::Public,
             handler(access, post_admin_token),
         ),
-        route(Method::POST, "/oauth/token_info", recognized, handler(access, post_token_info)),
         route(Method::GET, "/.well-known/jwks.json", Entry::Public, handler(access, get_keys)),
     ]
 }
@@ -112,35 +110,6 @@ fn answer(
         Err(TokenRefusal::InDoubt) => Err(changing()),
         Err(TokenRefusal::NoRandom) => Err(Problem::internal("the system gives no random bytes")),
     }
-}
-
-async fn post_token_info(access: Arc<Access>, mut call: Call) -> Result<Response, Problem> {
-    let caller = Caller::of_any_scope(&call);
-    let body = call.read_body().await?;
-    let bearer = bearer_token(call.header(header::AUTHORIZATION.as_str()))?;
-    let fields = Fields::read(call.header(header::CONTENT_TYPE.as_str()), &body)
-        .map_err(|what| Problem::of(Kind::BadRequest).error(what))?;
-    let Some(token) = fields.get("token") else {
-        return Err(Problem::of(Kind::BadRequest)
-            .error("The body needs the token as its member `token`.")
-            .hint("Send `token=TOKEN` as a form or `{\"token\": \"TOKEN\"}` as JSON."));
-    };
-    if token.trim() != bearer {
-        return Err(Problem::of(Kind::BadRequest)
-            .error("The token in the body is not the one in the Authorization header."));
-    }
-    let expires = access
-        .tokens
-        .verify(bearer, call.now)
-        .map_err(|error| Problem::of(Kind::AuthenticationFailed).error(error.to_string()))?
-        .exp;
-    // Reading the body may have taken a while.
-    let client = &caller.again(&access)?.client;
-    let known = match access.education_organizations() {
-        Some(known) => known.find(&client.education_organizations).await?,
-        None => vec![],
-    };
-    Ok(uncached(StatusCode::OK, &token_info(&access.model, client, &known, expires)))
 }
 
 async fn get_keys(access: Arc<Access>, _call: Call) -> Result<Response, Problem> {

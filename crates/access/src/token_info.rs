@@ -2,15 +2,19 @@
 //!
 //! Source: Ed-Fi ODS/API 7.3 `/oauth/token_info`; the draft of the Ed-Fi token introspection API.
 
-use std::future::Future;
-use std::pin::Pin;
+use std::sync::Arc;
 
-use homeroom_http::Problem;
+use homeroom_http::{Kind, Problem, Response};
 use homeroom_model::Model;
+use http::{StatusCode, header};
 use serde_json::{Map, Value, json};
 
+use crate::access::Access;
 use crate::action::Action;
-use crate::client::ApiClient;
+use crate::caller::Caller;
+use crate::client::{ApiClient, Call};
+use crate::oauth::{Fields, uncached};
+use crate::recognize::bearer_token;
 
 /// An education organization, as its document shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,18 +29,61 @@ pub struct EducationOrganization {
     pub ancestors: Vec<(String, i64)>,
 }
 
-/// Looks up education organizations; the data part implements it.
-pub trait EducationOrganizations: Send + Sync {
-    /// Returns those of the given organizations that have documents.
-    fn find<'a>(
-        &'a self,
-        ids: &'a [i64],
-    ) -> Pin<Box<dyn Future<Output = Result<Vec<EducationOrganization>, Problem>> + Send + 'a>>;
+/// A token that its holder asks about. All of the answer is known here, except for the documents of
+/// the holder's education organizations.
+#[derive(Debug)]
+pub struct TokenInfo {
+    client: Arc<ApiClient>,
+    /// In seconds since 1970.
+    expires: i64,
 }
 
-/// Returns the body of the answer. `known` are the client's organizations that have documents;
-/// `expires` is in seconds since 1970.
-pub(crate) fn token_info(
+impl TokenInfo {
+    /// Reads the question. The token in the body must be the caller's own.
+    ///
+    /// # Errors
+    ///
+    /// 400 where the body is malformed or names another token; 401 where the caller has lost its
+    /// rights in the meantime.
+    pub async fn asked(access: &Access, call: &mut Call) -> Result<Self, Problem> {
+        let caller = Caller::of_any_scope(call);
+        let body = call.read_body().await?;
+        let bearer = bearer_token(call.header(header::AUTHORIZATION.as_str()))?;
+        let fields = Fields::read(call.header(header::CONTENT_TYPE.as_str()), &body)
+            .map_err(|what| Problem::of(Kind::BadRequest).error(what))?;
+        let Some(token) = fields.get("token") else {
+            return Err(Problem::of(Kind::BadRequest)
+                .error("The body needs the token as its member `token`.")
+                .hint("Send `token=TOKEN` as a form or `{\"token\": \"TOKEN\"}` as JSON."));
+        };
+        if token.trim() != bearer {
+            return Err(Problem::of(Kind::BadRequest)
+                .error("The token in the body is not the one in the Authorization header."));
+        }
+        let expires = access
+            .tokens
+            .verify(bearer, call.now)
+            .map_err(|error| Problem::of(Kind::AuthenticationFailed).error(error.to_string()))?
+            .exp;
+        // Reading the body may have taken a while.
+        Ok(Self { client: caller.again(access)?.client, expires })
+    }
+
+    /// Returns the ids of the holder's education organizations.
+    pub fn education_organizations(&self) -> &[i64] {
+        &self.client.education_organizations
+    }
+
+    /// Returns the answer, which no cache may keep. `known` are those of the holder's organizations
+    /// that have documents.
+    pub fn answer(&self, access: &Access, known: &[EducationOrganization]) -> Response {
+        let body = token_info(&access.model, &self.client, known, self.expires);
+        uncached(StatusCode::OK, &body)
+    }
+}
+
+/// Returns the body of the answer.
+fn token_info(
     model: &Model,
     client: &ApiClient,
     known: &[EducationOrganization],

@@ -2,7 +2,9 @@
 
 mod support;
 
-use homeroom_access::{Access, Action, ClientRights, ItemKind, Manage, ManageError, Permission};
+use homeroom_access::{
+    Access, Action, ClientRights, Explain, ItemKind, Manage, ManageError, Permission,
+};
 use http::Method;
 use serde_json::{Value, json};
 use support::{Credentials, NOW, access, call, create, new_key, open, recognize, store, token};
@@ -168,7 +170,7 @@ async fn an_unknown_key_is_answered_with_the_nearest_one() {
     for asked in [
         Manage::RevokeKey { key: nearly.clone(), old_secrets_only: false },
         Manage::RotateKey { key: nearly.clone(), old_secret_seconds: None },
-        Manage::Explain { key: nearly, method: "GET".into(), resource: "schools".into() },
+        Manage::Explain(Explain { key: nearly, method: "GET".into(), resource: "schools".into() }),
     ] {
         let refusal = access.manage(asked, NOW).await.unwrap_err();
         assert!(matches!(refusal, ManageError::UnknownKey { .. }));
@@ -335,10 +337,12 @@ async fn claim_sets_are_listed_with_the_keys_that_use_them() {
 async fn an_explanation_names_the_claims_that_decide() {
     let access = access().await;
     let made = create(&access, new_key("SISVendor")).await;
-    let explain = |method: &str, resource: &str| Manage::Explain {
-        key: made.key.clone(),
-        method: method.into(),
-        resource: resource.into(),
+    let explain = |method: &str, resource: &str| {
+        Manage::Explain(Explain {
+            key: made.key.clone(),
+            method: method.into(),
+            resource: resource.into(),
+        })
     };
     let uri = |claim: &str| format!("http://ed-fi.org/identity/claims/{claim}");
 
@@ -419,8 +423,11 @@ async fn an_explanation_says_that_a_key_is_not_let_in_at_all() {
     keys.push(("admin", create(&access, key(None, &["admin"])).await.key));
 
     for (state, key) in keys {
-        let explain =
-            Manage::Explain { key, method: "GET".into(), resource: "/ed-fi/schools".into() };
+        let explain = Manage::Explain(Explain {
+            key,
+            method: "GET".into(),
+            resource: "/ed-fi/schools".into(),
+        });
         let found = access.manage(explain, NOW).await.unwrap();
 
         let refused = &found["refused"];
@@ -456,11 +463,11 @@ async fn an_explanation_knows_the_addresses_of_changes_and_partitions() {
         ("POST", "/ed-fi/students/deletes", None),
         ("GET", "/deletes", None),
     ] {
-        let explain = Manage::Explain {
+        let explain = Manage::Explain(Explain {
             key: made.key.clone(),
             method: method.into(),
             resource: resource.into(),
-        };
+        });
 
         let found = access.manage(explain, NOW).await;
 

@@ -5,8 +5,8 @@ mod support;
 use std::sync::Arc;
 
 use homeroom_access::{
-    Action, ApiClient, By, Claims, Grant, Permission, Phase, Relationships, Rights, Scope, Status,
-    Strategy, authorize, authorize_upsert, namespace_subject,
+    Action, ApiClient, By, Claims, Denial, Grant, Permission, Phase, Relationships, Rights, Scope,
+    Status, Strategy, authorize, authorize_upsert, namespace_subject,
 };
 use homeroom_http::{Problem, Timestamp};
 use homeroom_model::{Model, Resource, format, link, shipped};
@@ -284,7 +284,8 @@ fn each_decision_becomes_its_problem() {
         let (model, rights) = rights(set);
         let client = client(rights, &["uri://a"]);
 
-        let problem = authorize(&client, resource(&model, endpoint), action).unwrap_err();
+        let denial = authorize(&client, resource(&model, endpoint), action).unwrap_err();
+        let problem = Problem::from(denial);
 
         let found = (problem.kind.status().as_u16(), problem.kind.urn());
         assert_eq!(found, (status, format!("urn:ed-fi:api:{urn}").as_str()), "{set} {endpoint}");
@@ -303,10 +304,10 @@ fn one_strategy(model: &Model, strategy: &str, organizations: &[i64]) -> ApiClie
 }
 
 /// Returns what a strategy checks, as `subject by`, or the ending of the problem's type.
-fn looks_at(resource: &Resource, outcome: Result<Grant, Problem>) -> String {
+fn looks_at(resource: &Resource, outcome: Result<Grant, Denial>) -> String {
     let grant = match outcome {
         Ok(grant) => grant,
-        Err(problem) => return problem.kind.urn().rsplit(':').next().unwrap_or_default().into(),
+        Err(denial) => return denial.code().rsplit(':').next().unwrap_or_default().into(),
     };
     let relationships = grant.relationships.as_deref();
     let parts = relationships.into_iter().flat_map(Relationships::parts).map(|part| {
@@ -412,6 +413,7 @@ fn a_namespace_must_begin_with_a_prefix_of_the_client() {
         for (phase, expected) in [(Phase::Proposed, proposed), (Phase::Stored, stored)] {
             let checked = grant.check_namespace(namespace, phase);
             let found = checked.err().map(|problem| {
+                let problem = Problem::from(problem);
                 assert_eq!(problem.kind.status(), 403);
                 problem.kind.urn().rsplit(':').next().unwrap()
             });
@@ -426,7 +428,8 @@ fn a_stored_namespace_is_not_shown_to_whom_it_is_refused() {
     let client = client(rights, &["uri://a.org"]);
     let grant = authorize(&client, resource(&model, "assessments"), Action::Create).unwrap();
 
-    let problem = grant.check_namespace(Some("uri://secret.org"), Phase::Stored).unwrap_err();
+    let denial = grant.check_namespace(Some("uri://secret.org"), Phase::Stored).unwrap_err();
+    let problem = Problem::from(denial);
 
     let body = String::from_utf8(problem.body("c")).unwrap();
     assert!(!body.contains("secret"), "{body}");
@@ -437,10 +440,10 @@ fn a_stored_namespace_is_not_shown_to_whom_it_is_refused() {
 fn a_client_without_prefixes_is_told_so() {
     let (model, rights) = rights("Top");
 
-    let problem = authorize(&client(rights, &[]), resource(&model, "assessments"), Action::Create)
+    let denial = authorize(&client(rights, &[]), resource(&model, "assessments"), Action::Create)
         .unwrap_err();
 
-    assert!(problem.kind.urn().ends_with("namespace:invalid-client:no-namespaces"));
+    assert!(denial.code().ends_with("namespace:invalid-client:no-namespaces"));
 }
 
 #[test]
@@ -451,11 +454,11 @@ fn post_needs_create_or_update() {
 
     let grant = authorize_upsert(&top, assessments).unwrap();
     assert!(grant.create.is_ok());
-    assert!(grant.update.unwrap_err().kind.urn().ends_with("access-denied:action"));
+    assert!(grant.update.unwrap_err().code().ends_with("access-denied:action"));
 
     let (_, rights) = self::rights("LeafOnly");
     let refused = authorize_upsert(&client(rights, &[]), assessments).unwrap_err();
-    assert!(refused.kind.urn().ends_with("access-denied:resource"));
+    assert!(refused.code().ends_with("access-denied:resource"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod support;
 
-use homeroom_access::{Access, Manage};
+use homeroom_access::{Access, Explain, Manage};
 use serde_json::{Value, json};
 use support::{NOW, access, create, new_key, open, store, text};
 
@@ -31,8 +31,11 @@ async fn put_set(access: &Access, strategies: &[&str]) -> Value {
 
 /// Explains reading a resource with a key.
 async fn reading(access: &Access, key: &str, resource: &str) -> Value {
-    let explain =
-        Manage::Explain { key: key.into(), method: "Read".into(), resource: resource.into() };
+    let explain = Manage::Explain(Explain {
+        key: key.into(),
+        method: "Read".into(),
+        resource: resource.into(),
+    });
     access.manage(explain, NOW).await.unwrap()["decisions"][0].clone()
 }
 

@@ -2,39 +2,41 @@
 
 mod support;
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
-use homeroom_access::{Access, EducationOrganization, EducationOrganizations, Manage};
-use homeroom_http::Problem;
+use homeroom_access::{
+    ANY_SCOPE, Access, Call, EducationOrganization, Manage, TOKEN_REQUEST_BYTES_MAX, TokenInfo,
+};
+use homeroom_http::{Route, handler};
 use http::Method;
 use serde_json::{Value, json};
-use support::{Answer, FORM, NOW, access, call, create, new_key, token};
+use support::{Answer, FORM, NOW, access, call_route, create, new_key, token};
 
-struct OneSchool;
-
-impl EducationOrganizations for OneSchool {
-    fn find<'a>(
-        &'a self,
-        ids: &'a [i64],
-    ) -> Pin<Box<dyn Future<Output = Result<Vec<EducationOrganization>, Problem>> + Send + 'a>>
-    {
-        let school = EducationOrganization {
-            id: 255_901_001,
-            name_of_institution: "Grand Bend High School".into(),
-            kind: "edfi.School".into(),
-            ancestors: vec![("local_education_agency_id".into(), 255_901)],
-        };
-        let found = ids.contains(&school.id).then_some(school);
-        Box::pin(async move { Ok(found.into_iter().collect()) })
-    }
+/// Returns those of the organizations that have documents, which is one school.
+fn one_school(ids: &[i64]) -> Vec<EducationOrganization> {
+    let school = EducationOrganization {
+        id: 255_901_001,
+        name_of_institution: "Grand Bend High School".into(),
+        kind: "edfi.School".into(),
+        ancestors: vec![("local_education_agency_id".into(), 255_901)],
+    };
+    ids.contains(&school.id).then_some(school).into_iter().collect()
 }
 
 async fn ask(access: &Arc<Access>, bearer: &str, header: (&str, &str), body: &str) -> Answer {
     let bearer = format!("Bearer {bearer}");
     let headers = [header, ("authorization", bearer.as_str())];
-    call(access, Method::POST, "/oauth/token_info", &headers, body, NOW).await
+    let route = Route {
+        method: Method::POST,
+        template: "/oauth/token_info",
+        access: homeroom_http::Access::Token { scope: ANY_SCOPE },
+        body_limit: TOKEN_REQUEST_BYTES_MAX,
+        handler: handler(access, |access: Arc<Access>, mut call: Call| async move {
+            let info = TokenInfo::asked(&access, &mut call).await?;
+            Ok(info.answer(&access, &one_school(info.education_organizations())))
+        }),
+    };
+    call_route(access, route, "/oauth/token_info", &headers, body, NOW).await
 }
 
 fn operations<'a>(body: &'a Value, list: &str, member: &str, name: &str) -> Option<&'a Value> {
@@ -45,7 +47,6 @@ fn operations<'a>(body: &'a Value, list: &str, member: &str, name: &str) -> Opti
 #[tokio::test]
 async fn it_lists_what_the_claim_set_grants_over_the_whole_model() {
     let access = access().await;
-    access.set_education_organizations(Arc::new(OneSchool));
     let asked = Manage::CreateKey {
         claim_set: Some("Ed-Fi Sandbox".into()),
         name: None,

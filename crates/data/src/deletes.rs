@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use homeroom_access::{Action, ApiClient, Grant, Phase, ViewBound, authorize, namespace_subject};
+use homeroom_access::{
+    Action, ApiClient, Denial, Grant, Phase, ViewBound, authorize, namespace_subject,
+};
 use homeroom_http::{Kind, Problem};
 use homeroom_model::{Resource, ResourceId};
 use homeroom_store::{References, Sql, Start, StoreError, Uuid, Value};
@@ -43,7 +45,7 @@ impl Reach {
     /// # Errors
     ///
     /// As [`authorize`] for reading changes.
-    pub(crate) fn of(client: &ApiClient, resource: &Resource) -> Result<Self, Problem> {
+    pub(crate) fn of(client: &ApiClient, resource: &Resource) -> Result<Self, Denial> {
         let told = authorize(client, resource, Action::ReadChanges)?;
         let found = authorize(client, resource, Action::Read).unwrap_or_else(|_| told.clone());
         Ok(Self { told, found })

@@ -23,12 +23,13 @@ mod rights;
 pub mod scalar;
 mod seed;
 mod spelling;
+mod token_info;
 pub mod validate;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use homeroom_access::{Access, ApiClient, Call};
+use homeroom_access::{ANY_SCOPE, Access, ApiClient, Call, TOKEN_REQUEST_BYTES_MAX};
 use homeroom_http::{Access as Entry, Kind, Problem, Route, handler, other_methods};
 use homeroom_model::Resource;
 use homeroom_store::{Store, StoreError};
@@ -37,6 +38,7 @@ use http::Method;
 pub use audit::{Audit, AuditProgress, audit};
 pub use catalog::Catalog;
 pub use composites::{CompositeError, Composites};
+pub use rights::explain::manage;
 pub use seed::{SeedError, seed};
 
 /// Most bytes of one document.
@@ -144,6 +146,13 @@ pub fn routes(api: &DataApi, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
             0,
             handler(api, request::available_change_versions),
         ),
+        Route {
+            method: Method::POST,
+            template: "/oauth/token_info",
+            access: Entry::Token { scope: ANY_SCOPE },
+            body_limit: TOKEN_REQUEST_BYTES_MAX,
+            handler: handler(api, token_info::post),
+        },
     ]
 }
 

@@ -3,10 +3,7 @@
 //! The base that all of them extend is named here, because authorization's rules name it, too.
 //! Their kinds, their names and the organizations above them come from the model.
 
-use std::future::Future;
-use std::pin::Pin;
-
-use homeroom_access::{EducationOrganization, EducationOrganizations};
+use homeroom_access::EducationOrganization;
 use homeroom_http::Problem;
 use homeroom_model::{
     Abstract, Model, Presence, PropertyKind, Resource, ResourceId, Scalar, Target,
@@ -22,20 +19,20 @@ const BASE: &str = "EducationOrganization";
 /// Most organizations above one organization.
 const ANCESTORS_MAX: usize = 16;
 
-impl EducationOrganizations for DataApi {
-    fn find<'a>(
-        &'a self,
-        ids: &'a [i64],
-    ) -> Pin<Box<dyn Future<Output = Result<Vec<EducationOrganization>, Problem>> + Send + 'a>>
-    {
-        Box::pin(async move {
-            let mut found = vec![];
-            for id in ids {
-                found.extend(organization(self, *id).await?);
-            }
-            Ok(found)
-        })
+/// Returns those of the given organizations that have documents.
+///
+/// # Errors
+///
+/// 503 and the like, where the store fails.
+pub(crate) async fn with_ids(
+    api: &DataApi,
+    ids: &[i64],
+) -> Result<Vec<EducationOrganization>, Problem> {
+    let mut found = vec![];
+    for id in ids {
+        found.extend(organization(api, *id).await?);
     }
+    Ok(found)
 }
 
 async fn organization(api: &DataApi, id: i64) -> Result<Option<EducationOrganization>, Problem> {

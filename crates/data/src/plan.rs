@@ -127,7 +127,7 @@ pub fn replace(
     precondition: Precondition,
     now: Timestamp,
 ) -> Plan<Save> {
-    let grant = UpsertGrant { create: Err(Problem::of(Kind::NotFound)), update: Ok(grant) };
+    let grant = UpsertGrant { create: Ok(Grant::default()), update: Ok(grant) };
     Save::new(catalog, document, grant, precondition, now, Place::Id(id))
         .plan(Ask::DocumentByUuid(id))
 }

@@ -1,6 +1,6 @@
 //! A read by what its caller may, which is asked again when it is done: it may have waited.
 
-use homeroom_access::{Access, ApiClient, Call, Caller, Scope};
+use homeroom_access::{Access, ApiClient, Call, Caller, Denial, Scope};
 use homeroom_http::Problem;
 
 /// How often something is read for one request, while what its caller may is changed at every try.
@@ -16,7 +16,7 @@ pub(crate) struct Reading<'a, R, F> {
     tries: usize,
 }
 
-impl<'a, R: PartialEq, F: Fn(&ApiClient) -> Result<R, Problem>> Reading<'a, R, F> {
+impl<'a, R: PartialEq, F: Fn(&ApiClient) -> Result<R, Denial>> Reading<'a, R, F> {
     /// Begins to read by what `may` says of the caller as the front door has recognized it.
     ///
     /// # Errors

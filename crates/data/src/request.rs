@@ -90,7 +90,8 @@ pub(crate) async fn check_reach(
     let mut asked =
         rights::questions(&api.catalog, resource, [&**relationships].into_iter(), &starts);
     asked.reached = api.store.reach_in(ties, asked.questions.clone()).await.map_err(problem_of)?;
-    asked.check(&api.catalog, resource, relationships, Phase::Stored, &starts)
+    asked.check(&api.catalog, resource, relationships, Phase::Stored, &starts)?;
+    Ok(())
 }
 
 /// Whether the views of a grant have what a stored document leads to.
@@ -214,7 +215,9 @@ pub async fn upsert(Served { api, access }: Served, mut call: Call) -> Result<Re
         let grant = authorize_upsert(client, resource)?;
         Ok(plan::upsert(&api.catalog, document, grant, precondition.clone(), call.now))
     };
-    let ran = caller.run(&access, &api.store, document, plan, Save::into_document).await;
+    let ran = caller
+        .run(&access, &api.store, document, plan, Save::into_document, |problem| problem)
+        .await;
     let ran = ran.map_err(refused)?;
     Ok(respond::written(&call.base_url, resource, ran.value, ran.change_version, false))
 }
@@ -231,7 +234,9 @@ pub async fn replace(Served { api, access }: Served, mut call: Call) -> Result<R
         let grant = authorize(client, resource, Action::Update)?;
         Ok(plan::replace(&api.catalog, id, document, grant, precondition.clone(), call.now))
     };
-    let ran = caller.run(&access, &api.store, document, plan, Save::into_document).await;
+    let ran = caller
+        .run(&access, &api.store, document, plan, Save::into_document, |problem| problem)
+        .await;
     let ran = ran.map_err(refused)?;
     Ok(respond::written(&call.base_url, resource, ran.value, ran.change_version, true))
 }
@@ -265,7 +270,7 @@ pub async fn delete(Served { api, access }: Served, call: Call) -> Result<Respon
         let grant = authorize(client, resource, Action::Delete)?;
         Ok(plan::delete(&api.catalog, resource, id, grant, precondition.clone(), call.now))
     };
-    caller.run(&access, &api.store, (), plan, |_| ()).await.map_err(refused)?;
+    caller.run(&access, &api.store, (), plan, |_| (), |problem| problem).await.map_err(refused)?;
     Ok(homeroom_http::empty_response(StatusCode::NO_CONTENT))
 }
 

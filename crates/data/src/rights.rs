@@ -7,7 +7,7 @@
 
 mod bounds;
 mod catalog;
-mod explain;
+pub(crate) mod explain;
 mod standing;
 mod views;
 

@@ -77,8 +77,6 @@ impl App {
         let access = Access::open(store, Arc::clone(&standard.model), AccessConfig::default(), now)
             .await
             .map_err(|e| Failure::because("opening the client registry", chain(&e)))?;
-        access.set_education_organizations(Arc::new(data.clone()));
-        access.set_documents(Arc::new(data.clone()));
         let mut metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
         let store_gauges = Arc::new(probes::StoreGauges::new(&mut metrics, data.store.clone()));
         let ready = Arc::new(probes::Readiness::new(data.store.clone()));

@@ -100,7 +100,7 @@ pub fn perform(
     let failed = |error: &dyn std::error::Error| Failure::Failed(crate::app::chain(error));
     match request {
         Request::Manage(manage) => runtime
-            .block_on(app.access.manage(manage, Timestamp::now()))
+            .block_on(homeroom_data::manage(&app.data, &app.access, manage, Timestamp::now()))
             .map_err(|error| failed(&error)),
         Request::Backup { to, time_max_ms } => {
             if to.symlink_metadata().is_ok() {

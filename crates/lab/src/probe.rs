@@ -5,15 +5,15 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use crate::capacity::{Driver, Event, Phase, SelfCheck};
-use crate::engine::{
+use crate::null::Null;
+use crate::trial::{Ask, Host, Trial};
+use homeroom_load::engine::{
     Answer, Engine, EngineError, Observed, Options, Protocol, Request, Source, StepFacts, Target,
     Verdict,
 };
-use crate::host::{self, Sampler, Watch};
-use crate::null::Null;
-use crate::outcome::Outcome;
-use crate::stage::{Arrivals, Load, Stage};
-use crate::trial::{Ask, Host, Trial};
+use homeroom_load::host::{self, Sampler, Watch};
+use homeroom_load::outcome::Outcome;
+use homeroom_load::stage::{Arrivals, Load, Stage};
 
 /// The modelled clients of the self-check: enough to keep the generator busy.
 const CHECKING: u32 = 32;
@@ -237,7 +237,7 @@ mod tests {
 
     fn kept(phase: Phase, rate: f64) -> Kept {
         let observed = Observed {
-            share: crate::record::Share::new(vec![45_000_000_000], 0, false),
+            share: homeroom_load::record::Share::new(vec![45_000_000_000], 0, false),
             intervals: vec![],
             cpu: Duration::ZERO,
             busiest: 0.0,

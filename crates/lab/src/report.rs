@@ -30,7 +30,7 @@ pub use table::{Cell, Part, Table};
 pub use verdict::{Finding, Judgement, StageVerdict, Verdict, judge};
 
 use crate::capacity::Capacity;
-use crate::run::RunFile;
+use homeroom_load::run::RunFile;
 
 /// The content of a report.
 #[derive(Debug, Clone, Copy)]

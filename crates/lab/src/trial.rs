@@ -1,8 +1,8 @@
 //! A trial: a constant load for some seconds, recorded in enough detail to be judged.
 
-use crate::engine::Observed;
-use crate::outcome::Outcome;
-use crate::record::{Bins, Seen, times};
+use homeroom_load::engine::Observed;
+use homeroom_load::outcome::Outcome;
+use homeroom_load::record::{Bin, Bins, Seen, times};
 
 /// The parameters of a trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,26 +11,6 @@ pub struct Ask {
     pub rate: f64,
     /// The length in seconds.
     pub seconds: f64,
-}
-
-/// The length of a [`Bin`] in seconds.
-pub const BIN_SECONDS: f64 = 0.1;
-
-/// The length of the windows of [`Trial::windows_p99_ms`] in seconds.
-pub const WINDOW_SECONDS: f64 = 10.0;
-
-/// What happened to the requests that were due within a tenth of a second.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Bin {
-    /// How many requests were due.
-    pub due: u64,
-    /// How many of them did not end as expected.
-    pub not_ok: u64,
-    /// The sum of their response times from the due moment, in milliseconds. A request without an
-    /// answer counts with the time after which it was given up.
-    pub sum_ms: f64,
-    /// The requests that waited for an answer or a connection at its end.
-    pub waiting: u64,
 }
 
 /// The results of a trial.
@@ -62,7 +42,7 @@ pub struct Trial {
     pub drain_s: f64,
     /// The 5th, 50th, 95th and 99th percentile of the response time in milliseconds, for reports.
     pub percentiles_ms: [f64; 4],
-    /// The 99th percentile of the response time in each [`WINDOW_SECONDS`] of the trial, by the
+    /// The 99th percentile of the response time in each [`WINDOW_SECONDS`](homeroom_load::record::WINDOW_SECONDS) of the trial, by the
     /// moment a request was due, in milliseconds; a shorter remainder belongs to the last window.
     pub windows_p99_ms: Vec<f64>,
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use homeroom_lab::capacity::{self, Constants, Verdict};
-use homeroom_lab::echo::{Capacity, Echo, Options as EchoOptions};
-use homeroom_lab::engine::{
+use homeroom_lab::probe::{Probe, check_self};
+use homeroom_load::echo::{Capacity, Echo, Options as EchoOptions};
+use homeroom_load::engine::{
     Answer, Engine, Options, Protocol, Request, Source, StepFacts, Target, Verdict as Judged,
 };
-use homeroom_lab::outcome::Outcome;
-use homeroom_lab::probe::{Probe, check_self};
-use homeroom_lab::stage::Arrivals;
+use homeroom_load::outcome::Outcome;
+use homeroom_load::stage::Arrivals;
 
 struct Asking(Vec<StepFacts>);
 

@@ -5,11 +5,11 @@ mod made_up;
 
 use std::collections::HashSet;
 
-use homeroom_lab::record::{encoded, times};
 use homeroom_lab::report::{
     Cell, Paint, Report, SAMPLES_COLUMNS, csv, html, markdown, samples, summary, transactional,
 };
-use homeroom_lab::run::{RunFile, Watched};
+use homeroom_load::record::{encoded, times};
+use homeroom_load::run::{RunFile, Watched};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 

@@ -5,8 +5,8 @@ mod made_up;
 use std::time::Duration;
 
 use homeroom_lab::report::{Judgement, Paint, Report, html, judge, markdown, summary};
-use homeroom_lab::run::{Requests, RunFile};
-use homeroom_lab::stage::{Load, Stage};
+use homeroom_load::run::{Requests, RunFile};
+use homeroom_load::stage::{Load, Stage};
 
 #[test]
 fn a_load_that_was_answered_in_time_is_held() {
@@ -198,7 +198,7 @@ fn a_server_is_not_judged_on_a_noisy_host() {
 #[test]
 fn a_run_without_requests_is_not_judged() {
     let mut run = made_up::few();
-    run.requests = homeroom_lab::run::Requests::default();
+    run.requests = homeroom_load::run::Requests::default();
     run.stages.clear();
 
     let verdict = judge(&run);

@@ -10,9 +10,11 @@ use crate::house::{Done, is_test, read, root, rust_files, shown};
 /// The crates that each crate may depend on, in order; the lowest come first.
 const KNOWS: &[(&str, &[&str])] = &[
     ("homeroom-http", &[]),
-    ("homeroom-lab", &[]),
+    ("homeroom-load", &[]),
     ("homeroom-model", &[]),
     ("homeroom-store", &[]),
+    ("homeroom-lab", &["homeroom-load"]),
+    ("homeroom-lab-edfi", &["homeroom-load"]),
     ("homeroom-district", &["homeroom-model"]),
     ("homeroom-access", &["homeroom-http", "homeroom-store", "homeroom-model"]),
     ("homeroom-admin", &["homeroom-access", "homeroom-http", "homeroom-store"]),

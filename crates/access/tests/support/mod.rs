@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use homeroom_access::{Access, AccessConfig, ApiClient, Call, Manage, routes};
-use homeroom_http::{Params, Problem, RequestBody, Response, Timestamp};
+use homeroom_http::{Params, Problem, RequestBody, Response, Route, Timestamp};
 use homeroom_model::{EXTENSIONS_SHIPPED, Model, format, link, shipped};
 use homeroom_store::{Store, trial};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
@@ -107,6 +107,18 @@ pub async fn call(
         .into_iter()
         .find(|route| route.template == path && route.method == method)
         .unwrap_or_else(|| panic!("no route {method} {path}"));
+    call_route(access, route, path, headers, body, now).await
+}
+
+/// Calls a route as the front door would.
+pub async fn call_route(
+    access: &Arc<Access>,
+    route: Route<ApiClient>,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+    now: Timestamp,
+) -> Answer {
     let authorization =
         headers.iter().find(|(name, _)| *name == "authorization").map(|(_, value)| *value);
     let client: Result<Option<Arc<ApiClient>>, Problem> = match route.access {
@@ -127,7 +139,7 @@ pub async fn call(
         );
     }
     let call = Call {
-        method,
+        method: route.method,
         path: path.to_owned(),
         query: String::new(),
         headers: map,

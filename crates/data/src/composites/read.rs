@@ -4,11 +4,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::pin::Pin;
 
-use homeroom_access::{Action, ApiClient, Grant, authorize};
+use homeroom_access::{Action, ApiClient, Denial, Grant, authorize};
 use homeroom_http::{Kind, Problem};
 use homeroom_model::ResourceId;
 use homeroom_store::{Among, DocumentId, Link, ListQuery, Moment, References, Row};
-use http::StatusCode;
 
 use super::{Member, Node};
 use crate::json::{items, member_text};
@@ -36,15 +35,15 @@ impl Grants {
         base: ResourceId,
         others: &[ResourceId],
         client: &ApiClient,
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, Denial> {
         let model = &api.catalog.model;
         let of_base = authorize(client, model.resource(base), Action::Read)?;
         let mut grants = BTreeMap::from([(base, of_base)]);
         for other in others.iter().filter(|other| **other != base) {
             match authorize(client, model.resource(*other), Action::Read) {
                 Ok(grant) => _ = grants.insert(*other, grant),
-                Err(problem) if problem.kind.status() == StatusCode::FORBIDDEN => {}
-                Err(problem) => return Err(problem),
+                Err(denial) if denial.is_configuration() => return Err(denial),
+                Err(_) => {}
             }
         }
         Ok(Self(grants))

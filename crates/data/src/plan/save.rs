@@ -123,12 +123,13 @@ impl Save {
             if let Place::Id(_) = self.place {
                 return Err(Problem::of(Kind::NotFound));
             }
-            let grant = self.grant.create.as_ref().map_err(Clone::clone)?;
+            let grant =
+                self.grant.create.as_ref().map_err(|denial| Problem::from(denial.clone()))?;
             self.check_proposed(grant)?;
             self.precondition.check(None)?;
             return self.ask_targets();
         };
-        let grant = self.grant.update.as_ref().map_err(Clone::clone)?;
+        let grant = self.grant.update.as_ref().map_err(|denial| Problem::from(denial.clone()))?;
         let stored = stored_starts(&self.catalog, resource, &row);
         let is_about_the_same = row.key == document.key && {
             let slots = stored.iter().zip(&self.about);
@@ -169,7 +170,7 @@ impl Save {
             None => (self.asked.clone(), starts(&self.about, document.key)),
         };
         self.views.take(found);
-        let grant = self.grant.update.as_ref().map_err(Clone::clone)?;
+        let grant = self.grant.update.as_ref().map_err(|denial| Problem::from(denial.clone()))?;
         check_stored(&self.catalog, grant, resource, row, &self.views)?;
         if let Some(relationships) = &grant.relationships {
             asked.check(&self.catalog, resource, relationships, Phase::Stored, &starts)?;
@@ -182,7 +183,7 @@ impl Save {
     fn second(&mut self) -> Decided {
         let document = self.document.as_ref().expect("the last round takes it");
         let resource = self.catalog.model.resource(document.resource);
-        let grant = self.grant.update.as_ref().map_err(Clone::clone)?;
+        let grant = self.grant.update.as_ref().map_err(|denial| Problem::from(denial.clone()))?;
         let row = self.stored.as_ref().expect("the first round stored it");
         if row.key != document.key {
             return Err(key_change(resource));
@@ -221,7 +222,8 @@ impl Save {
         self.views.check(&self.catalog, grant, resource, sent, Phase::Proposed)?;
         let Some(relationships) = &grant.relationships else { return Ok(()) };
         let starts = starts(&self.about, document.key);
-        self.asked.check(&self.catalog, resource, relationships, Phase::Proposed, &starts)
+        self.asked.check(&self.catalog, resource, relationships, Phase::Proposed, &starts)?;
+        Ok(())
     }
 
     /// Asks the store for all targets of the document.

@@ -1,11 +1,12 @@
 //! How a stored document stands to a grant, subject by subject, with what relates it.
 
 use homeroom_access::{
-    By, DocumentStanding, Documents, Grant, Part, Phase, Relationships, Restriction, Standing,
-    Stands, Strategy, StrategyStanding, SubjectStanding, ViewBound, missing_relation, title,
+    Access, AskedDocument, By, Denial, DocumentStanding, Grant, Manage, ManageError, Part, Phase,
+    Relationships, Restriction, Standing, Strategy, StrategyStanding, SubjectStanding, ViewBound,
+    missing_relation, title,
 };
-use homeroom_http::Problem;
-use homeroom_model::{Resource, ResourceId};
+use homeroom_http::{Problem, Timestamp};
+use homeroom_model::Resource;
 use homeroom_store::{KindId, Reached, Row, Sql, Start, TieState, Uuid, Value, Way};
 
 use super::AskedViews;
@@ -17,16 +18,52 @@ const NAMED_MAX: usize = 20;
 /// Most ways that are followed side by side from a person.
 const FOLLOWED_MAX: usize = 200;
 
-impl Documents for DataApi {
-    fn standing<'a>(&'a self, resource: ResourceId, id: Uuid, grant: &'a Grant) -> Stands<'a> {
-        Box::pin(async move {
-            let resource = self.catalog.model.resource(resource);
-            let row = self.store.document(id).await.map_err(problem_of)?;
-            match row.filter(|row| row.kind == self.catalog.kind(resource.id)) {
-                Some(row) => Ok(Some(standing(self, resource, &row, grant).await?)),
-                None => Ok(None),
+/// Executes a management command. An explanation of a stored document says how the document stands
+/// to the key's grants.
+///
+/// # Errors
+///
+/// The same as [`Access::manage`]; also where the document that is asked about does not exist.
+pub async fn manage(
+    api: &DataApi,
+    access: &Access,
+    asked: Manage,
+    now: Timestamp,
+) -> Result<serde_json::Value, ManageError> {
+    let Manage::Explain(asked) = asked else { return access.manage(asked, now).await };
+    let mut explanation = access.explain(&asked, now).await?;
+    if let Some(AskedDocument { resource, id, grants }) = explanation.document().cloned() {
+        let resource = api.catalog.model.resource(resource);
+        for (decision, grant) in grants.iter().enumerate() {
+            let Some((grant, is_shown)) = grant else { continue };
+            let found = stored(api, resource, id, grant).await.map_err(|problem| {
+                let detail = problem.detail.clone().unwrap_or_else(|| problem.kind.detail().into());
+                ManageError::Refused(detail)
+            })?;
+            let Some(found) = found else {
+                let message = format!("{} has no document {id}", resource.path());
+                return Err(ManageError::Invalid(message));
+            };
+            if *is_shown {
+                explanation.add(decision, id, &found);
             }
-        })
+        }
+    }
+    Ok(explanation.into_value())
+}
+
+/// Returns how the document with this public id stands to a grant; [`None`] where the resource has
+/// no such document.
+async fn stored(
+    api: &DataApi,
+    resource: &Resource,
+    id: Uuid,
+    grant: &Grant,
+) -> Result<Option<DocumentStanding>, Problem> {
+    let row = api.store.document(id).await.map_err(problem_of)?;
+    match row.filter(|row| row.kind == api.catalog.kind(resource.id)) {
+        Some(row) => Ok(Some(standing(api, resource, &row, grant).await?)),
+        None => Ok(None),
     }
 }
 
@@ -36,7 +73,7 @@ async fn standing(
     row: &Row,
     grant: &Grant,
 ) -> Result<DocumentStanding, Problem> {
-    let own = |strategy: Strategy, checked: Result<(), Problem>| StrategyStanding {
+    let own = |strategy: Strategy, checked: Result<(), Denial>| StrategyStanding {
         strategy: strategy.name().to_owned(),
         holds: checked.is_ok(),
         subjects: vec![],

@@ -1,7 +1,6 @@
 //! How documents stand to a caller: what the store is asked, and what follows from its answers.
 
-use homeroom_access::{By, Part, Phase, Relationships, Standing};
-use homeroom_http::Problem;
+use homeroom_access::{By, Denial, Part, Phase, Relationships, Standing};
 use homeroom_model::{Resource, SubjectOf};
 use homeroom_store::{Answer, Reached, Start, Way};
 
@@ -72,7 +71,7 @@ impl Asked {
     ///
     /// # Errors
     ///
-    /// 403 when none holds.
+    /// A [`Denial`] when none holds.
     pub(crate) fn check(
         &self,
         catalog: &Catalog,
@@ -80,7 +79,7 @@ impl Asked {
         relationships: &Relationships,
         phase: Phase,
         starts: &[Option<Start>],
-    ) -> Result<(), Problem> {
+    ) -> Result<(), Denial> {
         relationships.check(&catalog.model, resource, phase, |part| {
             self.standing(catalog, resource, relationships, part, starts)
         })

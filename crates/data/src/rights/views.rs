@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use homeroom_access::{
-    BasisOf, CustomView, Grant, MemberIs, MemberRule, Phase, Restriction, ViewBound, ViewRule,
+    BasisOf, CustomView, Denial, Grant, MemberIs, MemberRule, Phase, Restriction, ViewBound,
+    ViewRule,
 };
-use homeroom_http::Problem;
 use homeroom_model::{Place, Resource, SubjectOf, Target};
 use homeroom_store::{
     Answer, Ask, Condition, DocumentTest, KeyOf, LeadsTo, NaturalKey, SameValue, Start, Through,
@@ -92,7 +92,7 @@ impl AskedViews {
     ///
     /// # Errors
     ///
-    /// 403 of the first that does not hold.
+    /// The [`Denial`] of the first that does not hold.
     pub(crate) fn check(
         &self,
         catalog: &Catalog,
@@ -100,7 +100,7 @@ impl AskedViews {
         resource: &Resource,
         (body, key): (&str, NaturalKey),
         phase: Phase,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), Denial> {
         for restriction in grant.restrictions() {
             match restriction {
                 Restriction::Namespace => {

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use homeroom_access::{Access, AccessConfig, Manage};
+use homeroom_access::{Access, AccessConfig, Explain, Manage, ManageError};
 use homeroom_data::metadata::{self, Metadata};
 use homeroom_data::{Catalog, Composites, DataApi, audit};
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
@@ -127,8 +127,6 @@ impl TestApp {
         seed(&data, shipped_seed(standard.version).unwrap()).await;
         let access = Access::open(store, Arc::clone(&model), AccessConfig::default(), now);
         let access = access.await.unwrap();
-        access.set_education_organizations(Arc::new(data.clone()));
-        access.set_documents(Arc::new(data.clone()));
         Self::of(name.into(), standard, data, access)
     }
 
@@ -161,6 +159,12 @@ impl TestApp {
         let metrics = Arc::new(Metrics::new("0.0.0"));
         let door = FrontDoor::new(routes, Arc::clone(&access), metrics, Limits::default()).unwrap();
         Self { store, standard, data, access, front_door: Arc::new(door), composites }
+    }
+
+    /// Explains what a key may do, as `homeroom keys explain` does.
+    pub async fn explain(&self, asked: Explain) -> Result<serde_json::Value, ManageError> {
+        let (asked, now) = (Manage::Explain(asked), Timestamp::now());
+        homeroom_data::manage(&self.data, &self.access, asked, now).await
     }
 
     /// Makes another node on the same store. It reads the current keys and claim sets now, and

@@ -1,7 +1,6 @@
 //! `keys explain` for a document: whether it is within a key's grant, and for what reason.
 
-use homeroom_access::Manage;
-use homeroom_http::Timestamp;
+use homeroom_access::Explain;
 use serde_json::{Value, json};
 
 use super::town::{agency_of, contact, contact_of, define, owners, school_of, vendor};
@@ -10,9 +9,8 @@ use crate::app::documents::{course, enrolment, student};
 
 /// Returns the explanation of each action on a document.
 async fn explained(client: &Client, method: &str, path: &str) -> Vec<Value> {
-    let explain =
-        Manage::Explain { key: client.key.clone(), method: method.into(), resource: path.into() };
-    let found = client.app.access.manage(explain, Timestamp::now()).await.unwrap();
+    let explain = Explain { key: client.key.clone(), method: method.into(), resource: path.into() };
+    let found = client.app.explain(explain).await.unwrap();
     let decisions = found["decisions"].as_array().unwrap();
     decisions.iter().map(|decision| decision["document"].clone()).collect()
 }
@@ -122,10 +120,9 @@ async fn what_is_no_document_is_said_to_be_none() {
             (format!("/ed-fi/students/{id}"), "/ed-fi/students has no document"),
             ("/ed-fi/students/1".to_owned(), "`1` is no id of a document"),
         ] {
-            let explain =
-                Manage::Explain { key: owner.key.clone(), method: "GET".into(), resource: path };
+            let explain = Explain { key: owner.key.clone(), method: "GET".into(), resource: path };
 
-            let refusal = owner.app.access.manage(explain, Timestamp::now()).await.unwrap_err();
+            let refusal = owner.app.explain(explain).await.unwrap_err();
 
             assert!(refusal.to_string().contains(expected), "{refusal}");
         }

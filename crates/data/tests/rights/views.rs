@@ -1,8 +1,7 @@
 //! Custom views on the wire: what a key may write, why it is refused, and what takes effect at
 //! once.
 
-use homeroom_access::Manage;
-use homeroom_http::Timestamp;
+use homeroom_access::Explain;
 use serde_json::{Value, json};
 
 use super::town::{agency_of, define, owners, responsibility, school_of};
@@ -246,12 +245,12 @@ async fn an_explanation_names_the_document_of_the_basis_and_what_is_missing() {
         let body = enrolment("s", 11, "2025-08-20");
         let enrolled = owner.create("/ed-fi/studentSchoolAssociations", &body).await;
         let explain = async || -> Value {
-            let explain = Manage::Explain {
+            let explain = Explain {
                 key: vendor.key.clone(),
                 method: "GET".into(),
                 resource: enrolled.clone(),
             };
-            let found = owner.app.access.manage(explain, Timestamp::now()).await.unwrap();
+            let found = owner.app.explain(explain).await.unwrap();
             found["decisions"][0]["document"].clone()
         };
 

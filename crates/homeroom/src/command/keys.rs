@@ -1,7 +1,7 @@
 //! `homeroom keys create | list | rotate | revoke | explain`.
 
 use clap::{Args, Subcommand};
-use homeroom_access::Manage;
+use homeroom_access::{Explain, Manage};
 use serde_json::Value;
 
 use crate::config::ConfigArgs;
@@ -132,7 +132,7 @@ pub fn run(args: KeysArgs) -> Result<Exit, Failure> {
             (Manage::RevokeKey { key, old_secrets_only }, false)
         }
         KeysCommand::Explain { key, method, resource, json } => {
-            (Manage::Explain { key, method, resource }, json)
+            (Manage::Explain(Explain { key, method, resource }), json)
         }
     };
     let answer = control::request(&config, Request::Manage(manage), &mut |_| {})?;

@@ -4,13 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use homeroom_lab::client::Caller;
-use homeroom_lab::edfi::{self, Api, Ask, Operation, Prepared};
-use homeroom_lab::engine::{Answer, Request, Source, Target};
-use homeroom_lab::outcome::Outcome;
-use homeroom_lab::scenario::{
-    EdfiFile, Program, ScenarioFile, ScenarioSource, Setup, Share, Shipped,
-};
+use homeroom_lab_edfi::{Api, Ask, Operation, Prepared, SHIPPED};
+use homeroom_load::client::Caller;
+use homeroom_load::engine::{Answer, Request, Source, Target};
+use homeroom_load::outcome::Outcome;
+use homeroom_load::scenario::{EdfiFile, Program, ScenarioFile, ScenarioSource, Setup, Share};
 use httparse::Header;
 
 use crate::support::{Place, Server};
@@ -23,7 +21,7 @@ const ROUNDS: usize = 2;
 
 /// Returns a shipped scenario that covers every resource.
 fn every_resource() -> EdfiFile {
-    let shipped = Shipped::find("edfi-day-to-day").unwrap();
+    let shipped = SHIPPED.iter().find(|shipped| shipped.name == "edfi-day-to-day").unwrap();
     let mut file = ScenarioFile::read(shipped.text).unwrap().edfi.unwrap();
     // Weights only make the set-up longer.
     file.weights.clear();
@@ -42,8 +40,8 @@ struct Run {
 fn run(server: &Server, (key, secret): &(String, String), file: &EdfiFile) -> Run {
     let target = Target::parse(&format!("http://{}", server.api)).unwrap();
     let caller = Caller { target, tls: None, timeout: Duration::from_mins(1) };
-    let mut client = edfi::Client::new(caller, key, secret, Arc::default());
-    let prepared = edfi::prepare(&mut client, file, 1).unwrap();
+    let mut client = homeroom_lab_edfi::Client::new(caller, key, secret, Arc::default());
+    let prepared = homeroom_lab_edfi::prepare(&mut client, file, 1).unwrap();
     let mut steps = prepared.steps.clone();
     for step in &mut steps {
         step.weight = None;
@@ -81,7 +79,11 @@ fn run(server: &Server, (key, secret): &(String, String), file: &EdfiFile) -> Ru
     run
 }
 
-fn token(client: &mut edfi::Client, path: &str, (key, secret): (&str, &str)) -> String {
+fn token(
+    client: &mut homeroom_lab_edfi::Client,
+    path: &str,
+    (key, secret): (&str, &str),
+) -> String {
     let form = format!("grant_type=client_credentials&client_id={key}&client_secret={secret}");
     let ask = Ask {
         method: "POST",

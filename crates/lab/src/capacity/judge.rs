@@ -4,7 +4,8 @@ use super::constants::{Constants, Goal, Voiding};
 use crate::statistics::{
     Estimate, batch_means, binomial_cdf, littles_gap, mann_kendall, median, mser5, theil_sen,
 };
-use crate::trial::{BIN_SECONDS, Bin, Trial};
+use crate::trial::Trial;
+use homeroom_load::record::{BIN_SECONDS, Bin};
 
 /// How many standard deviations two numbers in flight may differ by chance.
 const BY_CHANCE: f64 = 2.0;

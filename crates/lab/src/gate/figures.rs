@@ -4,7 +4,7 @@ use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::capacity::{AtLeast, Verdict};
-use crate::outcome::{Outcomes, outages};
+use homeroom_load::outcome::{Outcomes, outages};
 
 /// The kind of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use super::words::{self, clock, count, percent, share, time_ms};
-use crate::outcome::Outcomes;
-use crate::run::Interval;
-use crate::stage::Stage;
+use homeroom_load::outcome::Outcomes;
+use homeroom_load::run::Interval;
+use homeroom_load::stage::Stage;
 
 /// The heights of a curve, one character each.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

@@ -1,7 +1,7 @@
 //! Decides whether answers keep up with the load of a stage.
 
-use crate::run::{RunFile, StageResult};
-use crate::stage::Load;
+use homeroom_load::run::{RunFile, StageResult};
+use homeroom_load::stage::Load;
 
 use super::words;
 

@@ -1,9 +1,9 @@
 //! The tables in the published form, with the columns that other reports print, so that figures can
 //! be compared directly.
 
-use crate::outcome;
-use crate::run::{Latency, Requests, RunFile, StageResult};
 use crate::statistics::{TAIL_MIN, has_tail};
+use homeroom_load::outcome;
+use homeroom_load::run::{Latency, Requests, RunFile, StageResult};
 
 use super::server::{self, Place};
 use super::table::{Cell, Part, Table};

@@ -1,6 +1,6 @@
 //! The watched processes and hosts, by role and by stage.
 
-use crate::run::{RunFile, StageResult, Watched};
+use homeroom_load::run::{RunFile, StageResult, Watched};
 
 /// The role of a watched process or host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

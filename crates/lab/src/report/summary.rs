@@ -5,9 +5,9 @@ use std::fmt::Write;
 use super::verdict::{self, Finding, Judgement, Verdict};
 use super::{Report, levels, words};
 use crate::capacity::Capacity;
-use crate::outcome;
-use crate::run::RunFile;
 use crate::statistics::Estimate;
+use homeroom_load::outcome;
+use homeroom_load::run::RunFile;
 
 /// Whether the terminal output has colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 
-use crate::outcome::{Outcome, Outcomes, unfinished};
-use crate::run::{RunFile, StageResult};
-use crate::stage::Load;
+use homeroom_load::outcome::{Outcome, Outcomes, unfinished};
+use homeroom_load::run::{RunFile, StageResult};
+use homeroom_load::stage::Load;
 
 use super::pace;
 use super::words::{self, share};

@@ -1,7 +1,7 @@
 //! Quantiles and how certain they are, without assuming a distribution.
 
 use super::{Estimate, binomial_cdf};
-use crate::record::Times;
+use homeroom_load::record::Times;
 
 /// The number of observations that must be expected beyond a quantile on either side; with fewer it
 /// is refused. The 99.9th percentile needs 5,000 observations, the 99th needs 500.
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn recorded_times_give_what_the_values_give() {
-        let mut times = crate::record::times();
+        let mut times = homeroom_load::record::times();
         let mut values = vec![];
         let mut rng = fastrand::Rng::with_seed(7);
         for _ in 0..20_000 {

@@ -8,13 +8,13 @@ use std::time::Duration;
 use homeroom_lab::capacity::{
     Capacity, Constants, Level, Levels, Phase, SelfCheck, TrialVerdict, Tried, Verdict,
 };
-use homeroom_lab::outcome::Outcomes;
-use homeroom_lab::run::{
+use homeroom_lab::statistics::Estimate;
+use homeroom_load::outcome::Outcomes;
+use homeroom_load::run::{
     FORMAT, Facts, Generator, Interval, Latency, Machine, Requests, RunFile, Series, Settings,
     StageResult, StepResult, Watched,
 };
-use homeroom_lab::stage::{Arrivals, Stage};
-use homeroom_lab::statistics::Estimate;
+use homeroom_load::stage::{Arrivals, Stage};
 
 /// Texts that break output which does not escape them.
 pub const HOSTILE: [&str; 8] = [
@@ -219,8 +219,8 @@ fn run(scenario: &str, plan: &[Stage], steps: &[(&str, &str, &str)]) -> RunFile 
     for stage in plan {
         let start = intervals.len();
         let rate = match stage.load {
-            homeroom_lab::stage::Load::Rate { from, .. } => from,
-            homeroom_lab::stage::Load::Users { from, .. } => f64::from(from),
+            homeroom_load::stage::Load::Rate { from, .. } => from,
+            homeroom_load::stage::Load::Users { from, .. } => f64::from(from),
         };
         for second in 0..stage.duration.as_secs() {
             intervals.push(interval(&mut rng, intervals.len(), rate, second as f64));

@@ -7,7 +7,7 @@ use clap::Args;
 use homeroom_lab::capacity::{Capacity, Constants, Event, Goal, Phase, find};
 use homeroom_lab::probe::{Kept, Probe, at_level, check_self};
 use homeroom_lab::report::Report;
-use homeroom_lab::run::RunFile;
+use homeroom_load::run::RunFile;
 use serde_json::{Value, json};
 
 use super::load::{SendArgs, TargetArgs, WatchArgs};

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::Args;
 use homeroom_lab::compare::{Seen, Settings, Side, Verdict, compare, order, table};
 use homeroom_lab::report::comparison;
-use homeroom_lab::run::RunFile;
-use homeroom_lab::stage::Stage;
+use homeroom_load::run::RunFile;
+use homeroom_load::stage::Stage;
 
 use super::load::{SendArgs, TargetArgs};
 use super::output::FiguresArgs;
@@ -61,7 +61,7 @@ pub struct CompareArgs {
 pub fn run(args: CompareArgs) -> Result<Exit, Failure> {
     args.output.check()?;
     args.markdown.iter().try_for_each(|path| check(&MARKDOWN, path))?;
-    let text = format!("{}/s {}", args.rate, homeroom_lab::duration::show(args.duration.0));
+    let text = format!("{}/s {}", args.rate, homeroom_load::duration::show(args.duration.0));
     let stages =
         Stage::parse_list(&text).map_err(|why| Failure::Usage(format!("--rate: {why}")))?;
     let stop = session::stop_when_told()?;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use homeroom_lab::echo::{Capacity, Echo, Options, tls};
+use homeroom_load::echo::{Capacity, Echo, Options, tls};
 
 use crate::config::HumanDuration;
 use crate::exit::{Exit, Failure};

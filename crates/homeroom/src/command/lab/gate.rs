@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use homeroom_lab::gate::{Goal, Row, evaluate, junit, parse, table, verdict};
 use homeroom_lab::report;
-use homeroom_lab::run::RunFile;
+use homeroom_load::run::RunFile;
 
 use crate::exit::{Exit, Failure};
 use crate::output::{JUNIT, MARKDOWN, check, write as write_output};

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use homeroom_lab::engine::{Options, Protocol, Target, Trust, trust};
-use homeroom_lab::host::{Watch, What};
-use homeroom_lab::run::Settings;
-use homeroom_lab::stage::Arrivals;
-use homeroom_lab::token::Key;
+use homeroom_load::engine::{Options, Protocol, Target, Trust, trust};
+use homeroom_load::host::{Watch, What};
+use homeroom_load::run::Settings;
+use homeroom_load::stage::Arrivals;
+use homeroom_load::token::Key;
 use homeroom_store::masked_text;
 
 use crate::config::HumanDuration;
@@ -93,7 +93,7 @@ enum ArrivalsArg {
 impl TargetArgs {
     /// Returns the target. The path of a plain GET belongs to the request instead.
     pub fn target(&self) -> Result<(Target, Option<String>), Failure> {
-        let usage = |error: homeroom_lab::engine::TargetError| Failure::Usage(error.to_string());
+        let usage = |error: homeroom_load::engine::TargetError| Failure::Usage(error.to_string());
         if self.scenario != "get" {
             return Ok((Target::parse(&self.target).map_err(usage)?, None));
         }

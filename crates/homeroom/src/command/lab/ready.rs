@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
-use homeroom_lab::engine::{Engine, EngineError, Options};
-use homeroom_lab::host::machine;
-use homeroom_lab::run::Facts;
-use homeroom_lab::scenario::{Program, ScenarioSource, Share, write_moment};
+use homeroom_load::engine::{Engine, EngineError, Options};
+use homeroom_load::host::machine;
+use homeroom_load::run::Facts;
+use homeroom_load::scenario::{Program, ScenarioSource, Share, write_moment};
 
 use super::load::{SendArgs, TargetArgs, shown_command};
 use super::scenario::{self, Chosen};
@@ -66,7 +66,7 @@ impl Ready {
             }
             Some(key) => {
                 let below = |path| format!("{}{path}", caller.target.prefix);
-                let path = token_path.map_or_else(|| homeroom_lab::token::path(&caller), below);
+                let path = token_path.map_or_else(|| homeroom_load::token::path(&caller), below);
                 let token = session::first_token(&caller, &path, &key)?;
                 let setter = engine.token();
                 setter.set(&token.text);
@@ -124,7 +124,7 @@ pub fn engine_failure(error: &EngineError) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use homeroom_lab::engine::{Protocol, Target};
+    use homeroom_load::engine::{Protocol, Target};
 
     use super::*;
 

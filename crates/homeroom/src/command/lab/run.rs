@@ -5,13 +5,13 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clap::{ArgGroup, Args};
-use homeroom_lab::duration;
-use homeroom_lab::engine::{Engine, Observed};
-use homeroom_lab::host::{Sampler, Seen};
 use homeroom_lab::report::{Board, Report};
-use homeroom_lab::run::{Facts, Interval, RunFile};
-use homeroom_lab::scenario::{Program, ScenarioSource};
-use homeroom_lab::stage::{Load, Stage};
+use homeroom_load::duration;
+use homeroom_load::engine::{Engine, Observed};
+use homeroom_load::host::{Sampler, Seen};
+use homeroom_load::run::{Facts, Interval, RunFile};
+use homeroom_load::scenario::{Program, ScenarioSource};
+use homeroom_load::stage::{Load, Stage};
 
 use super::load::{SendArgs, TargetArgs, WatchArgs};
 use super::output::OutputArgs;

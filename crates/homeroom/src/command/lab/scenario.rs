@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use homeroom_lab::edfi::{self, ApiError, Client, EdfiError};
-use homeroom_lab::engine::Options;
-use homeroom_lab::scenario::{EdfiFile, Program, SHIPPED, ScenarioFile, Setup, Shipped};
-use homeroom_lab::token::Key;
+use homeroom_lab_edfi::{ApiError, Client, EdfiError};
+use homeroom_load::engine::Options;
+use homeroom_load::scenario::{self, EdfiFile, Program, ScenarioFile, Setup, Shipped};
+use homeroom_load::token::Key;
 
 use super::load::TargetArgs;
 use super::session;
@@ -38,7 +38,8 @@ pub fn read(
     let file = ScenarioFile::read(&text).map_err(|error| usage(&error))?;
     if let Some(mut edfi) = file.edfi.clone().filter(|_| file.steps.is_empty()) {
         for (name, value) in &settings {
-            edfi.set(name, value).map_err(|error| Failure::Usage(format!("--set: {error}")))?;
+            homeroom_lab_edfi::set(&mut edfi, name, value)
+                .map_err(|error| Failure::Usage(format!("--set: {error}")))?;
         }
         return over_edfi(file, &edfi, options, key, seed, stop);
     }
@@ -50,12 +51,17 @@ pub fn read(
     Ok(Chosen { program: Arc::new(program), token_path: None })
 }
 
+/// Returns the scenarios that come with the program.
+fn shipped() -> impl Iterator<Item = &'static Shipped> {
+    scenario::SHIPPED.iter().chain(homeroom_lab_edfi::SHIPPED)
+}
+
 fn text(name: &str) -> Result<String, Failure> {
-    if let Some(shipped) = Shipped::find(name) {
+    if let Some(shipped) = shipped().find(|shipped| shipped.name == name) {
         return Ok(shipped.text.to_owned());
     }
     std::fs::read_to_string(name).map_err(|error| {
-        let names: Vec<&str> = SHIPPED.iter().map(|shipped| shipped.name).collect();
+        let names: Vec<&str> = shipped().map(|shipped| shipped.name).collect();
         Failure::Usage(format!(
             "--scenario {name}: {error}; it is no file, and built in are: {}",
             names.join(", ")
@@ -83,7 +89,8 @@ fn over_edfi(
     };
     let mut client = Client::new(session::caller(options), &key.id, &key.secret, stop.clone());
     eprintln!("making steps from the target's description, and the documents that they need");
-    let prepared = edfi::prepare(&mut client, edfi, seed).map_err(|error| failed(&error))?;
+    let prepared =
+        homeroom_lab_edfi::prepare(&mut client, edfi, seed).map_err(|error| failed(&error))?;
     eprint!("{}", prepared.report);
     let file = ScenarioFile { steps: prepared.steps, pools: prepared.pools, edfi: None, ..file };
     let setup = Setup { prefix: options.target.prefix.clone(), ..Setup::default() };

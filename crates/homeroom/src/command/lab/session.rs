@@ -6,9 +6,9 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use homeroom_lab::client::{Caller, words};
-use homeroom_lab::engine::{Options, TokenSetter};
-use homeroom_lab::token::{self, Key, Token, TokenError};
+use homeroom_load::client::{Caller, words};
+use homeroom_load::engine::{Options, TokenSetter};
+use homeroom_load::token::{self, Key, Token, TokenError};
 
 use crate::exit::Failure;
 use crate::serve::told_to_stop;

@@ -5,7 +5,9 @@ use std::collections::BinaryHeap;
 use std::convert::Infallible;
 
 use crate::capacity::{Driver, Phase};
-use crate::trial::{Ask, BIN_SECONDS, Bin, Trial, WINDOW_SECONDS};
+use homeroom_load::record::{BIN_SECONDS, Bin, WINDOW_SECONDS};
+
+use crate::trial::{Ask, Trial};
 
 /// How long the client waits for an answer, and for a drain, in seconds.
 const TIMEOUT_S: f64 = 10.0;

@@ -55,7 +55,7 @@ pub fn write(page: &mut Markup) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::CLASSES;
+    use homeroom_load::outcome::CLASSES;
 
     #[test]
     fn no_two_classes_look_alike() {

@@ -5,10 +5,10 @@ use super::super::table::{Cell, Part, Table};
 use super::super::verdict::{self, Verdict};
 use super::super::{Report, pace, published, words};
 use crate::capacity::SelfCheck;
-use crate::record::{Times, decoded};
-use crate::run::{Latency, RunFile};
-use crate::stage::Arrivals;
 use crate::statistics::{Estimate, quantile_of_times};
+use homeroom_load::record::{Times, decoded};
+use homeroom_load::run::{Latency, RunFile};
+use homeroom_load::stage::Arrivals;
 
 /// The longest command line that is shown, in characters.
 const COMMAND_CHARS_MAX: usize = 4_000;

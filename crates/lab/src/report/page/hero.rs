@@ -4,8 +4,8 @@ use super::super::markup::Markup;
 use super::super::verdict::{self, Finding, Judgement, StageVerdict, Verdict};
 use super::super::{Report, levels, words};
 use crate::capacity::{Capacity, Level};
-use crate::run::RunFile;
 use crate::statistics::has_tail;
+use homeroom_load::run::RunFile;
 
 /// The most stages that the top of the page lists individually.
 const STAGES_SHOWN_MAX: usize = 12;

@@ -5,7 +5,7 @@ use super::super::levels::{self, Named};
 use super::super::markup::Markup;
 use super::super::{Report, published, thin, verdict, words};
 use crate::capacity::{Capacity, TrialVerdict};
-use crate::run::RunFile;
+use homeroom_load::run::RunFile;
 
 /// The most stages whose dots are labelled.
 const STAGES_NAMED_MAX: usize = 16;

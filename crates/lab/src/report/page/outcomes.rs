@@ -4,8 +4,8 @@ use super::super::chart::{Axis, Frame, Layer, Stacked};
 use super::super::markup::Markup;
 use super::super::{thin, words};
 use super::over_time;
-use crate::outcome::{self, CLASSES, Outcomes};
-use crate::run::RunFile;
+use homeroom_load::outcome::{self, CLASSES, Outcomes};
+use homeroom_load::run::RunFile;
 
 /// Writes the chart; `id` and `of` distinguish several runs, for programs and for readers.
 pub fn chart(page: &mut Markup, id: &str, of: &str, run: &RunFile) {

@@ -5,7 +5,7 @@ use super::super::markup::Markup;
 use super::super::thin::{self, Slice};
 use super::super::verdict;
 use super::super::words;
-use crate::run::{Interval, RunFile};
+use homeroom_load::run::{Interval, RunFile};
 
 /// The most stages that are marked in charts over time.
 const STAGES_MARKED_MAX: usize = 40;

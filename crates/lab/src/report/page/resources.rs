@@ -6,9 +6,9 @@ use super::super::markup::Markup;
 use super::super::published::{STEPS_MAX, percentile, too_few};
 use super::super::table::{Cell, Part, Table};
 use super::super::words::{self, share};
-use crate::outcome::Outcomes;
-use crate::run::{RunFile, StepResult};
 use crate::statistics::has_tail;
+use homeroom_load::outcome::Outcomes;
+use homeroom_load::run::{RunFile, StepResult};
 
 /// The most kinds of failure that a row names.
 const WAYS_MAX: usize = 4;

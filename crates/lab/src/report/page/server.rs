@@ -9,7 +9,7 @@ use super::super::server;
 use super::super::table::{Cell, Part, Table};
 use super::super::{thin, verdict, words};
 use super::over_time;
-use crate::run::{RunFile, Series, Watched};
+use homeroom_load::run::{RunFile, Series, Watched};
 
 /// The most charts of the server; one for each kind of series.
 const CHARTS_MAX: usize = 24;

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use homeroom_lab::engine::{Engine, Observed};
-use homeroom_lab::outcome::Outcomes;
-use homeroom_lab::record::latency;
-use homeroom_lab::run::{Facts, Machine, Requests, RunFile, Settings};
-use homeroom_lab::stage::{Arrivals, Load, Stage};
+use homeroom_load::engine::{Engine, Observed};
+use homeroom_load::outcome::Outcomes;
+use homeroom_load::record::latency;
+use homeroom_load::run::{Facts, Machine, Requests, RunFile, Settings};
+use homeroom_load::stage::{Arrivals, Load, Stage};
 use stand_in::{Answering, Asking, StandIn, options};
 
 fn seconds(seconds: f64) -> Duration {

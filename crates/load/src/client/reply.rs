@@ -162,12 +162,12 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_to_a_create_tells_the_id() {
+    fn an_answer_without_a_body_keeps_the_connection_open() {
         let head = "HTTP/1.1 201 Created\r\nlocation: https://x/data/v3/ed-fi/schools/12ab\r\n";
 
         let (reply, stays_open) = reply(&format!("{head}content-length: 0\r\n\r\n")).unwrap();
 
-        assert_eq!(reply.id().as_deref(), Some("12ab"));
+        assert_eq!(reply.location.as_deref(), Some("https://x/data/v3/ed-fi/schools/12ab"));
         assert!(stays_open);
     }
 }

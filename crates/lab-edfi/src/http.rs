@@ -1,12 +1,13 @@
 //! The set-up's client: one connection, one request at a time.
 
 use std::fmt::Write as _;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::api::{Access, Api, ApiError, Ask, Reply};
-use crate::client::{Caller, Kept, words};
+use homeroom_load::client::{self, Caller, Kept, words};
 
 /// How often a waiting client checks whether it should stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -51,12 +52,15 @@ impl Api for Client {
             _ = write!(head, "{name}: {value}\r\n");
         }
         // Every request of a set-up may safely be sent twice.
-        let reply = self.line.send(ask.method, ask.path, &head, ask.body);
-        reply.map_err(|error| ApiError::Unanswered {
+        let answered = self.line.send(ask.method, ask.path, &head, ask.body);
+        let unanswered = |error: io::Error| ApiError::Unanswered {
             method: ask.method.to_owned(),
             path: ask.path.to_owned(),
             why: words(&error),
-        })
+        };
+        let client::Reply { status, location, retry_after_s, body } =
+            answered.map_err(unanswered)?;
+        Ok(Reply { status, location, retry_after_s, body })
     }
 
     fn wait(&mut self, time: Duration) {

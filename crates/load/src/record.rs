@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 
 use crate::outcome::{Outcome, Outcomes};
 use crate::run::{Interval, Latency, Requests};
-pub use bins::Bins;
+pub use bins::{BIN_SECONDS, Bin, Bins, WINDOW_SECONDS};
 
 /// A histogram of times in microseconds, to three digits; its range grows as needed.
 pub type Times = Histogram<u64>;

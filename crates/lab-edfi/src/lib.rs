@@ -21,6 +21,7 @@ mod report;
 mod settings;
 mod setup;
 mod shape;
+mod shipped;
 mod steps;
 mod target;
 #[cfg(test)]
@@ -36,10 +37,11 @@ use thiserror::Error;
 pub use api::{Access, Api, ApiError, Ask, Reply};
 pub use http::Client;
 pub use report::{LeftOut, OPERATIONS, Operation, Report};
-pub use settings::SettingError;
+pub use settings::{SettingError, set};
+pub use shipped::SHIPPED;
 
-use crate::scenario::{EdfiFile, StepFile};
 use api::Session;
+use homeroom_load::scenario::{EdfiFile, StepFile};
 use setup::SetUp;
 use shape::{Form, Property, Shapes};
 

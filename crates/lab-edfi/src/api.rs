@@ -6,8 +6,6 @@ use std::time::Duration;
 use serde_json::Value;
 use thiserror::Error;
 
-pub use crate::client::Reply;
-
 /// How many times a request is repeated when its answer asks the client to wait.
 const TRIES_MAX: u32 = 5;
 /// The longest wait before such a repetition.
@@ -61,6 +59,19 @@ pub struct Ask<'a> {
     pub content_type: &'a str,
     /// The request body; empty for none.
     pub body: &'a [u8],
+}
+
+/// The answer to a request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// The answer's status.
+    pub status: u16,
+    /// The `Location` header, if there is one.
+    pub location: Option<String>,
+    /// The `Retry-After` header in seconds, if there is one.
+    pub retry_after_s: Option<u64>,
+    /// The answer's body.
+    pub body: Vec<u8>,
 }
 
 /// Why a request to the target failed.
@@ -276,4 +287,18 @@ pub fn encoded(value: &str) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_to_a_create_names_the_id() {
+        let location = Some("https://x/data/v3/ed-fi/schools/12ab".into());
+
+        let reply = Reply { status: 201, location, ..Reply::default() };
+
+        assert_eq!(reply.id().as_deref(), Some("12ab"));
+    }
 }

@@ -9,7 +9,7 @@ use super::probe::{Known, Row, Update, text};
 use super::report::Operation;
 use super::settings::weight;
 use super::shape::Kind;
-use crate::scenario::{EdfiFile, Expect, Keep, Pick, StepFile};
+use homeroom_load::scenario::{EdfiFile, Expect, Keep, Pick, StepFile};
 
 /// The number of documents in a list.
 const LIST_LIMIT: usize = 25;

@@ -11,8 +11,8 @@ use super::report::Operation;
 use super::shape::{Form, Kind, Property, Reference, Shapes};
 use super::values::Values;
 use super::{EdfiError, Prepared, openapi, prepare};
-use crate::scenario::{EdfiFile, Program, ScenarioFile, Setup};
 use description::{description, small_standard, swagger};
+use homeroom_load::scenario::{EdfiFile, Program, ScenarioFile, Setup};
 use memory::Memory;
 
 fn shapes() -> Shapes {
@@ -306,7 +306,7 @@ fn what_may_not_be_created_is_found_and_referred_to() {
 #[test]
 fn a_resource_that_is_none_of_the_targets_is_told() {
     let mut file = file();
-    file.set("only", "schools, skools").unwrap();
+    crate::set(&mut file, "only", "schools, skools").unwrap();
 
     let found = prepare(&mut Memory::new(small_standard()), &file, 1);
 

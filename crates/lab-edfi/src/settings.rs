@@ -3,7 +3,7 @@
 
 use thiserror::Error;
 
-use crate::scenario::EdfiFile;
+use homeroom_load::scenario::EdfiFile;
 
 /// A setting that is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -26,40 +26,38 @@ pub enum SettingError {
     },
 }
 
-impl EdfiFile {
-    /// Changes one setting by its command-line name: `create`, `read`, `update`, `delete` and
-    /// `list` are shares, `weight.students` is a resource's share, `only` and `except` are
-    /// comma-separated lists of resources.
-    ///
-    /// # Errors
-    ///
-    /// If there is no such setting, or the value is not valid.
-    pub fn set(&mut self, name: &str, value: &str) -> Result<(), SettingError> {
-        let names = || {
-            let names = value.split(',').map(str::trim).filter(|name| !name.is_empty());
-            names.map(str::to_owned).collect()
-        };
-        let share = || {
-            let number = value.trim().parse().ok();
-            number.filter(|share: &f64| share.is_finite() && *share >= 0.0).ok_or_else(|| {
-                SettingError::NoShare { name: name.to_owned(), value: value.to_owned() }
-            })
-        };
-        match name {
-            "create" => self.create = share()?,
-            "read" => self.read = share()?,
-            "update" => self.update = share()?,
-            "delete" => self.delete = share()?,
-            "list" => self.list = share()?,
-            "only" => self.only = names(),
-            "except" => self.except = names(),
-            _ => match name.strip_prefix("weight.").filter(|resource| !resource.is_empty()) {
-                Some(resource) => drop(self.weights.insert(resource.to_owned(), share()?)),
-                None => return Err(SettingError::Unknown { name: name.to_owned() }),
-            },
-        }
-        Ok(())
+/// Changes one setting by its command-line name: `create`, `read`, `update`, `delete` and
+/// `list` are shares, `weight.students` is a resource's share, `only` and `except` are
+/// comma-separated lists of resources.
+///
+/// # Errors
+///
+/// If there is no such setting, or the value is not valid.
+pub fn set(file: &mut EdfiFile, name: &str, value: &str) -> Result<(), SettingError> {
+    let names = || {
+        let names = value.split(',').map(str::trim).filter(|name| !name.is_empty());
+        names.map(str::to_owned).collect()
+    };
+    let share = || {
+        let number = value.trim().parse().ok();
+        number
+            .filter(|share: &f64| share.is_finite() && *share >= 0.0)
+            .ok_or_else(|| SettingError::NoShare { name: name.to_owned(), value: value.to_owned() })
+    };
+    match name {
+        "create" => file.create = share()?,
+        "read" => file.read = share()?,
+        "update" => file.update = share()?,
+        "delete" => file.delete = share()?,
+        "list" => file.list = share()?,
+        "only" => file.only = names(),
+        "except" => file.except = names(),
+        _ => match name.strip_prefix("weight.").filter(|resource| !resource.is_empty()) {
+            Some(resource) => drop(file.weights.insert(resource.to_owned(), share()?)),
+            None => return Err(SettingError::Unknown { name: name.to_owned() }),
+        },
     }
+    Ok(())
 }
 
 /// Returns the share of a resource: by its name, else by the longest pattern that it ends with,
@@ -86,7 +84,8 @@ pub fn selects(file: &EdfiFile, resource: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{SHIPPED, ScenarioFile};
+    use crate::SHIPPED;
+    use homeroom_load::scenario::ScenarioFile;
 
     fn file() -> EdfiFile {
         let mut files = SHIPPED.iter().map(|shipped| ScenarioFile::read(shipped.text).unwrap());
@@ -104,7 +103,7 @@ mod tests {
             ("only", "students, *Descriptors"),
             ("except", "termDescriptors"),
         ] {
-            file.set(name, value).unwrap();
+            set(&mut file, name, value).unwrap();
         }
 
         let numbers = (file.create, file.list, weight(&file, "students"));
@@ -121,7 +120,7 @@ mod tests {
         for (name, value) in
             [("creat", "1"), ("create", "-1"), ("create", "NaN"), ("weight.", "1"), ("list", "")]
         {
-            assert!(file.set(name, value).is_err(), "{name}={value}");
+            assert!(set(&mut file, name, value).is_err(), "{name}={value}");
         }
     }
 
@@ -130,7 +129,7 @@ mod tests {
         let mut file = file();
         file.weights.clear();
         for (name, value) in [("*s", "2"), ("*Descriptors", "3"), ("termDescriptors", "4")] {
-            file.set(&format!("weight.{name}"), value).unwrap();
+            set(&mut file, &format!("weight.{name}"), value).unwrap();
         }
 
         let found = ["staffs", "sexDescriptors", "termDescriptors", "staff"];

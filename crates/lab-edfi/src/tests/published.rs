@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::All;
-use crate::edfi::openapi;
-use crate::edfi::shape::{Form, Kind, Property, Shapes};
+use crate::openapi;
+use crate::shape::{Form, Kind, Property, Shapes};
 
 const VERSIONS: &[&str] = &["ds-4.0", "ds-5.2-with-tpdm-dms", "ds-6.0"];
 

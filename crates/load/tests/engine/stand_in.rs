@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use homeroom_lab::engine::{
+use homeroom_load::engine::{
     Answer, Options, Protocol, Request, Source, StepFacts, Target, Verdict,
 };
-use homeroom_lab::outcome::Outcome;
+use homeroom_load::outcome::Outcome;
 
 /// How the server answers.
 #[derive(Debug, Clone)]

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use homeroom_lab::echo::{self, Echo};
-use homeroom_lab::engine::{
+use homeroom_load::echo::{self, Echo};
+use homeroom_load::engine::{
     Answer, Engine, Options, Protocol, Request, Source, StepFacts, Target, Trust, Verdict, trust,
 };
-use homeroom_lab::outcome::{Outcome, Outcomes};
-use homeroom_lab::stage::{Arrivals, Stage};
+use homeroom_load::outcome::{Outcome, Outcomes};
+use homeroom_load::stage::{Arrivals, Stage};
 use rustls::ServerConfig;
 use rustls::pki_types::PrivatePkcs8KeyDer;
 

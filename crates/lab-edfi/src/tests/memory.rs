@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::edfi::{Access, Api, ApiError, Ask, Reply};
+use crate::{Access, Api, ApiError, Ask, Reply};
 
 const DATA: &str = "/data/v3";
 

@@ -1,7 +1,26 @@
 //! Records by tenths of a second, by which trials are judged.
 
 use super::{Over, Times, latency, merge, micros, record, times};
-use crate::trial::{Bin, WINDOW_SECONDS};
+
+/// The length of a [`Bin`] in seconds.
+pub const BIN_SECONDS: f64 = 0.1;
+
+/// The length of the windows of [`Bins::windows_p99_ms`] in seconds.
+pub const WINDOW_SECONDS: f64 = 10.0;
+
+/// What happened to the requests that were due within a tenth of a second.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Bin {
+    /// How many requests were due.
+    pub due: u64,
+    /// How many of them did not end as expected.
+    pub not_ok: u64,
+    /// The sum of their response times from the due moment, in milliseconds. A request without an
+    /// answer counts with the time after which it was given up.
+    pub sum_ms: f64,
+    /// The requests that waited for an answer or a connection at its end.
+    pub waiting: u64,
+}
 
 const BIN_NANOSECONDS: u64 = 100_000_000;
 const WINDOW_NANOSECONDS: u64 = 10_000_000_000;
