@@ -5,7 +5,8 @@ use homeroom_access::{Explain, Manage};
 use serde_json::Value;
 
 use crate::config::ConfigArgs;
-use crate::control::{self, Request};
+use crate::control;
+use crate::control::Request;
 use crate::exit::{self, Exit, Failure};
 
 /// Makes, lists, rotates, revokes and explains keys; works whether or not a server runs.
