@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use homeroom_access::{Access, ApiClient, Call, Caller, Scope};
-use homeroom_http::{Access as Entry, Handler, PUBLIC_BODY_BYTES_MAX, Problem, Route, handler};
+use homeroom_http::{Guard, Handler, PUBLIC_BODY_BYTES_MAX, Problem, Route, handler};
 use http::Method;
 
 use crate::applications::{self, APPLICATIONS};
@@ -23,7 +23,7 @@ const BODY_LIMIT: usize = 1 << 20;
 const IMPORT_LIMIT: usize = 4 << 20;
 
 /// Who may call the guarded routes.
-const GUARDED: Entry = Entry::Token { scope: "admin" };
+const GUARDED: Guard = Guard::Token { scope: "admin" };
 
 /// Resources that are rows of the table.
 static RESOURCES: [&Resource; 6] =
@@ -95,7 +95,7 @@ fn guarded(
     template: &'static str,
     handler: Handler<ApiClient>,
 ) -> Route<ApiClient> {
-    Route { method, template, access: GUARDED, body_limit: BODY_LIMIT, handler }
+    Route { method, template, guard: GUARDED, body_limit: BODY_LIMIT, handler }
 }
 
 fn routes_of(admin: &Arc<Admin>, of: &'static Resource) -> Vec<Route<ApiClient>> {
@@ -192,7 +192,7 @@ fn routes_of_claim_sets(admin: &Arc<Admin>) -> Vec<Route<ApiClient>> {
 
 fn routes_of_what_is_fixed(admin: &Arc<Admin>) -> Vec<Route<ApiClient>> {
     let public = |method, template, handler| Route {
-        access: Entry::Public,
+        guard: Guard::Public,
         body_limit: PUBLIC_BODY_BYTES_MAX,
         ..guarded(method, template, handler)
     };

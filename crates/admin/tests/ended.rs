@@ -3,7 +3,7 @@
 mod support;
 
 use homeroom_access::Manage;
-use homeroom_http::{Access as Entry, Timestamp};
+use homeroom_http::{Guard, Timestamp};
 use homeroom_store::Sql;
 use http::Method;
 use support::{Client, TestApp};
@@ -31,7 +31,7 @@ async fn a_key_that_was_revoked_on_another_node_manages_nothing_any_more() {
         let routes: Vec<(Method, &str)> = app
             .routes()
             .iter()
-            .filter(|route| route.access == (Entry::Token { scope: "admin" }))
+            .filter(|route| route.guard == (Guard::Token { scope: "admin" }))
             .map(|route| (route.method.clone(), route.template))
             .filter(|(_, template)| !FIXED.contains(template))
             .collect();

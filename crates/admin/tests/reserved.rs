@@ -3,7 +3,7 @@
 mod support;
 
 use homeroom_access::{ApplicationClient, ItemKind, Manage};
-use homeroom_http::{Access as Entry, Timestamp};
+use homeroom_http::{Guard, Timestamp};
 use homeroom_store::{Decision, Plan, Sql, Write};
 use http::Method;
 use serde_json::{Value, json};
@@ -172,7 +172,7 @@ async fn no_route_of_the_admin_api_changes_a_key_that_is_for_more_than_data() {
             let mut tried = 0;
             for route in app.routes() {
                 let is_change = route.method != Method::GET;
-                if !is_change || route.access != (Entry::Token { scope: "admin" }) {
+                if !is_change || route.guard != (Guard::Token { scope: "admin" }) {
                     continue;
                 }
                 for (path, body) in reaching(&admin, &key, &route.method, route.template).await {

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use homeroom_access::{ANY_SCOPE, Access, ApiClient, Call, TOKEN_REQUEST_BYTES_MAX};
-use homeroom_http::{Access as Entry, Kind, Problem, Route, handler, other_methods};
+use homeroom_http::{Guard, Kind, Problem, Route, handler, other_methods};
 use homeroom_model::Resource;
 use homeroom_store::{Store, StoreError};
 use http::Method;
@@ -118,7 +118,7 @@ pub fn routes(api: &DataApi, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
     let route = |method: Method, template, body_limit, handler| Route {
         method,
         template,
-        access: Entry::Token { scope: SCOPE },
+        guard: Guard::Token { scope: SCOPE },
         body_limit,
         handler,
     };
@@ -149,7 +149,7 @@ pub fn routes(api: &DataApi, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
         Route {
             method: Method::POST,
             template: "/oauth/token_info",
-            access: Entry::Token { scope: ANY_SCOPE },
+            guard: Guard::Token { scope: ANY_SCOPE },
             body_limit: TOKEN_REQUEST_BYTES_MAX,
             handler: handler(api, token_info::post),
         },

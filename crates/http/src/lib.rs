@@ -3,6 +3,15 @@
 //!
 //! This crate knows no client type: [`Call`] is generic over it, and the `access` crate names the
 //! one that all parts use.
+//!
+//! ```
+//! use homeroom_http::{Kind, Problem};
+//!
+//! let problem = Problem::of(Kind::NotFound).detail("There is no student with this id.");
+//! let response = problem.into_response("the-caller-s-correlation-id");
+//!
+//! assert_eq!(response.status(), 404);
+//! ```
 
 mod body;
 mod call;
@@ -19,5 +28,5 @@ pub use entity_tag::{EntityTag, EntityTags};
 pub use problem::{Kind, Problem, ProblemParts, Violations};
 pub use query::{Query, QueryError};
 pub use response::{Response, empty_response, json_response};
-pub use route::{Access, Handler, PUBLIC_BODY_BYTES_MAX, Route, handler, other_methods};
+pub use route::{Guard, Handler, PUBLIC_BODY_BYTES_MAX, Route, handler, other_methods};
 pub use time::Timestamp;

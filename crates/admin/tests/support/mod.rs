@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use homeroom_access::{Access, AccessConfig, ApiClient, Manage};
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
-use homeroom_http::{Access as Entry, RequestBody, Route, Timestamp, empty_response, handler};
+use homeroom_http::{Guard, RequestBody, Route, Timestamp, empty_response, handler};
 use homeroom_model::{Model, format, link, shipped};
 use homeroom_store::{Options, Store, StoreUrl, trial};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
@@ -98,7 +98,7 @@ impl TestApp {
         routes.push(Route {
             method: Method::GET,
             template: "/data",
-            access: Entry::Token { scope: "data" },
+            guard: Guard::Token { scope: "data" },
             body_limit: 0,
             handler: handler(&(), |(), _: homeroom_access::Call| async {
                 Ok(empty_response(http::StatusCode::NO_CONTENT))

@@ -30,7 +30,10 @@ pub enum WriteError {
 }
 
 /// Finds the resource with this name.
-pub fn resource<'a>(model: &'a Model, name: &'static str) -> Result<&'a Resource, WriteError> {
+pub(super) fn resource<'a>(
+    model: &'a Model,
+    name: &'static str,
+) -> Result<&'a Resource, WriteError> {
     match model.by_name(name) {
         Some(Target::Resource(id)) => Ok(model.resource(id)),
         _ => Err(WriteError::Unplaced { resource: name }),
@@ -38,18 +41,18 @@ pub fn resource<'a>(model: &'a Model, name: &'static str) -> Result<&'a Resource
 }
 
 /// Creates a file that must not exist yet.
-pub fn create(path: &Path) -> Result<std::fs::File, WriteError> {
+pub(super) fn create(path: &Path) -> Result<std::fs::File, WriteError> {
     std::fs::File::create_new(path).map_err(|source| match source.kind() {
         std::io::ErrorKind::AlreadyExists => WriteError::Exists { path: path.to_owned() },
         _ => at(path, source),
     })
 }
 
-pub fn at(path: &Path, source: std::io::Error) -> WriteError {
+pub(super) fn at(path: &Path, source: std::io::Error) -> WriteError {
     WriteError::File { path: path.to_owned(), source }
 }
 
 /// Returns the name of a written file.
-pub fn name(path: &Path) -> String {
+pub(super) fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
