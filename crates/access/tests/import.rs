@@ -211,5 +211,5 @@ fn a_name_without_meaning_is_refused_with_its_claim() {
 
 #[test]
 fn all_of_this_holds_on_postgresql() {
-    homeroom_store::trial::again_on_postgres("all_of_this_holds_on_postgresql");
+    homeroom_testkit::trial::again_on_postgres("all_of_this_holds_on_postgresql");
 }

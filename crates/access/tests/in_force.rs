@@ -5,7 +5,8 @@ mod support;
 use std::sync::Arc;
 
 use homeroom_access::{Access, ApplicationClient, ItemKind, Manage, ManageError};
-use homeroom_store::{Answer, Decision, Plan, Sql, Store, Write, trial};
+use homeroom_store::{Answer, Decision, Plan, Sql, Store, Write};
+use homeroom_testkit::trial;
 use serde_json::json;
 use support::{Credentials, NOW, create, new_key, open, recognize, store, text, token};
 

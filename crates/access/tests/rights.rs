@@ -486,5 +486,5 @@ fn a_claims_file_that_contradicts_itself_is_refused_with_the_place() {
 
 #[test]
 fn all_of_this_holds_on_postgresql() {
-    homeroom_store::trial::again_on_postgres("all_of_this_holds_on_postgresql");
+    homeroom_testkit::trial::again_on_postgres("all_of_this_holds_on_postgresql");
 }

@@ -309,5 +309,5 @@ fn the_files_of_extensions_are_what_the_importer_makes_of_what_is_published() {
 
 #[test]
 fn all_of_this_holds_on_postgresql() {
-    homeroom_store::trial::again_on_postgres("all_of_this_holds_on_postgresql");
+    homeroom_testkit::trial::again_on_postgres("all_of_this_holds_on_postgresql");
 }

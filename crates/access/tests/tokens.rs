@@ -400,5 +400,5 @@ fn unbase64(text: &str) -> Vec<u8> {
 
 #[test]
 fn all_of_this_holds_on_postgresql() {
-    homeroom_store::trial::again_on_postgres("all_of_this_holds_on_postgresql");
+    homeroom_testkit::trial::again_on_postgres("all_of_this_holds_on_postgresql");
 }

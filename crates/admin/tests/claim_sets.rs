@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use homeroom_access::{Action, ApiClient, Manage, Permission, Rights, Strategy};
 use homeroom_http::Timestamp;
+use homeroom_testkit::{TestApp, USUAL, model};
 use serde_json::{Value, json};
-use support::{Client, TestApp, application, model};
+use support::{Client, application, assert_invalid, client_of, manager};
 
 /// Returns the grants of an exported set, without the set's own properties.
 fn claims_of(mut exported: Value) -> Value {
@@ -39,8 +40,8 @@ async fn id_of(admin: &Client, set: &str) -> i64 {
 
 #[tokio::test]
 async fn every_shipped_set_comes_back_from_an_import_of_its_export() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         let sets = admin.read("/claimSets?limit=1000").await;
         let sets = sets.as_array().unwrap();
         assert!(sets.len() >= 15, "{app}: {sets:?}");
@@ -80,8 +81,8 @@ async fn every_shipped_set_comes_back_from_an_import_of_its_export() {
 
 #[tokio::test]
 async fn a_shipped_set_stays_as_it_is_and_can_be_copied() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         let id = id_of(&admin, "SISVendor").await;
         let one = format!("/claimSets/{id}");
         let student = claim(&admin, "student").await;
@@ -98,7 +99,7 @@ async fn a_shipped_set_stays_as_it_is_and_can_be_copied() {
             admin.delete(&format!("{on}/{student}")).await,
             admin.post(&format!("{on}/{student}/resetAuthorizationStrategies"), &json!({})).await,
         ] {
-            refused.assert_invalid(&["Id"]);
+            assert_invalid(&refused, &["Id"]);
         }
         assert_eq!(admin.read(&one).await, before, "{app}");
 
@@ -116,11 +117,11 @@ async fn a_shipped_set_stays_as_it_is_and_can_be_copied() {
 
 #[tokio::test]
 async fn a_set_is_built_claim_by_claim_and_each_step_holds_for_the_next_request() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         let set = admin.create("/claimSets", &json!({"name": "Own"})).await;
         let (_, key, secret) = admin.application("Own").await;
-        let caller = app.client_of(&key, &secret).await;
+        let caller = client_of(&app, &key, &secret).await;
         let of = |action| permission(&caller, "students", action);
         let student = claim(&admin, "student").await;
         let on = format!("/claimSets/{set}/resourceClaimActions");
@@ -184,8 +185,8 @@ async fn a_set_is_built_claim_by_claim_and_each_step_holds_for_the_next_request(
 
 #[tokio::test]
 async fn what_makes_no_sense_on_a_claim_is_refused_with_its_member() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         let set = admin.create("/claimSets", &json!({"name": "Own"})).await;
         let student = claim(&admin, "student").await;
         let on = format!("/claimSets/{set}/resourceClaimActions");
@@ -233,15 +234,15 @@ async fn what_makes_no_sense_on_a_claim_is_refused_with_its_member() {
                 vec!["AuthorizationStrategies"],
             ),
         ] {
-            admin.post(path, &body).await.assert_invalid(&members);
+            assert_invalid(&admin.post(path, &body).await, &members);
         }
     }
 }
 
 #[tokio::test]
 async fn an_import_names_every_fault_with_its_place() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         let read = json!([{"name": "Read", "enabled": true}]);
         let asked = json!({"name": "Bad", "resourceClaims": [
             {"name": "studnet", "actions": read},
@@ -261,7 +262,7 @@ async fn an_import_names_every_fault_with_its_place() {
 
         let refused = admin.post("/claimSets/import", &asked).await;
 
-        refused.assert_invalid(&["ResourceClaims"]);
+        assert_invalid(&refused, &["ResourceClaims"]);
         let body = refused.json();
         let mut places: Vec<&str> =
             body["validationErrors"].as_object().unwrap().keys().map(String::as_str).collect();
@@ -287,13 +288,13 @@ async fn an_import_names_every_fault_with_its_place() {
 
 #[tokio::test]
 async fn a_renamed_set_keeps_its_applications_and_keys() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         let original = id_of(&admin, "FullAccess").await;
         let copy = json!({"originalId": original, "name": "Before"});
         let id = admin.create("/claimSets/copy", &copy).await;
         let (application, key, secret) = admin.application("Before").await;
-        let caller = app.client_of(&key, &secret).await;
+        let caller = client_of(&app, &key, &secret).await;
         let before = permission(&caller, "schools", Action::Delete);
         assert!(matches!(before, Permission::Granted(_)), "{before:?}");
 
@@ -308,7 +309,7 @@ async fn a_renamed_set_keeps_its_applications_and_keys() {
         let set = admin.read(&format!("/claimSets/{id}")).await;
         assert_eq!(set["_applications"], json!([{"applicationName": "Gradebook"}]));
         assert_eq!(admin.read("/claimSets?name=Before").await, json!([]));
-        let reopened = TestApp::on("again", app.store.clone()).await;
+        let reopened = TestApp::on("again", USUAL, app.data.store.clone()).await;
         let same = Client { app: reopened, authorization: caller.authorization };
         assert_eq!(permission(&same, "schools", Action::Delete), before, "{app}");
     }
@@ -316,33 +317,33 @@ async fn a_renamed_set_keeps_its_applications_and_keys() {
 
 #[tokio::test]
 async fn a_set_that_an_application_or_a_key_has_cannot_be_deleted() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         let id = admin.create("/claimSets", &json!({"name": "Own"})).await;
         let one = format!("/claimSets/{id}");
         let (application_id, ..) = admin.application("Own").await;
 
-        admin.delete(&one).await.assert_invalid(&["Id"]);
+        assert_invalid(&admin.delete(&one).await, &["Id"]);
         let other = application(1, "SISVendor");
         let path = format!("/applications/{application_id}");
         assert_eq!(admin.put(&path, &other).await.status, 200);
 
         assert_eq!(admin.delete(&one).await.status, 200, "{app}");
         assert_eq!(admin.get(&one).await.status, 404, "{app}");
-        let reopened = TestApp::on("again", app.store.clone()).await;
-        assert_eq!(reopened.admin().await.get(&one).await.status, 404, "{app}");
+        let reopened = TestApp::on("again", USUAL, app.data.store.clone()).await;
+        assert_eq!(manager(&reopened).await.get(&one).await.status, 404, "{app}");
     }
 }
 
 #[tokio::test]
 async fn a_set_in_the_place_of_a_shipped_one_is_marked_editable_and_gives_the_place_back() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         let id = id_of(&admin, "SISVendor").await;
         let one = format!("/claimSets/{id}");
         let before = admin.read(&one).await;
         let (_, key, secret) = admin.application("SISVendor").await;
-        let caller = app.client_of(&key, &secret).await;
+        let caller = client_of(&app, &key, &secret).await;
         let read = |caller: &Client| permission(caller, "students", Action::Read);
         let published = read(&caller);
         let all = json!({"name": "Read",
@@ -354,8 +355,8 @@ async fn a_set_in_the_place_of_a_shipped_one_is_marked_editable_and_gives_the_pl
 
         let everything = Permission::Granted(vec![Strategy::NoFurtherAuthorizationRequired]);
         assert_eq!(read(&caller), everything, "{app}");
-        for app in [app.clone(), TestApp::on("again", app.store.clone()).await] {
-            let admin = app.admin().await;
+        for app in [app.clone(), TestApp::on("again", USUAL, app.data.store.clone()).await] {
+            let admin = manager(&app).await;
             let shown = admin.read(&one).await;
             assert_eq!(shown["name"], "SISVendor", "{app}");
             assert_eq!(shown["_isSystemReserved"], false, "{app}");
@@ -376,8 +377,8 @@ async fn a_set_in_the_place_of_a_shipped_one_is_marked_editable_and_gives_the_pl
         let mut after = admin.read(&one).await;
         after["_applications"] = json!([]);
         assert_eq!(after, before, "{app}");
-        admin.delete(&one).await.assert_invalid(&["Id"]);
-        let reopened = TestApp::on("again", app.store.clone()).await;
+        assert_invalid(&admin.delete(&one).await, &["Id"]);
+        let reopened = TestApp::on("again", USUAL, app.data.store.clone()).await;
         let same = Client { app: reopened, authorization: caller.authorization };
         assert_eq!(read(&same), published, "{app}");
     }
@@ -385,8 +386,8 @@ async fn a_set_in_the_place_of_a_shipped_one_is_marked_editable_and_gives_the_pl
 
 #[tokio::test]
 async fn ids_are_the_same_after_a_restart() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         let first = admin.create("/claimSets", &json!({"name": "First"})).await;
         assert_eq!(
             admin.put(&format!("/claimSets/{first}"), &json!({"name": "Other"})).await.status,
@@ -406,9 +407,9 @@ async fn ids_are_the_same_after_a_restart() {
             before.push(admin.read(path).await);
         }
 
-        let reopened = TestApp::on("again", app.store.clone()).await;
+        let reopened = TestApp::on("again", USUAL, app.data.store.clone()).await;
 
-        let again = reopened.admin().await;
+        let again = manager(&reopened).await;
         for (path, before) in paths.iter().zip(before) {
             assert_eq!(again.read(path).await, before, "{app} {path}");
         }
@@ -417,8 +418,8 @@ async fn ids_are_the_same_after_a_restart() {
 
 #[tokio::test]
 async fn what_sets_are_made_of_can_be_looked_up() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         let tops = admin.read("/resourceClaims?limit=1000").await;
         let people = tops.as_array().unwrap().iter().find(|top| top["name"] == "people").unwrap();
         let one = format!("/resourceClaims/{}", people["id"]);
@@ -463,8 +464,8 @@ async fn what_sets_are_made_of_can_be_looked_up() {
 
 #[tokio::test]
 async fn a_strategy_of_the_operators_own_is_listed_and_may_be_granted_by() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         let before = admin.read("/authorizationStrategies?limit=100").await;
         let put = Manage::PutStrategy {
             name: "StudentWithName".into(),

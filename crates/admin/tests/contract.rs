@@ -5,8 +5,9 @@ mod support;
 
 use std::collections::BTreeSet;
 
+use homeroom_testkit::TestApp;
 use serde_json::{Value, json};
-use support::{TestApp, application};
+use support::{application, manager};
 
 fn openapi() -> Option<Value> {
     let Some(folder) = std::env::var_os("HOMEROOM_REFERENCE") else {
@@ -27,7 +28,7 @@ fn operation(method: &str, path: &str) -> String {
 #[tokio::test]
 async fn the_routes_are_those_of_the_published_document() {
     let Some(document) = openapi() else { return };
-    for app in TestApp::on_each_store().await {
+    for app in TestApp::empty_on_each_store().await {
         let published: BTreeSet<String> = document["paths"]
             .as_object()
             .unwrap()
@@ -39,6 +40,7 @@ async fn the_routes_are_those_of_the_published_document() {
             .collect();
 
         let ours: BTreeSet<String> = app
+            .front_door
             .routes()
             .iter()
             .filter(|route| route.template.starts_with("/adminapi"))
@@ -88,9 +90,9 @@ fn assert_fits(document: &Value, schema: &Value, value: &Value, place: &str) {
 #[tokio::test]
 async fn what_is_answered_has_the_members_of_the_published_schemas() {
     let Some(document) = openapi() else { return };
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
-        app.key(Some("FullAccess"), &[]).await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
+        app.key_for(Some("FullAccess"), &[]).await;
         let (id, ..) = admin.application("SISVendor").await;
         let definition = "<Profile name=\"P\"><Resource name=\"School\"/></Profile>";
         admin.create("/profiles", &json!({"name": "P", "definition": definition})).await;

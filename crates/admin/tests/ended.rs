@@ -5,8 +5,9 @@ mod support;
 use homeroom_access::Manage;
 use homeroom_http::{Guard, Timestamp};
 use homeroom_store::Sql;
+use homeroom_testkit::TestApp;
 use http::Method;
-use support::{Client, TestApp};
+use support::{Client, client_of};
 
 /// Paths whose answers never change.
 const FIXED: [&str; 8] = [
@@ -22,13 +23,14 @@ const FIXED: [&str; 8] = [
 
 async fn stored(app: &TestApp) -> Vec<Vec<homeroom_store::Value>> {
     let sql = Sql::new("SELECT version FROM access_version", vec![]);
-    app.store.query(sql).await.unwrap()
+    app.data.store.query(sql).await.unwrap()
 }
 
 #[tokio::test]
 async fn a_key_that_was_revoked_on_another_node_manages_nothing_any_more() {
-    for app in TestApp::on_each_store().await {
+    for app in TestApp::empty_on_each_store().await {
         let routes: Vec<(Method, &str)> = app
+            .front_door
             .routes()
             .iter()
             .filter(|route| route.guard == (Guard::Token { scope: "admin" }))
@@ -37,8 +39,8 @@ async fn a_key_that_was_revoked_on_another_node_manages_nothing_any_more() {
             .collect();
         assert!(routes.len() > 40, "{}", routes.len());
         for (method, template) in routes {
-            let (key, secret) = app.key(None, &["admin"]).await;
-            let admin = app.client_of(&key, &secret).await;
+            let (key, secret) = app.key_for(None, &["admin"]).await;
+            let admin = client_of(&app, &key, &secret).await;
             let late = Client { app: app.another_node().await, ..admin };
             assert_eq!(late.get("/actions").await.status, 200);
             let revoke = Manage::RevokeKey { key, old_secrets_only: false };

@@ -5,9 +5,10 @@ mod support;
 use homeroom_access::{ApplicationClient, ItemKind, Manage};
 use homeroom_http::{Guard, Timestamp};
 use homeroom_store::{Decision, Plan, Sql, Write};
+use homeroom_testkit::{Answer, TestApp};
 use http::Method;
 use serde_json::{Value, json};
-use support::{Answer, BASE, Client, TestApp, application, vendor};
+use support::{BASE, Client, DATA, application, client_of, manager, vendor};
 
 /// A key made by a command with two scopes, and its ids in the Admin API.
 struct Reserved {
@@ -59,7 +60,7 @@ async fn reserved(app: &TestApp, admin: &Client, scopes: &[&str]) -> Reserved {
         json!({"name": name, "resourceClaims": [{"claim": claim, "actions": actions}]});
     let put = Manage::PutClaimSet { name: name.clone(), definition };
     app.access.manage(put, Timestamp::now()).await.unwrap();
-    let (key, secret) = app.key(Some(&name), scopes).await;
+    let (key, secret) = app.key_for(Some(&name), scopes).await;
     let found = registered(app, &key).unwrap();
     let sets = admin.read(&format!("/claimSets?name={}", name.replace(' ', "+"))).await;
     let vendor = admin.create("/vendors", &vendor()).await;
@@ -163,14 +164,14 @@ async fn ask(admin: &Client, method: &Method, path: &str, body: &Value) -> Answe
 
 #[tokio::test]
 async fn no_route_of_the_admin_api_changes_a_key_that_is_for_more_than_data() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         for scopes in [&["data", "admin"][..], &["data", "xapi"], &["admin", "data", "learning"]] {
             let key = reserved(&app, &admin, scopes).await;
-            let caller = app.client_of(&key.key, &key.secret).await;
+            let caller = client_of(&app, &key.key, &key.secret).await;
             let before = shown(&app, &key.key);
             let mut tried = 0;
-            for route in app.routes() {
+            for route in app.front_door.routes() {
                 let is_change = route.method != Method::GET;
                 if !is_change || route.guard != (Guard::Token { scope: "admin" }) {
                     continue;
@@ -185,8 +186,8 @@ async fn no_route_of_the_admin_api_changes_a_key_that_is_for_more_than_data() {
                     let hint = answer.json()["hint"].as_str().unwrap_or_default().to_owned();
                     assert!(hint.contains("homeroom "), "{what}");
                     assert_eq!(shown(&app, &key.key), before, "{what}");
-                    assert_eq!(caller.get("/data").await.status, 204, "{what}");
-                    app.client_of(&key.key, &key.secret).await;
+                    assert_eq!(caller.get(DATA).await.status, 200, "{what}");
+                    client_of(&app, &key.key, &key.secret).await;
                 }
             }
             assert!(tried >= 15, "{tried}");
@@ -196,8 +197,8 @@ async fn no_route_of_the_admin_api_changes_a_key_that_is_for_more_than_data() {
 
 #[tokio::test]
 async fn a_vendor_that_has_such_a_key_keeps_its_namespaces() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         let key = reserved(&app, &admin, &["data", "admin"]).await;
         // Recreates a state that an earlier version allowed.
         let mut change = app.access.begin_change(Timestamp::now()).await.unwrap();
@@ -224,8 +225,8 @@ async fn a_vendor_that_has_such_a_key_keeps_its_namespaces() {
 
 #[tokio::test]
 async fn keys_for_data_alone_and_revoked_ones_are_managed_as_ever() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         for (scopes, is_revoked) in [(&["data"][..], false), (&["data", "admin"], true)] {
             let key = reserved(&app, &admin, scopes).await;
             if is_revoked {
@@ -249,8 +250,8 @@ async fn keys_for_data_alone_and_revoked_ones_are_managed_as_ever() {
 
 #[tokio::test]
 async fn a_claim_set_that_such_a_key_lacks_is_not_made_over_http() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         let key = reserved(&app, &admin, &["data", "admin"]).await;
         let other = admin.create("/claimSets", &json!({"name": "Other"})).await;
         let lost = [
@@ -264,7 +265,7 @@ async fn a_claim_set_that_such_a_key_lacks_is_not_made_over_http() {
                 Decision::Write(lost.to_vec(), ())
             },
         };
-        app.store.run(plan).await.map(|_| ()).unwrap();
+        app.data.store.run(plan).await.map(|_| ()).unwrap();
         app.access.refresh().await.unwrap();
         let before = shown(&app, &key.key);
         let name = "set-of DATA and admin";

@@ -2,9 +2,10 @@
 
 mod support;
 
+use homeroom_testkit::TestApp;
 use http::Method;
 use serde_json::{Value, json};
-use support::{Client, TestApp, application, vendor};
+use support::{Client, application, assert_invalid, id_of, manager, vendor, violations};
 
 const PROFILE: &str = "<Profile name=\"Small\"><Resource name=\"School\">\
     <ReadContentType memberSelection=\"IncludeOnly\"><Property name=\"webSite\"/>\
@@ -60,11 +61,11 @@ fn cases() -> Vec<Case> {
 
 #[tokio::test]
 async fn what_is_made_is_read_changed_and_deleted() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         for Case { path, first, shown, other } in cases() {
             let made = admin.post(path, &first).await;
-            let id = made.id();
+            let id = id_of(&made);
             let one = format!("{path}/{id}");
             let location = made.headers["location"].to_str().unwrap();
             assert_eq!(location, format!("http://homeroom.test/adminapi/v2{path}/{id}"));
@@ -95,8 +96,8 @@ async fn what_is_made_is_read_changed_and_deleted() {
 async fn every_violation_of_a_body_is_told_at_once_with_its_member() {
     let long = "x".repeat(256);
     let many: Vec<i64> = (1..=10_001).collect();
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         let own = admin.create("/vendors", &vendor()).await;
         admin.create("/profiles", &profile("Taken")).await;
         admin.create("/odsInstanceContexts", &cases()[2].first).await;
@@ -176,15 +177,15 @@ async fn every_violation_of_a_body_is_told_at_once_with_its_member() {
             let answer = admin.post(path, &body).await;
 
             assert_eq!(answer.status, 400, "{app} {path} {members:?}: {answer:?}");
-            answer.assert_invalid(&members);
+            assert_invalid(&answer, &members);
         }
     }
 }
 
 #[tokio::test]
 async fn a_body_that_cannot_be_read_is_refused_before_anything_else() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         let headers = |media: &'static str| {
             vec![("authorization", admin.authorization.as_str()), ("content-type", media)]
         };
@@ -199,7 +200,7 @@ async fn a_body_that_cannot_be_read_is_refused_before_anything_else() {
             ("application/json", format!("{{\"a\":\"{}\"}}", "x".repeat(2 << 20)), 413),
         ] {
             for path in ["/adminapi/v2/vendors", "/adminapi/v2/claimSets/copy"] {
-                let answer = app.send(Method::POST, path, &headers(media), &body).await;
+                let answer = app.send(Method::POST, path, &headers(media), body.clone()).await;
                 assert_eq!(answer.status, status, "{app} {path} {body:.20}");
             }
         }
@@ -208,8 +209,8 @@ async fn a_body_that_cannot_be_read_is_refused_before_anything_else() {
 
 #[tokio::test]
 async fn an_address_with_an_id_that_is_none_is_not_found() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         for id in ["0", "-1", "x", "99999999999999999999", "1.5", "%F0%9F%98%80"] {
             for path in [
                 "vendors",
@@ -229,8 +230,8 @@ async fn an_address_with_an_id_that_is_none_is_not_found() {
 
 #[tokio::test]
 async fn a_list_is_filtered_sorted_and_cut() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         for (company, prefixes) in [("Beta", "uri://a"), ("alpha", "uri://a,uri://b"), ("Ceta", "")]
         {
             let mut body = vendor();
@@ -264,13 +265,13 @@ async fn a_list_is_filtered_sorted_and_cut() {
 
 #[tokio::test]
 async fn a_vendor_with_an_application_stays_until_that_is_gone() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         let vendor = admin.create("/vendors", &vendor()).await;
         let one = format!("/vendors/{vendor}");
         let made = admin.create("/applications", &application(vendor, "FullAccess")).await;
 
-        admin.delete(&one).await.assert_invalid(&["Id"]);
+        assert_invalid(&admin.delete(&one).await, &["Id"]);
         assert_eq!(admin.delete(&format!("/applications/{made}")).await.status, 200);
 
         assert_eq!(admin.delete(&one).await.status, 200, "{app}");
@@ -279,8 +280,8 @@ async fn a_vendor_with_an_application_stays_until_that_is_gone() {
 
 #[tokio::test]
 async fn there_is_one_instance_and_there_stays_one() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         let listed = admin.read("/odsInstances").await;
         assert_eq!(listed, json!([{"id": 1, "name": "Homeroom", "instanceType": "OdsInstance"}]));
 
@@ -290,10 +291,10 @@ async fn there_is_one_instance_and_there_stays_one() {
         assert_eq!(admin.put("/odsInstances/1", &renamed).await.status, 200);
         admin.create("/odsInstanceContexts", &cases()[2].first).await;
 
-        second.assert_invalid(&["Name"]);
-        let message = &second.violations()[0].1;
+        assert_invalid(&second, &["Name"]);
+        let message = &violations(&second)[0].1;
         assert!(message.contains("id 1"), "{message}");
-        admin.delete("/odsInstances/1").await.assert_invalid(&["Id"]);
+        assert_invalid(&admin.delete("/odsInstances/1").await, &["Id"]);
         let shown = admin.read("/odsInstances/1").await;
         assert_eq!(shown["name"], "District");
         assert_eq!(shown["odsInstanceContexts"][0]["contextKey"], "schoolYear");
@@ -304,8 +305,8 @@ async fn there_is_one_instance_and_there_stays_one() {
 
 #[tokio::test]
 async fn a_list_of_profiles_leaves_their_definitions_out() {
-    for app in TestApp::on_each_store().await {
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
         let id = admin.create("/profiles", &profile("Small")).await;
         let json = json!({"name": "Json", "definition": "{\"name\": \"Json\", \"resources\": []}"});
         let other = admin.create("/profiles", &json).await;
@@ -318,8 +319,8 @@ async fn a_list_of_profiles_leaves_their_definitions_out() {
 
 #[tokio::test]
 async fn the_one_tenant_is_called_default() {
-    for app in TestApp::on_each_store().await {
-        let admin: Client = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let admin: Client = manager(&app).await;
 
         assert_eq!(admin.read("/tenants").await, json!([{"tenantName": "default"}]));
         assert_eq!(admin.read("/tenants/Default").await["tenantName"], "default");

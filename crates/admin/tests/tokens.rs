@@ -2,14 +2,15 @@
 
 mod support;
 
+use homeroom_testkit::TestApp;
 use http::Method;
 use serde_json::json;
-use support::{BASE, TestApp};
+use support::{BASE, DATA, client_of, manager};
 
 #[tokio::test]
 async fn a_key_for_management_gets_a_token_in_the_words_of_the_admin_api() {
-    for app in TestApp::on_each_store().await {
-        let (key, secret) = app.key(None, &["admin"]).await;
+    for app in TestApp::empty_on_each_store().await {
+        let (key, secret) = app.key_for(None, &["admin"]).await;
 
         for more in ["", "&scope=", "&scope=edfi_admin_api/full_access"] {
             let answer = app.ask_token("/adminapi/connect/token", &key, &secret, more).await;
@@ -23,9 +24,9 @@ async fn a_key_for_management_gets_a_token_in_the_words_of_the_admin_api() {
 
 #[tokio::test]
 async fn the_token_endpoint_refuses_in_the_words_of_rfc_6749() {
-    for app in TestApp::on_each_store().await {
-        let (key, secret) = app.key(None, &["admin"]).await;
-        let (data_key, data_secret) = app.key(Some("FullAccess"), &[]).await;
+    for app in TestApp::empty_on_each_store().await {
+        let (key, secret) = app.key_for(None, &["admin"]).await;
+        let (data_key, data_secret) = app.key_for(Some("FullAccess"), &[]).await;
         for (key, secret, more, status, error) in [
             (&*key, "wrong", "", 401, "invalid_client"),
             ("nobody", &*secret, "", 401, "invalid_client"),
@@ -41,22 +42,23 @@ async fn the_token_endpoint_refuses_in_the_words_of_rfc_6749() {
         }
         let form = [("content-type", "application/x-www-form-urlencoded")];
         let body = format!("grant_type=password&client_id={key}&client_secret={secret}");
-        let other = app.send(Method::POST, "/adminapi/connect/token", &form, &body).await;
+        let other = app.send(Method::POST, "/adminapi/connect/token", &form, body).await;
         assert_eq!(other.json()["error"], "unsupported_grant_type", "{app}");
     }
 }
 
 #[tokio::test]
 async fn a_token_of_one_scope_is_useless_for_another() {
-    for app in TestApp::on_each_store().await {
-        let (key, secret) = app.key(Some("FullAccess"), &[]).await;
-        let data = app.client_of(&key, &secret).await;
-        let admin = app.admin().await;
+    for app in TestApp::empty_on_each_store().await {
+        let (key, secret) = app.key_for(Some("FullAccess"), &[]).await;
+        let data = client_of(&app, &key, &secret).await;
+        let admin = manager(&app).await;
 
-        assert_eq!(data.get("/data").await.status, 204, "{app}");
-        assert_eq!(admin.get("/data").await.status, 403, "{app}");
+        assert_eq!(data.get(DATA).await.status, 200, "{app}");
+        assert_eq!(admin.get(DATA).await.status, 403, "{app}");
         assert_eq!(admin.get("/vendors").await.status, 200, "{app}");
-        for route in app.routes().iter().filter(|route| route.template.starts_with(BASE)) {
+        for route in app.front_door.routes().iter().filter(|route| route.template.starts_with(BASE))
+        {
             let path = route.template.replace(['{', '}'], "");
             let refused = data.send(route.method.clone(), &path, "{}").await;
             assert_eq!(refused.status, 403, "{app} {route:?}: {refused:?}");
@@ -66,10 +68,12 @@ async fn a_token_of_one_scope_is_useless_for_another() {
 
 #[tokio::test]
 async fn whoever_is_a_stranger_is_told_what_answers_and_nothing_else() {
-    for app in TestApp::on_each_store().await {
+    for app in TestApp::empty_on_each_store().await {
         let public =
             ["GET /adminapi", "POST /adminapi/connect/register", "POST /adminapi/connect/token"];
-        for route in app.routes().iter().filter(|route| route.template.starts_with("/adminapi")) {
+        for route in
+            app.front_door.routes().iter().filter(|route| route.template.starts_with("/adminapi"))
+        {
             let name = format!("{} {}", route.method, route.template);
             let path = route.template.replace(['{', '}'], "");
             let json = [("content-type", "application/json")];
@@ -89,7 +93,7 @@ async fn whoever_is_a_stranger_is_told_what_answers_and_nothing_else() {
 
 #[tokio::test]
 async fn a_stranger_cannot_register() {
-    for app in TestApp::on_each_store().await {
+    for app in TestApp::empty_on_each_store().await {
         let form = [("content-type", "application/x-www-form-urlencoded")];
         let body = "ClientId=me&ClientSecret=x&DisplayName=me";
 

@@ -91,5 +91,5 @@ fn lines(documents: impl IntoIterator<Item = Value>) -> String {
 
 #[test]
 fn all_of_this_holds_on_postgresql() {
-    homeroom_store::trial::again_on_postgres("all_of_this_holds_on_postgresql");
+    homeroom_testkit::trial::again_on_postgres("all_of_this_holds_on_postgresql");
 }

@@ -7,16 +7,14 @@
 //! changes (`-` if it has none). In templates, `\1` stands for the first value and `\2` for the
 //! second.
 
-#[path = "../tests/app/mod.rs"]
-mod app;
-
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use app::samples::{Extent, Sample, Samples};
 use homeroom_model::{ColumnSource, PropertyKind, Resource, Scalar};
+use homeroom_testkit::samples::{Extent, Sample, Samples};
+use homeroom_testkit::{self as app};
 use serde_json::Value;
 
 /// Placeholder for the value that distinguishes documents.

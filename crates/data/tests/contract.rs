@@ -1,6 +1,6 @@
 //! The wire contract of the Ed-Fi ODS/API 7.3, clause by clause.
 
-mod app;
+use homeroom_testkit as app;
 
 #[path = "contract/audit.rs"]
 mod audit;

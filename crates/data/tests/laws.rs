@@ -1,6 +1,6 @@
 //! Laws that hold for any input.
 
-mod app;
+use homeroom_testkit as app;
 
 #[path = "laws/canonical.rs"]
 mod canonical;

@@ -1,7 +1,7 @@
 //! Laws that hold for every resource of the model: one test each, which reports all breaches at
 //! once.
 
-mod app;
+use homeroom_testkit as app;
 
 #[path = "model_wide/empties.rs"]
 mod empties;

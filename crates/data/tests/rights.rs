@@ -1,6 +1,6 @@
 //! Authorization: relationships, ownership, and the reasons for refusals.
 
-mod app;
+use homeroom_testkit as app;
 
 #[path = "rights/audit.rs"]
 mod audit;

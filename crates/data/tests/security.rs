@@ -1,6 +1,6 @@
 //! Authentication and authorization, as clients see them.
 
-mod app;
+use homeroom_testkit as app;
 
 #[path = "security/between.rs"]
 mod between;

@@ -1,12 +1,11 @@
 //! The set-up's client: one connection, one request at a time.
 
-use std::fmt::Write as _;
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::api::{Access, Api, ApiError, Ask, Reply};
+use homeroom_client::Error;
 use homeroom_load::client::{self, Caller, Kept, words};
 
 /// How often a waiting client checks whether it should stop.
@@ -46,14 +45,15 @@ impl Api for Client {
         if self.is_stopped() {
             return Err(ApiError::Stopped);
         }
-        let mut head = String::from("Accept: application/json\r\n");
-        let lines = [("Authorization", ask.authorization), ("Content-Type", ask.content_type)];
-        for (name, value) in lines.iter().filter(|(_, value)| !value.is_empty()) {
-            _ = write!(head, "{name}: {value}\r\n");
-        }
+        let mut headers = vec![
+            ("Accept", "application/json"),
+            ("Authorization", ask.authorization),
+            ("Content-Type", ask.content_type),
+        ];
+        headers.retain(|(_, value)| !value.is_empty());
         // Every request of a set-up may safely be sent twice.
-        let answered = self.line.send(ask.method, ask.path, &head, ask.body);
-        let unanswered = |error: io::Error| ApiError::Unanswered {
+        let answered = self.line.send(ask.method, ask.path, &headers, ask.body);
+        let unanswered = |error: Error| ApiError::Unanswered {
             method: ask.method.to_owned(),
             path: ask.path.to_owned(),
             why: words(&error),

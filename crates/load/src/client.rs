@@ -1,19 +1,21 @@
-//! A small HTTP client for requests beside the load: a token, an exporter's text, the documents of
-//! a set-up. It sends one request at a time, within limits of time and size.
+//! Requests beside the load: a token, an exporter's text, the documents of a set-up. They are sent
+//! one at a time, within limits of time and size.
 
-mod reply;
-
-use std::fmt::Write as _;
-use std::io::{self, BufReader, Read, Write};
+use std::io;
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection, StreamOwned};
+use homeroom_client::{
+    BackOff, BlockingClient, Error, Method, Phase, Request, Retries, Settings, Tried, Trust, Url,
+    Versions, WholeAnswer,
+};
+use rustls::ClientConfig;
 
 use crate::engine::Target;
-pub use reply::Reply;
+
+/// The largest answer in bytes: the description of a large model has 10 MB.
+const BODY_MAX: usize = 64 << 20;
 
 /// The server of a request, and how long a request may take.
 #[derive(Debug, Clone)]
@@ -27,28 +29,45 @@ pub struct Caller {
 }
 
 /// A client whose connection stays open between requests.
+#[derive(Debug)]
 pub struct Kept {
     caller: Caller,
-    open: Option<Line>,
+    client: Option<BlockingClient>,
+}
+
+/// An answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// The answer's status.
+    pub status: u16,
+    /// The `Location` header, if there is one.
+    pub location: Option<String>,
+    /// The `Retry-After` header in seconds, if there is one.
+    pub retry_after_s: Option<u64>,
+    /// The answer's body.
+    pub body: Vec<u8>,
 }
 
 impl Caller {
-    /// Sends a request on a connection of its own; `head` contains further header lines, each with
-    /// CR LF.
+    /// Sends a request on a connection of its own.
     ///
     /// # Errors
     ///
     /// Why there is no complete answer.
-    pub fn send(&self, method: &str, path: &str, head: &str, body: &[u8]) -> io::Result<Reply> {
-        let head = format!("Connection: close\r\n{head}");
-        let request = self.request(method, path, &head, body);
-        let mut line = self.open(Instant::now() + self.timeout)?;
-        line.exchange(&request).map(|(reply, _)| reply)
+    pub fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<Reply, Error> {
+        let request = self.request(method, path, headers, body)?;
+        self.client(Retries::default())?.send(request, BODY_MAX).map(Reply::from)
     }
 
     /// Returns a client that keeps its connection; it connects at its first request.
     pub fn keep(self) -> Kept {
-        Kept { caller: self, open: None }
+        Kept { caller: self, client: None }
     }
 
     /// Connects without sending anything.
@@ -56,46 +75,56 @@ impl Caller {
     /// # Errors
     ///
     /// If nothing listens there.
-    pub fn reach(&self) -> io::Result<()> {
-        self.connect(Instant::now() + self.timeout).map(|_| ())
-    }
-
-    fn request(&self, method: &str, path: &str, head: &str, body: &[u8]) -> Vec<u8> {
-        let authority = self.target.authority();
-        let mut request = format!("{method} {path} HTTP/1.1\r\nHost: {authority}\r\n{head}");
-        if !body.is_empty() || !matches!(method, "GET" | "DELETE") {
-            _ = write!(request, "Content-Length: {}\r\n", body.len());
-        }
-        request += "\r\n";
-        let mut request = request.into_bytes();
-        request.extend_from_slice(body);
-        request
-    }
-
-    fn open(&self, until: Instant) -> io::Result<Line> {
-        let stream = self.connect(until)?;
-        let Some(tls) = &self.tls else { return Ok(Line::Plain(BufReader::new(stream))) };
-        let name = ServerName::try_from(self.target.name().to_owned()).map_err(io::Error::other)?;
-        let mut config = ClientConfig::clone(tls);
-        // Whatever protocol the run uses, this client uses HTTP/1.1.
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        let session = ClientConnection::new(Arc::new(config), name).map_err(io::Error::other)?;
-        Ok(Line::Tls(BufReader::new(Box::new(StreamOwned::new(session, stream)))))
-    }
-
-    fn connect(&self, until: Instant) -> io::Result<Bounded> {
-        let addresses = self.target.resolve().map_err(io::Error::other)?;
+    pub fn reach(&self) -> Result<(), Error> {
+        let tried = Tried::new(&Method::GET, &self.url("/")?);
+        let failed = |phase, error: io::Error| Error::Failed {
+            tried: tried.clone(),
+            phase,
+            cause: Arc::new(error),
+        };
+        let resolved = self.target.resolve();
+        let addresses =
+            resolved.map_err(|error| failed(Phase::Resolve, io::Error::other(error)))?;
         let mut last = io::Error::other("its name has no address");
         for address in addresses {
-            match TcpStream::connect_timeout(&address, left(until)?) {
-                Ok(stream) => {
-                    stream.set_nodelay(true)?;
-                    return Ok(Bounded { stream, until });
-                }
+            match TcpStream::connect_timeout(&address, self.timeout) {
+                Ok(_) => return Ok(()),
                 Err(error) => last = error,
             }
         }
-        Err(last)
+        Err(failed(Phase::Connect, last))
+    }
+
+    fn client(&self, retries: Retries) -> Result<BlockingClient, Error> {
+        let trust = match &self.tls {
+            Some(config) if self.target.secure => Trust::Config(Arc::clone(config)),
+            _ => Trust::Nobody,
+        };
+        // Whatever protocol the run uses, this client uses HTTP/1.1.
+        let versions = Versions::Http1;
+        let settings = Settings { trust, versions, retries, ..Settings::trusted(self.timeout) };
+        BlockingClient::new(settings)
+    }
+
+    fn url(&self, path: &str) -> Result<Url, Error> {
+        let scheme = if self.target.secure { "https" } else { "http" };
+        Ok(Url::parse(&format!("{scheme}://{}{path}", self.target.authority()))?)
+    }
+
+    fn request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<Request, Error> {
+        let method = Method::from_bytes(method.as_bytes())
+            .map_err(|_| Error::Header { name: ":method".into() })?;
+        let mut request = Request::new(method, self.url(path)?).body(body.to_vec());
+        for (name, value) in headers {
+            request = request.header(name, value)?;
+        }
+        Ok(request)
     }
 }
 
@@ -105,106 +134,65 @@ impl Kept {
         &self.caller
     }
 
-    /// Sends a request, and repeats it if the open connection may have been closed in the meantime.
-    /// So it is only for requests that may arrive twice. `head` is as in [`Caller::send`].
+    /// Sends a request, and repeats it once at once if the connection breaks. So it is only for
+    /// requests that may arrive twice.
     ///
     /// # Errors
     ///
     /// Why there is no complete answer.
-    pub fn send(&mut self, method: &str, path: &str, head: &str, body: &[u8]) -> io::Result<Reply> {
-        let request = self.caller.request(method, path, head, body);
-        let was_open = self.open.is_some();
-        match self.exchange(&request) {
-            Err(_) if was_open => self.exchange(&request),
-            done => done,
+    pub fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<Reply, Error> {
+        let request = self.caller.request(method, path, headers, body)?.repeatable();
+        if self.client.is_none() {
+            let once = Retries {
+                times: 1,
+                phases: vec![Phase::Send, Phase::Answer],
+                statuses: vec![],
+                back_off: BackOff { first: Duration::ZERO, most: Duration::ZERO },
+                ..Retries::few()
+            };
+            self.client = Some(self.caller.client(once)?);
         }
-    }
-
-    fn exchange(&mut self, request: &[u8]) -> io::Result<Reply> {
-        let until = Instant::now() + self.caller.timeout;
-        let mut line = match self.open.take() {
-            Some(mut line) => {
-                line.socket().until = until;
-                line
-            }
-            None => self.caller.open(until)?,
-        };
-        let (reply, stays_open) = line.exchange(request)?;
-        self.open = stays_open.then_some(line);
-        Ok(reply)
+        let client = self.client.as_ref().expect("the client has just been made");
+        client.send(request, BODY_MAX).map(Reply::from)
     }
 }
 
-/// Describes what went wrong.
-pub fn words(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "it does not answer in time".into(),
-        io::ErrorKind::ConnectionRefused => "nothing listens there".into(),
-        io::ErrorKind::UnexpectedEof => "its answer ends in the middle".into(),
-        _ => error.to_string(),
-    }
-}
-
-/// A connection, with or without TLS.
-enum Line {
-    Plain(BufReader<Bounded>),
-    Tls(BufReader<Box<StreamOwned<ClientConnection, Bounded>>>),
-}
-
-impl Line {
-    fn socket(&mut self) -> &mut Bounded {
-        match self {
-            Self::Plain(line) => line.get_mut(),
-            Self::Tls(line) => line.get_mut().get_mut(),
-        }
-    }
-
-    /// Sends a request. Returns its answer, and whether the connection can be used again.
-    fn exchange(&mut self, request: &[u8]) -> io::Result<(Reply, bool)> {
-        match self {
-            Self::Plain(line) => exchange(line, request),
-            Self::Tls(line) => exchange(line, request),
+impl From<WholeAnswer> for Reply {
+    fn from(answer: WholeAnswer) -> Self {
+        Self {
+            status: answer.status.as_u16(),
+            location: answer.header("location").map(str::to_owned),
+            retry_after_s: answer.header("retry-after").and_then(|value| value.parse().ok()),
+            body: answer.body.into(),
         }
     }
 }
 
-fn exchange<S: Read + Write>(line: &mut BufReader<S>, request: &[u8]) -> io::Result<(Reply, bool)> {
-    line.get_mut().write_all(request)?;
-    line.get_mut().flush()?;
-    reply::read(line)
-}
-
-/// A connection with a deadline for each request, however much data arrives.
-struct Bounded {
-    stream: TcpStream,
-    until: Instant,
-}
-
-impl Read for Bounded {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.stream.set_read_timeout(Some(left(self.until)?))?;
-        self.stream.read(into)
+/// Describes briefly what went wrong, for a sentence that names the target.
+pub fn words(error: &Error) -> String {
+    let parse = error.find::<hyper::Error>().is_some_and(hyper::Error::is_parse);
+    let cut = error.find::<hyper::Error>().is_some_and(hyper::Error::is_incomplete_message);
+    match (error, error.io()) {
+        (Error::TimedOut { .. }, _) | (_, Some(io::ErrorKind::TimedOut)) => {
+            "it does not answer in time".into()
+        }
+        (_, Some(io::ErrorKind::ConnectionRefused)) => "nothing listens there".into(),
+        (_, Some(io::ErrorKind::UnexpectedEof)) => "its answer ends in the middle".into(),
+        _ if cut => "its answer ends in the middle".into(),
+        _ if parse => "its answer is no HTTP".into(),
+        _ => error.root(),
     }
-}
-
-impl Write for Bounded {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.set_write_timeout(Some(left(self.until)?))?;
-        self.stream.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.stream.flush()
-    }
-}
-
-fn left(until: Instant) -> io::Result<Duration> {
-    let left = until.saturating_duration_since(Instant::now());
-    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
     use std::thread;
 
@@ -225,7 +213,7 @@ mod tests {
         String::from_utf8_lossy(&request[..many]).into_owned()
     }
 
-    fn answered(answer: &'static [u8]) -> io::Result<Reply> {
+    fn answered(answer: &'static [u8]) -> Result<Reply, Error> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let caller = caller(&listener);
         let server = thread::spawn(move || {
@@ -234,20 +222,23 @@ mod tests {
             stream.write_all(answer).unwrap();
             request
         });
-        let reply = caller.send("POST", "/x?y=z", "A: b\r\n", b"hello");
+        let reply = caller.send("POST", "/x?y=z", &[("A", "b")], b"hello");
         let request = server.join().unwrap();
-        assert!(request.starts_with("POST /x?y=z HTTP/1.1\r\nHost: 127.0.0.1:"), "{request}");
-        assert!(request.contains("\r\nConnection: close\r\n"), "{request}");
-        assert!(request.ends_with("A: b\r\nContent-Length: 5\r\n\r\nhello"), "{request}");
+        assert!(request.starts_with("POST /x?y=z HTTP/1.1\r\n"), "{request}");
+        assert!(request.contains("\r\nhost: 127.0.0.1:"), "{request}");
+        assert!(request.contains("\r\na: b\r\n"), "{request}");
+        assert!(request.contains("\r\ncontent-length: 5\r\n"), "{request}");
         reply
     }
 
     #[test]
-    fn an_answer_is_its_status_and_what_comes_after_the_head() {
-        let reply =
-            answered(b"HTTP/1.0 201 Created\r\nContent-Type: text/plain\r\n\r\na 1\n").unwrap();
+    fn an_answer_is_its_status_its_body_and_where_to_go_from_there() {
+        let whole = b"HTTP/1.0 201 Created\r\nLocation: /a\r\nRetry-After: 3\r\n\r\na 1\n";
 
-        assert_eq!((reply.status, &*reply.body), (201, &b"a 1\n"[..]));
+        let reply = answered(whole).unwrap();
+
+        let (location, retry_after_s) = (Some("/a".to_owned()), Some(3));
+        assert_eq!(reply, Reply { status: 201, location, retry_after_s, body: b"a 1\n".to_vec() });
     }
 
     #[test]
@@ -255,7 +246,18 @@ mod tests {
         let short = answered(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf").unwrap_err();
 
         assert_eq!(words(&short), "its answer ends in the middle");
-        assert_eq!(words(&answered(b"hello\n").unwrap_err()), "its answer is no HTTP");
+        assert_eq!(words(&answered(b"hello\n\n\n").unwrap_err()), "its answer is no HTTP");
+        assert_eq!(words(&answered(b"").unwrap_err()), "its answer ends in the middle");
+    }
+
+    #[test]
+    fn nothing_that_listens_is_told_as_such() {
+        let unused = caller(&TcpListener::bind("127.0.0.1:0").unwrap());
+
+        let sent = unused.send("GET", "/", &[], b"").unwrap_err();
+
+        assert_eq!(words(&sent), "nothing listens there");
+        assert_eq!(words(&unused.reach().unwrap_err()), "nothing listens there");
     }
 
     #[test]
@@ -276,7 +278,7 @@ mod tests {
         });
 
         for _ in 0..3 {
-            assert_eq!(kept.send("POST", "/", "", b"hello").unwrap().body, b"a");
+            assert_eq!(kept.send("POST", "/", &[], b"hello").unwrap().body, b"a");
         }
 
         assert_eq!(server.join().unwrap(), [2, 1]);

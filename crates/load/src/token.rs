@@ -80,7 +80,7 @@ pub enum TokenError {
 pub fn path(caller: &Caller) -> String {
     let prefix = &caller.target.prefix;
     let root = if prefix.is_empty() { "/" } else { prefix };
-    let told = caller.send("GET", root, "Accept: application/json\r\n", b"").ok();
+    let told = caller.send("GET", root, &[("Accept", "application/json")], b"").ok();
     told.filter(|reply| reply.status == 200)
         .and_then(|reply| discovered(&reply.body))
         .unwrap_or_else(|| format!("{prefix}{USUAL_PATH}"))
@@ -106,12 +106,13 @@ pub fn get(caller: &Caller, path: &str, key: &Key) -> Result<Token, TokenError> 
         format!("{}{path}", origin.trim_end_matches(&caller.target.prefix))
     };
     let pair = STANDARD.encode(format!("{}:{}", key.id, key.secret));
-    let head = format!(
-        "Authorization: Basic {pair}\r\nAccept: application/json\r\n\
-         Content-Type: application/x-www-form-urlencoded\r\n"
-    );
+    let headers = [
+        ("Authorization", &*format!("Basic {pair}")),
+        ("Accept", "application/json"),
+        ("Content-Type", "application/x-www-form-urlencoded"),
+    ];
     let reply = caller
-        .send("POST", path, &head, b"grant_type=client_credentials")
+        .send("POST", path, &headers, b"grant_type=client_credentials")
         .map_err(|error| TokenError::Unreachable { url: url(), why: words(&error) })?;
     if !(200..300).contains(&reply.status) {
         let why = format!("it answers {}{}", reply.status, said(&reply.body));

@@ -11,7 +11,8 @@ use homeroom_data::DataApi;
 use homeroom_http::Timestamp;
 use homeroom_model::{format, link, shipped};
 use homeroom_report::{ExportError, ExportOptions, Format, Formulas, Manifest, export, unescaped};
-use homeroom_store::{Decision, Plan, SnapshotOptions, Tombstone, Uuid, Write, trial};
+use homeroom_store::{Decision, Plan, SnapshotOptions, Tombstone, Uuid, Write};
+use homeroom_testkit::trial;
 use serde_json::Value;
 use support::{Folder, district, options, run, target};
 
@@ -63,7 +64,7 @@ fn delete(data: &DataApi, id: &str) {
 
 #[test]
 fn what_is_exported_and_loaded_again_is_the_same() {
-    let (first, second) = (Folder::new(), Folder::new());
+    let (first, second) = (Folder::unmade(), Folder::unmade());
     let source = district(20);
     let exported = run(&source, &options(Format::Jsonl, &first)).unwrap();
     let copy = target();
@@ -80,7 +81,7 @@ fn what_is_exported_and_loaded_again_is_the_same() {
 
 #[test]
 fn the_manifest_says_what_is_there() {
-    let folder = Folder::new();
+    let folder = Folder::unmade();
     let source = district(3);
 
     let manifest = run(&source, &options(Format::Jsonl, &folder)).unwrap();
@@ -101,7 +102,7 @@ fn the_manifest_says_what_is_there() {
 
 #[test]
 fn since_a_change_version_there_is_what_changed_and_what_went() {
-    let (whole, part) = (Folder::new(), Folder::new());
+    let (whole, part) = (Folder::unmade(), Folder::unmade());
     let source = district(3);
     let before = run(&source, &options(Format::Jsonl, &whole)).unwrap();
     let events = "studentSchoolAttendanceEvents";
@@ -128,7 +129,7 @@ fn since_a_change_version_there_is_what_changed_and_what_went() {
 
 #[test]
 fn tables_have_a_row_for_each_document_and_item() {
-    let (lines, tables) = (Folder::new(), Folder::new());
+    let (lines, tables) = (Folder::unmade(), Folder::unmade());
     let source = district(10);
     run(&source, &options(Format::Jsonl, &lines)).unwrap();
 
@@ -165,7 +166,7 @@ fn a_formula_that_somebody_sent_for_a_name_leaves_as_text_unless_it_shall_stay()
     );
     homeroom_bulk::load_documents(&source, [("Student", student)]).unwrap();
     let export = |formulas, format| {
-        let folder = Folder::new();
+        let folder = Folder::unmade();
         let manifest = run(&source, &ExportOptions { formulas, ..options(format, &folder) });
         let written = folder.read("manifest.json");
         assert_eq!(serde_json::from_str::<Manifest>(&written).unwrap(), manifest.unwrap());
@@ -189,7 +190,7 @@ fn a_formula_that_somebody_sent_for_a_name_leaves_as_text_unless_it_shall_stay()
 
 #[test]
 fn a_compressed_export_holds_the_same() {
-    let (plain, packed) = (Folder::new(), Folder::new());
+    let (plain, packed) = (Folder::unmade(), Folder::unmade());
     let source = district(3);
     run(&source, &options(Format::Csv, &plain)).unwrap();
     let mut compressed = options(Format::Csv, &packed);
@@ -205,7 +206,7 @@ fn a_compressed_export_holds_the_same() {
 
 #[test]
 fn a_folder_with_something_in_it_is_left_alone_unless_it_may_be_replaced() {
-    let folder = Folder::new();
+    let folder = Folder::unmade();
     let source = district(3);
     let first = run(&source, &options(Format::Csv, &folder)).unwrap();
     std::fs::write(folder.path().join("notes.txt"), "mine").unwrap();
@@ -225,11 +226,11 @@ fn a_folder_with_something_in_it_is_left_alone_unless_it_may_be_replaced() {
 
 #[test]
 fn what_no_export_has_written_is_not_replaced_by_one() {
-    let folder = Folder::new();
+    let folder = Folder::unmade();
     let source = district(3);
     let mut replacing = options(Format::Jsonl, &folder);
     replacing.replace = true;
-    let others = Folder::new();
+    let others = Folder::unmade();
     std::fs::create_dir_all(others.path()).unwrap();
     std::fs::write(others.path().join("notes.txt"), "mine").unwrap();
     let mut elsewhere = options(Format::Jsonl, &others);
@@ -257,7 +258,7 @@ fn what_no_export_has_written_is_not_replaced_by_one() {
 
 #[test]
 fn documents_of_kinds_that_the_model_has_not_are_named_unless_resources_are() {
-    let folder = Folder::new();
+    let folder = Folder::unmade();
     let source = target();
     let bus = "{\"busId\":\"1\"}";
     homeroom_bulk::load_documents(&source, [("sample/buses", bus.to_owned())]).unwrap();
@@ -270,7 +271,7 @@ fn documents_of_kinds_that_the_model_has_not_are_named_unless_resources_are() {
     };
 
     let whole = write(&folder, vec![]);
-    let part = write(&Folder::new(), vec!["students".into()]);
+    let part = write(&Folder::unmade(), vec!["students".into()]);
 
     assert_eq!(whole.left_out, BTreeMap::from([("sample/Bus".to_owned(), 1)]));
     assert!(folder.read("manifest.json").contains("\"leftOut\""));
@@ -279,7 +280,7 @@ fn documents_of_kinds_that_the_model_has_not_are_named_unless_resources_are() {
 
 #[test]
 fn an_export_that_is_stopped_has_no_manifest() {
-    let folder = Folder::new();
+    let folder = Folder::unmade();
     let source = district(3);
     let snapshot = source.store.snapshot_blocking(&SnapshotOptions::default()).unwrap();
     let asked = std::cell::Cell::new(0);
@@ -304,7 +305,7 @@ fn an_export_that_is_stopped_has_no_manifest() {
 
 #[test]
 fn what_an_export_has_written_that_was_broken_off_goes_when_it_is_replaced() {
-    let folder = Folder::new();
+    let folder = Folder::unmade();
     let source = district(3);
     let snapshot = source.store.snapshot_blocking(&SnapshotOptions::default()).unwrap();
     let asked = std::cell::Cell::new(0);
@@ -324,7 +325,7 @@ fn what_an_export_has_written_that_was_broken_off_goes_when_it_is_replaced() {
 
 #[test]
 fn a_store_that_is_older_than_what_is_asked_for_is_refused() {
-    let folder = Folder::new();
+    let folder = Folder::unmade();
     let source = target();
     let mut options = options(Format::Jsonl, &folder);
     options.since = Some(1_000_000);

@@ -9,7 +9,8 @@ use homeroom_data::DataApi;
 use homeroom_model::Resource;
 use homeroom_report::Format;
 use homeroom_report::views::{Dialect, apply, views};
-use homeroom_store::{Sql, Value, trial};
+use homeroom_store::{Sql, Value};
+use homeroom_testkit::trial;
 use serde_json::Value as Json;
 use support::{Folder, district, options, qualified, run};
 
@@ -46,7 +47,7 @@ fn answer(data: &DataApi, heading: &str) -> Vec<Vec<String>> {
 
 /// Returns the documents of a resource, as an export has them.
 fn documents(data: &DataApi, endpoint: &str) -> Vec<Json> {
-    let folder = Folder::new();
+    let folder = Folder::unmade();
     let mut options = options(Format::Jsonl, &folder);
     options.resources = vec![endpoint.into()];
     run(data, &options).unwrap();

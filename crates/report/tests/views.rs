@@ -13,8 +13,9 @@ use homeroom_report::table::{Column, ColumnType, Table, postgres_name, tables};
 use homeroom_report::views::{Dialect, apply, renew, views};
 use homeroom_store::{
     Decision, KindId, NaturalKey, NewDocument, Options, Plan, References, Sql, Store, StoreError,
-    StoreUrl, Uuid, Value as StoreValue, Write, trial, views_version,
+    StoreUrl, Uuid, Value as StoreValue, Write, views_version,
 };
+use homeroom_testkit::trial;
 use rusqlite::types::Value as SqlValue;
 use serde_json::{Map, Value, json};
 use support::{Folder, model, qualified};
@@ -133,7 +134,7 @@ fn expected(table: &Table, uuid: Uuid, change_version: i64, body: &str) -> Vec<V
 
 #[test]
 fn every_view_shows_each_value_in_its_column() {
-    let folder = Folder::new();
+    let folder = Folder::unmade();
     let (store, url, catalog, texts) = filled(&folder);
     let kind = |resource: &Resource| Some(catalog.kind(resource.id));
     let made = views(&catalog.model, Dialect::Sqlite, &[], &kind);
@@ -329,7 +330,7 @@ fn views_on_postgres_that_somebody_reads_stay_as_they_are() {
 
 #[test]
 fn a_script_makes_the_views_for_a_session_that_may_only_read() {
-    let folder = Folder::new();
+    let folder = Folder::unmade();
     let (store, _, catalog, _) = filled(&folder);
     let kind = |resource: &Resource| Some(catalog.kind(resource.id));
     let script = Dialect::Sqlite.script(&views(&catalog.model, Dialect::Sqlite, &[], &kind));

@@ -44,7 +44,6 @@ mod sqlite;
 mod store;
 mod through;
 mod tie;
-pub mod trial;
 mod views;
 
 pub use condition::Condition;

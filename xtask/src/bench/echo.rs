@@ -40,7 +40,7 @@ impl Echo {
 
     /// Returns the server's counts.
     pub fn counts() -> Result<Value, String> {
-        let (_, body) = exchange(PORT, "GET", "/_lab/counts", "", "")?;
+        let (_, body) = exchange(PORT, "GET", "/_lab/counts", &[], "")?;
         serde_json::from_str(&body).map_err(|e| e.to_string())
     }
 }

@@ -1,13 +1,13 @@
 //! The servers that are measured: Homeroom and nginx.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::files::text;
 use crate::house::Done;
+use crate::soak::client;
 
 const PORT: u16 = 18_080;
 const ADMIN_PORT: u16 = 18_090;
@@ -116,7 +116,7 @@ impl Server {
         let build = build.clone();
         let mut server = Self { child, build, data: data.to_owned(), seconds_to_ready: 0.0 };
         let ready = wait(Duration::from_mins(1), || {
-            exchange(port, "GET", "/readyz", "", "").is_ok_and(|(status, _)| status == 200)
+            exchange(port, "GET", "/readyz", &[], "").is_ok_and(|(status, _)| status == 200)
         });
         server.seconds_to_ready = begun.elapsed().as_secs_f64();
         if ready { Ok(server) } else { Err("the server did not become ready".into()) }
@@ -146,11 +146,11 @@ impl Server {
             "grant_type": "client_credentials", "client_id": made["key"],
             "client_secret": made["secret"]
         });
-        let header = "Content-Type: application/json\r\n";
+        let header = [("Content-Type", "application/json")];
         let mut answer = Err("no token came".to_owned());
         // A server that shares its database sees a new key within half a second.
         wait(Duration::from_secs(5), || {
-            answer = exchange(self.build.port, "POST", "/oauth/token", header, &body.to_string());
+            answer = exchange(self.build.port, "POST", "/oauth/token", &header, &body.to_string());
             answer.as_ref().is_ok_and(|(status, _)| *status == 200)
         });
         let answer: serde_json::Value =
@@ -180,8 +180,8 @@ impl Server {
 impl Client {
     /// Returns the body of a GET request.
     pub fn get(&self, path: &str) -> Result<String, String> {
-        let header = format!("Authorization: Bearer {}\r\n", self.token);
-        match exchange(self.port, "GET", path, &header, "")? {
+        let token = format!("Bearer {}", self.token);
+        match exchange(self.port, "GET", path, &[("Authorization", &token)], "")? {
             (200, body) => Ok(body),
             (status, body) => Err(format!("GET {path}: {status} {body}")),
         }
@@ -189,9 +189,9 @@ impl Client {
 
     /// Sends a document with POST.
     pub fn post(&self, path: &str, body: &str) -> Result<u16, String> {
-        let header =
-            format!("Authorization: Bearer {}\r\nContent-Type: application/json\r\n", self.token);
-        match exchange(self.port, "POST", path, &header, body)? {
+        let token = format!("Bearer {}", self.token);
+        let headers = [("Authorization", token.as_str()), ("Content-Type", "application/json")];
+        match exchange(self.port, "POST", path, &headers, body)? {
             (status @ 200..=201, _) => Ok(status),
             (status, body) => Err(format!("POST {path}: {status} {body}")),
         }
@@ -241,7 +241,7 @@ impl Nginx {
             .spawn()
             .map_err(|error| format!("nginx: {error}; install the package nginx-light"))?;
         let ready = wait(Duration::from_secs(10), || {
-            exchange(NGINX_PORT, "GET", "/doc.json", "", "").is_ok_and(|(status, _)| status == 200)
+            exchange(NGINX_PORT, "GET", "/doc.json", &[], "").is_ok_and(|(status, _)| status == 200)
         });
         let nginx = Self { child };
         if ready { Ok(nginx) } else { Err("nginx did not start".into()) }
@@ -268,35 +268,18 @@ impl Drop for Nginx {
     }
 }
 
-/// Sends one request on a connection of its own. Returns status and body.
+/// Sends one request to a port of this machine. Returns status and body.
 pub fn exchange(
     port: u16,
     method: &str,
     path: &str,
-    headers: &str,
+    headers: &[(&str, &str)],
     body: &str,
 ) -> Result<(u16, String), String> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).map_err(|e| e.to_string())?;
-    stream.set_nodelay(true).map_err(|e| e.to_string())?;
-    let request = format!(
-        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n{headers}\
-         Content-Length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    stream.write_all(request.as_bytes()).map_err(|e| e.to_string())?;
-    let mut reader = BufReader::new(stream);
-    let mut line = String::new();
-    reader.read_line(&mut line).map_err(|e| e.to_string())?;
-    let status = line.split(' ').nth(1).and_then(|t| t.parse().ok()).ok_or("no status came")?;
-    while line.trim_end() != "" {
-        line.clear();
-        if reader.read_line(&mut line).map_err(|e| e.to_string())? == 0 {
-            break;
-        }
-    }
-    let mut body = String::new();
-    reader.read_to_string(&mut body).map_err(|e| e.to_string())?;
-    Ok((status, body))
+    let address = SocketAddr::from(([127, 0, 0, 1], port));
+    let answer = client::exchange(address, method, path, headers, body);
+    let answer = answer.map_err(|error| error.to_string())?;
+    Ok((answer.status.as_u16(), String::from_utf8_lossy(&answer.body).into_owned()))
 }
 
 /// The release binary, below the workspace.

@@ -1,11 +1,15 @@
-//! A small HTTP client with one kept connection.
+//! A client with one kept connection, and bare connections for those that misbehave.
 
-use std::io::{BufRead as _, BufReader, Error, Read as _, Result, Write as _};
+use std::io::{Error, Result};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use homeroom_client::{BlockingClient, Method, Request, Settings, Url, WholeAnswer};
+
 /// The longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// The largest answer in bytes.
+const BODY_MAX: usize = 256 << 20;
 
 /// An answer.
 #[derive(Debug)]
@@ -24,7 +28,7 @@ pub struct Answer {
 #[derive(Debug)]
 pub struct Client {
     address: SocketAddr,
-    connection: Option<BufReader<TcpStream>>,
+    client: Option<BlockingClient>,
     /// The bearer token, if any.
     pub token: Option<String>,
 }
@@ -32,7 +36,7 @@ pub struct Client {
 impl Client {
     /// Returns a client without a token.
     pub fn new(address: SocketAddr) -> Self {
-        Self { address, connection: None, token: None }
+        Self { address, client: None, token: None }
     }
 
     /// Returns a request as text.
@@ -49,7 +53,7 @@ impl Client {
         )
     }
 
-    /// Opens a separate connection.
+    /// Opens a separate connection, for bytes that no client would send.
     pub fn connect(&self) -> Result<TcpStream> {
         let stream = TcpStream::connect_timeout(&self.address, PATIENCE)?;
         stream.set_nodelay(true)?;
@@ -60,7 +64,7 @@ impl Client {
 
     /// Drops the kept connection, so that the next request opens a new one.
     pub fn leave(&mut self) {
-        self.connection = None;
+        self.client = None;
     }
 
     /// Requests a token without sending the present one, on the same connection.
@@ -73,43 +77,63 @@ impl Client {
 
     /// Sends a request and reads its answer.
     pub fn send(&mut self, method: &str, path: &str, body: Option<&str>) -> Result<Answer> {
-        let request = self.request(method, path, body);
-        let mut connection = match self.connection.take() {
-            Some(connection) => connection,
-            None => BufReader::new(self.connect()?),
+        let token = self.token.as_ref().map(|token| format!("Bearer {token}"));
+        let mut headers: Vec<(&str, &str)> = vec![];
+        headers.extend(token.as_deref().map(|token| ("authorization", token)));
+        headers.extend(body.map(|_| ("content-type", "application/json")));
+        let request = request(self.address, method, path, &headers, body.unwrap_or_default());
+        let client = match self.client.take() {
+            Some(client) => client,
+            None => client()?,
         };
-        connection.get_mut().write_all(request.as_bytes())?;
-        let (answer, is_kept) = read(&mut connection)?;
-        self.connection = is_kept.then_some(connection);
-        Ok(answer)
+        let answer = request.and_then(|request| client.send(request, BODY_MAX).map_err(said));
+        self.client = Some(client);
+        let answer = answer?;
+        let location = answer.header("location").and_then(|url| url.splitn(4, '/').nth(3));
+        Ok(Answer {
+            status: answer.status.as_u16(),
+            location: location.map(|path| format!("/{path}")),
+            total: answer.header("total-count").and_then(|value| value.parse().ok()),
+            body: answer.body.into(),
+        })
     }
 }
 
-/// Reads an answer. Also returns whether the connection can be kept.
-fn read(from: &mut BufReader<TcpStream>) -> Result<(Answer, bool)> {
-    let mut line = String::new();
-    from.read_line(&mut line)?;
-    let status = line.split(' ').nth(1).and_then(|status| status.parse().ok());
-    let status = status.ok_or_else(|| Error::other(format!("no status line: {line:?}")))?;
-    let mut answer = Answer { status, location: None, total: None, body: vec![] };
-    let (mut length, mut is_kept) = (0, true);
-    loop {
-        line.clear();
-        from.read_line(&mut line)?;
-        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
-        match name.to_ascii_lowercase().as_str() {
-            "content-length" => length = value.parse().map_err(Error::other)?,
-            "connection" => is_kept = value != "close",
-            "total-count" => answer.total = value.parse().ok(),
-            "location" => {
-                answer.location = value.splitn(4, '/').nth(3).map(|path| format!("/{path}"));
-            }
-            _ => {}
-        }
+/// Sends one request on a connection of its own.
+///
+/// # Errors
+///
+/// Why there is no complete answer.
+pub fn exchange(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Result<WholeAnswer> {
+    client()?.send(request(address, method, path, headers, body)?, BODY_MAX).map_err(said)
+}
+
+fn client() -> Result<BlockingClient> {
+    BlockingClient::new(Settings::trusted(PATIENCE)).map_err(said)
+}
+
+fn request(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Result<Request> {
+    let url = Url::parse(&format!("http://{address}{path}")).map_err(Error::other)?;
+    let method = Method::from_bytes(method.as_bytes()).map_err(Error::other)?;
+    let mut request = Request::new(method, url).body(body.to_owned());
+    for (name, value) in headers {
+        request = request.header(name, value).map_err(said)?;
     }
-    if status != 204 && status != 304 {
-        answer.body.resize(length, 0);
-        from.read_exact(&mut answer.body)?;
-    }
-    Ok((answer, is_kept))
+    Ok(request)
+}
+
+fn said(error: homeroom_client::Error) -> Error {
+    Error::other(error.with_causes())
 }

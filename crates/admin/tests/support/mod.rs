@@ -1,196 +1,15 @@
-//! The Admin API in this process, called through the front door.
+//! Clients of the Admin API.
 #![allow(dead_code, reason = "each test file uses its part of it")]
 
-use std::fmt;
-use std::sync::Arc;
-
-use homeroom_access::{Access, AccessConfig, ApiClient, Manage};
-use homeroom_gateway::{FrontDoor, Limits, Metrics};
-use homeroom_http::{Guard, RequestBody, Route, Timestamp, empty_response, handler};
-use homeroom_model::{Model, format, link, shipped};
-use homeroom_store::{Options, Store, StoreUrl, trial};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
-use http_body_util::BodyExt as _;
+use homeroom_testkit::{Answer, TestApp};
+use http::Method;
 use serde_json::{Value, json};
 
 /// Base path of everything that is managed.
 pub const BASE: &str = "/adminapi/v2";
 
-/// A Homeroom with the Admin API, tokens, and one guarded path for data.
-#[derive(Clone)]
-pub struct TestApp {
-    name: Arc<str>,
-    pub store: Store,
-    pub access: Arc<Access>,
-    door: Arc<FrontDoor>,
-}
-
-impl fmt::Display for TestApp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
-    }
-}
-
-/// An answer with its body read.
-#[derive(Debug)]
-pub struct Answer {
-    pub status: u16,
-    pub headers: HeaderMap,
-    pub text: String,
-}
-
-impl Answer {
-    pub fn json(&self) -> Value {
-        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
-
-    /// Returns the id at the end of the `Location` header.
-    pub fn id(&self) -> i64 {
-        let location = self.headers.get("location").unwrap_or_else(|| panic!("{self:?}"));
-        location.to_str().unwrap().rsplit('/').next().unwrap().parse().unwrap()
-    }
-
-    /// Returns the members that have a violation, each with its first message.
-    pub fn violations(&self) -> Vec<(String, String)> {
-        assert_eq!(self.status, 400, "{self:?}");
-        let body = self.json();
-        let errors = body["errors"].as_object().unwrap_or_else(|| panic!("{self:?}"));
-        let first = |messages: &Value| messages[0].as_str().unwrap().to_owned();
-        errors.iter().map(|(member, messages)| (member.clone(), first(messages))).collect()
-    }
-
-    /// Asserts that the named members have violations, and no others.
-    pub fn assert_invalid(&self, members: &[&str]) {
-        let violations = self.violations();
-        let mut found: Vec<&str> = violations.iter().map(|(member, _)| member.as_str()).collect();
-        let mut members = members.to_vec();
-        found.sort_unstable();
-        members.sort_unstable();
-        assert_eq!(found, members, "{self:?}");
-        let body = self.json();
-        assert_eq!(self.headers["content-type"], "application/problem+json");
-        assert_eq!((&body["title"], &body["status"]), (&json!("Validation failed"), &json!(400)));
-        assert!(!body["validationErrors"].as_object().unwrap().is_empty(), "{self:?}");
-    }
-}
-
-pub fn model() -> Arc<Model> {
-    let source = format::read(shipped("5.2.0").unwrap()).unwrap();
-    Arc::new(link(&[source]).unwrap())
-}
-
-impl TestApp {
-    /// Creates one app on each kind of store that is available here.
-    pub async fn on_each_store() -> Vec<Self> {
-        let mut apps = vec![];
-        for (name, store) in trial::on_each(&[]).unwrap() {
-            apps.push(Self::on(&name, store).await);
-        }
-        apps
-    }
-
-    /// Creates an app on a store.
-    pub async fn on(name: &str, store: Store) -> Self {
-        let config = AccessConfig::default();
-        let access = Access::open(store.clone(), model(), config, Timestamp::now()).await.unwrap();
-        let mut routes = homeroom_access::routes(&access);
-        routes.extend(homeroom_admin::routes(&access));
-        routes.push(Route {
-            method: Method::GET,
-            template: "/data",
-            guard: Guard::Token { scope: "data" },
-            body_limit: 0,
-            handler: handler(&(), |(), _: homeroom_access::Call| async {
-                Ok(empty_response(http::StatusCode::NO_CONTENT))
-            }),
-        });
-        let metrics = Arc::new(Metrics::new("0.0.0"));
-        let door = FrontDoor::new(routes, Arc::clone(&access), metrics, Limits::default()).unwrap();
-        Self { name: name.into(), store, access, door: Arc::new(door) }
-    }
-
-    /// Creates another node on the same store. It knows the current keys and claim sets, and sees
-    /// later changes only when it refreshes.
-    pub async fn another_node(&self) -> Self {
-        let store = match self.store.url() {
-            // An SQLite file belongs to one process: its nodes share the store.
-            StoreUrl::Sqlite(_) => self.store.clone(),
-            url @ StoreUrl::Postgres(_) => Store::open(&Options::new(url.clone())).unwrap(),
-        };
-        Self::on(&self.name, store).await
-    }
-
-    pub fn routes(&self) -> &[Route<ApiClient>] {
-        self.door.routes()
-    }
-
-    /// Sends a request unchanged.
-    pub async fn send(
-        &self,
-        method: Method,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: &str,
-    ) -> Answer {
-        let mut request = Request::builder().method(method).uri(path).body(()).unwrap();
-        request.headers_mut().insert("host", HeaderValue::from_static("homeroom.test"));
-        for (name, value) in headers {
-            let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
-            request.headers_mut().append(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
-        }
-        let (head, ()) = request.into_parts();
-        let body = RequestBody::Bytes(body.to_owned().into());
-        let (head, body) = self.door.answer(head, body).await.into_parts();
-        let bytes = body.collect().await.unwrap().to_bytes();
-        Answer {
-            status: head.status.as_u16(),
-            headers: head.headers,
-            text: String::from_utf8(bytes.to_vec()).unwrap(),
-        }
-    }
-
-    /// Creates a key by a command and returns it with its secret.
-    pub async fn key(&self, claim_set: Option<&str>, scopes: &[&str]) -> (String, String) {
-        let asked = Manage::CreateKey {
-            claim_set: claim_set.map(String::from),
-            name: Some("by command".into()),
-            scopes: scopes.iter().map(|scope| (*scope).into()).collect(),
-            education_organizations: vec![1, 2],
-            namespace_prefixes: vec!["uri://command".into()],
-            ownership_tokens: vec![],
-            creator_token: None,
-        };
-        let made = self.access.manage(asked, Timestamp::now()).await.unwrap();
-        let text = |name: &str| made[name].as_str().unwrap().to_owned();
-        (text("key"), text("secret"))
-    }
-
-    /// Requests a token at a path.
-    pub async fn ask_token(&self, path: &str, key: &str, secret: &str, more: &str) -> Answer {
-        let form = [("content-type", "application/x-www-form-urlencoded")];
-        let body =
-            format!("grant_type=client_credentials&client_id={key}&client_secret={secret}{more}");
-        self.send(Method::POST, path, &form, &body).await
-    }
-
-    /// Returns a client with a token of a key.
-    pub async fn client_of(&self, key: &str, secret: &str) -> Client {
-        let answer = self.ask_token("/oauth/token", key, secret, "").await;
-        assert_eq!(answer.status, 200, "{answer:?}");
-        let token = answer.json()["access_token"].as_str().unwrap().to_owned();
-        Client { app: self.clone(), authorization: format!("Bearer {token}") }
-    }
-
-    /// Returns a client that may manage.
-    pub async fn admin(&self) -> Client {
-        let (key, secret) = self.key(None, &["admin"]).await;
-        let more = "&scope=edfi_admin_api/full_access";
-        let answer = self.ask_token("/adminapi/connect/token", &key, &secret, more).await;
-        assert_eq!(answer.status, 200, "{answer:?}");
-        let token = answer.json()["access_token"].as_str().unwrap().to_owned();
-        Client { app: self.clone(), authorization: format!("Bearer {token}") }
-    }
-}
+/// A path that every key for data may read.
+pub const DATA: &str = "/changeQueries/v1/availableChangeVersions";
 
 /// A caller with a token.
 #[derive(Clone)]
@@ -199,10 +18,30 @@ pub struct Client {
     pub authorization: String,
 }
 
+/// Returns a client with a token of a key.
+pub async fn client_of(app: &TestApp, key: &str, secret: &str) -> Client {
+    let answer = app.ask_token("/oauth/token", key, secret, "").await;
+    with_token(app, &answer)
+}
+
+/// Returns a client that may manage.
+pub async fn manager(app: &TestApp) -> Client {
+    let (key, secret) = app.key_for(None, &["admin"]).await;
+    let more = "&scope=edfi_admin_api/full_access";
+    let answer = app.ask_token("/adminapi/connect/token", &key, &secret, more).await;
+    with_token(app, &answer)
+}
+
+fn with_token(app: &TestApp, answer: &Answer) -> Client {
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let token = answer.json()["access_token"].as_str().unwrap().to_owned();
+    Client { app: app.clone(), authorization: format!("Bearer {token}") }
+}
+
 impl Client {
-    /// Sends a method to a path below [`BASE`], or to any other path.
+    /// Sends a method to a path below [`BASE`], to [`DATA`], or to a whole path of the Admin API.
     pub async fn send(&self, method: Method, path: &str, body: &str) -> Answer {
-        let whole = if path.starts_with("/data") || path.starts_with("/adminapi") {
+        let whole = if path == DATA || path.starts_with("/adminapi") {
             path.to_owned()
         } else {
             format!("{BASE}{path}")
@@ -211,7 +50,7 @@ impl Client {
         if !body.is_empty() {
             headers.push(("content-type", "application/json"));
         }
-        self.app.send(method, &whole, &headers, body).await
+        self.app.send(method, &whole, &headers, body.to_owned()).await
     }
 
     pub async fn get(&self, path: &str) -> Answer {
@@ -241,7 +80,7 @@ impl Client {
     pub async fn create(&self, path: &str, body: &Value) -> i64 {
         let answer = self.post(path, body).await;
         assert_eq!(answer.status, 201, "{path} {body}: {answer:?}");
-        answer.id()
+        id_of(&answer)
     }
 
     /// Creates an application with its own vendor and returns its id, key and secret.
@@ -254,6 +93,34 @@ impl Client {
         let text = |name: &str| made[name].as_str().unwrap().to_owned();
         (made["id"].as_i64().unwrap(), text("key"), text("secret"))
     }
+}
+
+/// Returns the id at the end of the `Location` header.
+pub fn id_of(answer: &Answer) -> i64 {
+    answer.header("location").rsplit('/').next().unwrap().parse().unwrap()
+}
+
+/// Returns the members that have a violation, each with its first message.
+pub fn violations(answer: &Answer) -> Vec<(String, String)> {
+    assert_eq!(answer.status, 400, "{answer:?}");
+    let body = answer.json();
+    let errors = body["errors"].as_object().unwrap_or_else(|| panic!("{answer:?}"));
+    let first = |messages: &Value| messages[0].as_str().unwrap().to_owned();
+    errors.iter().map(|(member, messages)| (member.clone(), first(messages))).collect()
+}
+
+/// Asserts that the named members have violations, and no others.
+pub fn assert_invalid(answer: &Answer, members: &[&str]) {
+    let violations = violations(answer);
+    let mut found: Vec<&str> = violations.iter().map(|(member, _)| member.as_str()).collect();
+    let mut members = members.to_vec();
+    found.sort_unstable();
+    members.sort_unstable();
+    assert_eq!(found, members, "{answer:?}");
+    let body = answer.json();
+    assert_eq!(answer.header("content-type"), "application/problem+json");
+    assert_eq!((&body["title"], &body["status"]), (&json!("Validation failed"), &json!(400)));
+    assert!(!body["validationErrors"].as_object().unwrap().is_empty(), "{answer:?}");
 }
 
 /// Returns a valid vendor.

@@ -1,14 +1,16 @@
 //! Shared helpers for the tests of loading.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use homeroom_bulk::{LoadOptions, Summary, load};
 use homeroom_data::{Catalog, DataApi, seed};
 use homeroom_http::Timestamp;
 use homeroom_model::{format, link, shipped, shipped_extension};
-use homeroom_store::{Sql, Uuid, trial};
+use homeroom_store::Sql;
+pub use homeroom_testkit::Folder;
+use homeroom_testkit::trial;
 use serde_json::Value;
 
 const SEED: &str = include_str!("../../../../models/ed-fi/5.2.0/seed.jsonl");
@@ -28,42 +30,6 @@ pub fn target_with(extensions: &[&str]) -> DataApi {
     let catalog = Arc::new(Catalog::bind(Arc::new(model), &store).unwrap());
     seed(&catalog, &store, SEED, Timestamp::now()).unwrap();
     DataApi::new(catalog, store)
-}
-
-/// A folder that is deleted on drop.
-pub struct Folder(PathBuf);
-
-impl Folder {
-    /// Makes a new, empty folder.
-    pub fn new() -> Self {
-        let path = std::env::temp_dir().join(format!("homeroom-bulk-{}", Uuid::new()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    /// Returns its path.
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-
-    /// Writes a file in it.
-    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.0.join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, text).unwrap();
-        path
-    }
-
-    /// Reads a file in it.
-    pub fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.0.join(name)).unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// Loads paths; returns the summary and every reject.

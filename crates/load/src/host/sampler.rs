@@ -298,7 +298,7 @@ impl Exporter {
 
     fn look(&mut self, at_s: f64) {
         self.gathered.looks += 1;
-        let why = match self.caller.send("GET", &self.path, "Accept: text/plain\r\n", b"") {
+        let why = match self.caller.send("GET", &self.path, &[("Accept", "text/plain")], b"") {
             Ok(reply) if reply.status == 200 => {
                 return self.read(at_s, &String::from_utf8_lossy(&reply.body));
             }

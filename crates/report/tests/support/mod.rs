@@ -1,7 +1,6 @@
 //! Shared helpers for the tests of reports.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use homeroom_data::{Catalog, DataApi, seed};
@@ -11,7 +10,9 @@ use homeroom_model::{EXTENSIONS_SHIPPED, Model, format, link, shipped};
 use homeroom_report::table::postgres_name;
 use homeroom_report::views::Dialect;
 use homeroom_report::{ExportError, ExportOptions, Format, Formulas, Manifest, export};
-use homeroom_store::{SnapshotOptions, Sql, Store, Uuid, trial};
+use homeroom_store::{SnapshotOptions, Sql, Store};
+pub use homeroom_testkit::Folder;
+use homeroom_testkit::trial;
 
 const SEED: &str = include_str!("../../../../models/ed-fi/5.2.0/seed.jsonl");
 
@@ -40,32 +41,6 @@ pub fn district(students: usize) -> DataApi {
     let summary = homeroom_bulk::load_documents(&target, generated).unwrap();
     assert!(summary.is_clean(), "{summary:?}");
     target
-}
-
-/// A folder that is deleted on drop.
-pub struct Folder(PathBuf);
-
-impl Folder {
-    /// Chooses an unused name.
-    pub fn new() -> Self {
-        Self(std::env::temp_dir().join(format!("homeroom-report-{}", Uuid::new())))
-    }
-
-    /// Returns its path.
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-
-    /// Reads a file in it.
-    pub fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.0.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// Returns the options of a full export to a folder.

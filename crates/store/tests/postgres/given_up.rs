@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use homeroom_store::{
     Answer, Decide, Decision, KindId, NaturalKey, NewDocument, Options, Plan, References, Refused,
-    Sql, Store, StoreError, Uuid, Write, trial,
+    Sql, Store, StoreError, Uuid, Write,
 };
+use homeroom_testkit::trial;
 use tokio::time::timeout;
 
 use crate::support::{Does, Doing, kinds, plan, with_parameter};

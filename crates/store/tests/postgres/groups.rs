@@ -1,6 +1,7 @@
 //! Plans that run in one transaction.
 
-use homeroom_store::{Options, Store, trial};
+use homeroom_store::{Options, Store};
+use homeroom_testkit::trial;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 

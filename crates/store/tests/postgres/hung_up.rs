@@ -7,7 +7,8 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use homeroom_store::{Answer, Ask, Decision, Options, Plan, Sql, Store, Uuid, trial};
+use homeroom_store::{Answer, Ask, Decision, Options, Plan, Sql, Store, Uuid};
+use homeroom_testkit::trial;
 use tokio::time::timeout;
 
 use crate::support::{by_port, kinds, schema_of, server};

@@ -16,7 +16,7 @@ mod upgrades;
 
 #[test]
 fn there_is_a_postgresql_to_test_on() {
-    if homeroom_store::trial::postgres().unwrap().is_empty() {
-        println!("{}", homeroom_store::trial::SKIPPED);
+    if homeroom_testkit::trial::postgres().unwrap().is_empty() {
+        println!("{}", homeroom_testkit::trial::SKIPPED);
     }
 }

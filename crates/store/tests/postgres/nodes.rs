@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use homeroom_store::{
     Answer, Ask, Decision, DocumentId, KindId, ListQuery, NaturalKey, NewDocument, Plan,
-    References, Sql, Store, StoreError, StoreUrl, Uuid, Write, trial,
+    References, Sql, Store, StoreError, StoreUrl, Uuid, Write,
 };
+use homeroom_testkit::trial;
 
 use crate::support::{kinds, same_schema, with_parameter};
 

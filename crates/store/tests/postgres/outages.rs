@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use homeroom_store::{Options, Refused, Sql, Store, StoreError, trial};
+use homeroom_store::{Options, Refused, Sql, Store, StoreError};
+use homeroom_testkit::trial;
 
 use crate::proxy::Proxy;
 use crate::support::{Does, by_port, kinds, plan, schema_of, server, with_parameter};

@@ -2,8 +2,9 @@
 
 use homeroom_store::{
     Answer, Ask, Decide, Decision, KindId, NewDocument, Plan, References, Sql, Start, Store, Tie,
-    TieState, Tombstone, Uuid, Way, Write, trial,
+    TieState, Tombstone, Uuid, Way, Write,
 };
+use homeroom_testkit::trial;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 

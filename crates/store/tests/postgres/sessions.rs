@@ -1,6 +1,7 @@
 //! The settings of a connection, and the errors that it reports.
 
-use homeroom_store::{Answer, Ask, Decision, Options, Plan, Sql, Store, StoreError, trial};
+use homeroom_store::{Answer, Ask, Decision, Options, Plan, Sql, Store, StoreError};
+use homeroom_testkit::trial;
 
 #[test]
 fn an_address_that_wants_encryption_is_refused() {

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use homeroom_store::{Options, Sql, Store, StoreError, trial};
+use homeroom_store::{Options, Sql, Store, StoreError};
+use homeroom_testkit::trial;
 
 use crate::gate::Gate;
 use crate::support::{Does, by_port, in_time, kinds, plan, schema_of, server};

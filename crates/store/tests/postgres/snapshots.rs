@@ -1,6 +1,7 @@
 //! Snapshots of databases that are not stores.
 
-use homeroom_store::{Snapshot, SnapshotOptions, trial};
+use homeroom_store::{Snapshot, SnapshotOptions};
+use homeroom_testkit::trial;
 
 use crate::support::with_parameter;
 

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use homeroom_store::{
-    Answer, Decision, Options, Plan, Refused, Sql, Store, StoreError, Write, replace_views, trial,
+    Answer, Decision, Options, Plan, Refused, Sql, Store, StoreError, Write, replace_views,
 };
+use homeroom_testkit::trial;
 
 use crate::support::{Does, kinds, plan, same_schema};
 

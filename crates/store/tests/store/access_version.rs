@@ -2,8 +2,8 @@
 
 use homeroom_store::{
     Answer, Ask, Decide, Decision, KindId, NewDocument, Plan, References, Sql, Store, Uuid, Write,
-    trial,
 };
+use homeroom_testkit::trial;
 
 use crate::support::key;
 

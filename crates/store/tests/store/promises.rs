@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use homeroom_store::{
     Answer, Ask, Bounds, Condition, Decision, KindId, ListQuery, MarkTest, Options, Plan, Refused,
-    Sql, StandardName, Store, StoreError, StoreUrl, Uuid, Value, Write, trial,
+    Sql, StandardName, Store, StoreError, StoreUrl, Uuid, Value, Write,
 };
+use homeroom_testkit::trial;
 
 use crate::support::{Done, Place, create, create_all, delete, document, key, names, stores};
 

@@ -2,8 +2,9 @@
 
 use homeroom_store::{
     Answer, Ask, Decision, DocumentId, KindId, NaturalKey, NewDocument, Options, Plan, References,
-    Store, Tombstone, Uuid, Write, trial,
+    Store, Tombstone, Uuid, Write,
 };
+use homeroom_testkit::trial;
 
 pub type Done = Decision<(), String>;
 

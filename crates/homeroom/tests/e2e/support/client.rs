@@ -1,16 +1,20 @@
 //! A client like an integration's: one kept connection, and a token.
 
-use std::io::Result;
+use std::io::{Error, Result};
 use std::net::SocketAddr;
 
+use homeroom_client::{BlockingClient, Method, Request, Settings, Url};
 use serde_json::{Value, json};
 
-use super::{Answer, Wire};
+use super::{Answer, PATIENCE};
+
+/// The largest answer in bytes.
+const BODY_MAX: usize = 256 << 20;
 
 /// A client.
 pub struct Client {
     address: SocketAddr,
-    wire: Option<Wire>,
+    client: BlockingClient,
     /// The bearer token that is sent, if any.
     pub token: Option<String>,
 }
@@ -18,7 +22,8 @@ pub struct Client {
 impl Client {
     /// Returns a client without a token.
     pub fn new(address: SocketAddr) -> Self {
-        Self { address, wire: None, token: None }
+        let client = BlockingClient::new(Settings::trusted(PATIENCE)).unwrap();
+        Self { address, client, token: None }
     }
 
     /// Requests a token with key and secret, and uses it from then on.
@@ -61,17 +66,25 @@ impl Client {
         headers: &[(&str, &str)],
         body: Option<&[u8]>,
     ) -> Result<Answer> {
-        let mut bytes = self.head(method, path, headers, body.map(<[u8]>::len)).into_bytes();
-        bytes.extend_from_slice(body.unwrap_or_default());
-        let mut wire = match self.wire.take().filter(|wire| !wire.is_closed()) {
-            Some(wire) => wire,
-            None => Wire::try_open(self.address)?,
-        };
-        wire.try_send(bytes)?;
-        let answer = wire.try_answer(method == "HEAD")?;
-        if answer.header("connection") != Some("close") {
-            self.wire = Some(wire);
+        let url = Url::parse(&format!("http://{}{path}", self.address)).unwrap();
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let mut request = Request::new(method, url).body(body.unwrap_or_default().to_vec());
+        let token = self.token.as_ref().map(|token| format!("Bearer {token}"));
+        let token = token.as_deref().map(|token| ("authorization", token));
+        for (name, value) in token.into_iter().chain(headers.iter().copied()) {
+            request = request.header(name, value).unwrap();
         }
+        let answer = self.client.send(request, BODY_MAX);
+        let answer = answer.map_err(|error| Error::other(error.with_causes()))?;
+        let headers = answer.headers.iter();
+        let answer = Answer {
+            status: answer.status.as_u16(),
+            headers: headers
+                .map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()))
+                .collect(),
+            body: answer.body.to_vec(),
+        };
+        assert_eq!(answer.header("transfer-encoding"), None, "answers have a known length");
         Ok(answer)
     }
 

@@ -1,86 +1,45 @@
 //! The data API in this process, called as the network would call it; every request passes through
 //! the front door.
-#![allow(dead_code, unused_imports, reason = "each test file uses its part of it")]
 
-pub mod answer;
-pub mod document;
-pub mod documents;
-pub mod failures;
-pub mod filled;
-pub mod samples;
-pub mod spellings;
-pub mod world;
+mod stored;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use homeroom_access::{Access, AccessConfig, Explain, Manage, ManageError};
 use homeroom_data::metadata::{self, Metadata};
-use homeroom_data::{Catalog, Composites, DataApi, audit};
+use homeroom_data::{Catalog, Composites, DataApi};
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{RequestBody, Timestamp};
-use homeroom_model::{Model, format, link, shipped, shipped_extension, shipped_seed};
-use homeroom_store::{
-    Decision, Options, Plan, Snapshot, SnapshotOptions, Sql, Store, StoreUrl, Write, trial,
-};
+use homeroom_model::{Model, shipped_seed};
+use homeroom_store::{Options, Store, StoreUrl};
 use http::{HeaderName, HeaderValue, Method, Request};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-pub use answer::Answer;
+use crate::answer::Answer;
+use crate::standard::{STANDARDS, Standard, USUAL};
+use crate::trial;
 
 /// The claim set that grants everything on every resource.
 pub const FULL_ACCESS: &str = "FullAccess";
-
-/// The shipped models that an app serves: a version of the standard and its extensions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Standard {
-    pub version: &'static str,
-    pub extensions: &'static [&'static str],
-}
-
-/// The default standard of tests.
-pub const USUAL: Standard = Standard { version: "5.2.0", extensions: &[] };
-
-/// The standards for laws about all resources; the last one is a superset of the usual one.
-pub const STANDARDS: [Standard; 2] = [
-    Standard { version: "4.0.0", extensions: &[] },
-    Standard { version: "5.2.0", extensions: &["tpdm", "sample", "homograph"] },
-];
-
-/// Linked models, which the tests of one file share.
-static LINKED: Mutex<Vec<(Standard, Arc<Model>)>> = Mutex::new(vec![]);
-
-impl Standard {
-    /// Returns its linked model.
-    pub fn model(&self) -> Arc<Model> {
-        let mut linked = LINKED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, model)) = linked.iter().find(|(standard, _)| standard == self) {
-            return Arc::clone(model);
-        }
-        let core = [shipped(self.version)].into_iter();
-        let extensions = self.extensions.iter().map(|name| shipped_extension(name, self.version));
-        let sources: Vec<_> = core
-            .chain(extensions)
-            .map(|text| format::read(text.expect("the model is shipped")).unwrap())
-            .collect();
-        let model = Arc::new(link(&sources).unwrap());
-        linked.push((*self, Arc::clone(&model)));
-        model
-    }
-}
 
 /// A Homeroom server without sockets; clones share the same server.
 #[derive(Clone)]
 pub struct TestApp {
     /// Name of the kind of store in messages.
     store: Arc<str>,
+    /// The standard that it serves.
     pub standard: Standard,
+    /// Its data API.
     pub data: DataApi,
+    /// Its registry of keys and claim sets.
     pub access: Arc<Access>,
+    /// The front door, through which every request goes.
     pub front_door: Arc<FrontDoor>,
+    /// The composites that it serves.
     pub composites: Arc<Composites>,
 }
 
@@ -91,15 +50,19 @@ impl fmt::Display for TestApp {
     }
 }
 
-/// Returns the shipped model.
-pub fn model() -> Arc<Model> {
-    USUAL.model()
-}
-
 impl TestApp {
     /// Makes an app with a new store on each available kind of store.
     pub async fn on_each_store() -> Vec<Self> {
         Self::serving(USUAL).await
+    }
+
+    /// Makes such apps without any descriptor, where no document is sent.
+    pub async fn empty_on_each_store() -> Vec<Self> {
+        let mut apps = vec![];
+        for (name, store) in trial::on_each(&[]).unwrap() {
+            apps.push(Self::on(&name, USUAL, store).await);
+        }
+        apps
     }
 
     /// Makes such apps for each of [`STANDARDS`].
@@ -115,16 +78,18 @@ impl TestApp {
     pub async fn serving(standard: Standard) -> Vec<Self> {
         let mut apps = vec![];
         for (name, store) in trial::on_each(&[]).unwrap() {
-            apps.push(Self::on(&name, standard, store).await);
+            let app = Self::on(&name, standard, store).await;
+            app.seed(shipped_seed(standard.version).unwrap()).await;
+            apps.push(app);
         }
         apps
     }
 
-    async fn on(name: &str, standard: Standard, store: Store) -> Self {
+    /// Makes an app on a store as it is.
+    pub async fn on(name: &str, standard: Standard, store: Store) -> Self {
         let (model, now) = (standard.model(), Timestamp::now());
         let catalog = Arc::new(Catalog::bind(Arc::clone(&model), &store).unwrap());
         let data = DataApi::new(Arc::clone(&catalog), store.clone());
-        seed(&data, shipped_seed(standard.version).unwrap()).await;
         let access = Access::open(store, Arc::clone(&model), AccessConfig::default(), now);
         let access = access.await.unwrap();
         Self::of(name.into(), standard, data, access)
@@ -191,42 +156,9 @@ impl TestApp {
         Self::of(Arc::clone(&self.store), self.standard, data, Arc::clone(&self.access))
     }
 
-    /// Writes JSON lines of `resource` and `document` to the store directly.
-    pub async fn seed(&self, lines: &str) {
-        seed(&self.data, lines).await;
-    }
-
+    /// Returns its model.
     pub fn model(&self) -> &Model {
         &self.data.catalog.model
-    }
-
-    /// Returns the faults in data derived from the store's documents, in its tables and beside the
-    /// texts.
-    pub fn wrongly_derived(&self) -> Vec<String> {
-        let (url, model) = (self.data.store.url().clone(), Arc::clone(&self.data.catalog.model));
-        // A snapshot blocks on its reads, which a thread of the runtime must not.
-        let looking = std::thread::spawn(move || {
-            let mut problems = Store::check(&url).unwrap().problems;
-            let snapshot = Snapshot::open(&url, &SnapshotOptions::default()).unwrap();
-            let found = audit(&model, &snapshot, &mut |_| {}).unwrap();
-            assert_eq!(found.left_out, [""; 0]);
-            problems.extend(found.problems);
-            problems.extend(found.misfits);
-            problems
-        });
-        looking.join().unwrap()
-    }
-
-    /// Changes rows in a way that Homeroom itself never does.
-    pub async fn damage(&self, text: &'static str, arguments: Vec<homeroom_store::Value>) {
-        let mut writes = Some(vec![Write::Sql(Sql::new(text, arguments))]);
-        let plan = Plan {
-            ask: vec![],
-            decide: move |_: Vec<homeroom_store::Answer>| -> Decision<(), String> {
-                Decision::Write(writes.take().unwrap_or_default(), ())
-            },
-        };
-        self.data.store.run(plan).await.map(|_| ()).unwrap();
     }
 
     /// Number of resources in its model.
@@ -273,6 +205,29 @@ impl TestApp {
     /// Makes a new key for a claim set and namespace prefixes; returns it with its secret.
     pub async fn key(&self, claim_set: &str, prefixes: &[&str]) -> (String, String) {
         self.make_key(asked(claim_set, prefixes, &[])).await
+    }
+
+    /// Makes a key as the command does, for scopes and perhaps with a claim set; returns it with its
+    /// secret.
+    pub async fn key_for(&self, claim_set: Option<&str>, scopes: &[&str]) -> (String, String) {
+        self.make_key(Manage::CreateKey {
+            claim_set: claim_set.map(String::from),
+            name: Some("by command".into()),
+            scopes: scopes.iter().map(|scope| (*scope).into()).collect(),
+            education_organizations: vec![1, 2],
+            namespace_prefixes: vec!["uri://command".into()],
+            ownership_tokens: vec![],
+            creator_token: None,
+        })
+        .await
+    }
+
+    /// Requests a token at a path with a form, to which `more` is appended.
+    pub async fn ask_token(&self, path: &str, key: &str, secret: &str, more: &str) -> Answer {
+        let form = [("content-type", "application/x-www-form-urlencoded")];
+        let body =
+            format!("grant_type=client_credentials&client_id={key}&client_secret={secret}{more}");
+        self.send(Method::POST, path, &form, body).await
     }
 
     async fn make_key(&self, asked: Manage) -> (String, String) {
@@ -331,18 +286,12 @@ fn asked(claim_set: &str, prefixes: &[&str], organizations: &[i64]) -> Manage {
     }
 }
 
-async fn seed(data: &DataApi, lines: &str) {
-    let (data, lines) = (data.clone(), lines.to_owned());
-    let seeded = tokio::task::spawn_blocking(move || {
-        homeroom_data::seed(&data.catalog, &data.store, &lines, Timestamp::now())
-    });
-    seeded.await.unwrap().unwrap();
-}
-
 /// A client with a token.
 #[derive(Clone)]
 pub struct Client {
+    /// The app that it calls.
     pub app: TestApp,
+    /// Its key.
     pub key: String,
     /// Its `Authorization` header.
     pub authorization: String,
@@ -354,14 +303,17 @@ impl Client {
         self.send(Method::GET, path, &[], "").await
     }
 
+    /// Sends a POST with JSON.
     pub async fn post(&self, path: &str, body: &Value) -> Answer {
         self.send(Method::POST, path, &[], body.to_string()).await
     }
 
+    /// Sends a PUT with JSON.
     pub async fn put(&self, path: &str, body: &Value) -> Answer {
         self.send(Method::PUT, path, &[], body.to_string()).await
     }
 
+    /// Sends a DELETE.
     pub async fn delete(&self, path: &str) -> Answer {
         self.send(Method::DELETE, path, &[], "").await
     }

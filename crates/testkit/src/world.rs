@@ -6,15 +6,18 @@ use homeroom_model::ResourceId;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::samples::{Extent, Sample, Samples};
-use super::{Client, FULL_ACCESS, Standard, TestApp};
+use crate::app::{Client, FULL_ACCESS, TestApp};
+use crate::samples::{Extent, Sample, Samples};
+use crate::standard::Standard;
 
 /// Number of chains that are sent concurrently, so that the store writes their documents in groups.
 const SIDE_BY_SIDE: usize = 32;
 
 /// An app, a client with full access, and a sample of each resource.
 pub struct World {
+    /// The app.
     pub app: TestApp,
+    /// A client with full access to it.
     pub client: Client,
     /// One sample of each resource, in the order of the model. The samples are not stored, but all
     /// documents that they refer to are.

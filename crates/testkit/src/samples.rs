@@ -11,7 +11,7 @@ use homeroom_model::{
 };
 use serde_json::{Map, Value};
 
-use super::document::{Found, Spot, What, walk};
+use crate::document::{Found, Spot, What, walk};
 pub use values::{Values, other};
 
 /// How much content a document has.
@@ -26,7 +26,9 @@ pub enum Extent {
 /// A generated document.
 #[derive(Debug, Clone)]
 pub struct Sample {
+    /// Its resource.
     pub resource: ResourceId,
+    /// The document.
     pub body: Value,
     /// Groups of places whose values must agree; any other place is a group of its own.
     pub groups: Vec<Vec<Spot>>,

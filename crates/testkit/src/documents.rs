@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Client, FULL_ACCESS, Standard, TestApp, USUAL};
+use crate::app::{Client, FULL_ACCESS, TestApp};
+use crate::standard::{Standard, USUAL};
 
 /// Namespace of these descriptors.
 const NAMESPACE: &str = "uri://ed-fi.org";
@@ -42,6 +43,7 @@ pub fn descriptor_path(name: &str) -> String {
     format!("/ed-fi/{}{}s", name[..1].to_ascii_lowercase(), &name[1..])
 }
 
+/// Makes a descriptor.
 pub fn descriptor(name: &str, code: &str) -> Value {
     json!({
         "namespace": format!("{NAMESPACE}/{name}"), "codeValue": code, "shortDescription": code
@@ -53,6 +55,7 @@ pub fn uri(name: &str, code: &str) -> String {
     format!("{NAMESPACE}/{name}#{code}")
 }
 
+/// Makes a school.
 pub fn school(id: i64) -> Value {
     let category = uri("EducationOrganizationCategoryDescriptor", "School");
     json!({
@@ -63,6 +66,7 @@ pub fn school(id: i64) -> Value {
     })
 }
 
+/// Makes a local education agency.
 pub fn agency(id: i64) -> Value {
     let category = uri("EducationOrganizationCategoryDescriptor", "School");
     json!({
@@ -74,6 +78,7 @@ pub fn agency(id: i64) -> Value {
     })
 }
 
+/// Makes a student.
 pub fn student(unique_id: &str) -> Value {
     json!({
         "studentUniqueId": unique_id,
@@ -83,6 +88,7 @@ pub fn student(unique_id: &str) -> Value {
     })
 }
 
+/// Makes the enrolment of a student in a school.
 pub fn enrolment(student: &str, school: i64, entry: &str) -> Value {
     json!({
         "studentReference": {"studentUniqueId": student},
@@ -92,6 +98,7 @@ pub fn enrolment(student: &str, school: i64, entry: &str) -> Value {
     })
 }
 
+/// Makes a program of an organization.
 pub fn program(organization: i64, name: &str) -> Value {
     json!({
         "educationOrganizationReference": {"educationOrganizationId": organization},
@@ -100,6 +107,7 @@ pub fn program(organization: i64, name: &str) -> Value {
     })
 }
 
+/// Makes a course of an organization.
 pub fn course(organization: i64, code: &str) -> Value {
     let system = uri("CourseIdentificationSystemDescriptor", "State");
     json!({

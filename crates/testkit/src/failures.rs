@@ -15,6 +15,7 @@ pub struct Failures {
 }
 
 impl Failures {
+    /// Begins to check a law.
     pub fn of(law: &'static str) -> Self {
         Self { law, checked: 0, found: vec![] }
     }

@@ -5,8 +5,7 @@
 //! ([`Options::strict`]). `HOMEROOM_TEST_ON` is passed from a test program to the one that it
 //! starts.
 
-use crate::error::StoreError;
-use crate::store::{Options, Store, StoreUrl};
+use homeroom_store::{Options, Store, StoreError, StoreUrl};
 
 /// Printed where there is no PostgreSQL to test on.
 pub const SKIPPED: &str = "skipped: HOMEROOM_TEST_POSTGRES names no PostgreSQL";

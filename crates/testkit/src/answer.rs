@@ -9,9 +9,13 @@ use serde_json::Value;
 /// Prefix of every problem's type.
 const URN: &str = "urn:ed-fi:api:";
 
+/// An answer with its body.
 pub struct Answer {
+    /// The status.
     pub status: u16,
+    /// The headers.
     pub headers: HeaderMap,
+    /// The body.
     pub body: Bytes,
 }
 
@@ -23,7 +27,8 @@ impl std::fmt::Debug for Answer {
 }
 
 impl Answer {
-    pub(super) async fn read(response: Response) -> Self {
+    /// Reads a response to its end.
+    pub async fn read(response: Response) -> Self {
         let (parts, body) = response.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         Self { status: parts.status.as_u16(), headers: parts.headers, body }
@@ -33,6 +38,12 @@ impl Answer {
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// Returns the body as text.
+    #[track_caller]
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
     /// Returns a header that must be present.
@@ -50,6 +61,7 @@ impl Answer {
         path.unwrap_or_else(|| panic!("{location}")).to_owned()
     }
 
+    /// Returns the `ETag`.
     #[track_caller]
     pub fn etag(&self) -> &str {
         self.header("etag")

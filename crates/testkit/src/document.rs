@@ -38,10 +38,12 @@ impl Spot {
         Self { pointer: owner(&self.pointer, '/'), path: owner(&self.path, '.') }
     }
 
+    /// Returns the value here.
     pub fn get<'v>(&self, document: &'v Value) -> &'v Value {
         document.pointer(&self.pointer).unwrap_or_else(|| panic!("{self} is not there"))
     }
 
+    /// Replaces the value here.
     pub fn set(&self, document: &mut Value, value: Value) {
         let place = document.pointer_mut(&self.pointer);
         *place.unwrap_or_else(|| panic!("{self} is not there")) = value;
@@ -68,20 +70,28 @@ impl Spot {
 /// Kind of content at a place.
 #[derive(Debug, Clone, Copy)]
 pub enum What<'m> {
+    /// A single value.
     Scalar(Scalar),
+    /// A reference to another document.
     Reference(&'m Reference),
     /// A member of a reference.
     Part(&'m ReferencePart),
+    /// An object.
     Object,
+    /// A collection.
     List,
 }
 
 /// A place in a document, and what the model states about it.
 #[derive(Debug, Clone)]
 pub struct Found<'m> {
+    /// The place in this document.
     pub spot: Spot,
+    /// The place in the model.
     pub place: Place,
+    /// Whether the model requires a value.
     pub presence: Presence,
+    /// The kind of content.
     pub what: What<'m>,
 }
 

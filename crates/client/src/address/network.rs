@@ -1,0 +1,110 @@
+//! A network in CIDR notation.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+/// A range of addresses that share their first bits, such as `10.0.0.0/8`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Network {
+    first: IpAddr,
+    bits: u8,
+}
+
+/// Text that is not a network.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a network: write it like 10.0.0.0/8, fd00::/8 or 192.0.2.1")]
+pub struct NetworkError(pub String);
+
+impl Network {
+    /// Makes a network of all addresses whose first `bits` bits are those of `first`.
+    ///
+    /// `bits` beyond the length of the address count as the whole address.
+    pub const fn new(first: IpAddr, bits: u8) -> Self {
+        Self { first, bits }
+    }
+
+    /// Returns whether an address belongs to the network. An IPv4 address never belongs to an IPv6
+    /// network.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (self.first, address) {
+            (IpAddr::V4(first), IpAddr::V4(address)) => {
+                let differing = first.to_bits() ^ address.to_bits();
+                differing.leading_zeros() >= u32::from(self.bits.min(32))
+            }
+            (IpAddr::V6(first), IpAddr::V6(address)) => {
+                let differing = first.to_bits() ^ address.to_bits();
+                differing.leading_zeros() >= u32::from(self.bits.min(128))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl FromStr for Network {
+    type Err = NetworkError;
+
+    fn from_str(text: &str) -> Result<Self, NetworkError> {
+        let wrong = || NetworkError(text.to_owned());
+        let (first, bits) = match text.split_once('/') {
+            Some((first, bits)) => (first, Some(bits)),
+            None => (text, None),
+        };
+        let first: IpAddr = first.parse().map_err(|_| wrong())?;
+        let most = if first.is_ipv4() { 32 } else { 128 };
+        let bits = match bits {
+            Some(bits) => bits.parse().ok().filter(|bits| *bits <= most).ok_or_else(wrong)?,
+            None => most,
+        };
+        Ok(Self { first, bits })
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.first, self.bits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_network_contains_what_shares_its_first_bits() {
+        for (network, address, is_inside) in [
+            ("10.0.0.0/8", "10.255.255.255", true),
+            ("10.0.0.0/8", "11.0.0.0", false),
+            ("0.0.0.0/0", "1.2.3.4", true),
+            ("0.0.0.0/0", "::1", false),
+            ("192.0.2.1", "192.0.2.1", true),
+            ("192.0.2.1", "192.0.2.2", false),
+            ("fd00::/8", "fdff::1", true),
+            ("fd00::/8", "fe00::1", false),
+            ("::/0", "fe00::1", true),
+        ] {
+            let network: Network = network.parse().unwrap();
+
+            assert_eq!(network.contains(address.parse().unwrap()), is_inside, "{network}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_network_is_refused() {
+        for text in ["", "10.0.0.0/33", "10.0.0/8", "::/129", "10.0.0.0/", "10.0.0.0/-1", "a/8"] {
+            assert_eq!(text.parse::<Network>(), Err(NetworkError(text.into())));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_network_reads_back_what_it_writes(first: [u8; 16], bits in 0u8..=128) {
+            let network = Network::new(IpAddr::from(first), bits);
+
+            prop_assert_eq!(network.to_string().parse(), Ok(network));
+            prop_assert!(network.contains(IpAddr::from(first)));
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! An answer: its head at once, its body as a whole or as it comes.
+
+use std::future::Future as _;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::response::Parts;
+use http::{HeaderMap, StatusCode};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use tokio::time::{Instant, Sleep};
+
+use crate::error::{Error, Phase, Tried};
+use crate::places::Place;
+use crate::times::end_of;
+use crate::url::Url;
+
+/// The most bytes of an unwanted body that are read to keep its connection.
+const DISCARD_MAX: usize = 64 << 10;
+/// The longest time for reading an unwanted body.
+const DISCARD_TIME: Duration = Duration::from_secs(1);
+
+/// An answer whose head has arrived.
+#[derive(Debug)]
+pub struct Answer {
+    head: Parts,
+    url: Url,
+    body: AnswerBody,
+}
+
+/// An answer with its whole body.
+#[derive(Debug, Clone)]
+pub struct WholeAnswer {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Bytes,
+}
+
+/// The body of an answer as it comes. The request counts as in progress until the body has been read
+/// to its end or is dropped; if it is dropped before its end, the server is told that nobody waits for
+/// the rest.
+pub struct AnswerBody {
+    content: Incoming,
+    limits: BodyLimits,
+    /// Rings when the next part is late; set while nothing is there to read.
+    alarm: Pin<Box<Sleep>>,
+    is_set: bool,
+    place: Option<Place>,
+}
+
+/// The request of a body, and its time limits.
+#[derive(Debug, Clone)]
+pub struct BodyLimits {
+    /// The request.
+    pub tried: Tried,
+    /// The longest time between two parts.
+    pub gap: Duration,
+    /// The end of the time for the whole request, and how long that time was.
+    pub until: Option<(Instant, Duration)>,
+}
+
+impl Answer {
+    /// Takes a response that has arrived.
+    pub(crate) fn new(
+        response: http::Response<Incoming>,
+        limits: BodyLimits,
+        place: Place,
+    ) -> Self {
+        let (head, content) = response.into_parts();
+        let place = (!content.is_end_stream()).then_some(place);
+        let url = limits.tried.url.clone();
+        let alarm = Box::pin(tokio::time::sleep(limits.gap));
+        Self { head, url, body: AnswerBody { content, limits, alarm, is_set: false, place } }
+    }
+
+    /// Returns the status.
+    pub fn status(&self) -> StatusCode {
+        self.head.status
+    }
+
+    /// Returns the headers.
+    pub fn headers(&self) -> &HeaderMap {
+        &self.head.headers
+    }
+
+    /// Returns the URL that answered: another than the request's if a redirect was followed.
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// Reads the body to its end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`] if it has more than `limit` bytes; otherwise why it does not end.
+    pub async fn whole(mut self, limit: usize) -> Result<WholeAnswer, Error> {
+        let too_large = |tried: &Tried| Error::TooLarge { tried: tried.clone(), limit };
+        let declared = self.body.size_hint().lower();
+        if declared > limit as u64 {
+            return Err(too_large(&self.body.limits.tried));
+        }
+        let mut body = BytesMut::new();
+        while let Some(part) = self.body.part().await? {
+            if body.len() + part.len() > limit {
+                return Err(too_large(&self.body.limits.tried));
+            }
+            body.extend_from_slice(&part);
+        }
+        let Parts { status, headers, .. } = self.head;
+        Ok(WholeAnswer { status, headers, body: body.freeze() })
+    }
+
+    /// Returns the body, to be read as it comes.
+    pub fn into_body(self) -> AnswerBody {
+        self.body
+    }
+
+    /// Returns the answer as a type of the `http` crate, to be passed on.
+    pub fn into_http(self) -> http::Response<AnswerBody> {
+        http::Response::from_parts(self.head, self.body)
+    }
+
+    /// Reads a short body to its end, so that its connection can be used again.
+    pub(crate) async fn discard(self) {
+        _ = tokio::time::timeout(DISCARD_TIME, self.whole(DISCARD_MAX)).await;
+    }
+}
+
+impl WholeAnswer {
+    /// Returns the value of a header, if it is there and is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
+
+impl AnswerBody {
+    /// Returns the next part of the body; `None` at its end.
+    ///
+    /// # Errors
+    ///
+    /// If the connection breaks, or the part does not come in time.
+    pub async fn part(&mut self) -> Result<Option<Bytes>, Error> {
+        while let Some(frame) = self.frame().await {
+            if let Ok(part) = frame?.into_data() {
+                return Ok(Some(part));
+            }
+        }
+        Ok(None)
+    }
+
+    fn late(&self) -> Option<Error> {
+        let (until, limit) = self.limits.until?;
+        let tried = self.limits.tried.clone();
+        (Instant::now() >= until).then_some(Error::TimedOut { tried, phase: Phase::Total, limit })
+    }
+
+    /// Sets the alarm unless it is set. Returns the error of a part that is late.
+    fn wait(&mut self, context: &mut Context<'_>) -> Poll<Error> {
+        if !self.is_set {
+            let next = end_of(Instant::now(), self.limits.gap);
+            let until = self.limits.until.map_or(next, |(until, _)| until.min(next));
+            self.alarm.as_mut().reset(until);
+            self.is_set = true;
+        }
+        std::task::ready!(self.alarm.as_mut().poll(context));
+        let (tried, limit) = (self.limits.tried.clone(), self.limits.gap);
+        Poll::Ready(self.late().unwrap_or(Error::TimedOut { tried, phase: Phase::Body, limit }))
+    }
+}
+
+impl Body for AnswerBody {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        let this = &mut *self;
+        let Poll::Ready(polled) = Pin::new(&mut this.content).poll_frame(context) else {
+            return this.wait(context).map(|error| Some(Err(error)));
+        };
+        this.is_set = false;
+        if polled.is_none() || this.content.is_end_stream() {
+            this.place = None;
+        } else if let Some(error) = this.late() {
+            return Poll::Ready(Some(Err(error)));
+        }
+        let tried = &this.limits.tried;
+        Poll::Ready(polled.map(|frame| {
+            frame.map_err(|error| Error::Failed {
+                tried: tried.clone(),
+                phase: Phase::Body,
+                cause: Arc::new(error),
+            })
+        }))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.content.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.content.size_hint()
+    }
+}
+
+impl std::fmt::Debug for AnswerBody {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AnswerBody").field("tried", &self.limits.tried).finish_non_exhaustive()
+    }
+}

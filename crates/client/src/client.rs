@@ -1,0 +1,259 @@
+//! Sends requests: a place, a connection, tries, redirects.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::capture_connection;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::answer::{Answer, BodyLimits};
+use crate::connect::{Connector, NotConnected};
+use crate::error::{Error, Phase, Tried, find};
+use crate::outgoing::{Content, Outgoing, Progress};
+use crate::places::Places;
+use crate::request::{Body, Request};
+use crate::retry::{Attempt, Ended, retry_after};
+use crate::settings::Settings;
+use crate::times::end_of;
+use crate::tls::Trust;
+
+/// How often an HTTP/2 connection with open requests is asked whether the server is still there.
+const PING_EVERY: Duration = Duration::from_secs(20);
+/// The longest wait for the answer to that; then the connection counts as broken.
+const PING_TIME: Duration = Duration::from_secs(10);
+
+/// An HTTP client with a pool of connections. Its clones share the pool.
+///
+/// Connections live on the Tokio runtime that sent their first request.
+#[derive(Clone)]
+pub struct Client(Arc<Parts>);
+
+struct Parts {
+    settings: Settings,
+    pool: legacy::Client<Connector, Outgoing>,
+    places: Places,
+}
+
+/// A try that has failed.
+struct Failure {
+    error: Error,
+    /// Whether the server may have received some of the request.
+    was_sent: bool,
+}
+
+impl Client {
+    /// Makes a client, and reads the certificates that it trusts.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Trust`] if these cannot be read.
+    pub fn new(settings: Settings) -> Result<Self, Error> {
+        let Settings { addresses, names, times, pool: limits, .. } = settings.clone();
+        let tls = settings.trust.read(settings.versions)?;
+        let pool = legacy::Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .timer(TokioTimer::new())
+            .http2_keep_alive_interval(PING_EVERY)
+            .http2_keep_alive_timeout(PING_TIME)
+            .pool_idle_timeout(limits.idle)
+            .pool_max_idle_per_host(limits.idle_per_origin)
+            .build(Connector::new(addresses, names, times, tls));
+        let places = Places::new(limits.requests_per_origin);
+        Ok(Self(Arc::new(Parts { settings, pool, places })))
+    }
+
+    /// Sends a request. Returns its answer as soon as the head of it is there; any status is an
+    /// answer, not an error.
+    ///
+    /// If the returned future is dropped, the request ends: its connection is closed, or on HTTP/2
+    /// its stream reset.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no answer; [`Error::phase`] says how far the request got.
+    pub async fn send(&self, mut request: Request) -> Result<Answer, Error> {
+        request.protect();
+        let Some(limit) = self.0.settings.times.total else {
+            return self.follow(request, None).await;
+        };
+        let until = end_of(Instant::now(), limit);
+        let tried = Tried::new(&request.method, &request.url);
+        match timeout_at(until, self.follow(request, Some(until))).await {
+            Ok(done) => done,
+            Err(_) => Err(Error::TimedOut { tried, phase: Phase::Total, limit }),
+        }
+    }
+
+    /// Sends a request, and those to which redirects lead.
+    async fn follow(&self, mut request: Request, until: Option<Instant>) -> Result<Answer, Error> {
+        for followed in 0.. {
+            let answer = self.try_often(&mut request, until).await?;
+            let refused = |reason| {
+                let tried = Tried::new(&request.method, &request.url);
+                Error::Redirect { tried, reason }
+            };
+            let from = (&request.method, &request.url);
+            let redirects = self.0.settings.redirects;
+            let step = redirects.step(followed, from, (answer.status(), answer.headers()));
+            let Some(step) = step.map_err(refused)? else { return Ok(answer) };
+            if step.keeps_body && request.body.is_streamed() {
+                return Err(refused("the body was streamed and cannot be sent again"));
+            }
+            answer.discard().await;
+            step.strip(&request.url, &mut request.headers);
+            if !step.keeps_body {
+                request.body = Body::Whole(bytes::Bytes::new());
+            }
+            (request.method, request.url) = (step.method, step.url);
+        }
+        unreachable!("the policy ends a chain of redirects")
+    }
+
+    /// Sends a request as often as the policy allows.
+    async fn try_often(
+        &self,
+        request: &mut Request,
+        until: Option<Instant>,
+    ) -> Result<Answer, Error> {
+        if request.url.origin().is_secure && matches!(self.0.settings.trust, Trust::Nobody) {
+            let reason = "this client was made without any, so it cannot use https".to_owned();
+            return Err(Error::Trust { reason });
+        }
+        for number in 1.. {
+            let done = self.try_once(request, until).await;
+            let ended = match &done {
+                Ok(answer) => Ended::Answered {
+                    status: answer.status().as_u16(),
+                    retry_after: retry_after(answer.headers()),
+                },
+                Err(Failure { error, was_sent }) => match error.phase() {
+                    Some(phase) if error.may_pass() => Ended::Failed { phase, was_sent: *was_sent },
+                    _ => return done.map_err(|failure| failure.error),
+                },
+            };
+            let attempt = Attempt {
+                number,
+                method: &request.method,
+                is_repeatable: request.is_repeatable,
+                is_streamed: request.body.is_streamed(),
+                ended,
+            };
+            let pause = self.0.settings.retries.pause(&attempt, fastrand::f64());
+            let Some(pause) = pause else { return done.map_err(|failure| failure.error) };
+            if let Ok(answer) = done {
+                answer.discard().await;
+            }
+            tokio::time::sleep(pause).await;
+        }
+        unreachable!("the policy ends the tries")
+    }
+
+    async fn try_once(
+        &self,
+        request: &mut Request,
+        until: Option<Instant>,
+    ) -> Result<Answer, Failure> {
+        let times = &self.0.settings.times;
+        let tried = Tried::new(&request.method, &request.url);
+        let late = |phase, limit| Error::TimedOut { tried: tried.clone(), phase, limit };
+        let place = timeout(times.wait, self.0.places.take(request.url.origin()))
+            .await
+            .map_err(|_| Failure::unsent(late(Phase::Wait, times.wait)))?;
+        let content = match &mut request.body {
+            Body::Whole(bytes) => Content::Whole(bytes.clone()),
+            Body::Streamed(stream) => Content::Streamed(
+                stream.take().expect("neither a retry nor a redirect repeats a streamed body"),
+            ),
+        };
+        let (outgoing, progress) = Outgoing::new(content);
+        let mut sent = http::Request::new(outgoing);
+        *sent.method_mut() = request.method.clone();
+        *sent.uri_mut() = request.url.as_uri().clone();
+        *sent.headers_mut() = request.headers.clone();
+        let response = self.exchange(sent, &progress, &tried).await?;
+        let until = until.zip(times.total);
+        let limits = BodyLimits { tried, gap: times.body, until };
+        Ok(Answer::new(response, limits, place))
+    }
+
+    /// Sends a request on a connection of the pool or on a new one, and waits for the head of the
+    /// answer.
+    async fn exchange(
+        &self,
+        mut request: http::Request<Outgoing>,
+        progress: &Progress,
+        tried: &Tried,
+    ) -> Result<http::Response<Incoming>, Failure> {
+        let times = &self.0.settings.times;
+        let mut connection = capture_connection(&mut request);
+        let mut response = std::pin::pin!(self.0.pool.request(request));
+        // Until there is a connection, the connector measures the time of each phase.
+        tokio::select! {
+            biased;
+            done = &mut response => return done.map_err(|error| Failure::of(error, progress, tried)),
+            _ = connection.wait_for_connection_metadata() => {}
+        }
+        progress.moved();
+        loop {
+            let state = progress.state();
+            let (phase, limit) = if state.is_done {
+                (Phase::Answer, times.answer)
+            } else {
+                (Phase::Send, times.send)
+            };
+            tokio::select! {
+                biased;
+                done = &mut response => {
+                    return done.map_err(|error| Failure::of(error, progress, tried));
+                }
+                () = progress.done() => {}
+                () = tokio::time::sleep_until(end_of(state.moved, limit)) => {
+                    if progress.state().moved == state.moved {
+                        let error = Error::TimedOut { tried: tried.clone(), phase, limit };
+                        return Err(Failure { error, was_sent: true });
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Failure {
+    fn unsent(error: Error) -> Self {
+        Self { error, was_sent: false }
+    }
+
+    /// Says in which phase a request has failed, and whether some of it was sent.
+    fn of(error: legacy::Error, progress: &Progress, tried: &Tried) -> Self {
+        let tried = tried.clone();
+        if let Some(reason) = find::<NotConnected>(&error) {
+            return Self::unsent(match reason.clone() {
+                NotConnected::Refused(address, range) => Error::Refused { tried, address, range },
+                NotConnected::TimedOut(phase, limit) => Error::TimedOut { tried, phase, limit },
+                NotConnected::Failed(phase, cause) => Error::Failed { tried, phase, cause },
+            });
+        }
+        let is_unsent = find::<hyper::Error>(&error).is_some_and(hyper::Error::is_canceled)
+            || find::<h2::Error>(&error).and_then(h2::Error::reason)
+                == Some(h2::Reason::REFUSED_STREAM);
+        let state = progress.state();
+        let phase = if state.is_done { Phase::Answer } else { Phase::Send };
+        let cause = Arc::new(error);
+        let error = if state.is_broken {
+            Error::OwnBody { tried, cause }
+        } else {
+            Error::Failed { tried, phase, cause }
+        };
+        Self { error, was_sent: !is_unsent }
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("settings", &self.0.settings).finish_non_exhaustive()
+    }
+}

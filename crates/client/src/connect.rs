@@ -1,0 +1,235 @@
+//! Opens connections: resolve, check the addresses, connect, TLS.
+
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::Uri;
+use hyper_util::client::legacy::connect::{Connected, Connection};
+use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use crate::address::{AddressPolicy, Range};
+use crate::error::{Cause, Phase};
+use crate::names::Names;
+use crate::times::{Times, end_of};
+use crate::url::Url;
+
+/// Opens connections as the settings say.
+#[derive(Clone)]
+pub struct Connector(Arc<Parts>);
+
+struct Parts {
+    addresses: AddressPolicy,
+    names: Names,
+    times: Times,
+    tls: Option<TlsConnector>,
+}
+
+/// Why there is no connection.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum NotConnected {
+    /// The address policy refuses all addresses; this is the first.
+    #[error("{0} is {1}")]
+    Refused(IpAddr, Range),
+    /// A phase took too long.
+    #[error("{0} took longer than {1:?}")]
+    TimedOut(Phase, Duration),
+    /// A phase failed.
+    #[error("{0} failed")]
+    Failed(Phase, #[source] Cause),
+}
+
+impl Connector {
+    /// Makes a connector. Without a TLS configuration it opens plain connections only.
+    pub fn new(
+        addresses: AddressPolicy,
+        names: Names,
+        times: Times,
+        tls: Option<Arc<ClientConfig>>,
+    ) -> Self {
+        Self(Arc::new(Parts { addresses, names, times, tls: tls.map(TlsConnector::from) }))
+    }
+}
+
+impl Parts {
+    async fn open(&self, uri: Uri) -> Result<TokioIo<Socket>, NotConnected> {
+        let url = Url::try_from(uri).map_err(|error| failed(Phase::Resolve, error))?;
+        let origin = url.origin();
+        let looked_up = self.names.look_up(&origin.host);
+        let found = within(Phase::Resolve, self.times.resolve, looked_up).await?;
+        let allowed = self.allowed(&origin.host, &found)?;
+        let connected = connect(&allowed, origin.port, self.times.connect);
+        let stream = within(Phase::Connect, self.times.connect, connected).await?;
+        if !origin.is_secure {
+            return Ok(TokioIo::new(Socket::Plain(stream)));
+        }
+        let tls = self.tls.as_ref().ok_or_else(|| {
+            failed(Phase::Tls, io::Error::other("this client trusts no certificate"))
+        })?;
+        let name = ServerName::try_from(origin.host).map_err(|error| failed(Phase::Tls, error))?;
+        let shaken = within(Phase::Tls, self.times.tls, tls.connect(name, stream)).await?;
+        Ok(TokioIo::new(Socket::Tls(Box::new(shaken))))
+    }
+
+    /// Returns the addresses that the policy allows. They are connected to as they are: the name is
+    /// not resolved again.
+    fn allowed(&self, host: &str, found: &[IpAddr]) -> Result<Vec<IpAddr>, NotConnected> {
+        let mut refused = None;
+        let mut allowed = vec![];
+        for address in found.iter().map(IpAddr::to_canonical) {
+            match self.addresses.check(host, address) {
+                Ok(()) => allowed.push(address),
+                Err(range) => _ = refused.get_or_insert(NotConnected::Refused(address, range)),
+            }
+        }
+        match refused {
+            Some(refused) if allowed.is_empty() => Err(refused),
+            _ => Ok(allowed),
+        }
+    }
+}
+
+/// Connects to the first address that can be reached. Each gets an equal share of the time left.
+async fn connect(addresses: &[IpAddr], port: u16, time: Duration) -> io::Result<TcpStream> {
+    let until = end_of(Instant::now(), time);
+    let mut last = io::Error::other("there is no address");
+    for (left, address) in (1..=addresses.len()).rev().zip(addresses) {
+        let share =
+            until.saturating_duration_since(Instant::now()) / u32::try_from(left).unwrap_or(1);
+        let connecting = TcpStream::connect(SocketAddr::new(*address, port));
+        // The last address has the rest of the time, which the caller measures.
+        let connected = if left == 1 {
+            connecting.await
+        } else {
+            tokio::time::timeout(share, connecting)
+                .await
+                .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+        };
+        match connected {
+            Ok(stream) => {
+                stream.set_nodelay(true)?;
+                return Ok(stream);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+async fn within<T>(
+    phase: Phase,
+    limit: Duration,
+    done: impl Future<Output = io::Result<T>>,
+) -> Result<T, NotConnected> {
+    match tokio::time::timeout(limit, done).await {
+        Ok(done) => done.map_err(|error| failed(phase, error)),
+        Err(_) => Err(NotConnected::TimedOut(phase, limit)),
+    }
+}
+
+fn failed(phase: Phase, cause: impl std::error::Error + Send + Sync + 'static) -> NotConnected {
+    NotConnected::Failed(phase, Arc::new(cause))
+}
+
+impl tower_service::Service<Uri> for Connector {
+    type Response = TokioIo<Socket>;
+    type Error = NotConnected;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, NotConnected>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), NotConnected>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let parts = Arc::clone(&self.0);
+        Box::pin(async move { parts.open(uri).await })
+    }
+}
+
+/// An open connection, with or without TLS.
+pub enum Socket {
+    /// Plain TCP.
+    Plain(TcpStream),
+    /// TLS over TCP.
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Connection for Socket {
+    fn connected(&self) -> Connected {
+        match self {
+            Self::Tls(stream) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => {
+                Connected::new().negotiated_h2()
+            }
+            _ => Connected::new(),
+        }
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_read(context, into),
+            Self::Tls(stream) => Pin::new(stream).poll_read(context, into),
+        }
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write_vectored(context, bytes),
+            Self::Tls(stream) => Pin::new(stream).poll_write_vectored(context, bytes),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Self::Plain(stream) => stream.is_write_vectored(),
+            Self::Tls(stream) => stream.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Self::Tls(stream) => Pin::new(stream).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+}

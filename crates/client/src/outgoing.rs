@@ -1,0 +1,133 @@
+//! The body of a request on its way, and how far it has got.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::request::Stream;
+
+/// The most bytes of a whole body that are handed to the connection at once.
+const PART_MAX: usize = 64 << 10;
+
+/// A body on its way.
+pub struct Outgoing {
+    content: Content,
+    progress: Arc<Progress>,
+}
+
+/// What is sent.
+pub enum Content {
+    /// The rest of a whole body.
+    Whole(Bytes),
+    /// A stream.
+    Streamed(Stream),
+}
+
+/// How far a request has got.
+pub struct Progress {
+    state: Mutex<State>,
+    done: Notify,
+}
+
+/// What is known of a request on its way.
+#[derive(Debug, Clone, Copy)]
+pub struct State {
+    /// When the connection last took a part; before the first part, when it took the request.
+    pub moved: Instant,
+    /// Whether the connection has taken everything.
+    pub is_done: bool,
+    /// Whether the stream ended with an error.
+    pub is_broken: bool,
+}
+
+impl Outgoing {
+    /// Starts a body. The second value tells how far it has got.
+    pub fn new(content: Content) -> (Self, Arc<Progress>) {
+        let is_done = match &content {
+            Content::Whole(bytes) => bytes.is_empty(),
+            Content::Streamed(stream) => stream.is_end_stream(),
+        };
+        let state = State { moved: Instant::now(), is_done, is_broken: false };
+        let progress = Arc::new(Progress { state: Mutex::new(state), done: Notify::new() });
+        (Self { content, progress: Arc::clone(&progress) }, progress)
+    }
+}
+
+impl Progress {
+    /// Returns how far the request has got.
+    pub fn state(&self) -> State {
+        *self.lock()
+    }
+
+    /// Notes that the connection has taken something.
+    pub fn moved(&self) {
+        self.lock().moved = Instant::now();
+    }
+
+    /// Waits until the connection has taken everything.
+    pub async fn done(&self) {
+        self.done.notified().await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, is_done: bool) {
+        self.moved();
+        if is_done && !std::mem::replace(&mut self.lock().is_done, true) {
+            self.done.notify_one();
+        }
+    }
+}
+
+impl Body for Outgoing {
+    type Data = Bytes;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let this = &mut *self;
+        match &mut this.content {
+            Content::Whole(rest) => {
+                if rest.is_empty() {
+                    return Poll::Ready(None);
+                }
+                let part = rest.split_to(rest.len().min(PART_MAX));
+                this.progress.note(rest.is_empty());
+                Poll::Ready(Some(Ok(Frame::data(part))))
+            }
+            Content::Streamed(stream) => {
+                let polled = stream.as_mut().poll_frame(context);
+                match &polled {
+                    Poll::Pending => {}
+                    Poll::Ready(Some(Ok(_))) => this.progress.note(stream.is_end_stream()),
+                    Poll::Ready(Some(Err(_))) => this.progress.lock().is_broken = true,
+                    Poll::Ready(None) => this.progress.note(true),
+                }
+                polled
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.content {
+            Content::Whole(rest) => rest.is_empty(),
+            Content::Streamed(stream) => stream.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.content {
+            Content::Whole(rest) => SizeHint::with_exact(rest.len() as u64),
+            Content::Streamed(stream) => stream.size_hint(),
+        }
+    }
+}

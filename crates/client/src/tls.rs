@@ -1,0 +1,98 @@
+//! Which servers a client trusts.
+
+use std::sync::Arc;
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::{ClientConfig, RootCertStore};
+
+use crate::error::Error;
+
+/// The certificates that a client trusts.
+#[derive(Debug, Clone, Default)]
+pub enum Trust {
+    /// Those that the system trusts.
+    #[default]
+    Native,
+    /// Those that a certificate of this PEM text has signed.
+    Bundle(Vec<u8>),
+    /// As this configuration says; its protocols (ALPN) are replaced. Several clients can share one.
+    Config(Arc<ClientConfig>),
+    /// None: an https URL cannot be reached. It saves reading the system's certificates.
+    Nobody,
+}
+
+/// The versions of HTTP that a client offers on TLS connections. Without TLS it always uses HTTP/1.1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Versions {
+    /// HTTP/2 if the server has it, HTTP/1.1 otherwise.
+    #[default]
+    Negotiated,
+    /// HTTP/1.1 only.
+    Http1,
+}
+
+impl Trust {
+    /// Reads the certificates. Returns the configuration of TLS connections; `None` for
+    /// [`Trust::Nobody`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Trust`] if there is no certificate, or one cannot be read.
+    pub fn read(&self, versions: Versions) -> Result<Option<Arc<ClientConfig>>, Error> {
+        let mut roots = RootCertStore::empty();
+        match self {
+            Self::Nobody => return Ok(None),
+            Self::Config(config) => {
+                return Ok(Some(with_versions(ClientConfig::clone(config), versions)));
+            }
+            Self::Native => {
+                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            }
+            Self::Bundle(pem) => {
+                for certificate in CertificateDer::pem_slice_iter(pem) {
+                    let certificate = certificate.map_err(|error| refused(&error))?;
+                    roots.add(certificate).map_err(|error| refused(&error))?;
+                }
+            }
+        }
+        if roots.is_empty() {
+            return Err(refused(&"there is no certificate among them"));
+        }
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| refused(&error))?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(Some(with_versions(config, versions)))
+    }
+}
+
+fn with_versions(mut config: ClientConfig, versions: Versions) -> Arc<ClientConfig> {
+    config.alpn_protocols = match versions {
+        Versions::Negotiated => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+        Versions::Http1 => vec![b"http/1.1".to_vec()],
+    };
+    Arc::new(config)
+}
+
+fn refused(reason: &impl ToString) -> Error {
+    Error::Trust { reason: reason.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_certificate_is_refused() {
+        for pem in ["", "not PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]
+        {
+            let read = Trust::Bundle(pem.into()).read(Versions::Http1);
+
+            assert!(matches!(read, Err(Error::Trust { .. })), "{pem}");
+        }
+        assert!(Trust::Nobody.read(Versions::Http1).unwrap().is_none());
+    }
+}

@@ -1,0 +1,269 @@
+//! The URL of a request: http or https, a host, a path and a query.
+
+use std::fmt;
+use std::sync::Arc;
+
+use http::Uri;
+use http::uri::{Authority, PathAndQuery, Scheme};
+
+/// A URL that a request can be sent to. It has no user name, password or fragment.
+///
+/// Its `Display` form leaves out the query, since a query may contain secrets.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Url(Arc<Uri>);
+
+/// Text that is not a URL to send to.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{shown:?} is not a URL to send to: {reason}; write it as https://host/path")]
+pub struct UrlError {
+    /// What was given, without its query and without a user name or password.
+    pub shown: String,
+    /// What is wrong with it.
+    pub reason: &'static str,
+}
+
+/// Scheme, host in lower case, and port: where connections and credentials belong to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Origin {
+    /// Whether connections use TLS.
+    pub is_secure: bool,
+    /// The name or address, in lower case and without the brackets of an IPv6 address.
+    pub host: String,
+    /// The TCP port.
+    pub port: u16,
+}
+
+impl Url {
+    /// Reads an absolute URL.
+    ///
+    /// # Errors
+    ///
+    /// If it is not absolute, has another scheme than `http` or `https`, has no host, or contains a
+    /// user name, a password or a fragment.
+    pub fn parse(text: &str) -> Result<Self, UrlError> {
+        let refuse = |reason| UrlError { shown: shown(text), reason };
+        if text.contains('#') {
+            return Err(refuse("it has a fragment"));
+        }
+        let uri: Uri = text.parse().map_err(|_| refuse("it is not an absolute URL"))?;
+        Self::from_uri(uri).map_err(refuse)
+    }
+
+    fn from_uri(uri: Uri) -> Result<Self, &'static str> {
+        let mut parts = uri.into_parts();
+        match parts.scheme.as_ref().map(Scheme::as_str) {
+            Some("http" | "https") => {}
+            Some(_) => return Err("its scheme is neither http nor https"),
+            None => return Err("it is not an absolute URL"),
+        }
+        let authority = parts.authority.as_ref().map_or("", Authority::as_str);
+        if authority.contains('@') {
+            return Err("it contains a user name or password");
+        }
+        let authority = parts.authority.as_ref().ok_or("it has no host")?;
+        if authority.host().is_empty() {
+            return Err("it has no host");
+        }
+        if authority.as_str().len() > authority.host().len() && authority.port_u16().is_none() {
+            return Err("its port is not a number below 65536");
+        }
+        parts.path_and_query.get_or_insert(PathAndQuery::from_static("/"));
+        Uri::from_parts(parts)
+            .map(|uri| Self(Arc::new(uri)))
+            .map_err(|_| "it is not an absolute URL")
+    }
+
+    /// Returns the origin of the URL.
+    pub fn origin(&self) -> Origin {
+        let is_secure = self.0.scheme() == Some(&Scheme::HTTPS);
+        let host = self.0.host().unwrap_or_default();
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
+        let usual = if is_secure { 443 } else { 80 };
+        Origin { is_secure, host, port: self.0.port_u16().unwrap_or(usual) }
+    }
+
+    /// Returns the path and query.
+    pub fn path_and_query(&self) -> &str {
+        self.0.path_and_query().map_or("/", PathAndQuery::as_str)
+    }
+
+    /// Returns the URL as a type of the `http` crate, with the query.
+    pub fn as_uri(&self) -> &Uri {
+        &self.0
+    }
+
+    /// Returns the URL that a reference in a document at this URL stands for.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    ///
+    /// Source: RFC 3986 §5.2.2; RFC 9110 §10.2.2 (`Location`).
+    pub fn join(&self, reference: &str) -> Result<Self, &'static str> {
+        let reference = reference.split('#').next().unwrap_or_default();
+        let scheme = self.0.scheme_str().unwrap_or("https");
+        let authority = self.0.authority().map_or("", Authority::as_str);
+        let (path, query) = match self.path_and_query().split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (self.path_and_query(), None),
+        };
+        let has_scheme = reference
+            .find([':', '/', '?'])
+            .is_some_and(|at| at > 0 && reference[at..].starts_with(':'));
+        let text = if has_scheme {
+            reference.to_owned()
+        } else if reference.starts_with("//") {
+            format!("{scheme}:{reference}")
+        } else if reference.is_empty() {
+            let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+            format!("{scheme}://{authority}{path}{query}")
+        } else if reference.starts_with('?') {
+            format!("{scheme}://{authority}{path}{reference}")
+        } else {
+            let (to, query) = match reference.split_once('?') {
+                Some((to, query)) => (to, format!("?{query}")),
+                None => (reference, String::new()),
+            };
+            let folder =
+                if to.starts_with('/') { "" } else { &path[..=path.rfind('/').unwrap_or(0)] };
+            let path = without_dots(&format!("{folder}{to}"));
+            format!("{scheme}://{authority}{path}{query}")
+        };
+        let uri: Uri = text.parse().map_err(|_| "its target is not a URL")?;
+        Self::from_uri(uri)
+    }
+}
+
+/// Removes the segments `.` and `..` from an absolute path (RFC 3986 §5.2.4).
+fn without_dots(path: &str) -> String {
+    let mut kept: Vec<&str> = vec![];
+    let segments = path.split('/').skip(1);
+    let ends_in_folder = matches!(path.rsplit('/').next(), Some("." | ".." | ""));
+    for segment in segments {
+        match segment {
+            "." => {}
+            ".." => _ = kept.pop(),
+            _ => kept.push(segment),
+        }
+    }
+    if ends_in_folder && kept.last() != Some(&"") {
+        kept.push("");
+    }
+    format!("/{}", kept.join("/"))
+}
+
+/// Returns text that was meant as a URL, without parts that may be secret.
+fn shown(text: &str) -> String {
+    let end = text.find(['?', '#']).unwrap_or(text.len());
+    let text = match text.rfind('@') {
+        // An `@` behind a `?` or `#`: the parts cannot be told apart.
+        Some(at) if at > end => "",
+        _ => &text[..end],
+    };
+    let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
+    if scheme.is_empty() { rest.to_owned() } else { format!("{scheme}://{rest}") }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let authority = self.0.authority().map_or("", Authority::as_str);
+        write!(f, "{}://{authority}{}", self.0.scheme_str().unwrap_or_default(), self.0.path())
+    }
+}
+
+impl fmt::Debug for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Url({self})")
+    }
+}
+
+impl TryFrom<Uri> for Url {
+    type Error = UrlError;
+
+    fn try_from(uri: Uri) -> Result<Self, UrlError> {
+        let text = shown(&uri.to_string());
+        Self::from_uri(uri).map_err(|reason| UrlError { shown: text, reason })
+    }
+}
+
+impl std::str::FromStr for Url {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        Self::parse(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_without_a_path_gets_the_root() {
+        let url = Url::parse("https://Example.org").unwrap();
+
+        assert_eq!(url.path_and_query(), "/");
+        let origin = Origin { is_secure: true, host: "example.org".into(), port: 443 };
+        assert_eq!(url.origin(), origin);
+        assert_eq!(Url::parse("http://[::1]:80/x").unwrap().origin().host, "::1");
+    }
+
+    #[test]
+    fn what_is_no_url_to_send_to_is_refused_without_its_secrets() {
+        for text in [
+            "",
+            "/path",
+            "ftp://host/",
+            "file:///etc/passwd",
+            "gopher://host/",
+            "https://",
+            "https://user:hidden@host/",
+            "https://user:hidden@host/?x=hidden",
+            "https://host/?x=hidden#y",
+            "https://host:99999/",
+            "https://host:/",
+            "https://ho st/?hidden",
+            "https://host/?a=hidden@b c",
+        ] {
+            let error = Url::parse(text).unwrap_err();
+
+            assert!(!error.to_string().contains("hidden"), "{error}");
+        }
+    }
+
+    #[test]
+    fn neither_form_for_people_shows_the_query() {
+        let url = Url::parse("https://host:1/a/b?token=hidden").unwrap();
+
+        assert_eq!(format!("{url} {url:?}"), "https://host:1/a/b Url(https://host:1/a/b)");
+    }
+
+    #[test]
+    fn a_reference_is_joined_as_rfc_3986_has_it() {
+        let base = Url::parse("http://a/b/c/d;p?q").unwrap();
+        for (reference, whole) in [
+            ("g", "http://a/b/c/g"),
+            ("./g", "http://a/b/c/g"),
+            ("g/", "http://a/b/c/g/"),
+            ("/g", "http://a/g"),
+            ("//g", "http://g/"),
+            ("?y", "http://a/b/c/d;p?y"),
+            ("g?y", "http://a/b/c/g?y"),
+            ("g?y/../x", "http://a/b/c/g?y/../x"),
+            ("g#s", "http://a/b/c/g"),
+            ("", "http://a/b/c/d;p?q"),
+            (".", "http://a/b/c/"),
+            ("..", "http://a/b/"),
+            ("../g", "http://a/b/g"),
+            ("../..", "http://a/"),
+            ("../../../g", "http://a/g"),
+            ("https://x:1/y", "https://x:1/y"),
+        ] {
+            assert_eq!(base.join(reference).unwrap().as_uri(), whole, "{reference}");
+        }
+        for bad in ["ftp://x/", "javascript:alert(1)", "http://u:p@x/", "http:g", "a b"] {
+            assert!(base.join(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Bodies as a whole and as streams, in both directions; requests that nobody waits for.
+
+use homeroom_client::{BlockingClient, Error, Request};
+use http::Method;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::sync::{Notify, oneshot};
+
+use std::sync::{Arc, Mutex};
+
+use crate::support::{Server, answer, channel, client, read_request, send, settings};
+
+#[tokio::test]
+async fn an_answer_beyond_the_limit_is_refused() {
+    let server = Server::answering(|_, _| answer(200, "", "12345")).await;
+    let chunked = Server::answering(|_, _| {
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n0\r\n\r\n".to_owned()
+    })
+    .await;
+    let client = client(|_| {});
+    for server in [server, chunked] {
+        let five = client.send(server.get()).await.unwrap().whole(5).await.unwrap();
+        assert_eq!(&five.body[..], b"12345");
+
+        let four = client.send(server.get()).await.unwrap().whole(4).await.unwrap_err();
+        assert!(matches!(four, Error::TooLarge { limit: 4, .. }), "{four}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_is_sent_and_read_as_it_comes() {
+    let server = Server::start(|_, mut stream| async move {
+        let mut text = String::new();
+        while !text.ends_with("\r\n\r\n") {
+            text.push(char::from(stream.read_u8().await.unwrap()));
+        }
+        assert!(text.to_ascii_lowercase().contains("transfer-encoding: chunked"), "{text}");
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        stream.write_all(head.as_bytes()).await.unwrap();
+        // Whatever comes goes back at once.
+        let mut bytes = [0; 1024];
+        while let Ok(count @ 1..) = stream.read(&mut bytes).await {
+            stream.write_all(&bytes[..count]).await.unwrap();
+        }
+    })
+    .await;
+    let client = client(|_| {});
+    let (sender, body) = channel();
+    sender.send(Ok("first".into())).await.unwrap();
+
+    let request = Request::new(Method::PUT, server.url("/")).stream(body);
+    let mut answer = client.send(request).await.unwrap().into_body();
+
+    assert_eq!(answer.part().await.unwrap().unwrap(), "first");
+    sender.send(Ok("second".into())).await.unwrap();
+    assert_eq!(answer.part().await.unwrap().unwrap(), "second");
+    drop(sender);
+    assert_eq!(answer.part().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_is_told_apart_from_a_server_that_does() {
+    let server = Server::answering(|_, _| answer(200, "", "")).await;
+    let client = client(|_| {});
+    let (sender, body) = channel();
+    sender.send(Err(std::io::Error::other("the disk is gone"))).await.unwrap();
+
+    let request = Request::new(Method::PUT, server.url("/")).stream(body);
+    let error = send(&client, request).await.unwrap_err();
+
+    assert!(matches!(error, Error::OwnBody { .. }), "{error}");
+    assert!(error.with_causes().contains("the disk is gone"), "{}", error.with_causes());
+}
+
+#[tokio::test]
+async fn the_server_learns_that_nobody_waits_for_the_answer() {
+    let (arrived, closed) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (told, seen) = (Arc::clone(&arrived), Arc::clone(&closed));
+    let server = Server::start(move |_, mut stream| {
+        let (told, seen) = (Arc::clone(&told), Arc::clone(&seen));
+        async move {
+            read_request(&mut stream).await;
+            told.notify_one();
+            while let Ok(1..) = stream.read(&mut [0; 64]).await {}
+            seen.notify_one();
+        }
+    })
+    .await;
+    let client = client(|_| {});
+
+    tokio::select! {
+        _ = client.send(server.get()) => panic!("nobody answers"),
+        () = arrived.notified() => {}
+    }
+
+    closed.notified().await;
+}
+
+#[tokio::test]
+async fn the_server_learns_that_nobody_reads_the_rest() {
+    let (closed, is_closed) = oneshot::channel();
+    let closed = Mutex::new(Some(closed));
+    let server = Server::start(move |_, mut stream| {
+        let closed = closed.lock().unwrap().take();
+        async move {
+            read_request(&mut stream).await;
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\nfirst").await.unwrap();
+            while let Ok(1..) = stream.read(&mut [0; 64]).await {}
+            closed.unwrap().send(()).unwrap();
+        }
+    })
+    .await;
+    let client = client(|_| {});
+
+    let mut body = client.send(server.get()).await.unwrap().into_body();
+    assert_eq!(body.part().await.unwrap().unwrap(), "first");
+    drop(body);
+
+    is_closed.await.unwrap();
+}
+
+#[test]
+fn a_client_without_a_runtime_sends_and_keeps_its_connection() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let server = runtime.block_on(Server::answering(|_, request| answer(200, "", request)));
+    let client = BlockingClient::new(settings()).unwrap();
+
+    for body in ["one", "two"] {
+        let request = Request::post(server.url("/x?y"), body).header("A", "b").unwrap();
+        let answer = client.send(request, 1000).unwrap();
+        let text = String::from_utf8(answer.body.to_vec()).unwrap();
+
+        assert!(text.starts_with("POST /x?y HTTP/1.1\r\na: b\r\n"), "{text}");
+        assert!(text.contains(&format!("\r\nhost: {}\r\n", server.address)), "{text}");
+        assert!(text.ends_with(&format!("\r\n\r\n{body}")), "{text}");
+    }
+    assert_eq!(server.accepted(), 1);
+}

@@ -1,0 +1,67 @@
+//! Redirects, as far as they are followed.
+
+use homeroom_client::{Error, Redirects, Request};
+use http::Method;
+
+use crate::support::{Server, answer, channel, client, send};
+
+/// A server with a chain of redirects: `/307/3` leads to `/307/2` and so on, and `/0` answers with
+/// the text of the request.
+async fn chain() -> Server {
+    Server::answering(|_, request| {
+        let path = request.split(' ').nth(1).unwrap();
+        let (status, left) = path[1..].split_once('/').unwrap();
+        match left.parse::<u32>().unwrap() {
+            0 => answer(200, "", request),
+            left => {
+                let location = format!("Location: /{status}/{}\r\n", left - 1);
+                answer(status.parse().unwrap(), &location, "moved")
+            }
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_redirect_is_an_answer_unless_the_policy_follows_it() {
+    let server = chain().await;
+    let plain = client(|_| {});
+    let following = client(|settings| settings.redirects = Redirects::Followed(3));
+
+    assert_eq!(send(&plain, Request::get(server.url("/302/1"))).await.unwrap().0, 302);
+    assert_eq!(send(&following, Request::get(server.url("/302/3"))).await.unwrap().0, 200);
+    let error = send(&following, Request::get(server.url("/302/4"))).await.unwrap_err();
+    assert!(matches!(error, Error::Redirect { .. }), "{error}");
+    assert_eq!(server.accepted(), 2, "the connection is kept from step to step");
+}
+
+#[tokio::test]
+async fn method_and_body_go_along_as_the_status_says() {
+    let server = chain().await;
+    let client = client(|settings| settings.redirects = Redirects::Followed(3));
+
+    let kept = send(&client, Request::post(server.url("/307/1"), "body")).await.unwrap().1;
+    let left = send(&client, Request::post(server.url("/303/1"), "body")).await.unwrap().1;
+
+    assert!(kept.starts_with("POST /307/0 ") && kept.ends_with("\r\n\r\nbody"), "{kept}");
+    assert!(left.starts_with("GET /303/0 ") && left.ends_with("\r\n\r\n"), "{left}");
+    let (sender, body) = channel();
+    drop(sender);
+    let streamed = Request::new(Method::PUT, server.url("/307/1")).stream(body);
+    let error = send(&client, streamed.header("content-length", "0").unwrap()).await.unwrap_err();
+    assert!(matches!(error, Error::Redirect { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn credentials_do_not_go_to_another_origin() {
+    let other = chain().await;
+    let location = format!("Location: {}\r\n", other.url("/200/0"));
+    let first = Server::answering(move |_, _| answer(302, &location, "")).await;
+    let client = client(|settings| settings.redirects = Redirects::Followed(1));
+
+    let request = first.get().header("Authorization", "Bearer t").unwrap();
+    let text = send(&client, request.header("X-Kept", "yes").unwrap()).await.unwrap().1;
+
+    assert!(text.contains("x-kept: yes") && !text.contains("Bearer"), "{text}");
+    assert!(text.contains(&format!("host: {}", other.address)), "{text}");
+}

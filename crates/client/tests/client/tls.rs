@@ -1,0 +1,96 @@
+//! TLS: whom the client trusts, and which version of HTTP it speaks.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use homeroom_client::{Client, Error, Phase, Request, Settings, Trust, Url, Versions};
+use http_body_util::Full;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
+use rustls::pki_types::PrivateKeyDer;
+use tokio_rustls::TlsAcceptor;
+
+use crate::support::{Server, client, send};
+
+/// A server with a certificate for `localhost` of its own. It answers with the version of HTTP.
+async fn secure() -> (Server, Trust) {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .unwrap();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let server = Server::start(move |_, stream| {
+        let acceptor = acceptor.clone();
+        async move {
+            let Ok(stream) = acceptor.accept(stream).await else { return };
+            let service = service_fn(|request: http::Request<hyper::body::Incoming>| async move {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                let version = Bytes::from(format!("{:?}", request.version()));
+                Ok::<_, Infallible>(http::Response::new(Full::new(version)))
+            });
+            let builder = auto::Builder::new(TokioExecutor::new());
+            _ = builder.serve_connection(TokioIo::new(stream), service).await;
+        }
+    })
+    .await;
+    (server, Trust::Bundle(made.cert.pem().into_bytes()))
+}
+
+fn get(server: &Server, host: &str) -> Request {
+    let port = server.address.port();
+    Request::get(Url::parse(&format!("https://{host}:{port}/")).unwrap())
+}
+
+#[tokio::test]
+async fn both_versions_of_http_are_spoken_and_the_second_shares_a_connection() {
+    let (server, trust) = secure().await;
+    let second = client(|settings| settings.trust = trust.clone());
+    let first = client(|settings| {
+        settings.trust = trust;
+        settings.versions = Versions::Http1;
+    });
+
+    let ask = |client: &Client| {
+        let (client, request) = (client.clone(), get(&server, "localhost"));
+        tokio::spawn(async move { send(&client, request).await.unwrap().1 })
+    };
+    assert_eq!(ask(&second).await.unwrap(), "HTTP/2.0");
+    for one in [ask(&second), ask(&second), ask(&second)] {
+        assert_eq!(one.await.unwrap(), "HTTP/2.0");
+    }
+    assert_eq!(server.accepted(), 1);
+    assert_eq!(ask(&first).await.unwrap(), "HTTP/1.1");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_trusted_gets_no_request() {
+    let (server, trust) = secure().await;
+    let (_, other) = secure().await;
+    for (trust, host) in [(other, "localhost"), (trust, "127.0.0.1")] {
+        let client = client(|settings| settings.trust = trust);
+
+        let error = send(&client, get(&server, host)).await.unwrap_err();
+
+        assert!(matches!(error, Error::Failed { phase: Phase::Tls, .. }), "{host}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_trusts_nobody_uses_no_https() {
+    let (server, _) = secure().await;
+    let client = Client::new(Settings::trusted(Duration::from_secs(30))).unwrap();
+
+    let error = send(&client, get(&server, "localhost")).await.unwrap_err();
+
+    assert!(matches!(error, Error::Trust { .. }), "{error}");
+    assert_eq!(server.accepted(), 0);
+}
