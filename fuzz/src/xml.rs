@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use homeroom_bulk::fuzz::XmlReader;
 
-use crate::World;
+use crate::world::World;
 
 static FILE: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = std::env::temp_dir().join(format!("homeroom-fuzz-{}", std::process::id()));

@@ -6,7 +6,9 @@ use homeroom_model::{Model, Resource, Subject, Target};
 use serde::Serialize;
 
 use crate::custom_view::ViewBound;
+use crate::denial::title;
 use crate::denial::{Denial, Lack};
+use crate::phase::Phase;
 use crate::strategy::Strategy;
 
 /// Kind of the subject that [`Strategy::NamespaceBased`] checks.
@@ -96,15 +98,6 @@ pub enum Standing {
     Unrelated,
     /// The document names no subject.
     Missing,
-}
-
-/// Which version of a document is checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// The document that the client sends.
-    Proposed,
-    /// The stored document; a problem reveals nothing of it.
-    Stored,
 }
 
 /// A client's grants on a resource for POST, which creates or updates. The plan uses the one that
@@ -339,10 +332,4 @@ fn some_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
         names.push("...".into());
     }
     names.join(", ")
-}
-
-/// Returns `schoolId` as messages spell it, `SchoolId`.
-pub fn title(column: &str) -> String {
-    let mut letters = column.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use homeroom_access::{ANY_SCOPE, Access, ApiClient, TOKEN_REQUEST_BYTES_MAX};
 use homeroom_document::DOCUMENT_BYTES_MAX;
-use homeroom_http::{Access as Entry, Route, handler, other_methods};
+use homeroom_http::{Guard, Route, handler, other_methods};
 use http::Method;
 
 use crate::api::{DataApi, SCOPE, Served};
@@ -22,7 +22,7 @@ pub fn routes(api: &DataApi, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
     let route = |method: Method, template, body_limit, handler| Route {
         method,
         template,
-        access: Entry::Token { scope: SCOPE },
+        guard: Guard::Token { scope: SCOPE },
         body_limit,
         handler,
     };
@@ -53,7 +53,7 @@ pub fn routes(api: &DataApi, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
         Route {
             method: Method::POST,
             template: "/oauth/token_info",
-            access: Entry::Token { scope: ANY_SCOPE },
+            guard: Guard::Token { scope: ANY_SCOPE },
             body_limit: TOKEN_REQUEST_BYTES_MAX,
             handler: handler(api, token_info::post),
         },

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::budget::{Budget, Holders, Pot, Refused, Taken};
-use crate::front_door::Limits;
+use crate::limits::Limits;
 
 /// Bytes of public request bodies that each connection always has: enough to ask for a token.
 const STRANGER_FLOOR: u64 = 8 << 10;

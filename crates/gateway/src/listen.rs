@@ -21,9 +21,10 @@ use hyper_util::server::conn::auto;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{oneshot, watch};
 
+use crate::answer_room::SMALL_ANSWER;
 use crate::budget::{Pot, Refused};
 use crate::caller::Caller;
-use crate::front_door::{FrontDoor, SMALL_ANSWER};
+use crate::front_door::FrontDoor;
 use connection::{Connection, Place};
 
 /// Most bytes of an HTTP/1 request's header, and of what a connection reads ahead.

@@ -6,7 +6,25 @@
 //! disk.
 //!
 //! The store knows no resource, no HTTP and no rights.
+//!
+//! ```
+//! use homeroom_store::{Answer, Ask, Decision, NaturalKey, Plan, Store, StoreError};
+//!
+//! let store = Store::temporary(&["Student".to_owned()])?;
+//! let key = NaturalKey([7; 16]);
+//! let plan = Plan {
+//!     ask: vec![Ask::Document(key)],
+//!     decide: |found: Vec<Answer>| -> Decision<bool, StoreError> {
+//!         Decision::Write(vec![], matches!(found[..], [Answer::Document(Some(_))]))
+//!     },
+//! };
+//!
+//! let is_there = store.run_blocking(plan).ok().expect("the plan refuses nothing").value;
+//! assert!(!is_there);
+//! # Ok::<(), StoreError>(())
+//! ```
 
+mod condition;
 mod copies;
 mod dialect;
 mod errand;
@@ -30,10 +48,11 @@ mod tie;
 mod time;
 mod views;
 
+pub use condition::Condition;
 pub use errand::{Kept, keeping, kept};
 pub use error::StoreError;
 pub use id::{DocumentId, KindId, NaturalKey, Uuid};
-pub use list::{Among, Bounds, Condition, Leads, ListQuery, MarkTest, Page};
+pub use list::{Among, Bounds, Leads, ListQuery, MarkTest, Page};
 pub use plan::{Answer, Ask, Decide, Decision, NewDocument, Plan, Ran, Refused, Tombstone, Write};
 pub use rehearsal::{Rehearsal, Rehearsed};
 pub use row::{Gap, Gaps, Link, References, Row};

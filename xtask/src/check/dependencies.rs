@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::all_well;
 use super::metadata::{DependencyKind, Metadata, Package};
 use super::source::{Source, has_word};
+use crate::house::all_well;
 use crate::house::{Done, is_test, read, root, rust_files, shown};
 
 /// The crates that each crate may depend on, in order; the lowest come first.

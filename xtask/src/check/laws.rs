@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use homeroom_model::{format, link, shipped};
 
-use super::all_well;
 use super::source::{Source, has_word};
+use crate::house::all_well;
 use crate::house::{Done, is_test, read, root, rust_files, shown};
 
 /// Crates whose behaviour comes from the model, which holds all differences between resources.

@@ -1,8 +1,8 @@
 //! Checks that every dependency has a licence on the list.
 
-use super::all_well;
 use super::metadata::Metadata;
 use crate::house::Done;
+use crate::house::all_well;
 
 /// Licences that ask only for attribution, and MPL-2.0, which applies only to its own files.
 const ALLOWED: &[&str] = &[

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::clients::{self, quietly};
+use super::clients;
+use super::program::quietly;
 use crate::house::root;
 use crate::summary::Summary;
 

@@ -27,7 +27,7 @@ async fn ask(access: &Arc<Access>, bearer: &str, header: (&str, &str), body: &st
     let route = Route {
         method: Method::POST,
         template: "/oauth/token_info",
-        access: homeroom_http::Access::Token { scope: ANY_SCOPE },
+        guard: homeroom_http::Guard::Token { scope: ANY_SCOPE },
         body_limit: TOKEN_REQUEST_BYTES_MAX,
         handler: handler(access, |access: Arc<Access>, mut call: Call| async move {
             let info = TokenInfo::asked(&access, &mut call).await?;

@@ -2,7 +2,7 @@
 
 use crate::support::{Client, client_of};
 use homeroom_access::Manage;
-use homeroom_http::{Access as Entry, Timestamp};
+use homeroom_http::{Guard, Timestamp};
 use homeroom_store::Sql;
 use homeroom_testkit::TestApp;
 use http::Method;
@@ -31,7 +31,7 @@ async fn a_key_that_was_revoked_on_another_node_manages_nothing_any_more() {
             .front_door
             .routes()
             .iter()
-            .filter(|route| route.access == (Entry::Token { scope: "admin" }))
+            .filter(|route| route.guard == (Guard::Token { scope: "admin" }))
             .map(|route| (route.method.clone(), route.template))
             .filter(|(_, template)| !FIXED.contains(template))
             .collect();

@@ -2,7 +2,7 @@
 
 use crate::support::{BASE, Client, DATA, application, client_of, manager, vendor};
 use homeroom_access::{ApplicationClient, ItemKind, Manage};
-use homeroom_http::{Access as Entry, Timestamp};
+use homeroom_http::{Guard, Timestamp};
 use homeroom_store::{Decision, Plan, Sql, Write};
 use homeroom_testkit::{Answer, TestApp};
 use http::Method;
@@ -171,7 +171,7 @@ async fn no_route_of_the_admin_api_changes_a_key_that_is_for_more_than_data() {
             let mut tried = 0;
             for route in app.front_door.routes() {
                 let is_change = route.method != Method::GET;
-                if !is_change || route.access != (Entry::Token { scope: "admin" }) {
+                if !is_change || route.guard != (Guard::Token { scope: "admin" }) {
                     continue;
                 }
                 for (path, body) in reaching(&admin, &key, &route.method, route.template).await {

@@ -12,7 +12,8 @@ use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 
 use super::framing::Framing;
 use crate::budget::Taken;
-use crate::caller::{Caller, Leave, Registered};
+use crate::caller::{Caller, Leave};
+use crate::callers::Registered;
 
 /// How long the server goes on reading from a connection that it has closed.
 const LINGER_TIME_MAX: Duration = Duration::from_secs(5);
@@ -237,7 +238,7 @@ mod tests {
 
     use super::*;
     use crate::budget::{Budget, Pot};
-    use crate::caller::Callers;
+    use crate::callers::Callers;
 
     /// Long enough for a loaded machine; no test waits this long.
     const PATIENCE: Duration = Duration::from_mins(1);

@@ -85,7 +85,7 @@ mod tests {
     use super::super::connection::{Place, Times};
     use super::*;
     use crate::budget::{Budget, Pot, Taken};
-    use crate::caller::Callers;
+    use crate::callers::Callers;
 
     /// Long enough for a loaded machine; no test waits this long.
     const PATIENCE: Duration = Duration::from_mins(1);

@@ -14,10 +14,11 @@ use homeroom_http::Timestamp;
 use serde_json::{Value, json};
 
 use crate::app::{App, chain};
-use crate::config::{ConfigArgs, StandardConfig};
+use crate::config::ConfigArgs;
+use crate::config::DEFAULT_VERSION;
+use crate::config::StandardConfig;
 use crate::exit::{Exit, Failure};
 use crate::serve::{Server, told_to_stop};
-use crate::standard::DEFAULT_VERSION;
 
 /// The name of the demonstration's key.
 const KEY_NAME: &str = "homeroom demo";

@@ -8,10 +8,11 @@
 
 use std::collections::HashMap;
 
+use super::error::damaged;
+use super::schema::refuse_newer;
 use crate::copies::{ALL_KINDS, COPIED, Counted, Raised, now_us};
 use crate::postgres::connection::Connection;
 use crate::postgres::error::Fault;
-use crate::postgres::migrate::{damaged, refuse_newer};
 
 /// The facts that identify where the store is: a name, and the statement that returns the value.
 const FACTS: [(&str, &str); 4] = [

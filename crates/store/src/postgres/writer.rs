@@ -24,9 +24,9 @@ use crate::error::StoreError;
 use crate::id::Uuid;
 use crate::postgres::connection::{Connection, Connector, Role};
 use crate::postgres::error::Fault;
+use crate::postgres::place;
 use crate::postgres::reach::Memory;
 use crate::postgres::writer::group::{Place, Prepared, end_all, prepare};
-use crate::postgres::{migrate, place};
 use crate::queue::{Arrivals, GROUP_MAX};
 use crate::store::Job;
 
@@ -282,7 +282,7 @@ impl Lane {
     /// put back since it was written to, or has been made to continue above.
     async fn made(&self) -> Result<Connection, Fault> {
         let connection = self.connector.connect(Role::Writer).await?;
-        let schema = connection.answered(migrate::schema(&connection)).await?;
+        let schema = connection.answered(schema::schema(&connection)).await?;
         self.memory.saw_schema(schema)?;
         place::settle(&connection).await?;
         Ok(connection)

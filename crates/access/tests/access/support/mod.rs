@@ -122,9 +122,9 @@ pub async fn call_route(
 ) -> Answer {
     let authorization =
         headers.iter().find(|(name, _)| *name == "authorization").map(|(_, value)| *value);
-    let client: Result<Option<Arc<ApiClient>>, Problem> = match route.access {
-        homeroom_http::Access::Public => Ok(None),
-        homeroom_http::Access::Token { scope } => {
+    let client: Result<Option<Arc<ApiClient>>, Problem> = match route.guard {
+        homeroom_http::Guard::Public => Ok(None),
+        homeroom_http::Guard::Token { scope } => {
             access.recognize(authorization, scope, now).map(Some)
         }
     };

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::plan::{Ask, Write};
 use crate::postgres::connection::{Connection, in_order};
 use crate::postgres::error::Fault;
-use crate::postgres::migrate::damaged;
+use crate::postgres::error::damaged;
 use crate::postgres::reach::{ALL_VERSIONS, Memory, Versions};
 use crate::postgres::writer::ask::{Found, Question, Questions};
 use crate::postgres::writer::batch::{Batch, Statement};

@@ -1,8 +1,8 @@
 //! Which indexes the statements use, and what lists of many documents return.
 
 use super::*;
+use crate::condition::Condition;
 use crate::id::KindId;
-use crate::list::Condition;
 use crate::select::Driver;
 use crate::{NaturalKey, Store};
 
