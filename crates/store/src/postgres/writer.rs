@@ -24,9 +24,9 @@ use crate::error::StoreError;
 use crate::id::Uuid;
 use crate::postgres::connection::{Connection, Connector, Role};
 use crate::postgres::error::Fault;
-use crate::postgres::place;
 use crate::postgres::reach::Memory;
 use crate::postgres::writer::group::{Place, Prepared, end_all, prepare};
+use crate::postgres::{place, schema};
 use crate::queue::{Arrivals, GROUP_MAX};
 use crate::store::Job;
 

@@ -54,7 +54,7 @@ pub(crate) fn start(
     };
     Queue::start(length, waiting, move |arrivals| {
         writer.work(&arrivals);
-        locked.unlock();
+        locked.file.unlock();
     })
 }
 
