@@ -21,7 +21,7 @@ use crate::list::{ListQuery, Page};
 use crate::row::BLOCK_BITS;
 use crate::store::Asked;
 
-pub(crate) use source::{Bytes, Source};
+pub(crate) use source::{Bytes, Head, Source};
 pub(crate) use statement::{Driver, Statement};
 
 /// Returns the value of a future that never waits, such as one that reads a file.
