@@ -9,6 +9,7 @@ use crate::custom_view::ViewBound;
 use crate::denial::title;
 use crate::denial::{Denial, Lack};
 use crate::phase::Phase;
+use crate::relation::By;
 use crate::strategy::Strategy;
 
 /// Kind of the subject that [`Strategy::NamespaceBased`] checks.
@@ -69,23 +70,6 @@ pub struct Part {
     pub subject: usize,
     /// How the subject must be related.
     pub by: By,
-}
-
-/// How a subject is related to a client's education organizations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
-    /// The subject is an education organization that is one of them or below one.
-    Below,
-    /// The subject is an education organization that is one of them or above one.
-    Above,
-    /// The subject is a person at one of them or at one below.
-    Person {
-        /// The name of the path to the person, one of [`Resource::access_by`]; [`None`] means
-        /// [`Resource::access_through`].
-        way: Option<&'static str>,
-        /// Whether deleted associations count.
-        past: bool,
-    },
 }
 
 /// How a subject of a document is related to a client.

@@ -51,6 +51,7 @@ mod recognize;
 mod recognized;
 mod records;
 mod registry;
+mod relation;
 mod revive;
 mod rights;
 mod routes;
@@ -79,8 +80,8 @@ pub use documents::{DocumentStanding, StrategyStanding, SubjectStanding};
 pub use error::{AccessError, ManageError};
 pub use explain::{AskedDocument, Explain, Explanation};
 pub use grant::{
-    Alternative, By, Grant, Part, Relationships, Restriction, Standing, UpsertGrant,
-    missing_relation, namespace_subject,
+    Alternative, Grant, Part, Relationships, Restriction, Standing, UpsertGrant, missing_relation,
+    namespace_subject,
 };
 pub use items::{ItemKind, ODS_INSTANCE, stable_id};
 pub use manage::{EDUCATION_ORGANIZATIONS_MAX, Manage, NAMESPACE_PREFIXES_MAX, TEXT_MAX};
@@ -88,6 +89,7 @@ pub use nearest::nearest;
 pub use phase::Phase;
 pub use recognized::Recognized;
 pub use registry::{ApplicationClient, KnownSet, Origin, Registry};
+pub use relation::By;
 pub use revive::{Revival, revive};
 pub use rights::{Permission, Rights};
 pub use routes::{TOKEN_REQUEST_BYTES_MAX, routes};

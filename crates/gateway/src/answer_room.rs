@@ -9,7 +9,7 @@ use http_body_util::Full;
 use hyper::body::Body as _;
 use tokio::sync::Semaphore;
 
-use crate::budget::{Holders, Kind as HolderKind, Pot, Refused, Taken};
+use crate::budget::{Capacity, Holders, Kind as HolderKind, Refused, Taken};
 use crate::budgets::Budgets;
 use crate::callers::Callers;
 
@@ -52,7 +52,7 @@ impl AnswerRoom {
     /// 503 when there is no room.
     pub(crate) async fn hold(
         &self,
-        pot: Pot,
+        capacity: Capacity,
         holders: &Holders,
         small: u64,
         response: Response,
@@ -61,9 +61,9 @@ impl AnswerRoom {
         if size <= small {
             return Ok(response);
         }
-        let place = match self.budgets.take(pot, holders, size) {
+        let place = match self.budgets.take(capacity, holders, size) {
             Ok(place) => place,
-            Err(refused) => self.wait_for_room(pot, holders, size, refused).await?,
+            Err(refused) => self.wait_for_room(capacity, holders, size, refused).await?,
         };
         Ok(response.map(|body| {
             let bytes = body.into_inner().unwrap_or_default();
@@ -77,13 +77,13 @@ impl AnswerRoom {
     /// their own.
     async fn wait_for_room(
         &self,
-        pot: Pot,
+        capacity: Capacity,
         holders: &Holders,
         size: u64,
         mut refused: Refused,
     ) -> Result<Taken, Refused> {
-        let (waiting, max) = match pot {
-            Pot::PublicAnswers => (&self.public_waiting, PUBLIC_WAITING_KIB_MAX),
+        let (waiting, max) = match capacity {
+            Capacity::PublicAnswers => (&self.public_waiting, PUBLIC_WAITING_KIB_MAX),
             _ => (&self.waiting, WAITING_KIB_MAX),
         };
         let kib = usize::try_from(size.div_ceil(1 << 10)).unwrap_or(max).min(max);
@@ -97,11 +97,11 @@ impl AnswerRoom {
                 Some(HolderKind::Connection) => return Err(refused),
                 Some(HolderKind::Address | HolderKind::Key) => holders.owner.as_ref(),
             };
-            if !self.callers.close_stalled(pot, of) {
+            if !self.callers.close_stalled(capacity, of) {
                 return Err(refused);
             }
             tokio::time::sleep(ROOM_PAUSE).await;
-            refused = match self.budgets.take(pot, holders, size) {
+            refused = match self.budgets.take(capacity, holders, size) {
                 Ok(place) => return Ok(place),
                 Err(refused) => refused,
             };

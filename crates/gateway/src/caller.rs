@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-use crate::budget::{Holder, Holders, Pot};
+use crate::budget::{Capacity, Holder, Holders};
 use crate::sending::Sending;
 
 /// The name by which a holder is found.
@@ -127,16 +127,16 @@ impl Caller {
 
     /// Returns whether the server is working on one of its requests.
     pub(crate) fn is_at_work(&self) -> bool {
-        self.held(Pot::InFlight) > 0
+        self.held(Capacity::InFlight) > 0
     }
 
-    pub(crate) fn held(&self, pot: Pot) -> u64 {
-        self.holder.as_ref().map_or(0, |holder| holder.held(pot))
+    pub(crate) fn held(&self, capacity: Capacity) -> u64 {
+        self.holder.as_ref().map_or(0, |holder| holder.held(capacity))
     }
 
     /// Returns how many connections its address has.
     pub(crate) fn connections_of_address(&self) -> u64 {
-        self.address.as_ref().map_or(0, |address| address.held(Pot::Connections))
+        self.address.as_ref().map_or(0, |address| address.held(Capacity::Connections))
     }
 
     /// Returns whether its last request was for a holder, or the connection came from it.
@@ -154,7 +154,7 @@ impl Caller {
         if self.sending.is_under_way() {
             return self.sending.is_stalled(now).then_some(Idleness::Waits);
         }
-        let is_idle = !self.has_requests() && self.held(Pot::Streams) == 0;
+        let is_idle = !self.has_requests() && self.held(Capacity::Streams) == 0;
         Some(if is_idle { Idleness::Idle } else { Idleness::Waits })
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use crate::budget::{Holder, Holders, Kind, Pot};
+use crate::budget::{Capacity, Holder, Holders, Kind};
 use crate::caller::{Caller, Idleness, Leave, Name};
 use crate::sending::Sending;
 
@@ -189,14 +189,14 @@ impl Callers {
 
     /// Closes connections that hold part of a budget and read too slowly: all of them, or those of
     /// one holder. Returns whether there may be room soon.
-    pub(crate) fn close_stalled(&self, pot: Pot, of: Option<&Arc<Holder>>) -> bool {
+    pub(crate) fn close_stalled(&self, capacity: Capacity, of: Option<&Arc<Holder>>) -> bool {
         if !self.stalled_walk.is_due(STALLED_WALK_PAUSE) {
             return true;
         }
         let now = Instant::now();
         let stalled = |caller: &&Arc<Caller>| {
             !caller.shall(Leave::AtOnce)
-                && caller.held(pot) > 0
+                && caller.held(capacity) > 0
                 && caller.sending.is_stalled(now)
                 && of.is_none_or(|owner| caller.is_of(owner))
         };
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn those_without_a_request_go_before_those_who_wait_and_nobody_at_work_goes() {
         let callers = callers();
-        let budget = Budget::new(Pot::InFlight, 10, 0);
+        let budget = Budget::new(Capacity::InFlight, 10, 0);
         let (at_work, _a) = arrived(&callers, "192.0.2.1");
         let _work = Taken::of(Arc::clone(&budget), at_work.holders(), 1).unwrap();
         let (waits, _b) = arrived(&callers, "192.0.2.1");
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn the_address_with_most_connections_makes_room() {
         let callers = callers();
-        let budget = Budget::new(Pot::Connections, 100, 0);
+        let budget = Budget::new(Capacity::Connections, 100, 0);
         let few = arrived(&callers, "192.0.2.1");
         let _few = Taken::of(Arc::clone(&budget), few.0.holders(), 1).unwrap();
         let many: Vec<_> = (0..3).map(|_| arrived(&callers, "192.0.2.2")).collect();
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn who_has_used_up_a_share_has_nobody_else_s_connections_closed() {
         let callers = callers();
-        let budget = Budget::new(Pot::Answers, 10, 0);
+        let budget = Budget::new(Capacity::Answers, 10, 0);
         let deaf = |key: &str| {
             let (caller, registered) = arrived(&callers, "192.0.2.1");
             let holders = callers.of_key(&caller, key);
@@ -337,11 +337,11 @@ mod tests {
         };
         let (greedy, other) = (deaf("greedy"), deaf("other"));
 
-        assert!(callers.close_stalled(Pot::Answers, Some(&greedy.1)));
+        assert!(callers.close_stalled(Capacity::Answers, Some(&greedy.1)));
         assert!(greedy.0.is_leaving() && !other.0.is_leaving());
 
         std::thread::sleep(STALLED_WALK_PAUSE);
-        assert!(callers.close_stalled(Pot::Answers, None));
+        assert!(callers.close_stalled(Capacity::Answers, None));
         assert!(other.0.is_leaving());
     }
 }

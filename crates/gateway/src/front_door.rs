@@ -15,7 +15,7 @@ use hyper::body::Body as _;
 use tokio::sync::Semaphore;
 
 use crate::answer_room::{AnswerRoom, SMALL_ANSWER, SMALL_STREAM_ANSWER};
-use crate::budget::{Holders, Kind as HolderKind, Pot, Refused, Taken};
+use crate::budget::{Capacity, Holders, Kind as HolderKind, Refused, Taken};
 use crate::budgets::Budgets;
 use crate::caller::Caller;
 use crate::callers::Callers;
@@ -153,7 +153,7 @@ impl FrontDoor {
         let target = head.uri.path_and_query().map_or(0, |target| target.as_str().len())
             + head.uri.authority().map_or(0, |authority| authority.as_str().len());
         let bytes = STREAM_BYTES + (header + target) as u64;
-        self.budgets.take(Pot::Streams, &caller.holders(), bytes)
+        self.budgets.take(Capacity::Streams, &caller.holders(), bytes)
     }
 
     /// Returns the holders of what a request on a public route takes.
@@ -215,9 +215,9 @@ impl FrontDoor {
         let (holders, unread) = match &client {
             Some(client) => {
                 *key = Some(client.key.clone());
-                (self.callers.of_key(caller, &client.key), Pot::Answers)
+                (self.callers.of_key(caller, &client.key), Capacity::Answers)
             }
-            None => (self.strangers(caller, &head.headers), Pot::PublicAnswers),
+            None => (self.strangers(caller, &head.headers), Capacity::PublicAnswers),
         };
         refuse_long_body(&head.headers, route.body_limit)?;
         // A request that waits for its body takes no place among the requests in flight.
@@ -231,7 +231,7 @@ impl FrontDoor {
         let body = if !is_awaited {
             match work {
                 Some(work) => kept = Some(Arc::new(self.begin(work, &holders)?)),
-                None => place = Some(self.budgets.borrow(Pot::InFlight, &holders, 1)?),
+                None => place = Some(self.budgets.borrow(Capacity::InFlight, &holders, 1)?),
             }
             body
         } else if client.is_some() {
@@ -277,20 +277,20 @@ impl FrontDoor {
     }
 
     /// Takes the places of a request that goes into the store's queues.
-    fn begin(&self, work: Pot, holders: &Holders) -> Result<(Taken, Taken), Refused> {
-        let in_flight = self.budgets.take(Pot::InFlight, holders, 1)?;
+    fn begin(&self, work: Capacity, holders: &Holders) -> Result<(Taken, Taken), Refused> {
+        let in_flight = self.budgets.take(Capacity::InFlight, holders, 1)?;
         Ok((in_flight, self.budgets.take(work, holders, 1)?))
     }
 }
 
 /// Returns the budget that a request takes from besides requests in flight: the store has separate
 /// queues for lists and for writes.
-fn work_of(route: &Route<ApiClient>) -> Option<Pot> {
+fn work_of(route: &Route<ApiClient>) -> Option<Capacity> {
     match (route.guard, &route.method) {
         (Guard::Public, _) => None,
         (Guard::Token { .. }, &Method::GET) if route.template.ends_with("/{id}") => None,
-        (Guard::Token { .. }, &Method::GET) => Some(Pot::Lists),
-        (Guard::Token { .. }, _) => Some(Pot::Writes),
+        (Guard::Token { .. }, &Method::GET) => Some(Capacity::Lists),
+        (Guard::Token { .. }, _) => Some(Capacity::Writes),
     }
 }
 

@@ -37,7 +37,7 @@ mod router;
 mod sending;
 mod visit;
 
-pub use budget::Pot;
+pub use budget::Capacity;
 pub use front_door::FrontDoor;
 pub use limits::Limits;
 pub use listen::{ListenError, Listener, Times};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Limits of the front door. Each limit that all requests share is a budget ([`Pot`](crate::Pot)).
+/// Limits of the front door. Each limit that all requests share is a budget ([`Capacity`](crate::Capacity)).
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Most connections.

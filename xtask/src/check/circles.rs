@@ -177,6 +177,17 @@ mod tests {
     }
 
     #[test]
+    fn what_a_macro_defines_belongs_to_the_file_that_calls_it() {
+        let planted = [
+            ("lib.rs", "mod a; mod b;"),
+            ("a.rs", "kinds! { Kind, One; } fn a(_: crate::b::B) {}"),
+            ("b.rs", "use super::a::Kind; pub struct B(Kind);"),
+        ];
+
+        assert_eq!(circles_of("macro", &planted).len(), 1);
+    }
+
+    #[test]
     fn tests_and_names_of_modules_alone_make_no_circle() {
         let files = [
             ("lib.rs", "mod a; mod b; pub use b::*;"),

@@ -1,6 +1,5 @@
 //! What an import ends with: a claims file with notes, or what is wrong.
 
-use super::reference::Reference;
 use crate::claims_file::ClaimsError;
 
 /// A claims hierarchy that cannot be imported.

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use homeroom_model::{Model, Resource};
 use serde::Deserialize;
 
+use super::outcome::ImportError;
+use crate::action::Action;
 use crate::claim_name::ClaimName;
 use crate::claims_file::Rule;
-
-use crate::action::Action;
 use crate::strategy::Strategy;
 
 #[derive(Deserialize)]
@@ -43,7 +43,7 @@ pub(super) struct ReferenceClaim {
 
 impl ReferenceClaim {
     /// Returns its name; [`None`] where it belongs to another organization.
-    fn read_name(&self, depth: usize) -> Result<Option<ClaimName>, ImportError> {
+    pub(super) fn read_name(&self, depth: usize) -> Result<Option<ClaimName>, ImportError> {
         if depth > DEPTH_MAX {
             return Err(self.wrong(format!("nested deeper than {DEPTH_MAX} levels")));
         }
@@ -54,17 +54,17 @@ impl ReferenceClaim {
         name.map(Some).ok_or_else(|| self.wrong("is not the URI of a claim".into()))
     }
 
-    fn defaults(&self) -> Result<Rule, ImportError> {
+    pub(super) fn defaults(&self) -> Result<Rule, ImportError> {
         rule(self.default_authorization.actions.iter().chain(&self.default_strategies))
             .map_err(|message| self.wrong(message))
     }
 
     /// Returns what it grants a claim set.
-    fn grants(&self, granted: &Granted) -> Result<Rule, ImportError> {
+    pub(super) fn grants(&self, granted: &Granted) -> Result<Rule, ImportError> {
         rule(&granted.actions).map_err(|message| self.wrong(message))
     }
 
-    fn wrong(&self, message: String) -> ImportError {
+    pub(super) fn wrong(&self, message: String) -> ImportError {
         ImportError::Claim { claim: self.name.clone(), message }
     }
 }

@@ -237,7 +237,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::budget::{Budget, Pot};
+    use crate::budget::{Budget, Capacity};
     use crate::callers::Callers;
 
     /// Long enough for a loaded machine; no test waits this long.
@@ -252,7 +252,7 @@ mod tests {
         let (stream, _) = listener.accept().await.unwrap();
         let callers = Callers::new(PATIENCE);
         let caller = callers.arrived([127, 0, 0, 1].into());
-        let connections = Budget::new(Pot::Connections, 1, 0);
+        let connections = Budget::new(Capacity::Connections, 1, 0);
         let taken = Taken::of(connections, caller.holders(), 1).unwrap();
         let place = Place { _taken: taken, _registered: callers.register(&caller) };
         let times = Times { header: PATIENCE, quiet: Duration::from_millis(300) };

@@ -1,8 +1,8 @@
 //! The single writer: takes the jobs that have arrived, runs them in one transaction with a
 //! savepoint for each plan, and answers when the commit is on disk.
 
-mod known;
 mod run;
+mod target_cache;
 mod trouble;
 mod write;
 
@@ -41,7 +41,7 @@ pub(crate) fn start(
         last_id: connection.query_row(LAST_ID, [], |row| row.get(0))?,
         last_change_version: shared.newest_change_version.load(Ordering::Acquire),
         tally: HashMap::new(),
-        known: known::Known::default(),
+        targets: target_cache::TargetCache::default(),
         climbs: Climbs::default(),
         changed_ties: ChangedTies::default(),
         access_version: None,
@@ -66,7 +66,7 @@ pub(crate) struct Writer {
     last_change_version: i64,
     /// Changes of the kept counts that are not written yet.
     tally: HashMap<Count, i64>,
-    known: known::Known,
+    targets: target_cache::TargetCache,
     /// Where ties lead, as far as it was looked up and nothing has changed it.
     climbs: Climbs,
     changed_ties: ChangedTies,
@@ -111,7 +111,7 @@ impl Writer {
                 }
                 (self.last_id, self.last_change_version) = before;
                 self.tally.clear();
-                self.known.forget_all();
+                self.targets.forget_all();
                 self.climbs.forget();
                 self.changed_ties = ChangedTies::default();
                 self.access_version = None;

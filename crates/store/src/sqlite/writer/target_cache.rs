@@ -8,16 +8,16 @@ use std::hash::{BuildHasherDefault, Hasher};
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 
 /// Most targets that are remembered: a few megabytes.
-const KNOWN_MAX: usize = 50_000;
+const TARGETS_MAX: usize = 50_000;
 
 /// A document that has an identity.
 pub(super) type Target = (DocumentId, Uuid, KindId);
 
 /// Targets by identity, their own or an abstract base's.
 #[derive(Default)]
-pub(super) struct Known(HashMap<NaturalKey, Target, BuildHasherDefault<FirstBytes>>);
+pub(super) struct TargetCache(HashMap<NaturalKey, Target, BuildHasherDefault<FirstBytes>>);
 
-impl Known {
+impl TargetCache {
     /// Returns the target, if it is remembered.
     pub(super) fn get(&self, key: NaturalKey) -> Option<Target> {
         self.0.get(&key).copied()
@@ -25,7 +25,7 @@ impl Known {
 
     /// Remembers a target that was found.
     pub(super) fn found(&mut self, key: NaturalKey, target: Target) {
-        if self.0.len() >= KNOWN_MAX {
+        if self.0.len() >= TARGETS_MAX {
             self.0.clear();
         }
         self.0.insert(key, target);
