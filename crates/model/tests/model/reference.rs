@@ -165,7 +165,7 @@ fn a_list_can_be_asked_for_what_the_published_parameters_say() {
         assert!(more == 0 || resource.base.is_some(), "{}: {ours:?} {theirs:?}", resource.endpoint);
         compared += 1;
     }
-    assert!(compared > 300, "{compared} resources have parameters");
+    assert!(compared > 100, "{compared} resources have parameters");
 }
 
 #[test]

@@ -249,7 +249,11 @@ fn every_fault_is_named_with_its_place_and_what_may_have_been_meant() {
             "where: the subclasses of EducationOrganization name their members",
         ),
         ("StudentWithX", rule(deep), "more than 100 rules, or rules nested deeper than 8"),
-        ("StudentWithX", rule(json!({ "all": many })), "more than 100 rules, or 8"),
+        (
+            "StudentWithX",
+            rule(json!({ "all": many })),
+            "more than 100 rules, or rules nested deeper than 8",
+        ),
     ] {
         let faults = CustomView::read(name, &definition, &model).unwrap_err();
 
