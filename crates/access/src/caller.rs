@@ -1,6 +1,5 @@
 //! Checks rights again: after a wait, and inside the transaction that writes.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use homeroom_http::{Problem, Timestamp};
@@ -145,6 +144,8 @@ impl<D: Decide> Decide for AsOf<D> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use homeroom_model::{format, link, shipped};
     use homeroom_store::{Sql, Write};
 

@@ -6,14 +6,14 @@ mod reference;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use homeroom_model::{Model, Resource};
+use homeroom_model::Model;
 
 use crate::claim_name::ROOT;
 use crate::claims_file::{self, ClaimsFile};
 
 pub use extension::{ExtensionClaims, import_extension};
 pub use outcome::{ImportError, Imported};
-use reference::{Reference, ReferenceClaim, plain, resources, rule};
+use reference::{Reference, ReferenceClaim, plain, resources};
 
 const HEADING: &str = "\
 # Resource claims of Ed-Fi: the hierarchy, the default strategies, the published claim sets.

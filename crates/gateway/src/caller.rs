@@ -20,7 +20,7 @@ pub(crate) enum Name {
 /// The caller at the other end of a connection.
 #[derive(Debug)]
 pub(crate) struct Caller {
-    holder: Option<Arc<Holder>>,
+    pub(crate) holder: Option<Arc<Holder>>,
     address: Option<Arc<Holder>>,
     /// The key or address of the connection's last request; the next one usually has the same.
     pub(crate) last: Mutex<Option<(Name, Arc<Holder>)>>,
@@ -28,12 +28,12 @@ pub(crate) struct Caller {
     open: AtomicU32,
     /// When a request last arrived, made progress or was answered: milliseconds since the callers
     /// began.
-    useful_ms: AtomicU64,
+    pub(crate) useful_ms: AtomicU64,
     began: Instant,
     /// Its large answers on their way.
     pub(crate) sending: Sending,
     /// Whether the connection has sent a request.
-    has_asked: AtomicBool,
+    pub(crate) has_asked: AtomicBool,
     /// A [`Leave`], or 0 while it may stay.
     leave: AtomicU8,
     told: Notify,

@@ -4,7 +4,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use homeroom_access::{Access, ApiClient, Call};
 use homeroom_http::{Guard, Kind, Params, Problem, RequestBody, Response, Route, Timestamp};
 use homeroom_store::{Kept, keeping};
@@ -12,10 +11,9 @@ use http::header::{CONNECTION, HeaderValue};
 use http::{HeaderMap, Method, StatusCode, Version, request};
 use http_body_util::Full;
 use hyper::body::Body as _;
-use tokio::sync::Semaphore;
 
 use crate::answer_room::{AnswerRoom, SMALL_ANSWER, SMALL_STREAM_ANSWER};
-use crate::budget::{Capacity, Holders, Kind as HolderKind, Refused, Taken};
+use crate::budget::{Capacity, Holders, Refused, Taken};
 use crate::budgets::Budgets;
 use crate::caller::Caller;
 use crate::callers::Callers;

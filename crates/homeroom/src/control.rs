@@ -20,10 +20,10 @@ mod whose;
 
 use homeroom_access::Manage;
 use homeroom_bulk::Progress;
-use homeroom_data::AuditProgress;
+use homeroom_document::AuditProgress;
+use homeroom_export::views::{Dialect, apply, views};
 use homeroom_http::Timestamp;
 use homeroom_model::Resource;
-use homeroom_report::views::{Dialect, apply, views};
 use homeroom_store::StoreUrl;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -118,8 +118,9 @@ pub fn perform(
                     progress(value);
                 }
             };
-            let summary = homeroom_bulk::load(&app.data, &options, &mut tell, is_stopped)
-                .map_err(Failure::from)?;
+            let summary =
+                homeroom_bulk::load(&app.data.documents(), &options, &mut tell, is_stopped)
+                    .map_err(Failure::from)?;
             serde_json::to_value(summary).map_err(|error| failed(&error))
         }
     }

@@ -70,7 +70,8 @@ pub fn run(args: LoadArgs) -> Result<Exit, Failure> {
     let runtime = super::serve::runtime()?;
     let app = runtime.block_on(App::open(&config))?;
     run_by(&args, |options, progress| {
-        homeroom_bulk::load(&app.data, options, progress, &|| false).map_err(Failure::from)
+        homeroom_bulk::load(&app.data.documents(), options, progress, &|| false)
+            .map_err(Failure::from)
     })
 }
 

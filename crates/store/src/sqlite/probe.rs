@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn every_reading_connection_is_open_from_the_start() {
         let store = Store::temporary(&[]).unwrap();
-        let file = store.shared().path.canonicalize().unwrap();
+        let file = store.shared().file.path.canonicalize().unwrap();
         let open = |file: &Path| {
             let links = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
             links.filter(|link| std::fs::read_link(link.path()).is_ok_and(|to| to == file)).count()
