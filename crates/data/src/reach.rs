@@ -9,7 +9,11 @@ use homeroom_store::{Condition, ListQuery, Row, TieState, Uuid};
 
 use crate::{DataApi, problem_of};
 
-/// A document of a resource, within the reach of a grant.
+/// Returns a stored document that a grant covers.
+///
+/// # Errors
+///
+/// 404 where there is none, 403 where the grant does not cover it.
 pub(crate) async fn within_reach(
     api: &DataApi,
     grant: &Grant,
@@ -22,8 +26,8 @@ pub(crate) async fn within_reach(
     Ok(row)
 }
 
-/// A document of a resource, if there is one, with the state of the ties that it was read in where
-/// the grant asks for it: what is remembered of ties holds only for that state.
+/// Returns a stored document, if there is one. Where the grant asks for relationships, the state of
+/// the ties at that moment comes with it: what is remembered of ties holds only for that state.
 pub(crate) async fn stored(
     api: &DataApi,
     grant: &Grant,
@@ -58,7 +62,7 @@ pub(crate) async fn check_reach(
     Ok(())
 }
 
-/// Whether the views of a grant have what a stored document leads to.
+/// Asks the store whether the views of a grant contain what a stored document leads to.
 pub(crate) async fn known_views(
     api: &DataApi,
     grant: &Grant,
@@ -77,7 +81,7 @@ pub(crate) async fn known_views(
     Ok(views)
 }
 
-/// All documents of a resource as far as a grant reaches.
+/// Returns the list of all documents of a resource that a grant covers.
 pub(crate) fn reachable(api: &DataApi, resource: &Resource, grant: &Grant) -> ListQuery {
     let namespaces = grant.namespace_prefixes.iter();
     let views = grant.views.iter();

@@ -1,12 +1,13 @@
-//! A read by what its caller may, which is asked again when it is done: it may have waited.
+//! Reads with the rights of a caller, which are checked again afterwards, because the read may have
+//! waited.
 
 use homeroom_access::{Access, ApiClient, Call, Caller, Denial, Scope};
 use homeroom_http::Problem;
 
-/// How often something is read for one request, while what its caller may is changed at every try.
+/// Most tries of one read while the rights of its caller keep changing.
 const TRIES_MAX: usize = 5;
 
-/// What a caller may while something is read.
+/// The rights of a caller while something is read.
 pub(crate) struct Reading<'a, R, F> {
     access: &'a Access,
     caller: Caller,
@@ -17,7 +18,7 @@ pub(crate) struct Reading<'a, R, F> {
 }
 
 impl<'a, R: PartialEq, F: Fn(&ApiClient) -> Result<R, Denial>> Reading<'a, R, F> {
-    /// Begins to read by what `may` says of the caller as the front door has recognized it.
+    /// Begins a read with the rights that `may` finds for the caller as the front door recognized it.
     ///
     /// # Errors
     ///
@@ -31,16 +32,16 @@ impl<'a, R: PartialEq, F: Fn(&ApiClient) -> Result<R, Denial>> Reading<'a, R, F>
         Ok(Self { access, caller, may, granted, generation, tries: 0 })
     }
 
-    /// What the caller may.
+    /// Returns the rights with which to read.
     pub(crate) fn granted(&self) -> &R {
         &self.granted
     }
 
-    /// Whether the caller may the same when it was read; otherwise it is to be read again.
+    /// Returns whether the caller still has the same rights; otherwise the read has to be repeated.
     ///
     /// # Errors
     ///
-    /// As [`Access::recognize`], and those of `may`; 503 where it changes without an end.
+    /// As [`Access::recognize`], and those of `may`; 503 where the rights change at every try.
     pub(crate) fn holds(&mut self) -> Result<bool, Problem> {
         let generation = self.access.generation();
         if generation == self.generation {

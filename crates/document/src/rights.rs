@@ -1,9 +1,9 @@
-//! Who may see a document: what of it decides, and how that stands to the caller.
+//! Decides who may see a document, by what the document is about.
 //!
-//! A document's *marks* are the numbers of those it is about (an organization's id, the document of
-//! a person), one a subject of its resource, and its owner's token. *Ties* are what makes an
-//! organization belong to another and a person to an organization. Both are the store's; which
-//! document has which comes from the model.
+//! A document's *marks* are numbers: for each subject of its resource the id of an organization or
+//! the number of a person's document, and last the token of its owner. A *tie* says that an
+//! organization belongs to another one, or a person to an organization. The store keeps both; the
+//! model says which document has which.
 
 mod about;
 mod bounds;

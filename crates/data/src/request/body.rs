@@ -48,11 +48,11 @@ pub(super) async fn read(
     }
 }
 
-/// What a caller is told who sends no document.
+/// The message for a request without a document.
 pub(super) const EMPTY_BODY: &str = "A non-empty request body is required.";
-/// Bodies up to this size are looked at where they arrive.
+/// Most bytes of a body that is read on the thread on which it arrives.
 const SMALL_BODY: usize = 64 << 10;
-/// Places for bodies beyond [`SMALL_BODY`].
+/// Permits for reading bodies beyond [`SMALL_BODY`].
 static LARGE_BODIES: Semaphore = Semaphore::const_new(2);
 
 /// Whether a media type is JSON in UTF-8.
@@ -108,7 +108,7 @@ fn not_json(resource: &Resource, error: &JsonError) -> Problem {
         .violations([(json_path(resource, &error.way), vec![message])].into())
 }
 
-/// Every violation, those of descriptors that do not exist among them.
+/// Returns the problem with every violation, including descriptors that do not exist.
 async fn invalid_document(api: &DataApi, resource: &Resource, invalid: Invalid) -> Problem {
     let mut violations = invalid.violations;
     for descriptor in invalid.descriptors.iter().take(DESCRIPTORS_NAMED_MAX) {

@@ -60,7 +60,7 @@ pub async fn list(Served { api, access }: Served, call: Call) -> Result<Response
     Ok(respond::page(&api.catalog, &page.rows, next, link, total))
 }
 
-/// A page of documents within a grant, and how many there are, if that was asked for.
+/// Returns a page of documents within a grant, and their number if it was asked for.
 async fn page_of(
     api: &DataApi,
     resource: &Resource,
@@ -79,7 +79,7 @@ async fn page_of(
     Ok((api.store.list(list).await.map_err(problem_of)?, total))
 }
 
-/// The query string that asks for what comes after a page, by its token.
+/// Returns the query string that asks for the page after the one with this token.
 fn next_query(query: &str, token: &str, limit: u32) -> String {
     let paging = ["limit", "offset", "pagetoken", "pagesize", "totalcount"];
     let is_other = |parameter: &&str| {
@@ -91,7 +91,7 @@ fn next_query(query: &str, token: &str, limit: u32) -> String {
     others.chain(own).collect::<Vec<_>>().join("&")
 }
 
-/// The list of what a query string asks for, as far as a grant reaches.
+/// Returns the list that a query string asks for, confined to what a grant covers.
 async fn asked_for(
     api: &DataApi,
     resource: &Resource,
@@ -113,8 +113,7 @@ async fn asked_for(
     })
 }
 
-/// Cuts what the caller may read of a resource, and asks for, into runs that can be paged side by
-/// side.
+/// Divides the list that the caller asks for into runs that can be paged side by side.
 pub async fn partitions(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     let may_read = |client: &ApiClient| authorize(client, resource, Action::Read);
@@ -147,7 +146,7 @@ pub async fn partitions(Served { api, access }: Served, call: Call) -> Result<Re
     Ok(json_response(StatusCode::OK, body.to_string()))
 }
 
-/// Where runs of about the same length end of what a query string asks for, within a grant.
+/// Returns where runs of about the same length end, in the list that a query string asks for.
 async fn cuts_of(
     api: &DataApi,
     resource: &Resource,

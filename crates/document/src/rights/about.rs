@@ -1,4 +1,4 @@
-//! Whom a document is about.
+//! The organizations and persons that a document is about.
 
 use homeroom_model::{Resource, SubjectOf, Target};
 use homeroom_store::{NaturalKey, Start};
@@ -8,19 +8,19 @@ use super::text::text_at;
 use crate::catalog::Catalog;
 use crate::validate::Document;
 
-/// Whom a document is about, by one of its resource's subjects.
+/// An organization or a person that a document is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum About {
-    /// An organization, by its id; and the identity of its document, save it is this one.
+    /// An organization, by its id, with the identity of its document unless that is this one.
     Organization(i64, Option<NaturalKey>),
-    /// A person, by the identity of its document.
+    /// A person, by the identity of the person's document.
     Person(NaturalKey),
-    /// The person that the document itself is.
+    /// The document itself, which is a person's.
     Itself,
 }
 
 impl About {
-    /// Where a way from it begins, in a document of this identity.
+    /// Returns the start of ways from it; `document` is the identity of the document itself.
     pub(crate) fn start(self, document: NaturalKey) -> Start {
         match self {
             Self::Organization(id, _) => Start::Number(id),
@@ -29,7 +29,7 @@ impl About {
         }
     }
 
-    /// The identity of the other document that it names.
+    /// Returns the identity of the other document that it names.
     pub(crate) fn target(self) -> Option<NaturalKey> {
         match self {
             Self::Organization(_, key) => key,
@@ -39,7 +39,7 @@ impl About {
     }
 }
 
-/// Whom a document is about, one entry a slot of its resource.
+/// Returns what a document is about, one entry for each slot of its resource.
 pub(crate) fn about(catalog: &Catalog, resource: &Resource, body: &str) -> Vec<Option<About>> {
     let slots = catalog.routes.slots(resource.id);
     slots.iter().map(|slot| about_one(catalog, resource, slot, body)).collect()
@@ -63,12 +63,12 @@ fn about_one(catalog: &Catalog, resource: &Resource, slot: &Slot, body: &str) ->
     }
 }
 
-/// All that a document's subjects name beside itself.
+/// Returns the identities of the other documents that a document's subjects name.
 pub(crate) fn targets(about: &[Option<About>]) -> impl Iterator<Item = NaturalKey> + '_ {
     about.iter().flatten().filter_map(|about| about.target())
 }
 
-/// Whom a document that is sent is about.
+/// Returns what a document that was sent is about.
 pub(crate) fn proposed(catalog: &Catalog, document: &Document) -> Vec<Option<About>> {
     about(catalog, catalog.model.resource(document.resource), &document.body)
 }

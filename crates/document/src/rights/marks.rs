@@ -8,8 +8,8 @@ use super::routes::Maker;
 use super::text::text_at;
 use crate::catalog::Catalog;
 
-/// The marks of a document, given its own number and those of the others it is about; `owner` comes
-/// last.
+/// Returns the marks of a document; `own` is its number, and `number` knows those of the others
+/// that it is about. The token of its owner comes last.
 pub(crate) fn marks(
     about: &[Option<About>],
     own: DocumentId,
@@ -28,7 +28,7 @@ pub(crate) fn marks(
     marks
 }
 
-/// Whom a stored document is about: the marks of its slots.
+/// Returns the marks of a stored document without its owner, one for each slot of its resource.
 pub(crate) fn stored(catalog: &Catalog, resource: &Resource, row: &Row) -> Vec<Option<i64>> {
     let slots = catalog.routes.slots(resource.id).len();
     let mut marks: Vec<Option<i64>> = References::marks(&row.references).take(slots).collect();
@@ -36,12 +36,12 @@ pub(crate) fn stored(catalog: &Catalog, resource: &Resource, row: &Row) -> Vec<O
     marks
 }
 
-/// The owner's token of a stored document.
+/// Returns the ownership token of a stored document.
 pub fn owner(catalog: &Catalog, resource: &Resource, row: &Row) -> Option<i64> {
     References::marks(&row.references).nth(catalog.routes.slots(resource.id).len()).flatten()
 }
 
-/// The ties that a document makes, given its text and the marks of its slots.
+/// Returns the ties that follow from a document's text and its marks.
 pub(crate) fn ties(
     catalog: &Catalog,
     resource: &Resource,
@@ -71,7 +71,7 @@ pub(crate) fn ties(
     ties
 }
 
-/// The ties that a stored document makes.
+/// Returns the ties that follow from a stored document.
 pub(crate) fn ties_of(catalog: &Catalog, resource: &Resource, row: &Row) -> Vec<Tie> {
     let marks: Vec<Option<i64>> = References::marks(&row.references).collect();
     ties(catalog, resource, &row.body, &marks)

@@ -1,4 +1,5 @@
-//! How documents stand to a caller: what the store is asked, and what follows from its answers.
+//! Relationships between a document and a caller: the questions to the store, and what follows from
+//! its answers.
 
 use homeroom_access::{By, Denial, Part, Phase, Relationships, Standing};
 use homeroom_model::{Resource, SubjectOf};
@@ -7,16 +8,17 @@ use homeroom_store::{Answer, Reached, Start, Way};
 use super::routes::Slot;
 use crate::catalog::Catalog;
 
-/// What is asked about one document.
+/// The questions about one document, and their answers.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
-    /// Each once.
+    /// The questions, each once.
     pub questions: Vec<(Start, Way)>,
-    /// As many as the questions, once they are answered.
+    /// The answers, one for each question; empty until the store has answered.
     pub reached: Vec<Reached>,
 }
 
-/// The questions that relationships ask about a document whose slots have these beginnings.
+/// Returns the questions that relationships ask about a document; `starts` has the start of ways
+/// for each of its slots.
 pub fn questions<'r>(
     catalog: &Catalog,
     resource: &Resource,
@@ -43,7 +45,8 @@ pub fn questions<'r>(
     Asked { questions, reached: vec![] }
 }
 
-/// The way that a part follows: from its subject, or for [`By::Above`] from the caller's.
+/// Returns the way that a part follows: from its subject, or for [`By::Above`] from the caller's
+/// organizations.
 pub fn way(catalog: &Catalog, slot: &Slot, by: By) -> Option<Way> {
     match (slot.of, by) {
         (SubjectOf::Organization(base), By::Below | By::Above) => {
@@ -58,7 +61,7 @@ pub fn way(catalog: &Catalog, slot: &Slot, by: By) -> Option<Way> {
 }
 
 impl Asked {
-    /// Takes its answers, in the order of the questions, and no others.
+    /// Takes the answers to its questions, in their order, and leaves the others.
     pub fn take(&mut self, answers: impl Iterator<Item = Answer>) {
         let reached = answers.take(self.questions.len()).map(|answer| match answer {
             Answer::Reached(reached) => reached,
@@ -85,7 +88,7 @@ impl Asked {
         })
     }
 
-    /// How a part's subject stands, by the answers.
+    /// Returns how a part's subject is related to the caller, by the answers.
     pub fn standing(
         &self,
         catalog: &Catalog,

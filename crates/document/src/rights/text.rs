@@ -4,7 +4,7 @@ use homeroom_model::{Place, PropertyKind, Resource};
 
 use crate::json::member_text;
 
-/// The JSON text at a place of a canonical document.
+/// Returns the JSON text at a place of a canonical document.
 pub(super) fn text_at<'b>(resource: &Resource, place: &Place, body: &'b str) -> Option<&'b str> {
     let property = &resource.properties[*place.steps.first()?];
     let text = member_text(body, &property.name)?;

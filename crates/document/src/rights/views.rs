@@ -1,6 +1,7 @@
-//! Custom views: which document of a view's basis another leads to, and whether the view has it.
+//! Custom views: finds the document of a view's basis that a document leads to, and whether the view
+//! contains it.
 //!
-//! A view has what is stored: a document that is being written is in none by what is sent.
+//! A view contains stored documents only. What is being sent has no influence on it.
 
 use std::sync::Arc;
 
@@ -19,17 +20,18 @@ use crate::catalog::Catalog;
 use crate::json::member_text;
 use crate::validate::key_bytes;
 
-/// What is asked about the documents that one document leads to.
+/// The questions about the documents that one document leads to, and their answers.
 #[derive(Debug, Clone, Default)]
 pub struct AskedViews {
-    /// Each once.
+    /// The questions, each once.
     questions: Vec<(Arc<CustomView>, Start)>,
-    /// Of the first questions.
+    /// The answers to the first questions.
     answers: Vec<bool>,
 }
 
 impl AskedViews {
-    /// Adds the questions about a document of this text and identity that were not asked yet.
+    /// Adds the questions about a document with this text and identity, unless they were asked
+    /// before.
     pub fn add<'g>(
         &mut self,
         catalog: &Catalog,
@@ -46,12 +48,12 @@ impl AskedViews {
         }
     }
 
-    /// The questions that have no answer yet.
+    /// Returns the questions that have no answer yet.
     pub fn open(&self) -> &[(Arc<CustomView>, Start)] {
         &self.questions[self.answers.len()..]
     }
 
-    /// The open questions, for a plan.
+    /// Returns the open questions as questions of a plan.
     pub fn asks(&self, catalog: &Catalog) -> Vec<Ask> {
         let ask = |(view, start): &(Arc<CustomView>, Start)| Ask::Test(*start, test(catalog, view));
         self.open().iter().map(ask).collect()
@@ -73,8 +75,8 @@ impl AskedViews {
         self.questions.iter().position(|(own, at)| *at == start && own.name == view.name)
     }
 
-    /// Whether a view has what a document of this text and identity leads to; [`None`]: it leads to
-    /// nothing.
+    /// Returns whether a view contains what a document with this text and identity leads to;
+    /// [`None`] where it leads to nothing.
     pub fn has(
         &self,
         catalog: &Catalog,
@@ -116,7 +118,7 @@ impl AskedViews {
     }
 }
 
-/// What a document of this text and identity leads to.
+/// Returns the document of a view's basis that a document with this text and identity leads to.
 pub fn start(
     catalog: &Catalog,
     resource: &Resource,
@@ -134,7 +136,7 @@ pub fn start(
     }
 }
 
-/// What a deleted document has led to, as far as its identity says so.
+/// Returns what a deleted document led to, as far as its identifying values say so.
 pub fn past_start(
     catalog: &Catalog,
     resource: &Resource,
@@ -156,7 +158,7 @@ fn basis_key(catalog: &Catalog, basis: Target, texts: &[&str]) -> NaturalKey {
     catalog.key(basis, columns.iter().map(AsRef::as_ref))
 }
 
-/// What restricts a list of a resource to documents that lead to what a view has.
+/// Returns the restriction of a list to documents that lead to what a view contains.
 pub fn through(catalog: &Arc<Catalog>, resource: &Resource, bound: &ViewBound) -> Through {
     let to = match &bound.basis {
         BasisOf::Itself => LeadsTo::Itself,
@@ -168,7 +170,7 @@ pub fn through(catalog: &Arc<Catalog>, resource: &Resource, bound: &ViewBound) -
     Through { to, test: test(catalog, &bound.view) }
 }
 
-/// The mark that is the number of the basis's document: that of a person.
+/// Returns the mark that holds the number of the basis's document, which must be a person's.
 fn mark(catalog: &Catalog, resource: &Resource, basis: Target, places: &[Place]) -> Option<usize> {
     let [place] = places else { return None };
     catalog.routes.slots(resource.id).iter().position(|slot| {
@@ -189,7 +191,7 @@ fn by_text(catalog: &Arc<Catalog>, resource: &Resource, bound: &ViewBound) -> Le
     }))
 }
 
-/// A view's rule in the store's words.
+/// Returns a view's rule as a test of the store.
 pub fn test(catalog: &Catalog, view: &CustomView) -> Arc<DocumentTest> {
     Arc::new(rule_test(catalog, &view.rule))
 }
