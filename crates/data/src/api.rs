@@ -69,8 +69,8 @@ pub(crate) fn refuse_snapshot(call: &Call) -> Result<(), Problem> {
 pub(crate) fn no_snapshot(method: &Method) -> Problem {
     if *method == Method::GET || *method == Method::HEAD {
         Problem::of(Kind::NotFound)
-            .detail("This server offers no snapshots.")
-            .hint("Leave the Use-Snapshot header out; page with pageToken within maxChangeVersion.")
+            .detail("This server does not support snapshots.")
+            .hint("Omit the Use-Snapshot header; page with pageToken up to a maxChangeVersion.")
     } else {
         Problem::of(Kind::SnapshotsMethodNotAllowed)
             .error(format!("{method} cannot be used with a snapshot."))
@@ -78,7 +78,7 @@ pub(crate) fn no_snapshot(method: &Method) -> Problem {
     }
 }
 
-/// What the handlers have: the data, and who may do what with it.
+/// The state of the handlers: the data, and the registry that authorizes access to it.
 #[derive(Debug, Clone)]
 pub(crate) struct Served {
     pub(crate) api: DataApi,

@@ -1,4 +1,4 @@
-//! How a stored document stands to a grant, subject by subject, with what relates it.
+//! Explains how a stored document relates to a grant, subject by subject, and through what.
 
 use homeroom_access::{
     Access, AskedDocument, By, Denial, DocumentStanding, Grant, Manage, ManageError, Part, Phase,
@@ -14,19 +14,19 @@ use homeroom_store::{DocumentId, Reached, Row, Start, TieState, Uuid, Way};
 
 use crate::{DataApi, problem_of, reach};
 
-/// Most organizations that are named.
+/// Most organizations that an explanation names.
 const NAMED_MAX: usize = 20;
 /// Most holders of one person that are looked at.
 const HOLDERS_MAX: u16 = 200;
 /// Most ways that are followed side by side from a person.
 const FOLLOWED_MAX: usize = 200;
 
-/// Executes a management command. An explanation of a stored document says how the document stands
-/// to the key's grants.
+/// Executes a management command. An explanation of a stored document also shows how the document
+/// relates to the key's grants.
 ///
 /// # Errors
 ///
-/// The same as [`Access::manage`]; also where the document that is asked about does not exist.
+/// The same as [`Access::manage`], and an error if the document in question does not exist.
 pub async fn manage(
     api: &DataApi,
     access: &Access,
@@ -55,8 +55,8 @@ pub async fn manage(
     Ok(explanation.into_value())
 }
 
-/// Returns how the document with this public id stands to a grant; [`None`] where the resource has
-/// no such document.
+/// Returns how the document with this public id relates to a grant; [`None`] if the resource has no
+/// such document.
 async fn stored(
     api: &DataApi,
     resource: &Resource,
@@ -135,7 +135,7 @@ async fn alternatives(
     Ok(strategies)
 }
 
-/// How a view stands to what a document leads to.
+/// Returns how a view relates to the basis of a document.
 async fn view(
     api: &DataApi,
     resource: &Resource,
@@ -227,7 +227,7 @@ async fn subject(
     Ok(found)
 }
 
-/// The associations that lead from a person to an organization, by the first way that is found.
+/// Returns the associations on the first path found from a person to an organization.
 async fn through(
     api: &DataApi,
     person: i64,

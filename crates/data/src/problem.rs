@@ -11,9 +11,9 @@ pub(crate) fn of_refusal(refusal: Refusal) -> Problem {
         Refusal::NotFound => Problem::of(Kind::NotFound),
         Refusal::Denied(denial) => denial.into(),
         Refusal::OtherVersion => Problem::of(Kind::OptimisticLockFailed)
-            .error("If-Match does not name the version that is stored."),
+            .error("If-Match does not match the stored version."),
         Refusal::KnownVersion => Problem::of(Kind::OptimisticLockFailed)
-            .error("If-None-Match names the version that is stored."),
+            .error("If-None-Match matches the stored version."),
         Refusal::UnknownDescriptors(violations) => {
             Problem::of(Kind::DataValidationFailed).violations(violations)
         }
@@ -48,7 +48,7 @@ pub fn problem_of(error: StoreError) -> Problem {
         StoreError::Deadline(time) => Problem::busy(5)
             .detail(format!("The read took longer than {} s and was stopped.", time.as_secs()))
             .hint(
-                "Filter by a whole reference or key, leave totalCount out, or page with pageToken.",
+                "Filter by a whole reference or key, omit totalCount, or page with pageToken.",
             ),
         StoreError::TooLarge { bytes_max, .. } => {
             Problem::of(Kind::ParameterValidationFailed).error(format!(
@@ -60,20 +60,21 @@ pub fn problem_of(error: StoreError) -> Problem {
             Problem::busy(30).detail("The server's disk is full; nothing was written.")
         }
         StoreError::DiskFailed(_) => {
-            Problem::busy(30).detail("The server's disk fails; nothing was written.")
+            Problem::busy(30).detail("The server's disk is failing; nothing was written.")
         }
         StoreError::Displaced(_) => Problem::busy(30)
             .detail("The server's store was moved or replaced; nothing was written."),
         StoreError::Unsure => Problem::busy(30)
-            .detail("The server's disk or database failed; whether this was written is not known.")
-            .hint("Send the same request again: what is there already stays as it is."),
+            .detail("The server's disk or database failed; it is not known whether this was \
+                     written.")
+            .hint("Send the same request again: if it was written, nothing changes."),
         StoreError::Away(_) => {
             Problem::busy(2).detail("The server cannot use its database at the moment.")
         }
         StoreError::Closed => Problem::busy(5).detail("The server is being shut down."),
         StoreError::FromTheFuture { found, known } => Problem::busy(30).detail(format!(
             "A newer Homeroom has migrated the database (schema version {found}; this server knows \
-             {known}); nothing was written. This server has to be upgraded, too."
+             {known}); nothing was written. Upgrade this server, too."
         )),
         StoreError::Failed(_)
         | StoreError::InUse(_)

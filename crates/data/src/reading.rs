@@ -24,7 +24,7 @@ impl<'a, R: PartialEq, F: Fn(&ApiClient) -> Result<R, Denial>> Reading<'a, R, F>
     ///
     /// Those of `may`.
     pub(crate) fn begin(access: &'a Access, call: &Call, may: F) -> Result<Self, Problem> {
-        // Not the generation of this moment: the client is of the one before a change that came
+        // Not the current generation: the client belongs to the one before any change that came
         // between the front door and here.
         let generation = call.recognized_at;
         let granted = may(call.client())?;
@@ -54,7 +54,7 @@ impl<'a, R: PartialEq, F: Fn(&ApiClient) -> Result<R, Denial>> Reading<'a, R, F>
         self.tries += 1;
         if self.tries >= TRIES_MAX {
             return Err(
-                Problem::busy(1).detail("What this key may do is being changed at this moment.")
+                Problem::busy(1).detail("The rights of this key are being changed at this moment.")
             );
         }
         (self.granted, self.generation) = (by_now, generation);

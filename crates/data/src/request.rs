@@ -1,4 +1,4 @@
-//! The handlers: each a sentence of a few verbs, the same for every resource.
+//! The handlers: each is a short sequence of steps, the same for every resource.
 
 mod body;
 pub(crate) mod changes;

@@ -11,7 +11,7 @@ use crate::api::{DataApi, SCOPE, Served};
 use crate::request::{changes, not_allowed, read, write};
 use crate::token_info;
 
-/// The routes of the data API, for callers that `access` recognizes.
+/// Returns the routes of the data API, for callers that `access` recognizes.
 pub fn routes(api: &DataApi, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
     const MANY: &str = "/data/v3/{schema}/{endpoint}";
     const ONE: &str = "/data/v3/{schema}/{endpoint}/{id}";

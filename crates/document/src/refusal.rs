@@ -138,7 +138,9 @@ impl Refusal {
             Self::Unresolved { targets, more, .. } => {
                 let more = match more {
                     0 => String::new(),
-                    more => format!(" {more} more places refer to documents that do not."),
+                    more => {
+                        format!(" {more} more references point to documents that do not exist.")
+                    }
                 };
                 format!("The referenced {} does not exist.{more}", targets.join(", "))
             }
@@ -146,13 +148,13 @@ impl Refusal {
                 "A document of another kind already has these identifying values.".into()
             }
             Self::KeyChange { named, is_allowed: true } => {
-                format!("{named} cannot be changed yet; delete the document and create it anew.")
+                format!("{named} cannot be changed yet; delete the document and create it again.")
             }
             Self::KeyChange { named, is_allowed: false } => {
-                format!("{named} cannot be changed; delete the document and create it anew.")
+                format!("{named} cannot be changed; delete the document and create it again.")
             }
             Self::Referred { by } => {
-                format!("The document is still referred to by: {}.", by.join(", "))
+                format!("Documents of these kinds still refer to this one: {}.", by.join(", "))
             }
             Self::Confused => "The store answered another question.".into(),
         }
@@ -179,9 +181,9 @@ impl Refusal {
     /// Returns how to mend it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::UnknownDescriptors(_) => Some(
-                "Send the descriptor first, or use one that GET of the descriptor's endpoint lists.",
-            ),
+            Self::UnknownDescriptors(_) => {
+                Some("Send the descriptor first, or use one that the descriptor's endpoint lists.")
+            }
             Self::Unresolved { .. } => Some(
                 "Send the referenced document first; /metadata/data/v3/dependencies gives an order \
                  that works.",
@@ -203,5 +205,5 @@ impl From<Denial> for Refusal {
 
 /// Returns the message for a descriptor that does not exist.
 pub fn unknown_descriptor(name: &str) -> String {
-    format!("The value is no known {name}.")
+    format!("The value is not a known {name}.")
 }

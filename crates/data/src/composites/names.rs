@@ -236,7 +236,7 @@ pub(super) fn value(
     let way = |(property, part): (&homeroom_model::Property, &homeroom_model::ReferencePart)| {
         vec![property.name.clone(), part.name.clone()]
     };
-    // Unified values stand at several places and are equal.
+    // Unified values appear at several places and are equal.
     let flat: Vec<_> =
         parts.clone().filter(|(_, part)| part.column.eq_ignore_ascii_case(given)).collect();
     if let Some((_, part)) = flat.first() {

@@ -28,16 +28,16 @@ pub(super) async fn read(
 ) -> Result<Document, Problem> {
     if !call.header("content-type").is_some_and(is_json) {
         return Err(Problem::of(Kind::UnsupportedMediaType)
-            .error("The Content-Type header does not say application/json in UTF-8.")
+            .error("The Content-Type header is not application/json in UTF-8.")
             .hint("Send the header Content-Type: application/json, in UTF-8."));
     }
     let bytes = call.read_body().await?;
-    // It may have been long on its way; a stranger is told nothing of it.
+    // The body may have taken long to arrive; an unauthorized client learns nothing about it.
     caller.again(access)?;
     let parsed = if bytes.len() <= SMALL_BODY {
         parse(&api.catalog, resource, &bytes, id)?
     } else {
-        // No worker is held by a long body, and no more of them are looked at than there are cores.
+        // A long body does not occupy a worker, and at most as many are parsed as there are cores.
         let (catalog, resource) = (Arc::clone(&api.catalog), resource.id);
         let parse = move || parse(&catalog, catalog.model.resource(resource), &bytes, id);
         blocking::run(&LARGE_BODIES, parse).await??
@@ -55,7 +55,7 @@ const SMALL_BODY: usize = 64 << 10;
 /// Permits for reading bodies beyond [`SMALL_BODY`].
 static LARGE_BODIES: Semaphore = Semaphore::const_new(2);
 
-/// Whether a media type is JSON in UTF-8.
+/// Returns whether a media type is JSON in UTF-8.
 fn is_json(value: &str) -> bool {
     let mut parts = value.split(';').map(str::trim);
     let media = parts.next().unwrap_or("");
@@ -82,7 +82,7 @@ fn parse(
         });
     }
     let json = Json::read(bytes).map_err(|error| not_json(resource, &error))?;
-    // The id of the URL counts, whatever the body says.
+    // The id in the URL counts, whatever the body says.
     if let Json::Object(members) = &json
         && id.is_none()
         && Json::member(members, "id").is_some_and(|sent| *sent != Json::Null)
@@ -94,12 +94,14 @@ fn parse(
     Ok(examine(catalog, resource, &json))
 }
 
-/// Refuses a body that is no JSON: at the last value that had begun, if that is not the whole body.
+/// Refuses a body that is not JSON. The error is at the last value that had begun, unless that is
+/// the whole body.
 ///
-/// Source: Ed-Fi ODS/API 7.3 (`ErrorTranslator`), which tells a fault without a path as a bad request.
+/// Source: Ed-Fi ODS/API 7.3 (`ErrorTranslator`), which reports a fault without a path as a bad
+/// request.
 fn not_json(resource: &Resource, error: &JsonError) -> Problem {
     let (detail, message) =
-        ("The request body is no JSON.", format!("The body is no JSON at {error}."));
+        ("The request body is not JSON.", format!("The body is not JSON at {error}."));
     if error.way.is_empty() {
         return Problem::of(Kind::BadRequest).detail(detail).error(message);
     }
@@ -128,7 +130,7 @@ async fn invalid_document(api: &DataApi, resource: &Resource, invalid: Invalid) 
 /// Most descriptors of an invalid document that are looked up.
 const DESCRIPTORS_NAMED_MAX: usize = 100;
 
-/// Whether a request comes with an empty body. One that cannot be read is not empty.
+/// Returns whether a request comes with an empty body. A body that cannot be read is not empty.
 pub(super) async fn is_missing(call: &mut Call) -> bool {
     call.read_body().await.is_ok_and(|bytes| is_empty(&bytes))
 }

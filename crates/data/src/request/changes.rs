@@ -10,7 +10,7 @@ use crate::paging::Paging;
 use crate::reading::Reading;
 use crate::{Served, problem_of, refuse_snapshot};
 
-/// Lists what was deleted and not created anew within the caller's reach.
+/// Lists deletions of documents that were not created again within the caller's reach.
 pub async fn deletes(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
     let resource = tracked(api.resource(&call)?)?;
     let may_read = |client: &ApiClient| Reach::of(client, resource);
@@ -29,7 +29,7 @@ pub async fn deletes(Served { api, access }: Served, call: Call) -> Result<Respo
     Ok(response)
 }
 
-/// Lists changes of identities: none, as long as identities cannot be changed.
+/// Lists changes of identities: the list is empty as long as identities cannot change.
 pub async fn key_changes(Served { api, .. }: Served, call: Call) -> Result<Response, Problem> {
     let resource = tracked(api.resource(&call)?)?;
     authorize(call.client(), resource, Action::ReadChanges)?;
@@ -41,7 +41,7 @@ pub async fn key_changes(Served { api, .. }: Served, call: Call) -> Result<Respo
     Ok(response)
 }
 
-/// Says which change versions there are.
+/// Answers with the range of change versions.
 pub async fn available_change_versions(
     Served { api, .. }: Served,
     call: Call,
@@ -55,7 +55,7 @@ pub async fn available_change_versions(
 fn change_paging(query: &Query) -> Result<Paging, Problem> {
     if query.get("pageToken").is_some() {
         return Err(Problem::of(Kind::ParameterValidationFailed)
-            .error("pageToken is not for deletes and keyChanges; use offset and limit."));
+            .error("deletes and keyChanges do not take pageToken; use offset and limit."));
     }
     Paging::read(query)
 }

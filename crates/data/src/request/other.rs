@@ -7,8 +7,8 @@ use http::HeaderValue;
 use super::tracked::tracked;
 use crate::Served;
 
-/// Refuses a method that an address of a resource does not have: after 401, which the front door
-/// has seen to, and 404.
+/// Refuses a method that an address of a resource does not support. The front door has already
+/// checked for 401, and 404 comes first.
 pub async fn not_allowed(
     (Served { api, .. }, allowed): (Served, &'static str),
     call: Call,
@@ -18,6 +18,6 @@ pub async fn not_allowed(
         tracked(resource)?;
     }
     Err(Problem::of(Kind::MethodNotAllowed)
-        .error(format!("{} is not allowed here; {allowed} is.", call.method))
+        .error(format!("{} is not allowed here; allowed: {allowed}.", call.method))
         .header(http::header::ALLOW, HeaderValue::from_static(allowed)))
 }

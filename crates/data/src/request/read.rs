@@ -14,7 +14,7 @@ use crate::reach::{reachable, within_reach};
 use crate::reading::Reading;
 use crate::{DataApi, Served, filter, problem_of, respond};
 
-/// Gives one document.
+/// Answers with one document.
 pub async fn get(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     let may_read = |client: &ApiClient| authorize(client, resource, Action::Read);
@@ -34,7 +34,7 @@ pub async fn get(Served { api, access }: Served, call: Call) -> Result<Response,
     Ok(respond::document(&api.catalog, &row))
 }
 
-/// Gives a page of documents.
+/// Answers with a page of documents.
 pub async fn list(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     let may_read = |client: &ApiClient| authorize(client, resource, Action::Read);
@@ -48,7 +48,7 @@ pub async fn list(Served { api, access }: Served, call: Call) -> Result<Response
         }
     };
     let next = page.rows.last().map(|row| PageToken { after: row.id, upto: paging.upto }.write());
-    // Whoever counts on as many documents as the limit says must learn where to go on.
+    // A client that expects as many documents as its limit must learn where to continue.
     let link = next.as_deref().filter(|_| page.is_cut).map(|token| {
         format!(
             "<{}{}?{}>; rel=\"next\"",
@@ -136,7 +136,7 @@ pub async fn partitions(Served { api, access }: Served, call: Call) -> Result<Re
     };
     let mut after = DocumentId(0);
     let mut tokens = vec![];
-    // Where nothing is found there is nothing to page.
+    // Without documents there is nothing to page.
     let ends = cuts.map(|cuts| cuts.into_iter().chain([DocumentId(i64::MAX)]));
     for upto in ends.into_iter().flatten() {
         tokens.push(PageToken { after, upto }.write());
@@ -158,7 +158,7 @@ async fn cuts_of(
     let (all, smallest) = (ListQuery::all(list.kind), u64::from(PAGE_MAX) * 5);
     let whole = ListQuery { after: DocumentId(0), upto: DocumentId(i64::MAX), ..list };
     let cuts = match api.store.cuts(whole, parts, smallest).await {
-        // Runs of unlike length can be paged, too.
+        // Parts of unequal length can be paged, too.
         Err(StoreError::Deadline(_)) => api.store.cuts(all, parts, smallest).await,
         cuts => cuts,
     };

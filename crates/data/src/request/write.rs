@@ -30,7 +30,7 @@ pub async fn upsert(Served { api, access }: Served, mut call: Call) -> Result<Re
     Ok(respond::written(&call.base_url, resource, ran.value, ran.change_version, false))
 }
 
-/// Replaces the document that has this id.
+/// Replaces the document with this id.
 pub async fn replace(Served { api, access }: Served, mut call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     let grant = authorize(call.client(), resource, Action::Update)?;
@@ -55,8 +55,8 @@ pub async fn replace(Served { api, access }: Served, mut call: Call) -> Result<R
     Ok(respond::written(&call.base_url, resource, ran.value, ran.change_version, true))
 }
 
-/// Returns what a request demands of the document that has this id. A header that cannot be understood
-/// is told only where there is such a document: without one, the answer is 404.
+/// Returns the conditions that a request sets for the document with this id. A header that cannot
+/// be parsed is reported only if the document exists: otherwise the answer is 404.
 async fn precondition_of(
     api: &DataApi,
     grant: &Grant,
@@ -73,7 +73,7 @@ async fn precondition_of(
     }
 }
 
-/// Deletes the document that has this id, unless others refer to it.
+/// Deletes the document with this id, unless others refer to it.
 pub async fn delete(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     let grant = authorize(call.client(), resource, Action::Delete)?;

@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
 
     fn value(&mut self, depth: usize) -> Result<Json<'a>, &'static str> {
         if depth > DEPTH_MAX {
-            return Err("nested too deep");
+            return Err("nested too deeply");
         }
         self.values += 1;
         if self.values > VALUES_MAX {

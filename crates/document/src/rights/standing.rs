@@ -70,11 +70,11 @@ impl Asked {
         self.reached = reached.collect();
     }
 
-    /// Checks relationships by the answers.
+    /// Checks the relationships against the answers.
     ///
     /// # Errors
     ///
-    /// A [`Denial`] when none holds.
+    /// A [`Denial`] if none holds.
     pub fn check(
         &self,
         catalog: &Catalog,
@@ -102,7 +102,7 @@ impl Asked {
         let Some((at, slot)) = slot else { return Standing::Unrelated };
         let Some(start) = starts.get(at).copied().flatten() else { return Standing::Missing };
         let is_own = |number: i64| own.binary_search(&number).is_ok();
-        // An organization may be named before it is there.
+        // An organization may be named before its document exists.
         if let (Start::Number(number), SubjectOf::Organization(_)) = (start, slot.of)
             && is_own(number)
         {

@@ -89,12 +89,12 @@ impl AskedViews {
         Some(answer.copied().unwrap_or(false))
     }
 
-    /// Checks the namespace and the views of a grant, in their order, for a document of this text
+    /// Checks the namespace and the views of a grant, in their order, for a document with this text
     /// and identity.
     ///
     /// # Errors
     ///
-    /// The [`Denial`] of the first that does not hold.
+    /// The [`Denial`] of the first check that fails.
     pub fn check(
         &self,
         catalog: &Catalog,

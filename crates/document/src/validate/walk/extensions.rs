@@ -100,7 +100,7 @@ impl Walk<'_> {
             };
             self.note_text(
                 format!("{at}.{name}"),
-                format!("{name} is no extension of this object; {there}."),
+                format!("{name} is not an extension of this object; {there}."),
             );
         }
     }

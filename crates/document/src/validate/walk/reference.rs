@@ -69,7 +69,7 @@ impl Walk<'_> {
         if !missing.is_empty() {
             let are = if missing.len() == 1 { "is" } else { "are" };
             let missing = missing.join(", ");
-            self.note(whole, format!("{} is not whole: {missing} {are} required.", property.name));
+            self.note(whole, format!("{} is incomplete: {missing} {are} required.", property.name));
         }
         if self.count > before {
             // For an invalid reference, only its own violations are reported.
