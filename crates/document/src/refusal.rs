@@ -131,8 +131,7 @@ impl Refusal {
                 "The document has another version than the caller expects.".into()
             }
             Self::UnknownDescriptors(_) => {
-                "The document breaks rules of its resource; validationErrors lists each with its \
-                 place."
+                "The document is invalid; validationErrors lists each violation with its path."
                     .into()
             }
             Self::Unresolved { targets, more, .. } => {
