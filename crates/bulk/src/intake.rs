@@ -11,9 +11,9 @@ use homeroom_model::{Property, PropertyKind, Resource, ResourceId, Target};
 use homeroom_store::{ChangedAt, NaturalKey, Plan, Ran, Refused, Rehearsal};
 
 use crate::error::LoadError;
+use crate::existing::Existing;
 use crate::fault::{Absent, Fault};
 use crate::identity;
-use crate::known::Known;
 use crate::place::At;
 use crate::record::Record;
 use crate::report::{Rejected, Report};
@@ -42,7 +42,7 @@ pub(crate) struct Intake<'a> {
     ready: VecDeque<(At, u8)>,
     /// Number of records per resource that are not yet stored, rejected or waiting.
     undecided: HashMap<ResourceId, u64>,
-    known: Known<'a>,
+    existing: Existing<'a>,
     /// In a dry run: what would have been written so far.
     rehearsal: Option<Rehearsal>,
     /// The store's newest version when the load began.
@@ -88,7 +88,7 @@ impl<'a> Intake<'a> {
             batch_bytes: 0,
             waiting: Waiting::default(),
             ready: VecDeque::new(),
-            known: Known::new(api, totals.keys().copied().collect(), rehearsal.clone()),
+            existing: Existing::new(api, totals.keys().copied().collect(), rehearsal.clone()),
             rehearsal,
             undecided: totals,
             version_before: api.store.newest_change_version_blocking()?,
@@ -148,7 +148,7 @@ impl<'a> Intake<'a> {
                 self.go_on()?;
                 self.reopen(resource);
                 let again = sources.again(at, |record| {
-                    let absent = self.known.absent(&record)?;
+                    let absent = self.existing.absent(&record)?;
                     if absent.is_empty() {
                         return self.offer(&record, None, 1);
                     }
@@ -311,7 +311,7 @@ impl<'a> Intake<'a> {
         if !matches!(refusal.code(), Code::Unresolved | Code::Invalid) {
             return self.reject(record, &Fault::Refused(refusal));
         }
-        let absent = self.known.absent(record)?;
+        let absent = self.existing.absent(record)?;
         let Some(first) = absent.first() else {
             // Nothing is missing any more: the target came later in the same batch.
             if entry.attempt >= ATTEMPTS_MAX {

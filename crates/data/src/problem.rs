@@ -11,9 +11,9 @@ pub(crate) fn of_refusal(refusal: Refusal) -> Problem {
         Refusal::NotFound => Problem::of(Kind::NotFound),
         Refusal::Denied(denial) => denial.into(),
         Refusal::OtherVersion => Problem::of(Kind::OptimisticLockFailed)
-            .error("If-Match does not name the version that is stored."),
+            .error("If-Match does not match the stored version."),
         Refusal::KnownVersion => Problem::of(Kind::OptimisticLockFailed)
-            .error("If-None-Match names the version that is stored."),
+            .error("If-None-Match matches the stored version."),
         Refusal::UnknownDescriptors(violations) => {
             Problem::of(Kind::DataValidationFailed).violations(violations)
         }

@@ -131,8 +131,7 @@ impl Refusal {
                 "The document has another version than the caller expects.".into()
             }
             Self::UnknownDescriptors(_) => {
-                "The document breaks rules of its resource; validationErrors lists each with its \
-                 place."
+                "The document is invalid; validationErrors lists each violation with its path."
                     .into()
             }
             Self::Unresolved { targets, more, .. } => {
@@ -154,7 +153,7 @@ impl Refusal {
                 format!("{named} cannot be changed; delete the document and create it again.")
             }
             Self::Referred { by } => {
-                format!("The document is still referred to by: {}.", by.join(", "))
+                format!("Documents of these kinds still refer to this one: {}.", by.join(", "))
             }
             Self::Confused => "The store answered another question.".into(),
         }
@@ -181,9 +180,9 @@ impl Refusal {
     /// Returns how to mend it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::UnknownDescriptors(_) => Some(
-                "Send the descriptor first, or use one that GET of the descriptor's endpoint lists.",
-            ),
+            Self::UnknownDescriptors(_) => {
+                Some("Send the descriptor first, or use one that the descriptor's endpoint lists.")
+            }
             Self::Unresolved { .. } => Some(
                 "Send the referenced document first; /metadata/data/v3/dependencies gives an order \
                  that works.",

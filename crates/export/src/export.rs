@@ -3,17 +3,19 @@
 
 mod csv;
 mod deletes;
+mod field;
 mod file;
 mod folder;
 mod lines;
 mod manifest;
 mod number;
+mod options;
 mod parquet;
+mod run;
 mod sink;
 mod tables;
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -21,85 +23,16 @@ use homeroom_document::Catalog;
 use homeroom_model::{Model, Operations, Resource, ResourceId, dependency_order};
 use homeroom_store::ChangedAt;
 use homeroom_store::{KindId, Row, Snapshot, Span};
-use serde::{Deserialize, Serialize};
 
 pub use self::csv::{Formulas, unescaped};
 pub use self::manifest::{ExportedFile, ExportedProject, FORMAT_VERSION, MANIFEST, Manifest};
+pub use self::options::{ExportOptions, ExportProgress, Format};
 
 use self::lines::Lines;
+use self::run::{Run, resource_name};
 use self::tables::TableFiles;
 use crate::error::ExportError;
 use crate::table::{Table, tables};
-
-/// Form of an export's files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Format {
-    /// One document per line, as the API serves it.
-    Jsonl,
-    /// One CSV file per table.
-    Csv,
-    /// One Parquet file per table, with typed columns.
-    Parquet,
-}
-
-impl Format {
-    /// Returns its name, which is also the extension of its files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Jsonl => "jsonl",
-            Self::Csv => "csv",
-            Self::Parquet => "parquet",
-        }
-    }
-
-    fn ending(self, compress: bool) -> String {
-        // Parquet compresses its own pages.
-        let gz = if compress && self != Self::Parquet { ".gz" } else { "" };
-        format!("{}{gz}", self.name())
-    }
-}
-
-/// What to export, and where to.
-#[derive(Debug, Clone)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "switches that have nothing to do with each other"
-)]
-pub struct ExportOptions {
-    /// Form of the files.
-    pub format: Format,
-    /// The output folder; [`None`] for the standard output, which takes JSON lines only.
-    pub folder: Option<PathBuf>,
-    /// Limits the export to changes after this change version.
-    pub since: Option<i64>,
-    /// Limits the export to these resources: `students`, `Student` or `ed-fi/students`; empty for
-    /// all.
-    pub resources: Vec<String>,
-    /// Whether to write deletions, too.
-    pub deletes: bool,
-    /// Whether to compress text files with gzip.
-    pub compress: bool,
-    /// Whether to replace an earlier export in the folder.
-    pub replace: bool,
-    /// Whether tables without rows get a file.
-    pub even_empty: bool,
-    /// How CSV treats texts that a spreadsheet would take for formulas.
-    pub formulas: Formulas,
-}
-
-/// How far an export has come.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ExportProgress {
-    /// The resource being written, `ed-fi/students`.
-    pub resource: String,
-    /// Number of documents written.
-    pub documents: u64,
-    /// Number of documents to be written.
-    pub documents_in_all: u64,
-    /// Seconds since the export began.
-    pub seconds: f64,
-}
 
 /// Writes the content of a snapshot. `is_stopped` is asked between pages of documents.
 ///
@@ -223,20 +156,6 @@ fn selected(model: &Model, names: &[String]) -> Result<Vec<ResourceId>, ExportEr
     Ok(ids)
 }
 
-/// An export in progress.
-struct Run<'a> {
-    catalog: &'a Catalog,
-    snapshot: &'a Snapshot,
-    options: &'a ExportOptions,
-    is_stopped: &'a dyn Fn() -> bool,
-    begun: Instant,
-    progress: ExportProgress,
-    tell: &'a mut dyn FnMut(&ExportProgress),
-    /// Tables of all resources.
-    tables: Vec<Table>,
-    manifest: Manifest,
-}
-
 impl Run<'_> {
     /// Writes the documents of a resource.
     fn resource(
@@ -306,9 +225,4 @@ impl Run<'_> {
             last = page.pop();
         }
     }
-}
-
-/// Returns the name of a resource in an export, `ed-fi/students`.
-fn resource_name(resource: &Resource) -> String {
-    format!("{}/{}", resource.schema, resource.endpoint)
 }

@@ -266,7 +266,7 @@ fn documents_of_kinds_that_the_model_has_not_are_named_unless_resources_are() {
     let core = Arc::new(link(&[core]).unwrap());
     let write = |folder: &Folder, resources: Vec<String>| {
         let options = ExportOptions { resources, ..options(Format::Jsonl, folder) };
-        export(&core, &snapshot, &options, Timestamp(0), &|| false, &mut |_| {}).unwrap()
+        export(&core, &snapshot, &options, ChangedAt(0), &|| false, &mut |_| {}).unwrap()
     };
 
     let whole = write(&folder, vec![]);
@@ -292,7 +292,7 @@ fn an_export_that_is_stopped_has_no_manifest() {
         &source.catalog.model,
         &snapshot,
         &options(Format::Jsonl, &folder),
-        Timestamp(0),
+        ChangedAt(0),
         &is_stopped,
         &mut |_| {},
     );
@@ -310,7 +310,7 @@ fn what_an_export_has_written_that_was_broken_off_goes_when_it_is_replaced() {
     let asked = std::cell::Cell::new(0);
     let is_stopped = || asked.replace(asked.get() + 1) > 9;
     let (lines, model) = (options(Format::Jsonl, &folder), &source.catalog.model);
-    export(model, &snapshot, &lines, Timestamp(0), &is_stopped, &mut |_| {}).unwrap_err();
+    export(model, &snapshot, &lines, ChangedAt(0), &is_stopped, &mut |_| {}).unwrap_err();
     let written = || std::fs::read_dir(folder.path().join("ed-fi")).unwrap().count();
     let before = written();
     let mut replacing = options(Format::Csv, &folder);

@@ -17,13 +17,13 @@ use crate::plan::{Answer, Ask, Decide, Decision, Plan, Write};
 /// A run of plans one after the other, none of which writes anything.
 #[derive(Debug, Clone, Default)]
 pub struct Rehearsal {
-    written: Arc<Mutex<Written>>,
+    written: Arc<Mutex<Identities>>,
     plans: Arc<AtomicU32>,
 }
 
 /// The identities that would have been written, as half of their hashes, each with the number of
 /// the first plan that would have. Halves of two identities are practically never equal.
-type Written = HashMap<u64, u32>;
+type Identities = HashMap<u64, u32>;
 
 /// The decision of a plan whose writes are left out.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ pub struct Rehearsed<D> {
     /// The plan's number. An engine may restart a plan, or a group of them, so a plan must not see
     /// what it or a later one has remembered.
     number: u32,
-    written: Arc<Mutex<Written>>,
+    written: Arc<Mutex<Identities>>,
 }
 
 impl Rehearsal {
@@ -126,7 +126,7 @@ impl<D: Decide> Decide for Rehearsed<D> {
     }
 }
 
-fn lock(written: &Mutex<Written>) -> std::sync::MutexGuard<'_, Written> {
+fn lock(written: &Mutex<Identities>) -> std::sync::MutexGuard<'_, Identities> {
     written.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -13,14 +13,7 @@ use crate::house::all_well;
 use crate::house::{Done, root, shown};
 
 /// The folders of crates that still have circles.
-const NOT_YET: &[&str] = &[
-    "crates/bulk",
-    "crates/data",
-    "crates/lab",
-    "crates/lab-edfi",
-    "crates/load",
-    "crates/report",
-];
+const NOT_YET: &[&str] = &[];
 
 /// The most names that the report gives of one dependency.
 const NAMES_MAX: usize = 6;

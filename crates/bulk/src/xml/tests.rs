@@ -34,7 +34,7 @@ impl Bench {
         let store = Store::temporary(&[]).unwrap();
         let catalog = Catalog::bind(Arc::new(crate::tests::model()), &store).unwrap();
         let levels = Levels::of_model(&catalog.model, &[]).unwrap();
-        Self { target: Documents::new(Arc::new(catalog), store), levels }
+        Self { target: Documents { catalog: Arc::new(catalog), store }, levels }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Whom a document is about.
+//! The organizations and persons that a document is about.
 
 use homeroom_model::{Resource, SubjectOf, Target};
 use homeroom_store::{NaturalKey, Start};
@@ -13,7 +13,7 @@ use crate::validate::Document;
 pub(crate) enum About {
     /// An organization, by its id, with the identity of its document unless it is this one.
     Organization(i64, Option<NaturalKey>),
-    /// A person, by the identity of its document.
+    /// A person, by the identity of the person's document.
     Person(NaturalKey),
     /// The person whom the document itself describes.
     Itself,

@@ -1,5 +1,5 @@
-//! How documents relate to a caller: the questions to the store, and the conclusions from its
-//! answers.
+//! Relationships between a document and a caller: the questions to the store, and what follows from
+//! its answers.
 
 use homeroom_access::{By, Denial, Part, Phase, Relationships, Standing};
 use homeroom_model::{Resource, SubjectOf};
@@ -8,7 +8,7 @@ use homeroom_store::{Answer, Reached, Start, Way};
 use super::routes::Slot;
 use crate::catalog::Catalog;
 
-/// The questions about one document.
+/// The questions about one document, and their answers.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
     /// The questions, without duplicates.

@@ -1,7 +1,7 @@
-//! Custom views: to which document of a view's basis another document leads, and whether the view
+//! Custom views: finds the document of a view's basis that a document leads to, and whether the view
 //! contains it.
 //!
-//! A view contains only what is stored: the document being written does not count.
+//! A view contains stored documents only. What is being sent has no influence on it.
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ use crate::catalog::Catalog;
 use crate::json::member_text;
 use crate::validate::key_bytes;
 
-/// The questions about the bases to which a document leads.
+/// The questions about the documents that one document leads to, and their answers.
 #[derive(Debug, Clone, Default)]
 pub struct AskedViews {
     /// The questions, without duplicates.
     questions: Vec<(Arc<CustomView>, Start)>,
-    /// Answers to the first of the questions.
+    /// The answers to the first questions.
     answers: Vec<bool>,
 }
 
@@ -169,7 +169,7 @@ pub fn through(catalog: &Arc<Catalog>, resource: &Resource, bound: &ViewBound) -
     Through { to, test: test(catalog, &bound.view) }
 }
 
-/// Returns the mark that holds the number of the basis's document: that of a person.
+/// Returns the mark that holds the number of the basis's document, which must be a person's.
 fn mark(catalog: &Catalog, resource: &Resource, basis: Target, places: &[Place]) -> Option<usize> {
     let [place] = places else { return None };
     catalog.routes.slots(resource.id).iter().position(|slot| {

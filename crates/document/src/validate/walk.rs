@@ -110,7 +110,7 @@ impl Walk<'_> {
         }
         self.body.push('{');
         let opened = node.map(|node| (self.noting.open(node), node));
-        let mut noted = node.map_or(&[][..], |node| &node.members).iter().peekable();
+        let mut noted = node.map_or(&[][..], |node| &node.members[..]).iter().peekable();
         let mut known = 0;
         for (at, property) in properties.iter().enumerate() {
             let path = path.then(at);

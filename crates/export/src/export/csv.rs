@@ -11,8 +11,8 @@ use std::path::Path;
 use homeroom_store::ChangedAt;
 use serde::{Deserialize, Serialize};
 
+use super::field::Field;
 use super::file::{TextFile, Written};
-use super::sink::Field;
 use crate::error::ExportError;
 use crate::flatten::Cell;
 

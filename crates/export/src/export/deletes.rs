@@ -6,10 +6,11 @@ use std::collections::HashSet;
 use homeroom_model::ResourceId;
 use homeroom_store::Deleted;
 
+use super::field::{Field, RowError};
 use super::lines::Lines;
-use super::sink::{Field, RowError};
+use super::options::Format;
+use super::run::{Run, resource_name};
 use super::tables::TableFile;
-use super::{Format, Run, resource_name};
 use crate::error::ExportError;
 use crate::flatten::Cell;
 use crate::table::ColumnType;

@@ -129,3 +129,17 @@ impl TextFile {
 fn inner<W: Write>(out: BufWriter<W>) -> io::Result<W> {
     out.into_inner().map_err(io::IntoInnerError::into_error)
 }
+
+/// Removes a file, if there is one.
+///
+/// # Errors
+///
+/// [`ExportError`] of the file.
+pub(super) fn remove(path: &Path) -> Result<(), ExportError> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(ExportError::of_file(path, error))
+        }
+        _ => Ok(()),
+    }
+}

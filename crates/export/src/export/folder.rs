@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 
 use homeroom_store::{OutputError, check_folder, is_database};
 
-use super::file::{Checked, make_folder};
+use super::file::{Checked, make_folder, remove};
 use super::manifest::{MANIFEST, Manifest};
 use crate::error::ExportError;
 
@@ -105,14 +105,5 @@ fn refuse_others(
                 .into())
         }
         None => Ok(()),
-    }
-}
-
-pub(super) fn remove(path: &Path) -> Result<(), ExportError> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(ExportError::of_file(path, error))
-        }
-        _ => Ok(()),
     }
 }

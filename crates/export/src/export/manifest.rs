@@ -8,8 +8,7 @@ use homeroom_model::Model;
 use serde::{Deserialize, Serialize};
 
 use super::csv::Formulas;
-use super::file::{Checked, Written};
-use super::folder::remove;
+use super::file::{Checked, Written, remove};
 use crate::error::ExportError;
 
 /// The file's name.

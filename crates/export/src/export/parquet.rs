@@ -13,9 +13,9 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 
+use super::field::{Field, RowError};
 use super::file::{Checked, Written};
 use super::number::{days, micros, micros_of_day, unscaled};
-use super::sink::{Field, RowError};
 use crate::error::ExportError;
 use crate::flatten::Cell;
 use crate::table::ColumnType;

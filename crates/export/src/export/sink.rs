@@ -3,38 +3,16 @@
 use std::path::Path;
 
 use super::csv::{CsvFile, Formulas};
+use super::field::{Field, RowError};
 use super::file::Written;
 use super::parquet::ParquetFile;
 use crate::error::ExportError;
 use crate::flatten::Cell;
-use crate::table::ColumnType;
-
-/// A column of an output file.
-#[derive(Debug, Clone)]
-pub(super) struct Field {
-    pub(super) name: String,
-    pub(super) kind: ColumnType,
-}
 
 /// An open file of a table.
 pub(super) enum Sink {
     Csv(Box<CsvFile>),
     Parquet(Box<ParquetFile>),
-}
-
-/// Why a row was refused.
-#[derive(Debug)]
-pub(super) enum RowError {
-    /// The file cannot be written.
-    File(ExportError),
-    /// A value does not fit the column with this index.
-    Misfit(usize),
-}
-
-impl From<ExportError> for RowError {
-    fn from(error: ExportError) -> Self {
-        Self::File(error)
-    }
 }
 
 impl Sink {

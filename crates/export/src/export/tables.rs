@@ -7,9 +7,10 @@ use homeroom_model::Resource;
 use homeroom_store::Row;
 
 use super::csv::Formulas;
+use super::field::{Field, RowError};
 use super::manifest::ExportedFile;
-use super::sink::{Field, RowError, Sink};
-use super::{ExportOptions, Format};
+use super::options::{ExportOptions, Format};
+use super::sink::Sink;
 use crate::error::ExportError;
 use crate::flatten::{About, Cell, each_row};
 use crate::table::Table;

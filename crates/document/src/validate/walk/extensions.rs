@@ -29,7 +29,7 @@ impl Walk<'_> {
         let start = self.body.len();
         self.body.push('{');
         let opened = node.map(|node| (self.noting.open(node), node));
-        let mut noted = node.map_or(&[][..], |node| &node.members).iter().peekable();
+        let mut noted = node.map_or(&[][..], |node| &node.members[..]).iter().peekable();
         for (at, project) in projects.iter().enumerate() {
             let member = noted.next_if(|member| member.name == project.name);
             let PropertyKind::Object(added) = &project.kind else { continue };

@@ -18,7 +18,7 @@ use crate::reject::Missing;
 const ABSENT_MAX: usize = 100;
 
 /// The documents that exist at this point of a load.
-pub(crate) struct Known<'a> {
+pub(crate) struct Existing<'a> {
     api: &'a Documents,
     /// Resources that have records in the input.
     input: HashSet<ResourceId>,
@@ -26,7 +26,7 @@ pub(crate) struct Known<'a> {
     rehearsal: Option<Rehearsal>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> Existing<'a> {
     /// Starts with what exists before a load; in a dry run, `rehearsal` adds what would have been
     /// stored.
     pub(crate) fn new(
