@@ -22,7 +22,6 @@ const NOT_YET: &[&str] = &[
     "crates/gateway",
     "crates/homeroom",
     "crates/http",
-    "crates/lab",
     "crates/model",
     "crates/report",
     "crates/store",
