@@ -54,7 +54,7 @@ pub enum AccessError {
     #[error(transparent)]
     Random(#[from] RandomError),
     /// A stored row is malformed.
-    #[error("a stored {0} cannot be understood")]
+    #[error("a stored {0} cannot be parsed")]
     Damaged(&'static str),
 }
 
@@ -286,7 +286,7 @@ impl Access {
                 tracing::warn!(
                     claim_set = name,
                     dropped,
-                    "claims on kinds that the model has no more"
+                    "claims on kinds that the model no longer has"
                 );
             }
         }

@@ -19,9 +19,9 @@ const DEPTH_MAX: usize = 16;
 const HEADING: &str = "\
 # Resource claims of Ed-Fi: the hierarchy, the default strategies, the published claim sets.
 # Made by `homeroom claim-sets import`, which replaces all but `own`, the sets named there, and
-# `successors` (kinds of older standards and the claims below which they stand).
-# A rule is `ACTION …[: STRATEGY …]`, several divided by `;`; without strategies the defaults hold,
-# nearest to the leaf. `*` is above all claims.
+# `successors` (kinds of older standards and the claims below which they belong).
+# A rule is `ACTION …[: STRATEGY …]`; `;` separates several rules. Without strategies the defaults
+# nearest to the leaf apply. `*` is above all claims.
 
 ";
 
@@ -36,7 +36,7 @@ pub enum ImportError {
     Claim {
         /// The claim that contains it.
         claim: String,
-        /// What is not understood.
+        /// The part that cannot be parsed.
         message: String,
     },
     /// The current claims file cannot be read.
@@ -97,7 +97,7 @@ impl ReferenceClaim {
             return Ok(None);
         }
         let name = ClaimName::read(&self.name);
-        name.map(Some).ok_or_else(|| self.wrong("is no URI of a claim".into()))
+        name.map(Some).ok_or_else(|| self.wrong("is not the URI of a claim".into()))
     }
 
     fn defaults(&self) -> Result<Rule, ImportError> {
@@ -270,7 +270,7 @@ impl Importer {
             if let Some(set) = self.file.sets.get_mut(&plain(&granted.name)) {
                 let grants = claim.grants(granted)?;
                 if set.insert(path.clone(), grants).is_some() {
-                    let message = format!("the claim set {} stands twice", granted.name);
+                    let message = format!("the claim set {} appears twice", granted.name);
                     return Err(claim.wrong(message));
                 }
             }
@@ -283,17 +283,17 @@ fn rule<'a>(actions: impl IntoIterator<Item = &'a ReferenceAction>) -> Result<Ru
     let mut rule = Rule::default();
     for item in actions {
         let action =
-            Action::read(&item.name).ok_or_else(|| format!("`{}` is no action", item.name))?;
+            Action::read(&item.name).ok_or_else(|| format!("`{}` is not an action", item.name))?;
         let strategies = item
             .authorization_strategies
             .iter()
             .map(|strategy| {
                 Strategy::read(&strategy.name, |_| true)
-                    .ok_or_else(|| format!("`{}` is no strategy", strategy.name))
+                    .ok_or_else(|| format!("`{}` is not a strategy", strategy.name))
             })
             .collect::<Result<Vec<_>, _>>()?;
         if rule.get_mut(action).replace(strategies).is_some() {
-            return Err(format!("the action {} stands twice", item.name));
+            return Err(format!("the action {} appears twice", item.name));
         }
     }
     Ok(rule)

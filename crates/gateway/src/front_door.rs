@@ -54,7 +54,7 @@ const ROOM_PAUSE: Duration = Duration::from_millis(25);
 pub struct Limits {
     /// Most connections.
     pub connections: usize,
-    /// Most requests that are worked on at the same time; the rest are answered 503 at once. Four
+    /// Most requests being processed at the same time; the rest are answered 503 at once. Four
     /// times as many may wait for their bodies.
     pub in_flight: u32,
     /// Most requests in flight that read lists of documents.
@@ -338,7 +338,7 @@ impl FrontDoor {
             Some(kept) => keeping(Arc::clone(kept), (route.handler)(call)).await?,
             None => (route.handler)(call).await?,
         };
-        // A request that waits for room for its answer is no longer worked on.
+        // A request that waits for room for its answer is no longer being processed.
         drop((place, kept));
         self.hold(unread, &holders, small, answer).await
     }

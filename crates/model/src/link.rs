@@ -107,7 +107,7 @@ pub fn link(sources: &[Source]) -> Result<Model, LinkError> {
         }
         let path = format!("{}/{}", resource.schema, resource.endpoint).to_ascii_lowercase();
         if model.by_endpoint.insert(path, id).is_some() {
-            return Err(owner.wrong(format!("the endpoint `{}` stands twice", source.endpoint)));
+            return Err(owner.wrong(format!("the endpoint `{}` appears twice", source.endpoint)));
         }
         model.resources.push(resource);
     }
@@ -129,7 +129,8 @@ fn is_named(source: &Source) -> Result<(), LinkError> {
         return Err(wrong(
             schema,
             format!(
-                "`{schema}` is no schema: small letters, digits and -, a letter first; {taken} are \
+                "`{schema}` is not a schema: lower-case letters, digits and -, a letter first; \
+                 {taken} are \
                  taken"
             ),
         ));
@@ -138,7 +139,7 @@ fn is_named(source: &Source) -> Result<(), LinkError> {
         return Err(wrong(
             schema,
             format!(
-                "`{project} {version}` is no name of a project and version: letters, digits, - and _, \
+                "`{project} {version}` is not a name of a project and version: letters, digits, - and _, \
                  in the version also points"
             ),
         ));
@@ -153,8 +154,8 @@ fn projects_fit(sources: &[Source]) -> Result<(), LinkError> {
         return Err(wrong(
             &core.schema,
             format!(
-                "it is an extension of {schema} {version}; it stands beside that standard, not \
-                 in its place"
+                "it is an extension of {schema} {version}; it is loaded beside that standard, not \
+                 instead of it"
             ),
         ));
     }
@@ -173,7 +174,7 @@ fn projects_fit(sources: &[Source]) -> Result<(), LinkError> {
                     &source.schema,
                     format!(
                         "it extends {schema} {version}, and the standard is {} {}; serve that \
-                         version, or take the file for this one",
+                         version, or use the file for this one",
                         core.schema, core.version
                     ),
                 ));
@@ -253,7 +254,7 @@ impl Linker<'_> {
         let query_fields = query_fields(&properties);
         let base = source.base.as_ref().map(|(name, map)| {
             let Target::Abstract(id) = self.names.target(owner, name)? else {
-                return Err(owner.wrong(format!("`{name}` is no abstract base")));
+                return Err(owner.wrong(format!("`{name}` is not an abstract base")));
             };
             let columns = self.keys[&Target::Abstract(id)]
                 .iter()
@@ -359,10 +360,13 @@ impl Linker<'_> {
         for (at, source) in sources.iter().enumerate() {
             let twice = |other: &PropertySource| other.name.eq_ignore_ascii_case(&source.name);
             if sources[..at].iter().any(twice) {
-                return Err(owner.wrong(format!("`{}` stands twice in one object", source.name)));
+                return Err(owner.wrong(format!("`{}` appears twice in one object", source.name)));
             }
             if source.name == EXTENSIONS {
-                let message = format!("`{EXTENSIONS}` is where extensions stand, and no property");
+                let message = format!(
+                    "`{EXTENSIONS}` is reserved for extensions and cannot be a \
+                     property"
+                );
                 return Err(owner.wrong(message));
             }
             owner.name("property", &source.name)?;
@@ -433,7 +437,7 @@ fn places(
 }
 
 fn place(owner: Owner<'_>, root: &[Property], path: &str) -> Result<Place, LinkError> {
-    let unknown = || owner.wrong(format!("`{path}` is no place in it"));
+    let unknown = || owner.wrong(format!("`{path}` is not a place in it"));
     let mut steps = vec![];
     let mut inside = Some(root);
     let mut reference: Option<&Reference> = None;

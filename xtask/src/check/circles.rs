@@ -1,7 +1,7 @@
 //! Checks that the files of a crate depend on each other in one direction.
 //!
 //! A file depends on another when it names an item that the other defines: in its code, in a `use`
-//! or in a `pub use`. A declaration `mod x;` is no dependency, and neither is what stands under
+//! or in a `pub use`. A declaration `mod x;` is not a dependency, and neither is anything under
 //! `#[cfg(test)]`. Calls of methods are not followed, only the names of their types.
 
 use std::collections::BTreeSet;

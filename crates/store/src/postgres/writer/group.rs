@@ -148,7 +148,7 @@ struct Counters {
     ties: Versions,
 }
 
-/// What is known about the ties when a flight begins.
+/// The known state of the ties when a round trip begins.
 #[derive(Clone, Copy)]
 enum Ties<'v> {
     /// Unknown: the transaction begins with this flight.
@@ -159,7 +159,7 @@ enum Ties<'v> {
     Changed,
 }
 
-/// What a transaction already knows when a flight begins.
+/// The facts that a transaction already knows when a round trip begins.
 #[derive(Clone, Copy)]
 struct Known<'v> {
     ties: Ties<'v>,
