@@ -7,16 +7,16 @@ use serde_json::Value;
 use crate::choice::choice;
 use crate::world::World;
 
-/// What our reader refuses and the other one takes, as its message begins.
-const LIMITS: &[&str] = &["nested too deep", "more values than"];
+/// Beginnings of our reader's messages for input that the other reader accepts.
+const LIMITS: &[&str] = &["nested too deeply", "more values than"];
 
 /// Two bytes choose a resource, the rest is the document.
 ///
 /// # Panics
 ///
 /// When the readers disagree beyond the documented differences (limits; numbers that no `f64`
-/// holds; names that stand twice; a mark of byte order; a comma where nothing follows), or validation
-/// does not keep its own text.
+/// holds; names that stand twice; a mark of byte order; a comma where nothing follows), or
+/// validation does not keep its own text.
 pub fn json(bytes: &[u8]) {
     let world = World::get();
     let model = world.model();
@@ -86,7 +86,7 @@ fn is_same(ours: &Json<'_>, theirs: &Value) -> bool {
             ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(a, b)| is_same(a, b))
         }
         (Json::Object(ours), Value::Object(theirs)) => {
-            // Of a name that stands twice, the other keeps the last value.
+            // If a name appears twice, the other reader keeps the last value.
             let last = |name: &str| ours.iter().rev().find(|(n, _)| n == name).map(|(_, v)| v);
             ours.iter().all(|(name, _)| theirs.contains_key(name.as_ref()))
                 && theirs.iter().all(|(name, b)| last(name).is_some_and(|a| is_same(a, b)))

@@ -1,4 +1,4 @@
-//! What must hold for any bytes: a function for each fuzz target, called with what the fuzzer makes
+//! Properties that hold for any bytes: one function per fuzz target, called with the fuzzer's input
 //! up. A function that returns is content; one that panics has found something.
 
 mod choice;

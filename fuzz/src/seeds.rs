@@ -1,5 +1,5 @@
-//! A corpus to begin with and a dictionary for each target, made by our own tools: the documents of a
-//! small district, and the model's names.
+//! A corpus to begin with and a dictionary for each target, made by our own tools: the documents of
+//! a small district, and the model's names.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ const WORD_BYTES_MAX: usize = 48;
 /// Names the folder; a target that finds it writes the seeds of all and ends.
 const FOLDER: &str = "HOMEROOM_FUZZ_SEEDS";
 
-/// What each target does first.
+/// The first step of each target.
 pub fn begin() {
     if let Some(folder) = std::env::var_os(FOLDER) {
         write_all(Path::new(&folder));

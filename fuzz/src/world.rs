@@ -25,13 +25,13 @@ const RENEWED: Duration = Duration::from_mins(10);
 /// Students of the district.
 const STUDENTS: usize = 2;
 
-/// What all targets share.
+/// The state that all targets share.
 pub struct World {
     /// Catalog and store.
     pub data: DataApi,
     /// Keys and tokens.
     pub access: Arc<Access>,
-    /// Key and secret of one who may do everything.
+    /// Key and secret of a client that may do everything.
     key: Value,
     /// Its token, and when it was got.
     token: Mutex<Option<(Instant, String)>>,
@@ -89,7 +89,7 @@ impl World {
         Self { data, access, key, token: Mutex::default(), door, runtime }
     }
 
-    /// `Bearer TOKEN` of one who may do everything: a run may be longer than a token lives.
+    /// `Bearer TOKEN` of a client that may do everything: a run may last longer than a token.
     pub fn authorization(&self) -> String {
         let mut token = self.token.lock().unwrap();
         if let Some((got, token)) = &*token

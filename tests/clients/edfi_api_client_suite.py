@@ -107,6 +107,7 @@ def paging(check, client):
         endpoint = client.descriptor("gradeLevelDescriptors")
         rows = list(endpoint.get_rows(page_size=3))
         equal(len(rows), endpoint.get_total_count())
+        assert rows
         assert all({"namespace", "codeValue", "shortDescription"} <= row.keys() for row in rows)
 
     @check("edfi-api-client: a ping")

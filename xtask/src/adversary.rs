@@ -86,7 +86,7 @@ pub fn run(arguments: &[String]) -> Done {
     let mut settings = Settings { minutes: 10.0, binary: None, only: vec![] };
     let mut rest = arguments.iter().map(String::as_str);
     while let Some(argument) = rest.next() {
-        let mut value = || rest.next().ok_or_else(|| format!("{argument} wants a value"));
+        let mut value = || rest.next().ok_or_else(|| format!("{argument} needs a value"));
         match argument {
             "--minutes" => {
                 settings.minutes =

@@ -49,7 +49,7 @@ pub fn run(arguments: &[String]) -> Done {
             .position(|argument| argument == name)
             .and_then(|at| arguments.get(at + 1))
             .map_or(Ok(usual), |text| {
-                text.parse().map_err(|_| format!("{name}: `{text}` is no number"))
+                text.parse().map_err(|_| format!("{name}: `{text}` is not a number"))
             })
     };
     let has = |name: &str| arguments.iter().any(|argument| argument == name);

@@ -49,7 +49,8 @@ pub fn run(arguments: &[String]) -> Done {
                 targets = vec![known.ok_or_else(|| format!("the targets are {TARGETS:?}"))?];
             }
             ("--seconds", Some(number)) => {
-                seconds = number.parse().map_err(|_| format!("--seconds {number} is no number"))?;
+                seconds =
+                    number.parse().map_err(|_| format!("--seconds {number} is not a number"))?;
             }
             _ => return Err("usage: cargo xtask fuzz [--target T] [--seconds N]".to_owned()),
         }

@@ -34,7 +34,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "bench",
         arguments: "[--small|--large|--pages|--postgres] [--no-build] [--rounds N] [--seconds S] [--documents N]",
-        does: "the data API's figures beside nginx, as a table",
+        does: "measures the data API beside nginx and prints a table",
         run: bench::run,
     },
     Task {
@@ -46,19 +46,21 @@ const TASKS: &[Task] = &[
     Task {
         name: "fuzz",
         arguments: "[--target T] [--seconds N]",
-        does: "what must hold for any bytes, by a coverage-guided fuzzer",
+        does: "runs the coverage-guided fuzzer on everything that reads bytes from outside",
         run: fuzz::run,
     },
     Task {
         name: "soak",
         arguments: "[--minutes N] [--rate R] [--binary FILE] [--json]",
-        does: "the real binary under a steady mixed load: nothing grows, fails or panics",
+        does: "runs the real binary under a steady mixed load and checks that nothing grows, \
+               fails or panics",
         run: soak::run,
     },
     Task {
         name: "adversary",
         arguments: "[--minutes N] [--binary FILE] [--only NAME,…]",
-        does: "strangers and a greedy key against the real binary, beside ordinary clients",
+        does: "attacks the real binary without a key and with a greedy key, beside ordinary \
+               clients",
         run: adversary::run,
     },
     Task {
@@ -70,13 +72,15 @@ const TASKS: &[Task] = &[
     Task {
         name: "test",
         arguments: "[ARGUMENT…]",
-        does: "all tests and one line of totals; arguments go to `cargo test`, without the clients",
+        does: "runs all tests and prints one line of totals; arguments go to `cargo test`, \
+               without the clients",
         run: test::run,
     },
     Task {
         name: "long",
         arguments: "[ARGUMENT…]",
-        does: "as `test`, with the long runs that are skipped otherwise",
+        does: "does the same as `test`, with the long runs that are skipped \
+               otherwise",
         run: long::run,
     },
 ];

@@ -45,8 +45,8 @@ pub fn run(arguments: &[String]) -> Done {
     let mut settings = Settings { minutes: 30.0, rate: 200.0, json: false, binary: None };
     let mut rest = arguments.iter().map(String::as_str);
     while let Some(argument) = rest.next() {
-        let mut value = || rest.next().ok_or_else(|| format!("{argument} wants a value"));
-        let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is no number"));
+        let mut value = || rest.next().ok_or_else(|| format!("{argument} needs a value"));
+        let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is not a number"));
         match argument {
             "--minutes" => settings.minutes = number(value()?)?,
             "--rate" => settings.rate = number(value()?)?,

@@ -270,7 +270,7 @@ impl Access {
                 tracing::warn!(
                     claim_set = name,
                     dropped,
-                    "claims on kinds that the model has no more"
+                    "claims on kinds that the model no longer has"
                 );
             }
         }

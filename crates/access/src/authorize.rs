@@ -108,7 +108,7 @@ fn alternative(
     if parts.is_empty() {
         return Err(Denial::of(Lack::Strategy).error(format!(
             "The strategy {strategy} is configured for '{}', which has none of the subjects that \
-             it looks at.",
+             the strategy checks.",
             resource.endpoint
         )));
     }
@@ -138,7 +138,7 @@ fn namespaces(client: &ApiClient, resource: &Resource) -> Result<Arc<[String]>, 
     }
     if client.namespace_prefixes.is_empty() {
         return Err(Denial::of(Lack::Prefixes)
-            .error("The key is authorized by NamespaceBased and has no namespace prefixes.")
+            .error("The key is authorized by NamespaceBased but has no namespace prefixes.")
             .hint("Ask the server's operator for a key with namespace prefixes."));
     }
     Ok(Arc::clone(&client.namespace_prefixes))
@@ -147,7 +147,7 @@ fn namespaces(client: &ApiClient, resource: &Resource) -> Result<Arc<[String]>, 
 fn undefined(name: &str, resource: &Resource) -> Denial {
     Denial::of(Lack::Strategy)
         .error(format!(
-            "The strategy {name} is configured for '{}', and there is no definition of it.",
+            "The strategy {name} is configured for '{}', but it is not defined.",
             resource.endpoint
         ))
         .hint("The server's operator defines it with the command: homeroom strategies put")

@@ -132,7 +132,8 @@ impl Access {
                 Err(ManageError::Meanwhile) if hindered < HINDERED_MAX => hindered += 1,
                 Err(ManageError::Access(error)) => return Err(error),
                 Err(error) => {
-                    tracing::warn!(%error, "keys of an earlier version are no applications yet");
+                    tracing::warn!(%error, "keys of an earlier version do not belong to \
+                                            applications yet");
                     return Ok(());
                 }
             }
@@ -251,12 +252,12 @@ impl Change<'_> {
             let known = registry.own_set(&old)?;
             if known.is_override() {
                 return Err(ManageError::Refused(format!(
-                    "the claim set `{from}` stands in the place of a shipped one; copy it under the \
-                     other name"
+                    "the claim set `{from}` replaces a shipped one and cannot be renamed; copy it \
+                     under the new name"
                 )));
             }
             if old != new && registry.sets.contains_key(&new) {
-                return Err(ManageError::Refused(format!("there is a claim set `{to}` already")));
+                return Err(ManageError::Refused(format!("a claim set `{to}` already exists")));
             }
             let has_it = |name: Option<&str>| name.map(fold_name).as_ref() == Some(&old);
             let clients = registry.clients.values().map(|registered| &registered.client);
@@ -303,13 +304,14 @@ impl Change<'_> {
             let clients = registry.clients.values().map(|registered| &registered.client);
             let keys = clients.filter(|client| has_it(client.claim_set.as_deref())).count();
             let items = registry.items.of(ItemKind::Application);
-            let applications = items.filter(|(_, item)| has_it(item["claimSetName"].as_str())).count();
+            let applications =
+                items.filter(|(_, item)| has_it(item["claimSetName"].as_str())).count();
             if known.is_override() || keys + applications == 0 {
                 return Ok(known.is_override());
             }
             Err(ManageError::Refused(format!(
-                "the claim set `{name}` is that of {applications} application(s) and {keys} key(s); \
-                 give them another first"
+                "the claim set `{name}` is used by {applications} application(s) and {keys} \
+                 key(s); assign them another first"
             )))
         })?;
         self.remove_set(folded);

@@ -156,7 +156,7 @@ impl<V: Vocabulary> Reader<'_, V> {
             match grants.entry(claim.key()) {
                 Entry::Vacant(free) => _ = free.insert(Grants { claim, actions }),
                 Entry::Occupied(_) => {
-                    self.fault(&place, &format!("the claim {claim} stands twice"));
+                    self.fault(&place, &format!("the claim {claim} appears twice"));
                 }
             }
         }
@@ -167,7 +167,7 @@ impl<V: Vocabulary> Reader<'_, V> {
         for member in item.as_object().into_iter().flat_map(Map::keys) {
             if !["claim", "actions"].contains(&member.as_str()) {
                 let known = did_you_mean(member, ["claim", "actions"]);
-                self.fault(place, &format!("`{member}` is no member of a claim{known}"));
+                self.fault(place, &format!("`{member}` is not a member of a claim{known}"));
             }
         }
         let Some(uri) = item.get("claim").and_then(Value::as_str) else {
@@ -186,7 +186,7 @@ impl<V: Vocabulary> Reader<'_, V> {
             let ending = |claim: &&str| claim.rsplit('/').next() == Some(last);
             known = did_you_mean(path, claims.iter().map(String::as_str).filter(ending));
         }
-        self.fault(place, &format!("`{uri}` is no claim of the hierarchy{known}"));
+        self.fault(place, &format!("`{uri}` is not a claim of the hierarchy{known}"));
         None
     }
 
@@ -202,19 +202,19 @@ impl<V: Vocabulary> Reader<'_, V> {
             for member in item.as_object().into_iter().flat_map(Map::keys) {
                 if !["name", "authorizationStrategies"].contains(&member.as_str()) {
                     let known = did_you_mean(member, ["name", "authorizationStrategies"]);
-                    self.fault(&place, &format!("`{member}` is no member of an action{known}"));
+                    self.fault(&place, &format!("`{member}` is not a member of an action{known}"));
                 }
             }
             let name = item.get("name").and_then(Value::as_str).unwrap_or_default();
             let Some(action) = Action::read(name) else {
                 let names = Action::ALL.map(Action::name).join(", ");
                 let known = did_you_mean(name, Action::ALL.map(Action::name));
-                self.fault(&place, &format!("`{name}` is no action ({names}){known}"));
+                self.fault(&place, &format!("`{name}` is not an action ({names}){known}"));
                 continue;
             };
             let strategies = self.strategies(&place, item.get("authorizationStrategies"));
             if rule.get_mut(action).replace(strategies).is_some() {
-                self.fault(&place, &format!("the action {name} stands twice"));
+                self.fault(&place, &format!("the action {name} appears twice"));
             }
         }
         rule
@@ -239,7 +239,7 @@ impl<V: Vocabulary> Reader<'_, V> {
                 continue;
             }
             let known = did_you_mean(name, Strategy::PUBLISHED.iter().map(Strategy::name));
-            self.fault(place, &format!("`{name}` is no authorization strategy{known}"));
+            self.fault(place, &format!("`{name}` is not an authorization strategy{known}"));
         }
         strategies
     }
@@ -306,16 +306,16 @@ mod tests {
 
         for (at, expected) in [
             "name: a claim set needs a name",
-            "resourceClaims[0]: `http://ed-fi.org/identity/claims/ed-fi/studnet` is no claim of the \
+            "resourceClaims[0]: `http://ed-fi.org/identity/claims/ed-fi/studnet` is not a claim of the \
              hierarchy; did you mean ed-fi/student?",
-            "resourceClaims[1].actions[0]: `Reed` is no action (Create, Read, Update, Delete, \
+            "resourceClaims[1].actions[0]: `Reed` is not an action (Create, Read, Update, Delete, \
              ReadChanges); did you mean Read",
-            "resourceClaims[1].actions[1]: `NamespacedBased` is no authorization strategy; did you \
+            "resourceClaims[1].actions[1]: `NamespacedBased` is not an authorization strategy; did you \
              mean NamespaceBased",
-            "resourceClaims[1].actions[2]: the action Read stands twice",
+            "resourceClaims[1].actions[2]: the action Read appears twice",
             "resourceClaims[2]: expected `actions`",
-            "resourceClaims[3].actions[0]: `strategies` is no member of an action",
-            "resourceClaims[3]: the claim http://ed-fi.org/identity/claims/ed-fi/Student stands twice",
+            "resourceClaims[3].actions[0]: `strategies` is not a member of an action",
+            "resourceClaims[3]: the claim http://ed-fi.org/identity/claims/ed-fi/Student appears twice",
             "resourceClaims[4]: expected a text `claim`",
         ]
         .into_iter()

@@ -196,7 +196,7 @@ impl Claims {
             if self.find(parent).is_none() {
                 return Err(ClaimsError::at(
                     format!("tree \"{parent}\""),
-                    "no claim above has it as a child; only `*` stands alone",
+                    "no other claim has it as a child; only `*` may have no parent",
                 ));
             }
         }
@@ -206,10 +206,10 @@ impl Claims {
     fn add(&mut self, path: &str, parent: Option<ClaimId>) -> Result<ClaimId, ClaimsError> {
         let place = || format!("tree \"{path}\"");
         let name = ClaimName::read(path)
-            .ok_or_else(|| ClaimsError::at(place(), "is no claim, such as `ed-fi/student`"))?;
+            .ok_or_else(|| ClaimsError::at(place(), "is not a claim such as `ed-fi/student`"))?;
         let id = ClaimId(self.nodes.len());
         if self.by_key.insert(name.key(), id).is_some() {
-            return Err(ClaimsError::at(place(), "the claim stands twice"));
+            return Err(ClaimsError::at(place(), "the claim appears twice"));
         }
         self.nodes.push(Claim { name, parent, defaults: PerAction::default() });
         Ok(id)
@@ -220,7 +220,7 @@ impl Claims {
             let place = || format!("defaults \"{path}\"");
             let id = self
                 .find(path)
-                .ok_or_else(|| ClaimsError::at(place(), "is no claim of the tree"))?;
+                .ok_or_else(|| ClaimsError::at(place(), "is not a claim of the hierarchy"))?;
             for (action, strategies) in rule.iter() {
                 let Some(strategies) = strategies else { continue };
                 if strategies.is_empty() {
@@ -243,7 +243,7 @@ impl Claims {
             Some((path, successor)) => self.find(successor).ok_or_else(|| {
                 ClaimsError::at(
                     format!("successors \"{path}\""),
-                    format!("`{successor}` is no claim of the tree"),
+                    format!("`{successor}` is not a claim of the hierarchy"),
                 )
             })?,
             None => Some(SYSTEM_DESCRIPTORS)
@@ -263,7 +263,7 @@ impl Claims {
                 let claim = claim.ok_or_else(|| {
                     ClaimsError::at(
                         format!("claim-sets.{name} \"{path}\""),
-                        "is no claim of the tree and no resource of the model",
+                        "is neither a claim of the hierarchy nor a resource of the model",
                     )
                 })?;
                 set.grants.insert(claim.key(), Grants { claim, actions: actions.clone() });

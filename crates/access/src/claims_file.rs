@@ -178,15 +178,15 @@ fn read_rule(text: &str) -> Result<Rule, String> {
             .split_ascii_whitespace()
             // A claims file is independent of the model, so a custom view's basis is not looked up.
             .map(|name| {
-                Strategy::read(name, |_| true).ok_or_else(|| format!("`{name}` is no strategy"))
+                Strategy::read(name, |_| true).ok_or_else(|| format!("`{name}` is not a strategy"))
             })
             .collect::<Result<_, _>>()?;
         let mut any = false;
         for name in actions.split_ascii_whitespace() {
             any = true;
-            let action = Action::read(name).ok_or_else(|| format!("`{name}` is no action"))?;
+            let action = Action::read(name).ok_or_else(|| format!("`{name}` is not an action"))?;
             if rule.get_mut(action).replace(strategies.clone()).is_some() {
-                return Err(format!("the action {name} stands twice"));
+                return Err(format!("the action {name} appears twice"));
             }
         }
         if !any {
@@ -260,9 +260,9 @@ own = ["FullAccess"]
     #[test]
     fn a_rule_that_makes_no_sense_is_named_with_its_place() {
         for (rule, message) in [
-            ("Reed", "`Reed` is no action"),
-            ("Read: Namespace", "`Namespace` is no strategy"),
-            ("Read; Read", "the action Read stands twice"),
+            ("Reed", "`Reed` is not an action"),
+            ("Read: Namespace", "`Namespace` is not a strategy"),
+            ("Read; Read", "the action Read appears twice"),
             (": NamespaceBased", "names no action"),
             ("", "names no action"),
         ] {

@@ -17,15 +17,18 @@ pub enum Scope {
     Data,
     /// The Admin API, which manages vendors, applications, keys and claim sets.
     Admin,
-    /// Courses, registrations, launch links.
+    /// Courses and registrations. No route asks for this scope yet.
     Learning,
-    /// The learning record store.
+    /// The learning record store. No route asks for this scope yet.
     Xapi,
 }
 
 impl Scope {
     /// Every scope.
     pub const ALL: [Self; 4] = [Self::Data, Self::Admin, Self::Learning, Self::Xapi];
+
+    /// The scopes that routes of this server ask for; help and hints name only these.
+    pub const SERVED: [Self; 2] = [Self::Data, Self::Admin];
 
     /// Returns the name used in commands and routes.
     pub fn name(self) -> &'static str {
@@ -48,7 +51,7 @@ impl Scope {
 pub enum Status {
     /// The client may call.
     Active,
-    /// The client may not call for now: its application is not enabled, or it is not approved.
+    /// The client may not call for now: its application is not enabled, or the key is not approved.
     Suspended,
     /// The client was revoked at this moment and may never call again.
     Revoked(Timestamp),

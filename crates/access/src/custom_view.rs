@@ -170,8 +170,8 @@ impl CustomView {
             Some(Ok(leads)) => Ok(ViewBound { view: Arc::clone(self), basis: leads.clone() }),
             Some(Err(NoBasis::Several(properties))) => {
                 Err(Denial::of(Lack::Strategy).error(format!(
-                    "The strategy {} is configured for '{}', which leads to a {basis} by more than \
-                     one of its references: {}.",
+                    "The strategy {} is configured for '{}', which leads to a {basis} through \
+                     more than one of its references: {}.",
                     self.name,
                     resource.endpoint,
                     properties.join(", ")
@@ -217,14 +217,12 @@ impl ViewBound {
         match (is_in, phase) {
             (Some(true), _) => Ok(()),
             (Some(false), _) => Err(Denial::of(Lack::Relation)
-                .error(format!("The view {name} has nothing with the document's {}.", properties()))
-                .hint(format!("{name} asks for {}. {}", self.view.asks, self.view.hint))),
-            (None, Phase::Proposed) => Err(Denial::of(Lack::SentBasis).detail(format!(
-                "The document needs {}, by which {name} authorizes.",
-                properties()
-            ))),
+                .error(format!("The view {name} does not contain the document's {}.", properties()))
+                .hint(format!("{name} requires {}. {}", self.view.asks, self.view.hint))),
+            (None, Phase::Proposed) => Err(Denial::of(Lack::SentBasis)
+                .detail(format!("The document lacks {}, which {name} checks.", properties()))),
             (None, Phase::Stored) => Err(Denial::of(Lack::StoredBasis).error(format!(
-                "The stored document lacks {}, by which {name} authorizes.",
+                "The stored document lacks {}, which {name} checks.",
                 properties()
             ))),
         }

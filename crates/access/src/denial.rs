@@ -3,7 +3,7 @@
 
 use homeroom_http::{Kind, Problem};
 
-/// What is missing.
+/// The missing part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lack {
     /// The claim set grants nothing on the resource.
@@ -40,13 +40,13 @@ pub enum Lack {
 /// The refusal of an action on a resource or a document, because rights do not suffice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Denial {
-    /// What is missing.
+    /// The missing part.
     pub lack: Lack,
     /// One pointer wide, so that results stay small.
     said: Box<Said>,
 }
 
-/// What is said of one case.
+/// The explanation of one case.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Said {
     /// What happened, in one sentence, in place of the usual one.

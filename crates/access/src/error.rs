@@ -18,7 +18,7 @@ pub enum AccessError {
     #[error(transparent)]
     Random(#[from] RandomError),
     /// A stored row is malformed.
-    #[error("a stored {0} cannot be understood")]
+    #[error("a stored {0} cannot be parsed")]
     Damaged(&'static str),
 }
 
@@ -26,10 +26,10 @@ pub enum AccessError {
 #[derive(Debug, thiserror::Error)]
 pub enum ManageError {
     /// A key of the scope `data` needs a claim set.
-    #[error("a key needs a claim set, which says what it may do; there are {}", .0.join(", "))]
+    #[error("a key needs a claim set, which says what it may do; available: {}", .0.join(", "))]
     NoClaimSet(Vec<String>),
     /// No claim set has this name.
-    #[error("there is no claim set `{name}`; there are {}", .known.join(", "))]
+    #[error("there is no claim set `{name}`; available: {}", .known.join(", "))]
     UnknownClaimSet {
         /// The name that was given.
         name: String,
@@ -51,7 +51,7 @@ pub enum ManageError {
     #[error("{0}")]
     Refused(String),
     /// Another process changed the registry at the same moment.
-    #[error("another process changed keys, claim sets or strategies at this moment; try again")]
+    #[error("another process has just changed keys, claim sets or strategies; try again")]
     Meanwhile,
     /// The store or the system failed.
     #[error(transparent)]

@@ -167,13 +167,13 @@ fn refused(client: &ApiClient) -> Option<Problem> {
     match client.status {
         Status::Revoked(since) => {
             return stranger(
-                format!("The key was revoked at {since} and stays so."),
-                "Make another with `homeroom keys create`.",
+                format!("The key was revoked at {since}, which is permanent."),
+                "Create another with `homeroom keys create`.",
             );
         }
         Status::Suspended => {
             return stranger(
-                "The key is suspended: its application is not enabled, or it is not approved."
+                "The key is suspended: its application is not enabled, or the key is not approved."
                     .into(),
                 "PUT /adminapi/v2/applications/{id} with \"enabled\": true, or \
                  /adminapi/v2/apiclients/{id} with \"isApproved\": true.",
@@ -207,7 +207,7 @@ fn actions_on_changes(method: &str) -> Result<Vec<Action>, ManageError> {
         return Ok(vec![Action::ReadChanges]);
     }
     Err(ManageError::Invalid(format!(
-        "`{method}` is no method of changes, which are read with GET"
+        "`{method}` does not apply to changes, which are read with GET"
     )))
 }
 
@@ -219,7 +219,7 @@ fn document_of(path: &str) -> Result<(&str, Option<Uuid>), ManageError> {
         (2, Some((resource, id))) => match Uuid::read(id) {
             Some(id) => Ok((resource, Some(id))),
             None => Err(ManageError::Invalid(format!(
-                "`{id}` is no id of a document, which has 32 hex digits"
+                "`{id}` is not a document id, which has 32 hex digits"
             ))),
         },
         _ => Ok((path, None)),

@@ -137,8 +137,10 @@ impl Grant {
         let Some(namespace) = namespace.filter(|namespace| !namespace.trim().is_empty()) else {
             return Err(match phase {
                 Phase::Proposed => Denial::of(Lack::SentNamespace),
-                Phase::Stored => Denial::of(Lack::StoredNamespace)
-                    .error("The stored document has no namespace, by which the key is authorized."),
+                Phase::Stored => Denial::of(Lack::StoredNamespace).error(
+                    "The stored document has no namespace, and the key is authorized by \
+                     namespace.",
+                ),
             });
         };
         if prefixes.iter().any(|prefix| namespace.starts_with(prefix.as_str())) {
@@ -164,8 +166,8 @@ impl Grant {
         match owner {
             None => Err(Denial::of(Lack::Owner)
                 .error(
-                    "The stored document has no ownership token: it was created by a key without a \
-                     creator token, and no key that is authorized by ownership reaches it.",
+                    "The stored document has no ownership token: it was created by a key without \
+                     a creator token, so no key that is authorized by ownership can access it.",
                 )
                 .hint("Documents get an owner when a key with a creator token creates them.")),
             Some(owner) if tokens.contains(&owner) => Ok(()),
@@ -243,12 +245,10 @@ impl Relationships {
             names.join(", ")
         };
         match missing {
-            Some(Phase::Proposed) => Denial::of(Lack::SentSubject).detail(format!(
-                "The document needs {properties}, by which {} authorizes.",
-                strategies()
-            )),
+            Some(Phase::Proposed) => Denial::of(Lack::SentSubject)
+                .detail(format!("The document lacks {properties}, which {} checks.", strategies())),
             Some(Phase::Stored) => Denial::of(Lack::StoredSubject).error(format!(
-                "The stored document lacks {properties}, by which {} authorizes.",
+                "The stored document lacks {properties}, which {} checks.",
                 strategies()
             )),
             None => {
@@ -262,7 +262,7 @@ impl Relationships {
                 };
                 Denial::of(Lack::Relation)
                     .error(format!(
-                        "No relationship stands between the education organizations of this key \
+                        "No relationship exists between the education organizations of this key \
                          ({ids}) and the document's {properties}."
                     ))
                     .hint(hints.join(" "))

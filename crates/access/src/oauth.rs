@@ -42,11 +42,7 @@ impl OAuthError {
 
     /// Returns 401 `invalid_client`, the same for an unknown key, a wrong secret and a revoked key.
     pub(crate) fn invalid_client() -> Self {
-        Self::new(
-            StatusCode::UNAUTHORIZED,
-            "invalid_client",
-            "Key and secret are not known here together.",
-        )
+        Self::new(StatusCode::UNAUTHORIZED, "invalid_client", "The key or the secret is wrong.")
     }
 
     pub(crate) fn into_response(self) -> Response {
@@ -110,7 +106,7 @@ impl TokenRequest {
             return Err(OAuthError::new(
                 StatusCode::BAD_REQUEST,
                 "unsupported_grant_type",
-                "Send grant_type=client_credentials; no other grant is offered here.",
+                "Send grant_type=client_credentials; no other grant type is supported.",
             ));
         }
         let (key, secret) = match (basic, in_body) {
@@ -136,7 +132,7 @@ fn basic_credentials(header: &str) -> Result<(String, String), OAuthError> {
         return Err(OAuthError::new(
             StatusCode::UNAUTHORIZED,
             "invalid_client",
-            "The Authorization header of a token request must say Basic.",
+            "The Authorization header of a token request must use the Basic scheme.",
         ));
     }
     if encoded.trim().is_empty() {
@@ -182,7 +178,7 @@ impl Fields {
         let pairs = if is_json { json_pairs(text)? } else { form_pairs(text)? };
         for (at, (name, _)) in pairs.iter().enumerate() {
             if pairs[..at].iter().any(|(earlier, _)| earlier.eq_ignore_ascii_case(name)) {
-                return Err(format!("The parameter {name} stands twice."));
+                return Err(format!("The parameter {name} is given twice."));
             }
         }
         Ok(Self(pairs))
@@ -212,8 +208,8 @@ fn without_last_comma(text: &str) -> Cow<'_, str> {
 
 fn json_pairs(text: &str) -> Result<Vec<(String, String)>, String> {
     let body: Value = serde_json::from_str(&without_last_comma(text))
-        .map_err(|error| format!("The body is no JSON at line {}.", error.line()))?;
-    let Value::Object(members) = body else { return Err("The body is no JSON object.".into()) };
+        .map_err(|error| format!("The body is not valid JSON at line {}.", error.line()))?;
+    let Value::Object(members) = body else { return Err("The body is not a JSON object.".into()) };
     let mut pairs = vec![];
     for (name, value) in members {
         match value {
@@ -221,7 +217,7 @@ fn json_pairs(text: &str) -> Result<Vec<(String, String)>, String> {
             Value::String(text) => pairs.push((name, text)),
             Value::Number(number) => pairs.push((name, number.to_string())),
             Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
-                return Err(format!("The member {name} must be a text."));
+                return Err(format!("The member {name} must be a string."));
             }
         }
     }

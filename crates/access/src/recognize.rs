@@ -45,8 +45,8 @@ pub(crate) struct IssuedToken {
 }
 
 impl Access {
-    /// Recognizes the caller by its `Authorization` header and lets it into `scope` (`data`,
-    /// `admin`, `learning`, `xapi`, or [`ANY_SCOPE`]).
+    /// Recognizes the caller by its `Authorization` header and lets it into `scope` (such
+    /// as `data` or `admin`, or [`ANY_SCOPE`]).
     ///
     /// A token is verified once and then found by its hash. A revoked key or secret, or a changed
     /// claim set, takes effect on the next call.
@@ -146,7 +146,7 @@ impl Access {
         now: Timestamp,
     ) -> Result<Recognized, Problem> {
         let claims = self.tokens.verify(token, now).map_err(|error| match error {
-            TokenError::Foreign => unrecognized("The token is none that this server issued.", true),
+            TokenError::Foreign => unrecognized("The token was not issued by this server.", true),
             TokenError::Expired => unrecognized("The token has expired; get a new one.", true),
         })?;
         let found = self.look_up(|registry| {
@@ -155,10 +155,9 @@ impl Access {
             let secret = registered.secrets.iter().find(live)?;
             Some((Arc::clone(&registered.client), secret.valid_until, registry.version))
         });
-        let (client, until, version) =
-            found.filter(|(client, ..)| client.status == Status::Active).ok_or_else(|| {
-                unrecognized("The token's key or secret may not call any more.", true)
-            })?;
+        let (client, until, version) = found
+            .filter(|(client, ..)| client.status == Status::Active)
+            .ok_or_else(|| unrecognized("The token's key or secret is no longer valid.", true))?;
         let client = match claims.scope {
             None => client,
             Some(id) if client.education_organizations.contains(&id) => {
@@ -166,7 +165,8 @@ impl Access {
             }
             Some(_) => {
                 return Err(unrecognized(
-                    "The education organization that the token is confined to is the key's no more.",
+                    "The key no longer has the education organization that the token is limited \
+                     to.",
                     true,
                 ));
             }
@@ -242,7 +242,10 @@ pub(crate) fn bearer_token(authorization: Option<&str>) -> Result<&str, Problem>
     }
     let (scheme, token) = header.trim().split_once(' ').unwrap_or((header.trim(), ""));
     if !scheme.eq_ignore_ascii_case("Bearer") {
-        return Err(unrecognized("The Authorization header does not say Bearer.", false));
+        return Err(unrecognized(
+            "The Authorization header does not use the Bearer scheme.",
+            false,
+        ));
     }
     match token.trim() {
         "" => Err(unrecognized("The Authorization header has no token after Bearer.", false)),
@@ -265,14 +268,14 @@ fn unrecognized(what: &str, token_was_sent: bool) -> Problem {
 fn profiles_are_not_enforced() -> Problem {
     Problem::of(Kind::NotImplemented)
         .detail("This key's application has a profile, and profiles are not enforced yet.")
-        .hint("Ask the server's operator to take the profile from the application.")
+        .hint("Ask the server's operator to remove the profile from the application.")
 }
 
 fn out_of_scope(client: &ApiClient, scope: &str) -> Problem {
     let own: Vec<&str> = client.scopes.iter().map(|scope| scope.name()).collect();
     Problem::of(Kind::AccessDenied)
         .detail(format!(
-            "This address needs a key of the scope '{scope}'; this key has {}.",
+            "This address needs a key with the scope '{scope}'; this key has {}.",
             if own.is_empty() { "none".into() } else { format!("'{}'", own.join("', '")) }
         ))
         .hint(format!("Ask the server's operator for a key with `--scope {scope}`."))

@@ -208,8 +208,8 @@ impl Registry {
     pub(crate) fn own_set(&self, folded: &str) -> Result<&KnownSet, ManageError> {
         match self.sets.get(folded) {
             Some(known) if known.is_shipped() => Err(ManageError::Refused(format!(
-                "the claim set `{}` is shipped and stays as published; a set that is put under its \
-                 name takes its place until it is removed",
+                "the claim set `{}` is shipped and stays as published; a set that you put under \
+                 its name replaces it until you remove that set",
                 known.set.name
             ))),
             Some(known) => Ok(known),
@@ -228,7 +228,7 @@ impl Registry {
         }
         if self.sets.len() >= CLAIM_SETS_MAX {
             return Err(ManageError::Refused(format!(
-                "there are {CLAIM_SETS_MAX} claim sets already"
+                "there are already {CLAIM_SETS_MAX} claim sets"
             )));
         }
         let mut id = stable_id(folded);
@@ -303,7 +303,7 @@ impl Registry {
     ) {
         let known = record.claim_set.as_deref().map(|name| self.set(name));
         if let Some(None) = known {
-            tracing::warn!(key = record.key, "the claim set of this key is not there any more");
+            tracing::warn!(key = record.key, "the claim set of this key no longer exists");
         }
         let rights = match known.flatten() {
             Some(known) => known.rights(claims),

@@ -18,10 +18,9 @@ pub const TOKEN_REQUEST_BYTES_MAX: usize = 16 << 10;
 const ADMIN_SCOPE: &str = "edfi_admin_api/full_access";
 
 const NOT_ITS_ORGANIZATION: &str =
-    "The scope, where one is sent, is the id of one of the key's education organizations.";
+    "A scope must be the id of one of the key's education organizations.";
 
-const NOT_THE_ADMIN_SCOPE: &str =
-    "The scope, where one is sent, is edfi_admin_api/full_access; there is no other here.";
+const NOT_THE_ADMIN_SCOPE: &str = "A scope must be edfi_admin_api/full_access.";
 
 /// Returns the routes of this part. The route of `/oauth/token_info` belongs to the part that knows
 /// documents; it answers with a [`TokenInfo`](crate::TokenInfo).
@@ -76,7 +75,8 @@ async fn post_admin_token(access: Arc<Access>, mut call: Call) -> Result<Respons
         return Ok(OAuthError::new(
             StatusCode::BAD_REQUEST,
             "unauthorized_client",
-            "This key is not for management; its operator makes one with --scope admin.",
+            "This key is not for management; the server's operator can create one with --scope \
+             admin.",
         )
         .into_response());
     }
@@ -108,7 +108,10 @@ fn answer(
         Err(TokenRefusal::TooMany(seconds)) => Err(Problem::of(Kind::TooManyTokens)
             .header(header::RETRY_AFTER, HeaderValue::from(seconds))),
         Err(TokenRefusal::InDoubt) => Err(changing()),
-        Err(TokenRefusal::NoRandom) => Err(Problem::internal("the system gives no random bytes")),
+        Err(TokenRefusal::NoRandom) => Err(Problem::internal(
+            "the system provides no random \
+             bytes",
+        )),
     }
 }
 

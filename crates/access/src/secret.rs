@@ -32,7 +32,7 @@ impl fmt::Debug for Secret {
 
 /// The system has no random bytes.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("the system gives no random bytes: {0}")]
+#[error("the system provides no random bytes: {0}")]
 pub struct RandomError(String);
 
 /// Returns random bytes from the system.

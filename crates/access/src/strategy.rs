@@ -34,18 +34,28 @@ macro_rules! strategies {
 
 strategies! {
     NoFurtherAuthorizationRequired: "Everything that the claim covers.";
-    NamespaceBased: "What has a namespace that begins with one of the client's prefixes.";
-    OwnershipBased: "What the client itself created.";
-    RelationshipsWithEdOrgsAndPeople: "What belongs to the client's organizations or to people there.";
-    RelationshipsWithEdOrgsOnly: "What belongs to the client's organizations.";
-    RelationshipsWithPeopleOnly: "What belongs to people at the client's organizations.";
-    RelationshipsWithStudentsOnly: "What belongs to students enrolled at the client's organizations.";
-    RelationshipsWithStudentsOnlyThroughResponsibility: "What belongs to students that the client's organizations are responsible for.";
-    RelationshipsWithEdOrgsOnlyInverted: "What belongs to organizations above the client's.";
-    RelationshipsWithEdOrgsAndPeopleInverted: "What belongs to organizations above the client's, or to people below.";
-    RelationshipsWithEdOrgsAndPeopleIncludingDeletes: "As without the ending, people whose associations were deleted included.";
-    RelationshipsWithStudentsOnlyIncludingDeletes: "As without the ending, deleted enrolments included.";
-    RelationshipsWithStudentsOnlyThroughResponsibilityIncludingDeletes: "As without the ending, deleted responsibilities included.";
+    NamespaceBased: "Documents whose namespace begins with one of the client's prefixes.";
+    OwnershipBased: "Documents that the client itself created.";
+    RelationshipsWithEdOrgsAndPeople: "Documents that belong to the client's organizations or to \
+                                       people there.";
+    RelationshipsWithEdOrgsOnly: "Documents that belong to the client's organizations.";
+    RelationshipsWithPeopleOnly: "Documents that belong to people at the client's organizations.";
+    RelationshipsWithStudentsOnly: "Documents that belong to students enrolled at the client's \
+                                    organizations.";
+    RelationshipsWithStudentsOnlyThroughResponsibility: "Documents that belong to students that \
+                                                         the client's organizations are \
+                                                         responsible for.";
+    RelationshipsWithEdOrgsOnlyInverted: "Documents that belong to organizations above the \
+                                          client's.";
+    RelationshipsWithEdOrgsAndPeopleInverted: "Documents that belong to organizations above the \
+                                               client's, or to people below.";
+    RelationshipsWithEdOrgsAndPeopleIncludingDeletes: "The same as without the ending, including \
+                                                       people whose associations were deleted.";
+    RelationshipsWithStudentsOnlyIncludingDeletes: "The same as without the ending, including \
+                                                    deleted enrolments.";
+    RelationshipsWithStudentsOnlyThroughResponsibilityIncludingDeletes: "The same as without the \
+                                                                         ending, including \
+                                                                         deleted responsibilities.";
 }
 
 /// Most characters of a custom view's name.
@@ -69,7 +79,7 @@ pub(crate) struct Relationship {
 pub(crate) enum People {
     None,
     All,
-    /// Those whose kind appears in the strategy's name: `RelationshipsWithStudents…`.
+    /// Only the subjects whose kind appears in the strategy's name: `RelationshipsWithStudents…`.
     Named,
 }
 

@@ -46,7 +46,7 @@ impl TokenClaims {
 /// Why a token is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TokenError {
-    #[error("the token is none of this server's")]
+    #[error("the token was not issued by this server")]
     Foreign,
     #[error("the token has expired")]
     Expired,

@@ -189,14 +189,18 @@ fn importing_again_changes_nothing() {
 fn a_name_without_meaning_is_refused_with_its_claim() {
     let model = support::model();
     for (pointer, value, message) in [
-        ("/claimsHierarchy/0/name", json!("people"), "is no URI of a claim"),
-        ("/claimsHierarchy/0/claimSets/0/actions/0/name", json!("Write"), "`Write` is no action"),
+        ("/claimsHierarchy/0/name", json!("people"), "is not the URI of a claim"),
+        (
+            "/claimsHierarchy/0/claimSets/0/actions/0/name",
+            json!("Write"),
+            "`Write` is not an action",
+        ),
         (
             "/claimsHierarchy/0/defaultAuthorization/actions/0/authorizationStrategies/0/name",
             json!("Namespace"),
-            "`Namespace` is no strategy",
+            "`Namespace` is not a strategy",
         ),
-        ("/claimsHierarchy/0/claimSets/0/actions/0/name", json!("Create"), "stands twice"),
+        ("/claimsHierarchy/0/claimSets/0/actions/0/name", json!("Create"), "appears twice"),
     ] {
         let mut hierarchy = hierarchy();
         *hierarchy.pointer_mut(pointer).unwrap() = value;

@@ -84,7 +84,7 @@ async fn a_key_that_makes_no_sense_is_refused() {
             "at most 100 namespace prefixes",
         ),
         (asked(vec![], vec![], Some("n".repeat(256))), "at most 255 characters"),
-        (asked(vec![], vec![], Some("a\u{7}b".into())), "none of them a control"),
+        (asked(vec![], vec![], Some("a\u{7}b".into())), "no control characters"),
     ] {
         let refusal = access.manage(asked, NOW).await.unwrap_err();
 
@@ -226,7 +226,10 @@ async fn a_claim_set_that_cannot_be_used_is_refused_with_every_fault() {
     let refusal = access.manage(asked, NOW).await.unwrap_err().to_string();
 
     assert!(refusal.contains("did you mean ed-fi/student"), "{refusal}");
-    assert!(refusal.contains("resourceClaims[1].actions[0]: `Write` is no action"), "{refusal}");
+    assert!(
+        refusal.contains("resourceClaims[1].actions[0]: `Write` is not an action"),
+        "{refusal}"
+    );
     let sets = access.manage(Manage::ListClaimSets {}, NOW).await.unwrap();
     assert_eq!(sets["claimSets"].as_array().unwrap().len(), 15);
 }

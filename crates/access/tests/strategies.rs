@@ -58,7 +58,7 @@ async fn a_view_holds_from_its_definition_on_and_not_where_nothing_leads_to_its_
     let elsewhere = reading(&access, &key, "schools").await;
 
     assert_eq!(set["undefinedStrategies"], json!(["StudentWithTitleI"]));
-    assert!(error(&undefined).contains("there is no definition of it"), "{undefined}");
+    assert!(error(&undefined).contains("it is not defined"), "{undefined}");
     assert_eq!(
         put,
         json!({
@@ -100,7 +100,7 @@ async fn a_view_is_listed_shown_replaced_in_any_case_and_removed_when_no_set_nam
     let resources = shown["resources"].as_array().unwrap();
     assert!(resources.contains(&json!("/ed-fi/courseTranscripts")), "{shown}");
     assert!(!resources.contains(&json!("/ed-fi/schools")), "{shown}");
-    assert!(used.to_string().contains("claim sets name the strategy"), "{used}");
+    assert!(used.to_string().contains("claim sets use the strategy"), "{used}");
     assert_eq!(removed["removed"], true);
     assert!(gone.to_string().contains("there is no strategy `StudentWithTitleI`"), "{gone}");
     assert!(unknown.to_string().contains("there is no strategy"), "{unknown}");

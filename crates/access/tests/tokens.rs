@@ -236,7 +236,7 @@ async fn after_a_rotation_both_secrets_hold_until_the_old_one_is_revoked() {
     assert_eq!(ask_token(&access, &old, "", NOW).await.status, 200);
     let third = Manage::RotateKey { key: old.key.clone(), old_secret_seconds: None };
     let refusal = access.manage(third, NOW).await.unwrap_err();
-    assert!(refusal.to_string().contains("2 live secrets"), "{refusal}");
+    assert!(refusal.to_string().contains("2 valid secrets"), "{refusal}");
     let revoke = Manage::RevokeKey { key: old.key.clone(), old_secrets_only: true };
     access.manage(revoke, NOW).await.unwrap();
 

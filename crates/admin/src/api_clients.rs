@@ -31,7 +31,7 @@ pub(crate) fn list(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
     let application: Option<i64> = query.get("applicationid").and_then(|id| id.trim().parse().ok());
     let application = application.ok_or_else(|| {
         Problem::of(Kind::ParameterValidationFailed)
-            .error("applicationid is needed, the id of an application.")
+            .error("applicationid is required: the id of an application.")
     })?;
     admin.access.look_up(|registry| {
         answer_list(registry.clients_of(application).map(|client| shown(&client)))
@@ -54,7 +54,7 @@ pub(crate) async fn create(admin: &Manager, call: &mut Call) -> Result<Response,
         reserved::check_application(registry, asked.application)?;
         let keys = registry.clients_of(asked.application).count();
         if keys >= CLIENTS_MAX {
-            let message = format!("The application has {keys} keys already.");
+            let message = format!("The application already has {keys} keys.");
             return Err(Refusal::Invalid(Faults::of("applicationId", message)));
         }
         let rights = rights(registry, asked.application, &asked.definition);

@@ -78,16 +78,14 @@ fn check(registry: &Registry, application: &mut Candidate<'_>) -> Result<(), Ref
     check_instances(application);
     if is_same_as_another(registry, application) {
         return Err(Problem::of(Kind::NonUniqueIdentity)
-            .detail("The vendor has an application already that is the same in every member.")
-            .hint("Use that one, or make another key for it with POST /adminapi/v2/apiclients.")
+            .detail("The vendor already has an application with the same values.")
+            .hint("Use that one, or create another key for it with POST /adminapi/v2/apiclients.")
             .into());
     }
     if !profiles.is_empty() && unknown.is_empty() {
         std::mem::take(&mut application.faults).or_none()?;
         return Err(Problem::of(Kind::NotImplemented)
-            .detail(
-                "Profiles are stored but not enforced yet, so that no application can have one.",
-            )
+            .detail("Profiles are stored but not enforced yet, so no application can have one.")
             .hint("Leave profileIds out; a claim set narrows what an application may do.")
             .into());
     }
@@ -195,7 +193,7 @@ pub(crate) async fn reset_credential(admin: &Manager, call: &Call) -> Result<Res
         |client: &ApplicationClient| matches!(client.client.status, Status::Revoked(_));
     let first = clients_of(&change, id).into_iter().min_by_key(is_revoked);
     let Some(client) = first else {
-        let message = "The application has no key; make one with POST /adminapi/v2/apiclients.";
+        let message = "The application has no key; create one with POST /adminapi/v2/apiclients.";
         return Err(Refusal::Invalid(Faults::of("id", message)));
     };
     let secret = change.reset_secret(&client.client.key)?;

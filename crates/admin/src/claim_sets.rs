@@ -131,7 +131,7 @@ pub(crate) async fn delete(admin: &Manager, call: &Call) -> Result<Response, Ref
     });
     if applications > 0 {
         let message = format!(
-            "The claim set is that of {applications} application(s); give them another first."
+            "The claim set is used by {applications} application(s); assign them another first."
         );
         return Err(Refusal::Invalid(Faults::of("id", message)));
     }
@@ -299,7 +299,7 @@ fn new_name(change: &Change<'_>, read: &Value, own: Option<i64>, faults: &mut Fa
         (Some(known.id()) != own).then(|| known.set().name.clone())
     });
     if let Some(other) = other {
-        faults.add("name", format!("There is a claim set '{other}' already."));
+        faults.add("name", format!("A claim set '{other}' already exists."));
     }
     name
 }

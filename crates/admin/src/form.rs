@@ -62,10 +62,10 @@ pub(crate) async fn read_object(call: &mut Call) -> Result<Map<String, Value>, R
     let wrong = |message: String| Refusal::from(Problem::of(Kind::BadRequest).error(message));
     match serde_json::from_slice(&body) {
         Ok(Value::Object(members)) => Ok(members),
-        Ok(_) => Err(wrong("The body is no JSON object.".into())),
+        Ok(_) => Err(wrong("The body is not a JSON object.".into())),
         // Serde's message can quote a part of the body.
         Err(error) => Err(wrong(format!(
-            "The body is no JSON at line {}, column {}.",
+            "The body is not valid JSON at line {}, column {}.",
             error.line(),
             error.column()
         ))),
@@ -117,22 +117,22 @@ fn is_empty(value: &Value) -> bool {
 fn read_value(given: &Value, is: Is) -> Result<Value, String> {
     match is {
         Is::Text(most) | Is::Dropped(most) => {
-            let text = given.as_str().ok_or("Must be a text.")?.trim();
+            let text = given.as_str().ok_or("Must be a string.")?.trim();
             if text.chars().count() > most {
-                return Err(format!("Must have {most} characters at most."));
+                return Err(format!("Must have at most {most} characters."));
             }
             if text.chars().any(char::is_control) {
-                return Err("Must have no control characters.".into());
+                return Err("Must not contain control characters.".into());
             }
             Ok(text.into())
         }
         Is::Document(most) => {
-            let text = given.as_str().ok_or("Must be a text.")?.trim();
+            let text = given.as_str().ok_or("Must be a string.")?.trim();
             if text.len() > most {
-                return Err(format!("Must have {most} bytes at most."));
+                return Err(format!("Must have at most {most} bytes."));
             }
             if text.contains('\0') {
-                return Err("Must have no control characters.".into());
+                return Err("Must not contain control characters.".into());
             }
             Ok(text.into())
         }
@@ -144,12 +144,12 @@ fn read_value(given: &Value, is: Is) -> Result<Value, String> {
         Is::Ids(most, greatest) => {
             let items = given.as_array().ok_or("Must be a list of whole numbers.")?;
             if items.len() > most {
-                return Err(format!("Must have {most} items at most."));
+                return Err(format!("Must have at most {most} items."));
             }
             let mut ids = vec![];
             for item in items {
                 let id = item.as_i64().filter(|id| (1..=greatest).contains(id));
-                ids.push(id.ok_or("Must have whole numbers from 1 only.")?);
+                ids.push(id.ok_or("Must contain only whole numbers from 1.")?);
             }
             ids.sort_unstable();
             ids.dedup();

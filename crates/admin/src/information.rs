@@ -37,7 +37,7 @@ pub(crate) fn get_tenant(_: &Admin, call: &Call) -> Result<Response, Refusal> {
 /// Refuses POST of a self-registered client, since a client that may register may do everything.
 pub(crate) fn register(_: &Admin, _: &Call) -> Result<Response, Refusal> {
     Err(Problem::of(Kind::AccessDenied)
-        .detail("Keys for management are made on the server alone.")
+        .detail("Keys for management are created on the server only.")
         .hint("Ask the server's operator to run: homeroom keys create --scope admin")
         .into())
 }

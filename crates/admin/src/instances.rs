@@ -93,8 +93,8 @@ fn check_instance(registry: &Registry, instance: &mut Candidate<'_>) -> Result<(
     if let (None, Some((id, own))) = (instance.id, there) {
         let own = own["name"].as_str().unwrap_or_default();
         let message = format!(
-            "This server is one ODS instance, '{own}' with the id {id}; use that one, or run \
-             another server for a second."
+            "This server has exactly one ODS instance, '{own}' with the id {id}; use that one, or \
+             run another server for a second one."
         );
         instance.faults.add("name", message);
     }
@@ -102,7 +102,7 @@ fn check_instance(registry: &Registry, instance: &mut Candidate<'_>) -> Result<(
 }
 
 fn delete_instance(_: &mut Change<'_>, _: i64) -> Result<(), Refusal> {
-    let message = "This server is its one ODS instance, which cannot be deleted.";
+    let message = "This server's only ODS instance cannot be deleted.";
     Err(Refusal::Invalid(Faults::of("id", message)))
 }
 

@@ -84,7 +84,7 @@ pub(crate) fn page<'a>(
         "" | "asc" | "ascending" => false,
         "desc" | "descending" => true,
         _ => {
-            wrong.push("direction is Ascending or Descending.".into());
+            wrong.push("direction must be Ascending or Descending.".into());
             false
         }
     };
@@ -94,7 +94,7 @@ pub(crate) fn page<'a>(
             Some(member) => rows.sort_by_cached_key(|row| SortKey(row.get(member))),
             None => {
                 let known: Vec<&str> = filters.iter().map(|filter| filter.member).collect();
-                wrong.push(format!("orderBy is id or one of {}.", known.join(", ")));
+                wrong.push(format!("orderBy must be id or one of {}.", known.join(", ")));
             }
         }
     }
@@ -138,8 +138,8 @@ fn number(query: &Query, name: &str, usual: usize, most: usize, wrong: &mut Vec<
     let number = text.parse().ok().filter(|number| *number <= most);
     number.unwrap_or_else(|| {
         wrong.push(match most {
-            usize::MAX => format!("{name} is a whole number from 0."),
-            most => format!("{name} is a whole number from 0 to {most}."),
+            usize::MAX => format!("{name} must be a whole number from 0."),
+            most => format!("{name} must be a whole number from 0 to {most}."),
         });
         usual
     })
@@ -155,7 +155,7 @@ fn matcher<'a>(filter: &'a Filter, asked: &'a str) -> Result<Matches<'a>, String
             let number: i64 = asked
                 .trim()
                 .parse()
-                .map_err(|_| format!("{} is a whole number.", filter.parameter))?;
+                .map_err(|_| format!("{} must be a whole number.", filter.parameter))?;
             Box::new(move |row| row.get(member).as_i64() == Some(number))
         }
         By::Text => {
@@ -166,8 +166,13 @@ fn matcher<'a>(filter: &'a Filter, asked: &'a str) -> Result<Matches<'a>, String
         }
         By::Ids => {
             let wanted: Result<Vec<i64>, _> = parts().map(str::parse).collect();
-            let mut wanted = wanted
-                .map_err(|_| format!("{} is a list of ids with commas.", filter.parameter))?;
+            let mut wanted = wanted.map_err(|_| {
+                format!(
+                    "{} must be a list of ids separated by \
+                     commas.",
+                    filter.parameter
+                )
+            })?;
             wanted.sort_unstable();
             Box::new(move |row| wanted.binary_search(&row.id).is_ok())
         }

@@ -53,7 +53,7 @@ fn check(registry: &Registry, profile: &mut Candidate<'_>) -> Result<(), Refusal
     let name = profile.text("name");
     let message = match own_name {
         Ok(own) if own.eq_ignore_ascii_case(name) || name.is_empty() => return Ok(()),
-        Ok(own) => format!("The definition is that of a profile '{own}', not '{name}'."),
+        Ok(own) => format!("The definition is for the profile '{own}', not '{name}'."),
         Err(message) => message,
     };
     profile.faults.add("definition", message);
@@ -70,17 +70,22 @@ fn deleted(change: &mut Change<'_>, id: i64) -> Result<(), Refusal> {
         return Ok(());
     }
     let message =
-        format!("{applications} application(s) have the profile; take it from them first.");
+        format!("{applications} application(s) have the profile; remove it from them first.");
     Err(Refusal::Invalid(Faults::of("id", message)))
 }
 
 /// Returns the name in a JSON definition.
 fn name_in_json(definition: &str) -> Result<String, String> {
     let parsed: Value = serde_json::from_str(definition).map_err(|error| {
-        format!("The definition is no JSON at line {}, column {}.", error.line(), error.column())
+        format!(
+            "The definition is not valid JSON at line {}, column \
+                 {}.",
+            error.line(),
+            error.column()
+        )
     })?;
     let name = parsed["name"].as_str();
-    Ok(name.ok_or("The definition has no text `name`.")?.to_owned())
+    Ok(name.ok_or("The definition has no string `name`.")?.to_owned())
 }
 
 /// Returns the name in an XML definition: one element `Profile` that contains resources.
@@ -92,7 +97,7 @@ fn name_in_xml(definition: &str) -> Result<String, String> {
         let at = reader.buffer_position();
         let event = reader.read_event();
         let event = event.map_err(|_| {
-            format!("The definition is no well-formed XML at byte {}.", reader.error_position())
+            format!("The definition is not well-formed XML at byte {}.", reader.error_position())
         })?;
         match event {
             Event::Start(element) => {
@@ -107,7 +112,7 @@ fn name_in_xml(definition: &str) -> Result<String, String> {
             Event::Text(text) if depth == 0 && !text.trim_ascii().is_empty() => {
                 return Err(format!("The definition has text outside its element at byte {at}."));
             }
-            Event::DocType(_) => return Err("A definition has no DOCTYPE.".into()),
+            Event::DocType(_) => return Err("A definition must not have a DOCTYPE.".into()),
             Event::Eof => break,
             Event::Text(_)
             | Event::CData(_)
@@ -147,7 +152,7 @@ fn open(
     match depth {
         0 if name.is_some() => Err("The definition has a second element beside `Profile`.".into()),
         0 if element.name().as_ref() != "Profile" => {
-            Err("The definition begins with another element than `Profile`.".into())
+            Err("The definition begins with an element other than `Profile`.".into())
         }
         0 => {
             *name = Some(own_name.ok_or("The element `Profile` has no attribute `name`.")?);

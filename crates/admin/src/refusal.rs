@@ -56,7 +56,7 @@ impl Faults {
             self.0.iter().map(|(path, messages)| (format!("$.{path}"), json!(messages))).collect();
         let kind = Kind::DataValidationFailed;
         let body = json!({
-            "detail": "The request breaks rules; errors lists each with its member.",
+            "detail": "The request is invalid; errors lists each violation by member.",
             "type": kind.urn(),
             "title": "Validation failed",
             "status": kind.status().as_u16(),
@@ -82,7 +82,10 @@ fn member_of(path: &str) -> String {
 impl Refusal {
     /// Returns 404 for an item that does not exist.
     pub(crate) fn not_found(noun: &str, id: impl std::fmt::Display) -> Self {
-        let detail = format!("Not found: there is no {noun} with the id {id}; was it deleted?");
+        let detail = format!(
+            "Not found: there is no {noun} with the id {id}; it may have been \
+             deleted."
+        );
         Self::Problem(Problem::of(Kind::NotFound).detail(detail))
     }
 
@@ -126,11 +129,11 @@ fn problem_of(error: AccessError) -> Problem {
     match error {
         StoreError::Busy => Problem::busy(1),
         StoreError::Unsure => Problem::busy(30).detail(
-            "The server's disk or database failed; whether this was written is not known. Look \
-             before you try again.",
+            "The server's disk or database failed; it is not known whether this was written. \
+             Check before you try again.",
         ),
         StoreError::DiskFull | StoreError::DiskFailed(_) => {
-            Problem::busy(30).detail("The server's disk is full or fails; nothing was written.")
+            Problem::busy(30).detail("The server's disk is full or failing; nothing was written.")
         }
         StoreError::Displaced(_) => Problem::busy(30)
             .detail("The server's store was moved or replaced; nothing was written."),
@@ -139,7 +142,7 @@ fn problem_of(error: AccessError) -> Problem {
         }
         StoreError::FromTheFuture { found, known } => Problem::busy(30).detail(format!(
             "A newer Homeroom has migrated the database (schema version {found}; this server knows \
-             {known}); nothing was written. This server has to be upgraded, too."
+             {known}); nothing was written. Upgrade this server, too."
         )),
         StoreError::TooLarge { .. }
         | StoreError::Failed(_)

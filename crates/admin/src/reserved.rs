@@ -22,7 +22,7 @@ pub(crate) fn check_client(client: &ApiClient) -> Result<(), Refusal> {
     if !is_reserved(client) {
         return Ok(());
     }
-    Err(refusal(format!("The key {} is for more than data.", client.key)))
+    Err(refusal(format!("The key {} has more scopes than data.", client.key)))
 }
 
 /// Refuses to change an application that has a reserved client, or to add clients to it.
@@ -45,7 +45,7 @@ pub(crate) fn check_claim_set(registry: &Registry, name: &str) -> Result<(), Ref
     match registry.clients().find(has_it) {
         None => Ok(()),
         Some(client) => Err(refusal(format!(
-            "The claim set '{name}' is that of the key {}, which is for more than data.",
+            "The claim set '{name}' is used by the key {}, which has more scopes than data.",
             client.key
         ))),
     }
@@ -53,10 +53,10 @@ pub(crate) fn check_claim_set(registry: &Registry, name: &str) -> Result<(), Ref
 
 fn refusal(what: String) -> Refusal {
     let problem = Problem::of(Kind::AccessDenied)
-        .detail(format!("{what} Such keys are made on the server, and changed there alone."))
+        .detail(format!("{what} Such keys are created and changed on the server only."))
         .hint(
-            "Use `homeroom keys` and `homeroom claim-sets` on the server, or a key of its own for \
-             each scope.",
+            "Use `homeroom keys` and `homeroom claim-sets` on the server, or use a separate key \
+             for each scope.",
         );
     Refusal::Problem(problem)
 }

@@ -60,7 +60,7 @@ impl Candidate<'_> {
                 && other[member].as_str().is_some_and(|text| text.to_lowercase() == own)
         });
         if taken && !own.is_empty() {
-            self.faults.add(member, format!("'{}' is taken already.", self.text(member)));
+            self.faults.add(member, format!("'{}' is already taken.", self.text(member)));
         }
     }
 }
@@ -126,7 +126,7 @@ impl Resource {
         let mut change = admin.begin(call).await?;
         let mut faults = Faults::default();
         if form::member(&body, "id").is_some() {
-            faults.add("id", "Must be left out: the server gives it.");
+            faults.add("id", "Must be left out: the server assigns it.");
         }
         let definition = self.checked(&change, None, &body, faults)?;
         let count = change.look_up(|registry| registry.items(self.kind).count());

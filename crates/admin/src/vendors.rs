@@ -59,11 +59,11 @@ fn check(_: &Registry, vendor: &mut Candidate<'_>) -> Result<(), Refusal> {
     }
     let prefixes = prefixes_of(vendor.definition);
     if prefixes.len() > NAMESPACE_PREFIXES_MAX {
-        let message = format!("A vendor has {NAMESPACE_PREFIXES_MAX} prefixes at most.");
+        let message = format!("A vendor has at most {NAMESPACE_PREFIXES_MAX} prefixes.");
         vendor.faults.add("namespacePrefixes", message);
     }
     if prefixes.iter().any(|prefix| prefix.chars().count() > TEXT_MAX) {
-        let message = format!("Each prefix has {TEXT_MAX} characters at most.");
+        let message = format!("Each prefix has at most {TEXT_MAX} characters.");
         vendor.faults.add("namespacePrefixes", message);
     }
     vendor.definition["namespacePrefixes"] = prefixes.join(",").into();

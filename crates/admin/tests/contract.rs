@@ -73,7 +73,7 @@ fn assert_fits(document: &Value, schema: &Value, value: &Value, place: &str) {
             }
         }
         Some("array") => {
-            for item in value.as_array().unwrap_or_else(|| panic!("{place} is no list")) {
+            for item in value.as_array().unwrap_or_else(|| panic!("{place} is not a list")) {
                 assert_fits(document, &schema["items"], item, &format!("{place}[]"));
             }
         }

@@ -20,7 +20,7 @@ const EXAMPLES: usize = 3;
 pub(crate) struct Group {
     /// Type of the problem.
     pub r#type: &'static str,
-    /// What sets it apart from other causes of the same type.
+    /// The text that distinguishes it from other causes of the same type.
     pub by: String,
 }
 

@@ -17,8 +17,8 @@ pub enum LoadError {
     },
     /// The paths contain no file that can be loaded.
     #[error(
-        "no file to load: folders are searched for .xml, .jsonl, .ndjson and .json files, and none \
-         is there"
+        "no file to load: folders are searched for .xml, .jsonl, .ndjson and .json files, and \
+         none was found"
     )]
     Nothing,
     /// No resource has this name.
@@ -44,7 +44,8 @@ pub enum LoadError {
     Refused(OutputError),
     /// The folder for rejects holds a file that is neither an earlier load's nor read by this load.
     #[error(
-        "{}: holds {}, which is no reject of an earlier load; name a folder that is new or empty",
+        "{}: contains {}, which is not a reject of an earlier load; name a folder that is new or \
+         empty",
         folder.display(), found.display()
     )]
     Foreign {
@@ -57,7 +58,7 @@ pub enum LoadError {
     #[error("{}: another load writes its rejects there; name another folder", .0.display())]
     RejectsInUse(PathBuf),
     /// The load was told to stop.
-    #[error("the load was stopped; what it has loaded stays, and it can be repeated")]
+    #[error("the load was stopped; the documents loaded so far stay, and the load can be repeated")]
     Stopped,
     /// A dry run would have to remember more identities than this limit.
     #[error("a dry run remembers at most {0} documents; load without it, or in parts")]

@@ -126,7 +126,7 @@ impl Fault<'_> {
                 words(message, hint, name.to_owned(), format!("{name}: {detail}"))
             }
             Self::Unknown(element) => {
-                let what = format!("The element {element} is no record that the model has.");
+                let what = format!("The model has no record for the element {element}.");
                 words(
                     what.clone(),
                     "Correct the name, or load it with a model that has it.",

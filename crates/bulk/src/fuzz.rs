@@ -9,7 +9,7 @@ use homeroom_data::validate::examine;
 use crate::levels::Levels;
 use crate::xml::{Lookups, ReadError, Shapes, XmlFile, survey};
 
-/// What reading a file requires, made once.
+/// The values needed to read a file, created once.
 pub struct XmlReader {
     target: &'static DataApi,
     shapes: Shapes<'static>,

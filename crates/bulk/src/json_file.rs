@@ -125,7 +125,7 @@ impl JsonFile<'_> {
     }
 }
 
-const NO_ITEM: &str = "An item does not say what it is.";
+const NO_ITEM: &str = "An item does not name its resource.";
 const SHAPE: &str = "Write {\"resource\": \"ed-fi/students\", \"document\": {…}}, or name the \
                      file after its resource, students.jsonl.";
 
@@ -143,7 +143,7 @@ pub(crate) fn own_resource<'i>(
     };
     let json = Json::read(item).map_err(|error| not_json(&error))?;
     let Json::Object(members) = json else {
-        return Err(flaw(NO_ITEM, "The item is no JSON object.".into(), SHAPE));
+        return Err(flaw(NO_ITEM, "The item is not a JSON object.".into(), SHAPE));
     };
     let (mut resource, mut document) = (None, None);
     for (name, value) in members {
@@ -163,7 +163,7 @@ pub(crate) fn own_resource<'i>(
     match resource_named(model, &name) {
         Some(resource) => Ok((resource, document)),
         None => Err(flaw(
-            "An item is of a resource that there is not.",
+            "An item names an unknown resource.",
             format!("There is no resource {}.", name.chars().take(100).collect::<String>()),
             "/metadata/data/v3/resources/swagger.json lists the resources.",
         )),
@@ -175,8 +175,8 @@ pub(crate) fn not_json(error: &homeroom_data::json::JsonError) -> Flaw {
     Flaw {
         kind: Kind::BadRequest,
         path: String::new(),
-        general: "A document is no JSON.",
-        message: format!("The document is no JSON: {error}."),
+        general: "A document is not JSON.",
+        message: format!("The document is not JSON: {error}."),
         hint: "Line and column count from the beginning of the document.",
     }
 }

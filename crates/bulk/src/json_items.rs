@@ -29,7 +29,7 @@ pub(crate) fn layout(file: &File) -> std::io::Result<Option<Layout>> {
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// What an array must have next.
+/// The token that an array must have next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     Opening,

@@ -266,11 +266,11 @@ impl Report {
         let warnings = self.warnings.iter().map(|((resource, path), (count, at))| Warning {
             what: match path.strip_suffix("/text()") {
                 Some(path) => format!(
-                    "{} {path}: text stands where none belongs; it was passed over.",
+                    "{} {path}: there is text where none is expected; it was ignored.",
                     name_of(*resource)
                 ),
                 None => format!(
-                    "{} {path}: the model has no such element; it was passed over.",
+                    "{} {path}: the model has no such element; it was ignored.",
                     name_of(*resource)
                 ),
             },

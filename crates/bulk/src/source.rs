@@ -89,7 +89,9 @@ pub(crate) fn find(model: &Model, paths: &[PathBuf]) -> Result<Vec<SourceFile>, 
 /// locks.
 fn refuse_open_store(path: &Path) -> Result<(), LoadError> {
     if is_held_here(path) {
-        let problem = "it is a store, or belongs to one; homeroom export makes files of it".into();
+        let problem = "it is a store or belongs to one; write it to files with homeroom export \
+                       first"
+            .into();
         return Err(LoadError::Path { path: path.to_owned(), problem });
     }
     Ok(())
@@ -173,8 +175,8 @@ fn format_of(model: &Model, path: &Path) -> Format {
     // Opening a pipe would block until something writes to it.
     if std::fs::metadata(path).is_ok_and(|about| !about.is_file()) {
         return Format::Unreadable(
-            "it is no regular file, and a load reads what it loads twice; write it to a file, or \
-             to the standard input"
+            "it is not a regular file, and a load reads its input twice; write it to a file, or \
+             to standard input"
                 .into(),
         );
     }

@@ -108,7 +108,7 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// Calls `take` with the place of each unknown element that stands in the place of a record.
+    /// Calls `take` with the place of each unknown element where a record is expected.
     pub(crate) fn each_unknown(
         &self,
         index: u32,
@@ -135,8 +135,7 @@ impl<'a> Sources<'a> {
             Format::Xml => Ok(take(self.xml_file(index, at.file).at(at)?)),
             Format::Json(..) => self.json_file(index, at.file).at(at, take),
             Format::Empty | Format::Unreadable(_) => {
-                Err(Malformed { line: 1, column: 1, message: "there is nothing in it".into() }
-                    .into())
+                Err(Malformed { line: 1, column: 1, message: "it is empty".into() }.into())
             }
         }
     }

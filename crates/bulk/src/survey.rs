@@ -16,7 +16,7 @@ const UNKNOWN_MAX: usize = 200;
 /// Survey of one file.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
-    /// Where the records of each level stand, in the order of the file.
+    /// The positions of the records of each level, in the order of the file.
     pub runs: Vec<Run>,
     /// Number of records of each resource that are to be loaded.
     pub counts: HashMap<ResourceId, u64>,

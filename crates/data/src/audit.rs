@@ -67,8 +67,8 @@ pub fn audit(
         Err(StoreError::Deadline(time_max)) => {
             let all = out.documents;
             out.left_out.push(format!(
-                "all but the first {all} document(s), and edges, ties, base identities and \
-                 tombstones as wholes: the time of {} s was over",
+                "all but the first {all} document(s), and the totals of edges, ties, base \
+                 identities and tombstones: the time limit of {} s was reached",
                 time_max.as_secs()
             ));
         }
@@ -93,7 +93,7 @@ fn look(
     let descriptors = Descriptors::read(&catalog, snapshot)?;
     if !descriptors.are_all {
         out.left_out.push(format!(
-            "how descriptors beyond the first {} are spelled",
+            "the spelling of descriptors beyond the first {}",
             descriptors::DESCRIPTORS_MAX
         ));
     }
@@ -136,7 +136,7 @@ fn look(
     if all_known {
         out.problems.extend(sums::wrong_aliases(&expected, &found));
     } else {
-        out.left_out.push("base identities as a whole".into());
+        out.left_out.push("the total of base identities".into());
     }
     Ok(())
 }

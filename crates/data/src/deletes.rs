@@ -51,7 +51,7 @@ impl Reach {
         Ok(Self { told, found })
     }
 
-    /// Whether a caller who may see a deletion can always read the recreated document, because the
+    /// Whether a caller that may see a deletion can always read the recreated document, because the
     /// identity alone decides.
     fn finds_all(&self, namespace: Option<&str>) -> bool {
         let Self { told, found } = self;
@@ -254,9 +254,8 @@ fn told(error: StoreError) -> Problem {
     let is_late = matches!(error, StoreError::Deadline(_));
     let problem = problem_of(error);
     if is_late {
-        problem.hint(
-            "Ask for fewer with minChangeVersion and maxChangeVersion, or leave totalCount out.",
-        )
+        problem
+            .hint("Ask for fewer with minChangeVersion and maxChangeVersion, or omit totalCount.")
     } else {
         problem
     }

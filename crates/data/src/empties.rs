@@ -39,7 +39,7 @@ struct Node {
     first: usize,
     /// Number of members that may be missing.
     count: usize,
-    /// Those members, and the members that contain such objects, in canonical order.
+    /// These members, and the members that contain such objects, in canonical order.
     members: Vec<Member>,
 }
 

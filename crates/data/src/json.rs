@@ -128,7 +128,7 @@ pub fn member_text<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     None
 }
 
-/// The texts of the items of a list's canonical text.
+/// Returns the texts of the items of a list's canonical text.
 pub(crate) fn items(list: &str) -> impl Iterator<Item = &str> {
     let mut at = 1;
     std::iter::from_fn(move || {
@@ -142,7 +142,7 @@ pub(crate) fn items(list: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where a string ends that begins at a quote.
+/// Returns the end of the string that begins at a quote.
 pub(crate) fn after_string(bytes: &[u8], quote: usize) -> Option<usize> {
     let mut at = quote + 1;
     loop {
@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
 
     fn value(&mut self, depth: usize) -> Result<Json<'a>, &'static str> {
         if depth > DEPTH_MAX {
-            return Err("nested too deep");
+            return Err("nested too deeply");
         }
         self.values += 1;
         if self.values > VALUES_MAX {

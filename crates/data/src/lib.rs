@@ -54,18 +54,18 @@ pub struct DataApi {
     pub catalog: Arc<Catalog>,
     /// The store.
     pub store: Store,
-    /// Longest time that a list of deletions may take, whatever many reads it needs.
+    /// Longest time for a list of deletions, however many reads it needs.
     pub list_deadline: Duration,
 }
 
 impl DataApi {
-    /// An API for a bound model.
+    /// Creates an API for a bound model.
     pub fn new(catalog: Arc<Catalog>, store: Store) -> Self {
         let list_deadline = store.list_deadline();
         Self { catalog, store, list_deadline }
     }
 
-    /// The resource that a call's address names, where what its headers demand can be had.
+    /// Returns the resource in a call's address, and refuses headers that cannot be honoured.
     fn resource(&self, call: &Call) -> Result<&Resource, Problem> {
         let (schema, endpoint) = (call.params.get("schema"), call.params.get("endpoint"));
         let resource = self.catalog.model.by_endpoint(schema, endpoint).ok_or_else(|| {
@@ -91,8 +91,8 @@ fn refuse_snapshot(call: &Call) -> Result<(), Problem> {
 fn no_snapshot(method: &Method) -> Problem {
     if *method == Method::GET || *method == Method::HEAD {
         Problem::of(Kind::NotFound)
-            .detail("This server offers no snapshots.")
-            .hint("Leave the Use-Snapshot header out; page with pageToken within maxChangeVersion.")
+            .detail("This server does not support snapshots.")
+            .hint("Omit the Use-Snapshot header; page with pageToken up to a maxChangeVersion.")
     } else {
         Problem::of(Kind::SnapshotsMethodNotAllowed)
             .error(format!("{method} cannot be used with a snapshot."))
@@ -100,14 +100,14 @@ fn no_snapshot(method: &Method) -> Problem {
     }
 }
 
-/// What the handlers have: the data, and who may do what with it.
+/// The state of the handlers: the data, and the registry that authorizes access to it.
 #[derive(Debug, Clone)]
 struct Served {
     api: DataApi,
     access: Arc<Access>,
 }
 
-/// The routes of the data API, for callers that `access` recognizes.
+/// Returns the routes of the data API, for callers that `access` recognizes.
 pub fn routes(api: &DataApi, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
     const MANY: &str = "/data/v3/{schema}/{endpoint}";
     const ONE: &str = "/data/v3/{schema}/{endpoint}/{id}";
@@ -156,14 +156,14 @@ pub fn routes(api: &DataApi, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
     ]
 }
 
-/// What a caller is told when the store cannot.
+/// Returns the problem for a failure of the store.
 pub fn problem_of(error: StoreError) -> Problem {
     match error {
         StoreError::Busy => Problem::busy(1),
         StoreError::Deadline(time) => Problem::busy(5)
             .detail(format!("The read took longer than {} s and was stopped.", time.as_secs()))
             .hint(
-                "Filter by a whole reference or key, leave totalCount out, or page with pageToken.",
+                "Filter by a whole reference or key, omit totalCount, or page with pageToken.",
             ),
         StoreError::TooLarge { bytes_max, .. } => {
             Problem::of(Kind::ParameterValidationFailed).error(format!(
@@ -175,20 +175,21 @@ pub fn problem_of(error: StoreError) -> Problem {
             Problem::busy(30).detail("The server's disk is full; nothing was written.")
         }
         StoreError::DiskFailed(_) => {
-            Problem::busy(30).detail("The server's disk fails; nothing was written.")
+            Problem::busy(30).detail("The server's disk is failing; nothing was written.")
         }
         StoreError::Displaced(_) => Problem::busy(30)
             .detail("The server's store was moved or replaced; nothing was written."),
         StoreError::Unsure => Problem::busy(30)
-            .detail("The server's disk or database failed; whether this was written is not known.")
-            .hint("Send the same request again: what is there already stays as it is."),
+            .detail("The server's disk or database failed; it is not known whether this was \
+                     written.")
+            .hint("Send the same request again: if it was written, nothing changes."),
         StoreError::Away(_) => {
             Problem::busy(2).detail("The server cannot use its database at the moment.")
         }
         StoreError::Closed => Problem::busy(5).detail("The server is being shut down."),
         StoreError::FromTheFuture { found, known } => Problem::busy(30).detail(format!(
             "A newer Homeroom has migrated the database (schema version {found}; this server knows \
-             {known}); nothing was written. This server has to be upgraded, too."
+             {known}); nothing was written. Upgrade this server, too."
         )),
         StoreError::Failed(_)
         | StoreError::InUse(_)

@@ -1,8 +1,8 @@
-//! Everything that a client reads before it sends data: discovery, OpenAPI documents, the order of
-//! dependency, XML schemas.
+//! Everything that a client reads before it sends data: discovery, OpenAPI documents, the
+//! dependency order, XML schemas.
 //!
-//! All of it is derived from the model by pure functions. The big documents are written once, when
-//! somebody first asks, away from the workers that answer requests.
+//! Pure functions derive all of it from the model. The large documents are written once, at the
+//! first request, away from the workers that answer requests.
 
 mod dependencies;
 mod discovery;
@@ -38,9 +38,9 @@ pub use xsd::{SchemaFile, files as schema_files, schemas};
 use crate::composites::Composites;
 use shelf::{Both, Coding, Copy, Document, Shelf};
 
-/// Most bytes of a body that these routes read: none.
+/// Maximum size of a body that these routes read: none.
 const BODY_MAX: usize = 0;
-/// Most requests that wait until a large document is written for their host.
+/// Most requests that wait for a large document to be written for their host.
 const WAITING_MAX: usize = 32;
 
 const JSON: &str = "application/json; charset=utf-8";
@@ -48,8 +48,8 @@ const GRAPHML: &str = "application/graphml; charset=utf-8";
 const XML: &str = "application/xml; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 
-/// What keeps the page to those who opened it: no cache keeps it, no other site loads it or learns
-/// its address.
+/// Headers that keep the page private to its reader: no cache stores it, and no other site embeds
+/// it or learns its address.
 const PAGE_HEADERS: [(HeaderName, &str); 5] = [
     (header::CACHE_CONTROL, "no-store"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
@@ -58,23 +58,23 @@ const PAGE_HEADERS: [(HeaderName, &str); 5] = [
     (header::X_FRAME_OPTIONS, "DENY"),
 ];
 
-/// Writes the page that a browser gets at `/`.
+/// A function that writes the page for browsers at `/`.
 pub type BrowserPage = Arc<dyn Fn(&PageRequest<'_>) -> String + Send + Sync>;
 
-/// The metadata of a model, and what of it has been written so far.
+/// The metadata of a model, and the parts of it that have been written so far.
 #[derive(Clone)]
 pub struct Metadata {
     model: Arc<Model>,
     composites: Arc<Composites>,
-    /// The documents of the categories of composites, in their order.
+    /// The OpenAPI documents of the categories of composites, in order.
     composite_texts: Arc<OnceLock<Vec<String>>>,
     shelf: Arc<Shelf>,
     schema_files: Arc<OnceLock<BTreeMap<String, Both>>>,
     page: BrowserPage,
-    /// One large document is written or copied at a time: a client that names a new host each time
-    /// makes many copies, and one that hangs up leaves the work behind.
+    /// Lets one large document be written or copied at a time: a client that names a new host each
+    /// time causes many copies, and one that hangs up leaves the work behind.
     copying: Arc<Semaphore>,
-    /// Places for those who wait for that.
+    /// Places for requests that wait for that.
     waiting: Arc<Semaphore>,
 }
 
@@ -85,7 +85,7 @@ impl std::fmt::Debug for Metadata {
 }
 
 impl Metadata {
-    /// The metadata of a model, with the usual page for browsers.
+    /// Creates the metadata of a model, with the usual page for browsers.
     pub fn new(model: Arc<Model>) -> Self {
         let page = {
             let model = Arc::clone(&model);
@@ -107,7 +107,7 @@ impl Metadata {
         }
     }
 
-    /// The same with composites.
+    /// Returns the same metadata with composites.
     #[must_use]
     pub fn with_composites(mut self, composites: Arc<Composites>) -> Self {
         self.composites = composites;
@@ -115,7 +115,7 @@ impl Metadata {
         self
     }
 
-    /// The same with another page for browsers.
+    /// Returns the same metadata with another page for browsers.
     #[must_use]
     pub fn with_browser_page(mut self, page: BrowserPage) -> Self {
         self.page = page;
@@ -123,7 +123,7 @@ impl Metadata {
     }
 }
 
-/// The routes of this part; all are public.
+/// Returns the routes of this part; all are public.
 pub fn routes<C: Send + Sync + 'static>(state: &Metadata) -> Vec<Route<C>> {
     let route = |template, handler: Handler<C>| Route {
         method: Method::GET,
@@ -146,7 +146,7 @@ pub fn routes<C: Send + Sync + 'static>(state: &Metadata) -> Vec<Route<C>> {
         kept("/metadata/data/v3/resources/swagger.json", Document::Resources),
         kept("/metadata/data/v3/descriptors/swagger.json", Document::Descriptors),
         route("/metadata/data/v3/dependencies", handler(state, dependencies)),
-        // The same where Ed-Fi's newer server has them.
+        // The same documents at the addresses of Ed-Fi's newer server.
         route("/metadata/dependencies", handler(state, dependencies)),
         route("/metadata/specifications", handler(state, list_specifications)),
         kept("/metadata/specifications/resources-spec.json", Document::Resources),
@@ -174,7 +174,7 @@ async fn root<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
             header::CONTENT_SECURITY_POLICY,
             HeaderValue::from_static(CONTENT_SECURITY_POLICY),
         );
-        // A demonstration's page shows its secret.
+        // A demonstration's page contains its secret.
         for (name, value) in PAGE_HEADERS {
             headers.insert(name, HeaderValue::from_static(value));
         }
@@ -242,7 +242,7 @@ async fn schema_file<C>(state: Metadata, call: Call<C>) -> Result<Response, Prob
 }
 
 impl Metadata {
-    /// The path segment of the set of schema files that is asked for.
+    /// Returns the path segment of the requested set of schema files.
     fn set_of_schemas(&self, asked: &str) -> Result<&str, Problem> {
         let mut sets = self.model.projects.iter().map(|project| project.schema.as_str());
         sets.find(|schema| schema.eq_ignore_ascii_case(asked)).ok_or_else(|| {
@@ -252,8 +252,8 @@ impl Metadata {
         })
     }
 
-    /// The schema files by name; whoever asks first waits until they are written. They are written
-    /// in a turn of their own, which is over when they are there, also where nobody waits any more.
+    /// Returns the schema files by name. The first request waits until they are written, in a turn
+    /// that ends when they are complete, even if nobody waits for them any more.
     async fn schema_files(&self) -> Result<&BTreeMap<String, Both>, Problem> {
         if self.schema_files.get().is_none() {
             let turn = Arc::clone(&self.copying).acquire_owned().await;
@@ -272,7 +272,7 @@ impl Metadata {
         Ok(self.schema_files.get().expect("they were written just now"))
     }
 
-    /// Answers with a document that is kept; whoever asks first waits until it is written.
+    /// Answers with a document that is kept; the first request waits until it is written.
     async fn kept<C>(&self, document: Document, call: &Call<C>) -> Result<Response, Problem> {
         let coding = coding(call);
         let copy = match self.shelf.peek(document, &call.base_url, coding) {
@@ -283,7 +283,7 @@ impl Metadata {
         coded(call, &copy, media)
     }
 
-    /// A copy that was not there just now. The turn is over when the copy is made, also where nobody
+    /// Makes a copy that did not exist yet. The turn ends when the copy is complete, even if nobody
     /// waits for it any more.
     async fn copied(
         &self,
@@ -291,10 +291,10 @@ impl Metadata {
         base_url: &str,
         coding: Coding,
     ) -> Result<Copy, Problem> {
-        // A line of strangers with a host of their own each must not become everybody's wait.
+        // Clients with a host name of their own each must not delay everybody else.
         let Ok(_waits) = self.waiting.try_acquire() else {
             return Err(Problem::busy(1)
-                .detail("The server is writing this document for many other hosts just now."));
+                .detail("The server is already writing this document for many other host names."));
         };
         let turn = Arc::clone(&self.copying).acquire_owned().await.map_err(Problem::internal)?;
         if let Some(copy) = self.shelf.peek(document, base_url, coding) {
@@ -304,7 +304,7 @@ impl Metadata {
         let making = tokio::task::spawn_blocking(move || {
             (state.shelf.get(document, &base_url, coding, || state.write(document)), turn)
         });
-        // The next one's turn comes when this copy is on its way to its budget.
+        // The next turn begins once this copy has reserved its room in a budget.
         let (copy, _turn) = making.await.map_err(Problem::internal)?;
         Ok(copy)
     }
@@ -323,12 +323,12 @@ impl Metadata {
     }
 }
 
-/// Answers with a document that is small enough to be written anew.
+/// Answers with a document that is small enough to be written each time.
 fn small<C>(call: &Call<C>, document: &Value) -> Result<Response, Problem> {
     answer(call, &Copy::of(document.to_string()), JSON)
 }
 
-/// The coding that the caller prefers.
+/// Returns the coding that the caller prefers.
 fn coding<C>(call: &Call<C>) -> Coding {
     let lines = call.headers.get_all(header::ACCEPT_ENCODING).iter();
     if media::takes_gzip(lines.filter_map(|line| line.to_str().ok())) {
@@ -338,14 +338,14 @@ fn coding<C>(call: &Call<C>) -> Coding {
     }
 }
 
-/// Answers with the copy that is right for the caller's codings.
+/// Answers with the copy that matches the caller's codings.
 fn coded<C>(call: &Call<C>, copy: &Copy, media: &'static str) -> Result<Response, Problem> {
     let mut response = answer(call, copy, media)?;
     response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
     Ok(response)
 }
 
-/// Answers with a copy, or with 304 where the caller has it already.
+/// Answers with a copy, or with 304 if the caller already has it.
 fn answer<C>(call: &Call<C>, copy: &Copy, media: &'static str) -> Result<Response, Problem> {
     let tag = copy.etag.trim_matches('"');
     let wanted = EntityTags::read(&call.headers, &header::IF_MATCH)?;

@@ -104,24 +104,28 @@ impl Paging {
         };
         let token = query.get("pageToken").map(PageToken::read);
         if token == Some(None) {
-            errors.push("pageToken is none that this server gave; begin without one.".into());
+            errors.push("pageToken was not issued by this server; begin without one.".into());
         }
         if token.is_some() && offset.is_some() {
-            errors.push("pageToken and offset exclude each other.".into());
+            errors.push("pageToken and offset cannot be combined.".into());
         }
         if token.is_some() {
             // With a page size, a limit is ignored; a limit of 0 asks for an empty page.
             if limit.is_some_and(|limit| limit > 0) && page_size.is_none() {
-                errors.push("pageToken goes with pageSize, not with limit.".into());
+                errors.push("Use pageToken with pageSize, not with limit.".into());
             }
             if total_count {
-                errors.push("pageToken and totalCount exclude each other; ask for the total with the first page.".into());
+                errors.push(
+                    "pageToken and totalCount cannot be combined; ask for the total with \
+                     the first page."
+                        .into(),
+                );
             }
         } else if sent("pageSize") && !sent("limit") {
             errors.push(if sent("offset") {
-                "offset goes with limit, not with pageSize.".into()
+                "Use offset with limit, not with pageSize.".into()
             } else {
-                "pageSize goes with a pageToken: begin with limit.".into()
+                "pageSize needs a pageToken: begin with limit.".into()
             });
         }
         if let (Some(min), Some(max)) = (min, max)

@@ -55,7 +55,7 @@ impl Precondition {
         let is_met = self.is.as_ref().is_none_or(|tags| {
             version.is_some_and(|version| tags.match_strongly(&version.to_string()))
         });
-        let why = "If-Match does not name the version that is stored.";
+        let why = "If-Match does not match the stored version.";
         if is_met { Ok(()) } else { Err(Problem::of(Kind::OptimisticLockFailed).error(why)) }
     }
 
@@ -69,7 +69,7 @@ impl Precondition {
         self.check_is(version)?;
         if version.is_some_and(|version| self.is_known(version)) {
             return Err(Problem::of(Kind::OptimisticLockFailed)
-                .error("If-None-Match names the version that is stored."));
+                .error("If-None-Match matches the stored version."));
         }
         Ok(())
     }
@@ -200,5 +200,5 @@ pub(crate) fn namespace_of(resource: &Resource, body: &str) -> Option<String> {
 
 /// Returns the message for a descriptor that does not exist.
 pub(crate) fn unknown_descriptor(name: &str) -> String {
-    format!("The value is no known {name}.")
+    format!("The value is not a known {name}.")
 }

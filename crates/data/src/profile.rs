@@ -51,8 +51,8 @@ pub(crate) fn refuse(call: &Call) -> Result<(), Problem> {
             .hint(format!("It is {PREFIX}RESOURCE.PROFILE.{usage}+json."))
     } else if parts[2] == usage {
         Problem::of(unknown)
-            .error(format!("The profile in the {header} header is not offered by this server."))
-            .hint("Ask for application/json; profiles are not built yet.")
+            .error(format!("The profile in the {header} header is not available on this server."))
+            .hint("Use application/json; profiles are not supported yet.")
     } else {
         let method = &call.method;
         Problem::of(Kind::ProfileMalformed)

@@ -1,12 +1,13 @@
-//! A read by what its caller may, which is asked again when it is done: it may have waited.
+//! A read within the caller's rights, which are checked again afterwards because the read may have
+//! waited.
 
 use homeroom_access::{Access, ApiClient, Call, Caller, Denial, Scope};
 use homeroom_http::Problem;
 
-/// How often something is read for one request, while what its caller may is changed at every try.
+/// How often a read is tried for one request while the caller's rights change each time.
 const TRIES_MAX: usize = 5;
 
-/// What a caller may while something is read.
+/// The caller's rights during a read.
 pub(crate) struct Reading<'a, R, F> {
     access: &'a Access,
     caller: Caller,
@@ -17,13 +18,13 @@ pub(crate) struct Reading<'a, R, F> {
 }
 
 impl<'a, R: PartialEq, F: Fn(&ApiClient) -> Result<R, Denial>> Reading<'a, R, F> {
-    /// Begins to read by what `may` says of the caller as the front door has recognized it.
+    /// Begins a read with the rights that `may` derives from the caller as the front door saw it.
     ///
     /// # Errors
     ///
     /// Those of `may`.
     pub(crate) fn begin(access: &'a Access, call: &Call, may: F) -> Result<Self, Problem> {
-        // Not the generation of this moment: the client is of the one before a change that came
+        // Not the current generation: the client belongs to the one before any change that came
         // between the front door and here.
         let generation = call.recognized_at;
         let granted = may(call.client())?;
@@ -31,16 +32,16 @@ impl<'a, R: PartialEq, F: Fn(&ApiClient) -> Result<R, Denial>> Reading<'a, R, F>
         Ok(Self { access, caller, may, granted, generation, tries: 0 })
     }
 
-    /// What the caller may.
+    /// Returns the caller's rights.
     pub(crate) fn granted(&self) -> &R {
         &self.granted
     }
 
-    /// Whether the caller may the same when it was read; otherwise it is to be read again.
+    /// Returns whether the caller had the same rights at the end of the read; if not, read again.
     ///
     /// # Errors
     ///
-    /// As [`Access::recognize`], and those of `may`; 503 where it changes without an end.
+    /// Those of [`Access::recognize`] and of `may`; 503 if the rights keep changing.
     pub(crate) fn holds(&mut self) -> Result<bool, Problem> {
         let generation = self.access.generation();
         if generation == self.generation {
@@ -53,7 +54,7 @@ impl<'a, R: PartialEq, F: Fn(&ApiClient) -> Result<R, Denial>> Reading<'a, R, F>
         self.tries += 1;
         if self.tries >= TRIES_MAX {
             return Err(
-                Problem::busy(1).detail("What this key may do is being changed at this moment.")
+                Problem::busy(1).detail("The rights of this key are being changed at this moment.")
             );
         }
         (self.granted, self.generation) = (by_now, generation);

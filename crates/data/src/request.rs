@@ -1,4 +1,4 @@
-//! The handlers: each a sentence of a few verbs, the same for every resource.
+//! The handlers: each is a short sequence of steps, the same for every resource.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::{
     DataApi, Served, blocking, deletes, filter, problem_of, refuse_snapshot, respond, rights,
 };
 
-/// Gives one document.
+/// Answers with one document.
 pub async fn get(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     let may_read = |client: &ApiClient| authorize(client, resource, Action::Read);
@@ -45,7 +45,7 @@ pub async fn get(Served { api, access }: Served, call: Call) -> Result<Response,
     Ok(respond::document(&api.catalog, &row))
 }
 
-/// A document of a resource, within the reach of a grant.
+/// Returns a document of a resource, within the reach of a grant.
 async fn within_reach(
     api: &DataApi,
     grant: &Grant,
@@ -58,8 +58,8 @@ async fn within_reach(
     Ok(row)
 }
 
-/// A document of a resource, if there is one, with the state of the ties that it was read in where
-/// the grant asks for it: what is remembered of ties holds only for that state.
+/// Returns a document of a resource, if it exists. If the grant needs it, the document comes with
+/// the state of the ties at the time of the read: cached ties hold only for that state.
 pub(crate) async fn stored(
     api: &DataApi,
     grant: &Grant,
@@ -94,7 +94,7 @@ pub(crate) async fn check_reach(
     Ok(())
 }
 
-/// Whether the views of a grant have what a stored document leads to.
+/// Returns whether the views of a grant contain the bases of a stored document.
 pub(crate) async fn known_views(
     api: &DataApi,
     grant: &Grant,
@@ -113,7 +113,7 @@ pub(crate) async fn known_views(
     Ok(views)
 }
 
-/// Gives a page of documents.
+/// Answers with a page of documents.
 pub async fn list(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     let may_read = |client: &ApiClient| authorize(client, resource, Action::Read);
@@ -127,7 +127,7 @@ pub async fn list(Served { api, access }: Served, call: Call) -> Result<Response
         }
     };
     let next = page.rows.last().map(|row| PageToken { after: row.id, upto: paging.upto }.write());
-    // Whoever counts on as many documents as the limit says must learn where to go on.
+    // A client that expects as many documents as its limit must learn where to continue.
     let link = next.as_deref().filter(|_| page.is_cut).map(|token| {
         format!(
             "<{}{}?{}>; rel=\"next\"",
@@ -139,7 +139,7 @@ pub async fn list(Served { api, access }: Served, call: Call) -> Result<Response
     Ok(respond::page(&api.catalog, &page.rows, next, link, total))
 }
 
-/// A page of documents within a grant, and how many there are, if that was asked for.
+/// Returns a page of documents within a grant, and the total count if it was requested.
 async fn page_of(
     api: &DataApi,
     resource: &Resource,
@@ -158,7 +158,7 @@ async fn page_of(
     Ok((api.store.list(list).await.map_err(problem_of)?, total))
 }
 
-/// The query string that asks for what comes after a page, by its token.
+/// Returns the query string for the page after this one, by its token.
 fn next_query(query: &str, token: &str, limit: u32) -> String {
     let paging = ["limit", "offset", "pagetoken", "pagesize", "totalcount"];
     let is_other = |parameter: &&str| {
@@ -170,7 +170,7 @@ fn next_query(query: &str, token: &str, limit: u32) -> String {
     others.chain(own).collect::<Vec<_>>().join("&")
 }
 
-/// The list of what a query string asks for, as far as a grant reaches.
+/// Returns the list that a query string describes, restricted to the reach of a grant.
 async fn asked_for(
     api: &DataApi,
     resource: &Resource,
@@ -192,7 +192,7 @@ async fn asked_for(
     })
 }
 
-/// All documents of a resource as far as a grant reaches.
+/// Returns the list of all documents of a resource within the reach of a grant.
 pub(crate) fn reachable(api: &DataApi, resource: &Resource, grant: &Grant) -> ListQuery {
     let namespaces = grant.namespace_prefixes.iter();
     let views = grant.views.iter();
@@ -222,7 +222,7 @@ pub async fn upsert(Served { api, access }: Served, mut call: Call) -> Result<Re
     Ok(respond::written(&call.base_url, resource, ran.value, ran.change_version, false))
 }
 
-/// Replaces the document that has this id.
+/// Replaces the document with this id.
 pub async fn replace(Served { api, access }: Served, mut call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     let grant = authorize(call.client(), resource, Action::Update)?;
@@ -241,8 +241,8 @@ pub async fn replace(Served { api, access }: Served, mut call: Call) -> Result<R
     Ok(respond::written(&call.base_url, resource, ran.value, ran.change_version, true))
 }
 
-/// Returns what a request demands of the document that has this id. A header that cannot be understood
-/// is told only where there is such a document: without one, the answer is 404.
+/// Returns the conditions that a request sets for the document with this id. A header that cannot
+/// be parsed is reported only if the document exists: otherwise the answer is 404.
 async fn precondition_of(
     api: &DataApi,
     grant: &Grant,
@@ -259,7 +259,7 @@ async fn precondition_of(
     }
 }
 
-/// Deletes the document that has this id, unless others refer to it.
+/// Deletes the document with this id, unless others refer to it.
 pub async fn delete(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     let grant = authorize(call.client(), resource, Action::Delete)?;
@@ -274,8 +274,8 @@ pub async fn delete(Served { api, access }: Served, call: Call) -> Result<Respon
     Ok(homeroom_http::empty_response(StatusCode::NO_CONTENT))
 }
 
-/// Cuts what the caller may read of a resource, and asks for, into runs that can be paged side by
-/// side.
+/// Divides the documents of a resource that the caller may read and asks for into parts that can be
+/// paged in parallel.
 pub async fn partitions(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     let may_read = |client: &ApiClient| authorize(client, resource, Action::Read);
@@ -298,7 +298,7 @@ pub async fn partitions(Served { api, access }: Served, call: Call) -> Result<Re
     };
     let mut after = DocumentId(0);
     let mut tokens = vec![];
-    // Where nothing is found there is nothing to page.
+    // Without documents there is nothing to page.
     let ends = cuts.map(|cuts| cuts.into_iter().chain([DocumentId(i64::MAX)]));
     for upto in ends.into_iter().flatten() {
         tokens.push(PageToken { after, upto }.write());
@@ -308,7 +308,7 @@ pub async fn partitions(Served { api, access }: Served, call: Call) -> Result<Re
     Ok(json_response(StatusCode::OK, body.to_string()))
 }
 
-/// Where runs of about the same length end of what a query string asks for, within a grant.
+/// Returns where parts of about equal length end in the list that a query string describes.
 async fn cuts_of(
     api: &DataApi,
     resource: &Resource,
@@ -320,15 +320,15 @@ async fn cuts_of(
     let (all, smallest) = (ListQuery::all(list.kind), u64::from(PAGE_MAX) * 5);
     let whole = ListQuery { after: DocumentId(0), upto: DocumentId(i64::MAX), ..list };
     let cuts = match api.store.cuts(whole, parts, smallest).await {
-        // Runs of unlike length can be paged, too.
+        // Parts of unequal length can be paged, too.
         Err(StoreError::Deadline(_)) => api.store.cuts(all, parts, smallest).await,
         cuts => cuts,
     };
     cuts.map_err(problem_of)
 }
 
-/// Refuses a method that an address of a resource does not have: after 401, which the front door
-/// has seen to, and 404.
+/// Refuses a method that an address of a resource does not support. The front door has already
+/// checked for 401, and 404 comes first.
 pub async fn not_allowed(
     (Served { api, .. }, allowed): (Served, &'static str),
     call: Call,
@@ -338,11 +338,11 @@ pub async fn not_allowed(
         tracked(resource)?;
     }
     Err(Problem::of(Kind::MethodNotAllowed)
-        .error(format!("{} is not allowed here; {allowed} is.", call.method))
+        .error(format!("{} is not allowed here; allowed: {allowed}.", call.method))
         .header(http::header::ALLOW, HeaderValue::from_static(allowed)))
 }
 
-/// Lists what was deleted and not created anew within the caller's reach.
+/// Lists deletions of documents that were not created again within the caller's reach.
 pub async fn deletes(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
     let resource = tracked(api.resource(&call)?)?;
     let may_read = |client: &ApiClient| Reach::of(client, resource);
@@ -361,7 +361,7 @@ pub async fn deletes(Served { api, access }: Served, call: Call) -> Result<Respo
     Ok(response)
 }
 
-/// Lists changes of identities: none, as long as identities cannot be changed.
+/// Lists changes of identities: the list is empty as long as identities cannot change.
 pub async fn key_changes(Served { api, .. }: Served, call: Call) -> Result<Response, Problem> {
     let resource = tracked(api.resource(&call)?)?;
     authorize(call.client(), resource, Action::ReadChanges)?;
@@ -373,7 +373,7 @@ pub async fn key_changes(Served { api, .. }: Served, call: Call) -> Result<Respo
     Ok(response)
 }
 
-/// Says which change versions there are.
+/// Answers with the range of change versions.
 pub async fn available_change_versions(
     Served { api, .. }: Served,
     call: Call,
@@ -384,7 +384,8 @@ pub async fn available_change_versions(
     Ok(json_response(StatusCode::OK, body))
 }
 
-/// The standard's enumerations have neither deletions nor changes of keys.
+/// Refuses a resource whose changes are not tracked: the standard's enumerations have neither
+/// deletions nor key changes.
 fn tracked(resource: &Resource) -> Result<&Resource, Problem> {
     if resource.kind == ResourceKind::Enumeration {
         return Err(Problem::of(Kind::NotFound).detail("Changes of this resource are not tracked."));
@@ -395,7 +396,7 @@ fn tracked(resource: &Resource) -> Result<&Resource, Problem> {
 fn change_paging(query: &Query) -> Result<Paging, Problem> {
     if query.get("pageToken").is_some() {
         return Err(Problem::of(Kind::ParameterValidationFailed)
-            .error("pageToken is not for deletes and keyChanges; use offset and limit."));
+            .error("deletes and keyChanges do not take pageToken; use offset and limit."));
     }
     Paging::read(query)
 }
@@ -410,16 +411,16 @@ async fn read_document(
 ) -> Result<Document, Problem> {
     if !call.header("content-type").is_some_and(is_json) {
         return Err(Problem::of(Kind::UnsupportedMediaType)
-            .error("The Content-Type header does not say application/json in UTF-8.")
+            .error("The Content-Type header is not application/json in UTF-8.")
             .hint("Send the header Content-Type: application/json, in UTF-8."));
     }
     let bytes = call.read_body().await?;
-    // It may have been long on its way; a stranger is told nothing of it.
+    // The body may have taken long to arrive; an unauthorized client learns nothing about it.
     caller.again(access)?;
     let parsed = if bytes.len() <= SMALL_BODY {
         parse(&api.catalog, resource, &bytes, id)?
     } else {
-        // No worker is held by a long body, and no more of them are looked at than there are cores.
+        // A long body does not occupy a worker, and at most as many are parsed as there are cores.
         let (catalog, resource) = (Arc::clone(&api.catalog), resource.id);
         let parse = move || parse(&catalog, catalog.model.resource(resource), &bytes, id);
         blocking::run(&LARGE_BODIES, parse).await??
@@ -430,14 +431,14 @@ async fn read_document(
     }
 }
 
-/// What a caller is told who sends no document.
+/// The error for a request without a document.
 const EMPTY_BODY: &str = "A non-empty request body is required.";
-/// Bodies up to this size are looked at where they arrive.
+/// Bodies up to this size are parsed on the thread on which they arrive.
 const SMALL_BODY: usize = 64 << 10;
-/// Places for bodies beyond [`SMALL_BODY`].
+/// Places for parsing bodies larger than [`SMALL_BODY`].
 static LARGE_BODIES: Semaphore = Semaphore::const_new(2);
 
-/// Whether a media type is JSON in UTF-8.
+/// Returns whether a media type is JSON in UTF-8.
 fn is_json(value: &str) -> bool {
     let mut parts = value.split(';').map(str::trim);
     let media = parts.next().unwrap_or("");
@@ -464,7 +465,7 @@ fn parse(
         });
     }
     let json = Json::read(bytes).map_err(|error| not_json(resource, &error))?;
-    // The id of the URL counts, whatever the body says.
+    // The id in the URL counts, whatever the body says.
     if let Json::Object(members) = &json
         && id.is_none()
         && Json::member(members, "id").is_some_and(|sent| *sent != Json::Null)
@@ -476,12 +477,14 @@ fn parse(
     Ok(examine(catalog, resource, &json))
 }
 
-/// Refuses a body that is no JSON: at the last value that had begun, if that is not the whole body.
+/// Refuses a body that is not JSON. The error is at the last value that had begun, unless that is
+/// the whole body.
 ///
-/// Source: Ed-Fi ODS/API 7.3 (`ErrorTranslator`), which tells a fault without a path as a bad request.
+/// Source: Ed-Fi ODS/API 7.3 (`ErrorTranslator`), which reports a fault without a path as a bad
+/// request.
 fn not_json(resource: &Resource, error: &JsonError) -> Problem {
     let (detail, message) =
-        ("The request body is no JSON.", format!("The body is no JSON at {error}."));
+        ("The request body is not JSON.", format!("The body is not JSON at {error}."));
     if error.way.is_empty() {
         return Problem::of(Kind::BadRequest).detail(detail).error(message);
     }
@@ -490,7 +493,7 @@ fn not_json(resource: &Resource, error: &JsonError) -> Problem {
         .violations([(json_path(resource, &error.way), vec![message])].into())
 }
 
-/// Every violation, those of descriptors that do not exist among them.
+/// Returns every violation, including those of descriptors that do not exist.
 async fn invalid_document(api: &DataApi, resource: &Resource, invalid: Invalid) -> Problem {
     let mut violations = invalid.violations;
     for descriptor in invalid.descriptors.iter().take(DESCRIPTORS_NAMED_MAX) {
@@ -514,16 +517,16 @@ fn id_of(call: &Call) -> Result<Uuid, Problem> {
     Uuid::read(call.params.get("id")).ok_or_else(|| no_id(false))
 }
 
-/// Refuses the id of the URL, and the body too where it is empty.
+/// Refuses the id in the URL, and the body too if it is empty.
 fn no_id(lacks_body: bool) -> Problem {
     let empty = lacks_body.then(|| ("$".to_owned(), vec![EMPTY_BODY.to_owned()]));
     let id = ("$.id".to_owned(), vec![filter::NO_ID.to_owned()]);
     Problem::of(Kind::DataValidationFailed)
-        .detail("The id in the URL is none.")
+        .detail("The id in the URL is not valid.")
         .violations(empty.into_iter().chain([id]).collect())
 }
 
-/// Whether a request comes with an empty body. One that cannot be read is not empty.
+/// Returns whether a request comes with an empty body. A body that cannot be read is not empty.
 async fn lacks_body(call: &mut Call) -> bool {
     call.read_body().await.is_ok_and(|bytes| is_empty(&bytes))
 }

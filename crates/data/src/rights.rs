@@ -1,9 +1,9 @@
-//! Who may see a document: what of it decides, and how that stands to the caller.
+//! Decides who may see a document: what it concerns, and how that relates to the caller.
 //!
-//! A document's *marks* are the numbers of those it is about (an organization's id, the document of
-//! a person), one a subject of its resource, and its owner's token. *Ties* are what makes an
-//! organization belong to another and a person to an organization. Both are the store's; which
-//! document has which comes from the model.
+//! A document's *marks* are numbers of its subjects, one per subject of its resource (an
+//! organization's id, the number of a person's document), followed by its owner's token. A *tie*
+//! states that an organization belongs to another, or a person to an organization. The store keeps
+//! both; the model says which document has which.
 
 mod bounds;
 mod catalog;
@@ -23,19 +23,19 @@ pub(crate) use catalog::{Maker, Routes, Slot, label_names};
 pub(crate) use standing::{Asked, questions};
 pub(crate) use views::{AskedViews, past_start, test, through};
 
-/// Whom a document is about, by one of its resource's subjects.
+/// What a document concerns, by one subject of its resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum About {
-    /// An organization, by its id; and the identity of its document, save it is this one.
+    /// An organization, by its id, with the identity of its document unless it is this one.
     Organization(i64, Option<NaturalKey>),
     /// A person, by the identity of its document.
     Person(NaturalKey),
-    /// The person that the document itself is.
+    /// The person whom the document itself describes.
     Itself,
 }
 
 impl About {
-    /// Where a way from it begins, in a document of this identity.
+    /// Returns where a path from it begins, in a document of this identity.
     pub(crate) fn start(self, document: NaturalKey) -> Start {
         match self {
             Self::Organization(id, _) => Start::Number(id),
@@ -44,7 +44,7 @@ impl About {
         }
     }
 
-    /// The identity of the other document that it names.
+    /// Returns the identity of the other document that it names.
     pub(crate) fn target(self) -> Option<NaturalKey> {
         match self {
             Self::Organization(_, key) => key,
@@ -54,7 +54,7 @@ impl About {
     }
 }
 
-/// Whom a document is about, one entry a slot of its resource.
+/// What a document concerns, one entry per slot of its resource.
 pub(crate) fn about(catalog: &Catalog, resource: &Resource, body: &str) -> Vec<Option<About>> {
     let slots = catalog.routes.slots(resource.id);
     slots.iter().map(|slot| about_one(catalog, resource, slot, body)).collect()
@@ -78,7 +78,7 @@ fn about_one(catalog: &Catalog, resource: &Resource, slot: &Slot, body: &str) ->
     }
 }
 
-/// The JSON text at a place of a canonical document.
+/// Returns the JSON text at a place of a canonical document.
 fn text_at<'b>(resource: &Resource, place: &Place, body: &'b str) -> Option<&'b str> {
     let property = &resource.properties[*place.steps.first()?];
     let text = member_text(body, &property.name)?;
@@ -90,8 +90,8 @@ fn text_at<'b>(resource: &Resource, place: &Place, body: &'b str) -> Option<&'b 
     }
 }
 
-/// The marks of a document, given its own number and those of the others it is about; `owner` comes
-/// last.
+/// Returns the marks of a document, given its own number and those of its other subjects. `owner`
+/// comes last.
 pub(crate) fn marks(
     about: &[Option<About>],
     own: DocumentId,
@@ -110,7 +110,7 @@ pub(crate) fn marks(
     marks
 }
 
-/// Whom a stored document is about: the marks of its slots.
+/// Returns the subjects of a stored document: the marks of its slots.
 pub(crate) fn stored(catalog: &Catalog, resource: &Resource, row: &Row) -> Vec<Option<i64>> {
     let slots = catalog.routes.slots(resource.id).len();
     let mut marks: Vec<Option<i64>> = References::marks(&row.references).take(slots).collect();
@@ -118,12 +118,12 @@ pub(crate) fn stored(catalog: &Catalog, resource: &Resource, row: &Row) -> Vec<O
     marks
 }
 
-/// The owner's token of a stored document.
+/// Returns the owner's token of a stored document.
 pub(crate) fn owner(catalog: &Catalog, resource: &Resource, row: &Row) -> Option<i64> {
     References::marks(&row.references).nth(catalog.routes.slots(resource.id).len()).flatten()
 }
 
-/// The ties that a document makes, given its text and the marks of its slots.
+/// Returns the ties that a document makes, given its text and the marks of its slots.
 pub(crate) fn ties(
     catalog: &Catalog,
     resource: &Resource,
@@ -153,13 +153,13 @@ pub(crate) fn ties(
     ties
 }
 
-/// The ties that a stored document makes.
+/// Returns the ties that a stored document makes.
 pub(crate) fn ties_of(catalog: &Catalog, resource: &Resource, row: &Row) -> Vec<Tie> {
     let marks: Vec<Option<i64>> = References::marks(&row.references).collect();
     ties(catalog, resource, &row.body, &marks)
 }
 
-/// The places of a document's references to others of a base.
+/// Returns the places of a document's references to other members of a base.
 fn parents(
     catalog_model: &homeroom_model::Model,
     resource: &Resource,
@@ -183,12 +183,12 @@ fn parents(
     places.collect()
 }
 
-/// All that a document's subjects name beside itself.
+/// Returns the other documents that a document's subjects name.
 pub(crate) fn targets(about: &[Option<About>]) -> impl Iterator<Item = NaturalKey> + '_ {
     about.iter().flatten().filter_map(|about| about.target())
 }
 
-/// Whom a document that is sent is about.
+/// Returns the subjects of a document that is being sent.
 pub(crate) fn proposed(catalog: &Catalog, document: &Document) -> Vec<Option<About>> {
     about(catalog, catalog.model.resource(document.resource), &document.body)
 }

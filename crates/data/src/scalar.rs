@@ -145,10 +145,10 @@ fn text(out: &mut String, json: &Json<'_>, min: u32, max: u32) -> Result<(), Str
     let text = match json {
         Json::Text(text) => text.as_ref(),
         Json::Number(text) => text,
-        _ => return Err("The value must be text in quotes.".into()),
+        _ => return Err("The value must be a string in quotes.".into()),
     };
     if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
-        return Err("The value holds control characters; remove them.".into());
+        return Err("The value contains control characters; remove them.".into());
     }
     let length = if text.len() <= max as usize { text.len() } else { text.chars().count() };
     if length > max as usize {
@@ -189,7 +189,7 @@ fn descriptor(out: &mut String, uri: &str) -> Result<(), String> {
         return Err("The value's namespace must not begin or end with white space.".into());
     }
     if uri.chars().any(char::is_control) {
-        return Err("The value holds control characters; remove them.".into());
+        return Err("The value contains control characters; remove them.".into());
     }
     if namespace.len() + "#".len() + code.len() == uri.len() {
         write_text(out, uri);

@@ -44,7 +44,7 @@ const PLACE_ENDINGS: [&str; 16] = [
 ];
 const STREET_ENDINGS: [&str; 6] = [" Avenue", " Court", " Drive", " Lane", " Street", " Way"];
 
-/// A name of two parts, written one directly after the other.
+/// A name of two parts, written without a separator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Compound(&'static str, &'static str);
 

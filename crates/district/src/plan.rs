@@ -12,7 +12,7 @@ pub struct DistrictPlan {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// There are more students than the identifiers have room for.
-    #[error("{given} students are too many; a district has at most {STUDENTS_MAX}")]
+    #[error("a district has at most {STUDENTS_MAX} students, and {given} were requested")]
     TooManyStudents {
         /// The requested number of students.
         given: usize,

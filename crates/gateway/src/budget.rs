@@ -40,13 +40,13 @@ capacities! {
     Connections, "connections", "connections";
     Streams, "streams", "bytes of open HTTP/2 requests";
     StrangerBodies, "stranger_bodies", "bytes of request bodies on public routes";
-    Awaited, "awaited", "requests whose bodies are awaited";
-    InFlight, "in_flight", "requests that are worked on";
+    Awaited, "awaited", "requests waiting for their bodies";
+    InFlight, "in_flight", "requests being processed";
     Lists, "lists", "requests that read many documents";
     Writes, "writes", "requests that write";
     Bodies, "bodies", "bytes of request bodies";
-    Answers, "answers", "bytes of answers that are not read yet";
-    PublicAnswers, "public_answers", "bytes of answers of public routes that are not read yet";
+    Answers, "answers", "bytes of unread answers";
+    PublicAnswers, "public_answers", "bytes of unread answers on public routes";
 }
 
 const CAPACITIES: usize = Capacity::ALL.len();
@@ -265,7 +265,8 @@ impl From<Refused> for Problem {
         let detail = match share_of {
             None => format!("The server holds as many {what} as it can (budget {name})."),
             Some(kind) => format!(
-                "This {} holds its share of {what} (budget {name}); the rest is kept for others.",
+                "This {} already has its share of {what} (budget {name}); the rest is reserved \
+                 for others.",
                 kind.name()
             ),
         };

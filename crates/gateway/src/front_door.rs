@@ -271,7 +271,7 @@ impl FrontDoor {
             Some(kept) => keeping(Arc::clone(kept), (route.handler)(call)).await?,
             None => (route.handler)(call).await?,
         };
-        // A request that waits for room for its answer is no longer worked on.
+        // A request that waits for room for its answer is no longer being processed.
         drop((place, kept));
         self.answers.hold(unread, &holders, small, answer).await
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct Limits {
     /// Most connections.
     pub connections: usize,
-    /// Most requests that are worked on at the same time; the rest are answered 503 at once. Four
+    /// Most requests being processed at the same time; the rest are answered 503 at once. Four
     /// times as many may wait for their bodies.
     pub in_flight: u32,
     /// Most requests in flight that read lists of documents.

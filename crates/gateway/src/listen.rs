@@ -39,7 +39,7 @@ const STREAM_WINDOW: u32 = 128 << 10;
 const CONNECTION_WINDOW: u32 = 512 << 10;
 /// Most bytes of an HTTP/2 answer that the connection buffers.
 const STREAM_SEND_BYTES_MAX: usize = 64 << 10;
-/// Most HTTP/2 requests that a caller resets before they were looked at, and most that are refused
+/// Most HTTP/2 requests that a caller resets before they are read, and most that are refused
 /// for errors, before the connection is closed.
 const RESETS_PENDING_MAX: usize = 20;
 const RESETS_FOR_FAULTS_MAX: usize = 256;
@@ -146,7 +146,7 @@ impl Listener {
                 Ok(place) => Some(Ok(place)),
             };
             let Some(place) = place else {
-                tracing::trace!("a connection found no place");
+                tracing::trace!("a connection was closed for lack of a place");
                 continue;
             };
             _ = connection.set_nodelay(true);
@@ -191,7 +191,7 @@ fn bound(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// What a connection may hold, whichever client is at its other end. No pings are sent on HTTP/2: a connection
+/// Limits of a connection, whichever client is at its other end. No pings are sent on HTTP/2: a connection
 /// on which the server itself speaks would never be quiet.
 fn builder() -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
@@ -279,9 +279,9 @@ async fn answer(
 /// Source: RFC 9112 §3.2 (a target is a path, or a whole URL for proxies; one `Host`).
 fn malformed(head: &request::Parts) -> Option<Problem> {
     let fault = if head.uri.path().is_empty() {
-        "The target of the request is no path; it begins with a slash."
+        "The request target is not a path; a path begins with a slash."
     } else if head.version == Version::HTTP_11 && head.headers.get_all(HOST).iter().count() != 1 {
-        "A request has one Host header."
+        "A request must have exactly one Host header."
     } else {
         return None;
     };

@@ -81,20 +81,16 @@ impl Metrics {
         );
         let (budget_size, budget_used) = (Family::default(), Family::default());
         let budget_refused = Family::default();
-        registry.register(
-            "homeroom_budget_size",
-            "How much there is for all requests together",
-            budget_size.clone(),
-        );
+        registry.register("homeroom_budget_size", "Size of the budget", budget_size.clone());
         registry.register(
             "homeroom_budget_used",
-            "How much of it is taken at this moment",
+            "How much of the budget is in use",
             budget_used.clone(),
         );
         registry.register(
             "homeroom_budget_refused",
-            "How often a request or connection was refused because there was no more, or no more \
-             than others' share",
+            "Requests and connections refused because the budget, or the holder's share of it, \
+             was used up",
             budget_refused.clone(),
         );
         let budgets = OnceLock::new();

@@ -11,7 +11,7 @@ use percent_encoding::percent_decode_str;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RouteError {
     /// Two templates cannot be told apart.
-    #[error("the route {template} cannot stand beside another: {reason}")]
+    #[error("the route {template} conflicts with another: {reason}")]
     Conflict {
         /// The later template.
         template: String,
@@ -19,7 +19,7 @@ pub enum RouteError {
         reason: String,
     },
     /// A template has the same method twice.
-    #[error("{method} {template} stands twice")]
+    #[error("{method} {template} is defined twice")]
     Twice {
         /// The method that both routes have.
         method: Method,
@@ -142,7 +142,7 @@ impl<C> Router<C> {
         let allow = HeaderValue::try_from(methods.join(", "))
             .unwrap_or_else(|_| HeaderValue::from_static(""));
         Problem::of(Kind::MethodNotAllowed)
-            .error(format!("{method} is not allowed here; {} is.", methods.join(", ")))
+            .error(format!("{method} is not allowed here; allowed: {}.", methods.join(", ")))
             .header(ALLOW, allow)
     }
 }

@@ -101,9 +101,9 @@ impl App {
         };
         // Serving does not need them, so a failure is only logged.
         match renew(&config.store.place(), &made) {
-            Ok(true) => tracing::info!("the reporting views are made anew"),
+            Ok(true) => tracing::info!("recreating the reporting views"),
             Ok(false) => {}
-            Err(error) => tracing::warn!(%error, "the reporting views cannot be made anew"),
+            Err(error) => tracing::warn!(%error, "the reporting views cannot be recreated"),
         }
     }
 
@@ -161,9 +161,9 @@ fn keep_standard(store: &Store, standard: &Standard) -> Result<(), Failure> {
     match other.map_err(|e| Failure::because("opening the store", e))? {
         None => Ok(()),
         Some(theirs) => Err(Failure::Failed(format!(
-            "opening the store: its documents are of {theirs}, and standard.version asks for {ours}; \
-             set it to {} (--standard-version {}), or standard.change_store to true where the store \
-             shall be one of {ours} from now on",
+            "opening the store: its documents are of {theirs}, but standard.version is {ours}; \
+             set standard.version to {} (--standard-version {}), or set standard.change_store to \
+             true to make this a store of {ours} from now on",
             theirs.version, theirs.version
         ))),
     }
@@ -204,7 +204,7 @@ pub fn snapshot_within(config: &Config, time_max: Duration) -> Result<Snapshot, 
         && !file.exists()
     {
         return Err(Failure::Failed(format!(
-            "there is no store at {}; --data-dir names another folder",
+            "there is no store at {}; choose another folder with --data-dir",
             file.display()
         )));
     }

@@ -19,7 +19,7 @@ pub use sections::{
 };
 pub use socket::socket_name;
 
-/// What the command line says of the configuration; every value given wins.
+/// The part of the configuration that the command line sets; it overrides all other sources.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ConfigArgs {
     /// Configuration file [default: homeroom.toml, where it exists]
@@ -29,17 +29,18 @@ pub struct ConfigArgs {
     #[arg(long, value_name = "DIR", global = true)]
     pub data_dir: Option<PathBuf>,
     /// The store: `postgres://USER:PASSWORD@HOST/DATABASE` or `sqlite:PATH` [default: a file in the
-    /// folder]. A password is better kept in the environment, as `HOMEROOM_STORE__URL`, or in a file
-    /// that `HOMEROOM_STORE__URL_FILE` names: every list of processes shows this one
+    /// folder]. Every process list shows this option, so put a password into the environment
+    /// variable `HOMEROOM_STORE__URL`, or into a file that `HOMEROOM_STORE__URL_FILE` names
     #[arg(long, value_name = "URL", global = true)]
     pub store: Option<String>,
     /// Version of the data standard [default: 5.2.0]
     #[arg(long, value_name = "VERSION", global = true)]
     pub standard_version: Option<String>,
-    /// Extensions of it, divided by commas: shipped ones by name, others by the path of their file
+    /// Extensions of it, separated by commas: shipped ones by name, others by the path of their
+    /// file
     #[arg(long, value_name = "NAMES", global = true)]
     pub extensions: Option<String>,
-    /// Files of definitions of composites, divided by commas
+    /// Files with definitions of composites, separated by commas
     #[arg(long, value_name = "FILES", global = true)]
     pub composites: Option<String>,
 }

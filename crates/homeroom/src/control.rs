@@ -81,7 +81,7 @@ pub fn perform(
             .map_err(|error| failed(&error)),
         Request::Backup { to, time_max_ms } => {
             if to.symlink_metadata().is_ok() {
-                let message = format!("{} exists already; name another file", to.display());
+                let message = format!("{} already exists; name another file", to.display());
                 return Err(Failure::Usage(message));
             }
             let time_max = Duration::from_millis(time_max_ms);
@@ -135,7 +135,7 @@ fn connect(config: &Config) -> Result<Option<UnixStream>, Failure> {
     let Some(name) = config.store.control_socket() else { return Ok(None) };
     let Ok(stream) = UnixStream::connect(&name) else { return Ok(None) };
     let server = rustix::net::sockopt::socket_peercred(&stream)
-        .map_err(|error| Failure::because("looking whose the control socket is", error))?;
+        .map_err(|error| Failure::because("looking up the owner of the control socket", error))?;
     let server = server.uid.as_raw();
     // In a folder that others may write to, anybody could listen there.
     let own = rustix::process::geteuid().as_raw();
@@ -143,8 +143,8 @@ fn connect(config: &Config) -> Result<Option<UnixStream>, Failure> {
         return Ok(Some(stream));
     }
     Err(Failure::Failed(format!(
-        "the process at {} runs as user {server}, to whom the store does not belong; end it, remove the \
-         socket, and give the store a folder that only its owner may write to",
+        "the process that listens at {} runs as user {server}, which does not own the store; stop \
+         it, remove the socket, and keep the store in a folder that only its owner can write to",
         name.display()
     )))
 }
@@ -185,7 +185,10 @@ fn send(
     progress: &mut dyn FnMut(Value),
 ) -> Result<Value, Failure> {
     let broken = |error: std::io::Error| {
-        Failure::Unreachable(format!("the server at the control socket broke off: {error}"))
+        Failure::Unreachable(format!(
+            "the server at the control socket closed the connection \
+             early: {error}"
+        ))
     };
     let mut line =
         serde_json::to_string(asked).map_err(|e| Failure::because("writing the request", e))?;
@@ -227,7 +230,7 @@ impl Socket {
                         match spawned {
                             Ok(request) => requests.push(request),
                             Err(error) => {
-                                tracing::warn!(%error, "a control request could not be taken");
+                                tracing::warn!(%error, "a control request could not be accepted");
                             }
                         }
                     }
@@ -241,7 +244,7 @@ impl Socket {
         };
         let thread = std::thread::Builder::new().name("control".into()).spawn(accept);
         if let Err(error) = thread {
-            tracing::error!(%error, "the control socket is not served");
+            tracing::error!(%error, "the control socket is not available");
         }
         Serving { stop, name, ended }
     }
@@ -263,7 +266,7 @@ impl Serving {
         self.stop.store(true, Ordering::Release);
         self.name.remove();
         if tokio::time::timeout(time_max, self.ended).await.is_err() {
-            tracing::warn!("a command was still served after the drain time");
+            tracing::warn!("a command was still running after the drain time");
         }
     }
 }

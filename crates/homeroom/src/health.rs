@@ -26,7 +26,7 @@ pub struct Looked {
 /// The longest time that a check may take.
 const TIME_MAX: Duration = Duration::from_hours(24 * 20);
 
-/// What `--quick` leaves out.
+/// The part of the check that `--quick` skips.
 const QUICK: &str = "identities, base identities, references, edges, marks and ties against the \
      documents' texts, and tombstones against their key values (--quick)";
 
@@ -78,7 +78,7 @@ fn look_at_documents(
     });
     let (snapshot, theirs) = match opened {
         Err(StoreError::Deadline(_)) => {
-            looked.left_out.push("the documents' texts: the time was over".into());
+            looked.left_out.push("the documents' texts: the time limit was reached".into());
             return Ok(());
         }
         opened => opened?,
@@ -113,7 +113,7 @@ pub fn shown(line: &mut ProgressLine) -> impl FnMut(AuditProgress) + '_ {
     move |now| {
         line.show(|| {
             let (done, all) = (grouped(now.documents), grouped(now.in_all));
-            format!("looked through {done} of {all} documents")
+            format!("checked {done} of {all} documents")
         });
     }
 }

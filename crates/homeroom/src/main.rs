@@ -1,4 +1,4 @@
-//! `homeroom`: one server for a school system's data, courses and APIs.
+//! `homeroom`: one server for a school system's data.
 
 mod app;
 mod command;
@@ -21,7 +21,7 @@ use clap::{Parser, Subcommand};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// One server for a school system's data, courses and APIs.
+/// One server for a school system's data.
 #[derive(Debug, Parser)]
 #[command(name = "homeroom", version, about, max_term_width = 100)]
 struct Cli {
@@ -41,10 +41,10 @@ enum Command {
     Counts(command::counts::CountsArgs),
     Export(command::export::ExportArgs),
     Views(command::views::ViewsArgs),
-    /// Make, check and show the model files that say what the API serves
+    /// Create, check and show the model files that define what the API serves
     #[command(subcommand)]
     Model(command::model::ModelCommand),
-    /// Put load on a server and see how much it can hold
+    /// Put load on a server and measure how much it can handle
     #[command(subcommand)]
     Lab(command::lab::LabCommand),
     Backup(command::operations::BackupArgs),

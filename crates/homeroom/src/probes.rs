@@ -52,7 +52,7 @@ impl Readiness {
         let word = |is_well: bool| if is_well { "Healthy" } else { "Unhealthy" };
         let is_well = is_wanted && trouble.is_none();
         let why = trouble.as_ref().map_or_else(|| "It answers.".to_owned(), ToString::to_string);
-        let served = if is_wanted { "Requests are wanted." } else { "It starts or stops." };
+        let served = if is_wanted { "It accepts requests." } else { "It is starting or stopping." };
         let body = serde_json::json!({
             "status": word(is_well),
             "results": [

@@ -38,7 +38,7 @@ fn raise_open_files() -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
     if let Err(error) = setrlimit(Resource::Nofile, raised) {
-        tracing::warn!(limit = limit.current, %error, "the limit of open files stays as it is");
+        tracing::warn!(limit = limit.current, %error, "the limit of open files cannot be raised");
     }
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
@@ -133,7 +133,7 @@ impl Server {
             tokio::spawn(self.admin.serve(self.admin_door, told(nothing_left), admin_times));
         self.app.ready.start();
         stop.await;
-        tracing::info!("stopping: open requests are finished first");
+        tracing::info!("stopping once open requests have finished");
         self.app.ready.drain();
         _ = stopping.send(true);
         if let Some(control) = control {
@@ -164,7 +164,8 @@ async fn follow(access: Arc<Access>, is_shared: bool) {
         if let Err(error) = &refreshed
             && !is_behind
         {
-            tracing::warn!(%error, "changes of keys and claim sets cannot be followed");
+            tracing::warn!(%error, "changes of keys and claim sets by other processes cannot be \
+                                    read");
         }
         is_behind = refreshed.is_err();
     }

@@ -61,8 +61,8 @@ pub fn composites(config: &StandardConfig, model: &Model) -> Result<Composites, 
         let size = std::fs::metadata(path).map_err(wrong)?.len();
         if size > composites::FILE_BYTES_MAX as u64 {
             return Err(Failure::Failed(format!(
-                "standard.composites: {name}: a file of composites has at most {} KiB, and this one \
-                 has {size} bytes",
+                "standard.composites: {name}: a file of composites may have at most {} KiB, but \
+                 this one has {size} bytes",
                 composites::FILE_BYTES_MAX >> 10
             )));
         }
@@ -74,7 +74,8 @@ pub fn composites(config: &StandardConfig, model: &Model) -> Result<Composites, 
     for category in &all.categories {
         for left_out in &category.left_out {
             let name = format!("{}/{}", category.organization, category.name);
-            tracing::warn!(composites = %name, %left_out, "a member of composites is left out");
+            tracing::warn!(composites = %name, %left_out, "a composite leaves out a member that \
+                                                           the model does not have");
         }
     }
     Ok(all)
@@ -92,7 +93,8 @@ pub fn sources(config: &StandardConfig) -> Result<Vec<Source>, Failure> {
             let version = &config.version;
             let text = shipped(version).ok_or_else(|| {
                 Failure::Usage(format!(
-                    "standard.version: no model of Data Standard {version} is shipped; there are {}",
+                    "standard.version: no model of Data Standard {version} is shipped; shipped \
+                     versions: {}",
                     VERSIONS.join(", ")
                 ))
             })?;
@@ -127,7 +129,7 @@ fn extension_named(name: &str, version: &str) -> Result<Source, Failure> {
             };
             Err(Failure::Usage(format!(
                 "standard.extensions: no extension `{name}` of Data Standard {version} is shipped, \
-                 {there}; a model file of your own is named by its path, ./{name}.model"
+                 {there}; name a model file of your own by its path, ./{name}.model"
             )))
         }
     }
@@ -139,7 +141,7 @@ fn from_file(path: &Path) -> Result<Source, Failure> {
     let size = std::fs::metadata(path).map_err(wrong)?.len();
     if size > FILE_BYTES_MAX {
         return Err(Failure::Failed(format!(
-            "{name}: a model file has at most {} MiB, and this one has {} bytes",
+            "{name}: a model file may have at most {} MiB, but this one has {} bytes",
             FILE_BYTES_MAX >> 20,
             size
         )));

@@ -153,13 +153,13 @@ fn growth(buffer: &Vec<u8>, more: usize, to_come: Option<u64>, limit: usize) -> 
 fn too_large(limit: usize) -> Problem {
     Problem::of(Kind::PayloadTooLarge)
         .detail(format!("The request body is larger than the {limit} bytes allowed here."))
-        .hint("Send one document a request; load many records with the bulk service.")
+        .hint("Send one document per request; load many records with `homeroom load`.")
 }
 
 fn too_slow(time_max: Duration) -> Problem {
     Problem::of(Kind::RequestTimeout).detail(format!(
-        "The request body did not arrive in time: there are {} seconds for all of it, and after {} \
-         seconds {} KiB come a second at least.",
+        "The request body did not arrive in time: it must be complete after {} seconds, and after \
+         {} seconds at least {} KiB must arrive per second.",
         time_max.as_secs(),
         BODY_GRACE.as_secs().min(time_max.as_secs()),
         BODY_RATE_MIN >> 10,

@@ -45,7 +45,7 @@ impl EntityTags {
             let title = if *name == http::header::IF_MATCH { "If-Match" } else { "If-None-Match" };
             Problem::of(Kind::BadRequest).error(format!(
                 "{title} must be * or a list of entity tags such as \"7\", \"8\"; send the ETag \
-                 that an answer had, or leave the header out."
+                 of an answer, or omit the header."
             ))
         })
     }

@@ -51,45 +51,45 @@ macro_rules! kinds {
 }
 
 kinds! {
-    BadRequest, 400, "bad-request", "Bad Request", "The request cannot be understood as it stands; see errors.";
-    DataValidationFailed, 400, "bad-request:data-validation-failed", "Data Validation Failed", "The document breaks rules of its resource; validationErrors lists each with its place.";
-    KeyChangeNotSupported, 400, "bad-request:data-validation-failed:key-change-not-supported", "Key Change Not Supported", "The identifying values of this resource cannot be changed; delete the document and create it anew.";
-    ParameterValidationFailed, 400, "bad-request:parameter-validation-failed", "Parameter Validation Failed", "A query parameter has a value that cannot be used; see errors.";
-    ProfileMalformed, 400, "profile:invalid-profile-usage", "Invalid Profile Usage", "The media type does not name a profile as one for this method must.";
-    AuthenticationFailed, 401, "security:authentication", "Authentication Failed", "The caller could not be recognized.";
+    BadRequest, 400, "bad-request", "Bad Request", "The request is malformed; see errors.";
+    DataValidationFailed, 400, "bad-request:data-validation-failed", "Data Validation Failed", "The document is invalid; validationErrors lists each violation with its path.";
+    KeyChangeNotSupported, 400, "bad-request:data-validation-failed:key-change-not-supported", "Key Change Not Supported", "The identifying values of this resource cannot be changed; delete the document and create it again.";
+    ParameterValidationFailed, 400, "bad-request:parameter-validation-failed", "Parameter Validation Failed", "A query parameter has an invalid value; see errors.";
+    ProfileMalformed, 400, "profile:invalid-profile-usage", "Invalid Profile Usage", "The media type does not name a profile in the form that this method requires.";
+    AuthenticationFailed, 401, "security:authentication", "Authentication Failed", "The caller could not be authenticated.";
     AccessDenied, 403, "security:authorization", "Authorization Denied", "Access to the resource could not be authorized.";
     AccessDeniedResource, 403, "security:authorization:access-denied:resource", "Authorization Denied", "The claim set of this key grants nothing on this resource.";
     AccessDeniedAction, 403, "security:authorization:access-denied:action", "Authorization Denied", "The claim set of this key does not grant this action on this resource.";
     NamespaceMismatch, 403, "security:authorization:namespace:access-denied:namespace-mismatch", "Authorization Denied", "The namespace begins with none of the prefixes of this key.";
-    NamespaceRequired, 403, "security:authorization:namespace:access-denied:namespace-required", "Authorization Denied", "The document needs a namespace, by which this key is authorized.";
-    NamespaceUninitialized, 403, "security:authorization:namespace:invalid-data:namespace-uninitialized", "Authorization Denied", "The stored document has no namespace, by which this key is authorized.";
+    NamespaceRequired, 403, "security:authorization:namespace:access-denied:namespace-required", "Authorization Denied", "The document has no namespace, and this key is authorized by namespace.";
+    NamespaceUninitialized, 403, "security:authorization:namespace:invalid-data:namespace-uninitialized", "Authorization Denied", "The stored document has no namespace, and this key is authorized by namespace.";
     NoNamespaces, 403, "security:authorization:namespace:invalid-client:no-namespaces", "Authorization Denied", "This key has no namespace prefixes, and this resource is authorized by them.";
-    ElementRequired, 403, "security:authorization:relationships:access-denied:element-required", "Authorization Denied", "The document lacks a value by which this key is authorized.";
-    ElementUninitialized, 403, "security:authorization:relationships:invalid-data:element-uninitialized", "Authorization Denied", "The stored document lacks a value by which this key is authorized.";
-    ViewElementRequired, 403, "security:authorization:custom-view:access-denied:element-required", "Authorization Denied", "The document lacks a value by which a custom view authorizes this key.";
-    ViewElementUninitialized, 403, "security:authorization:custom-view:invalid-data:element-uninitialized", "Authorization Denied", "The stored document lacks a value by which a custom view authorizes this key.";
+    ElementRequired, 403, "security:authorization:relationships:access-denied:element-required", "Authorization Denied", "The document lacks a value that the authorization of this key checks.";
+    ElementUninitialized, 403, "security:authorization:relationships:invalid-data:element-uninitialized", "Authorization Denied", "The stored document lacks a value that the authorization of this key checks.";
+    ViewElementRequired, 403, "security:authorization:custom-view:access-denied:element-required", "Authorization Denied", "The document lacks a value that a custom view of this key checks.";
+    ViewElementUninitialized, 403, "security:authorization:custom-view:invalid-data:element-uninitialized", "Authorization Denied", "The stored document lacks a value that a custom view of this key checks.";
     OwnershipMismatch, 403, "security:authorization:ownership:access-denied:ownership-mismatch", "Authorization Denied", "The stored document belongs to another owner, and this key is authorized by ownership.";
     OwnershipUninitialized, 403, "security:authorization:ownership:invalid-data:ownership-uninitialized", "Authorization Denied", "The stored document has no owner, and this key is authorized by ownership.";
-    NotFound, 404, "not-found", "Not Found", "Nothing is found at this address.";
-    MethodNotAllowed, 405, "method-not-allowed", "Method Not Allowed", "The method is not allowed at this address; the Allow header names those that are.";
-    SnapshotsMethodNotAllowed, 405, "snapshots:method-not-allowed", "Method Not Allowed with Snapshots", "A snapshot cannot be changed; leave the Use-Snapshot header out.";
-    ProfileNotAcceptable, 406, "profile:invalid-profile-usage", "Invalid Profile Usage", "The profile that the Accept header names is not offered here.";
+    NotFound, 404, "not-found", "Not Found", "Nothing exists at this address.";
+    MethodNotAllowed, 405, "method-not-allowed", "Method Not Allowed", "The method is not allowed at this address; the Allow header lists the methods that are.";
+    SnapshotsMethodNotAllowed, 405, "snapshots:method-not-allowed", "Method Not Allowed with Snapshots", "A snapshot cannot be changed; omit the Use-Snapshot header.";
+    ProfileNotAcceptable, 406, "profile:invalid-profile-usage", "Invalid Profile Usage", "The profile that the Accept header names is not available on this server.";
     RequestTimeout, 408, "request-timeout", "Request Timeout", "The request did not arrive in time.";
     UnresolvedReference, 409, "data-conflict:unresolved-reference", "Unresolved Reference", "A referenced document does not exist.";
-    DependentItemExists, 409, "data-conflict:dependent-item-exists", "Dependent Item Exists", "The document is still referred to by others.";
+    DependentItemExists, 409, "data-conflict:dependent-item-exists", "Dependent Item Exists", "Other documents still refer to this one.";
     NonUniqueIdentity, 409, "data-conflict:non-unique-identity", "Identifying Values Are Not Unique", "Another document already has these identifying values.";
     MultiUserConflict, 409, "data-conflict:multi-user-conflict", "Conflict With Another User", "Another request changed the document at the same moment; try again.";
-    OptimisticLockFailed, 412, "optimistic-lock-failed", "Optimistic Lock Failed", "The document has changed since it was read: its ETag is not the one of If-Match.";
-    PayloadTooLarge, 413, "payload-too-large", "Payload Too Large", "The request body is larger than allowed here.";
-    UnsupportedMediaType, 415, "unsupported-media-type", "Unsupported Media Type", "This address takes application/json.";
-    ProfileUnsupported, 415, "profile:invalid-profile-usage", "Invalid Profile Usage", "The profile that the Content-Type header names is not offered here.";
-    TooManyTokens, 429, "security:authentication:too-many-tokens", "Too Many Tokens", "This key has as many live tokens as it may; use them until they end.";
-    TooManyRequests, 429, "too-many-requests", "Too Many Requests", "This client sends more than it may; wait as long as Retry-After says.";
+    OptimisticLockFailed, 412, "optimistic-lock-failed", "Optimistic Lock Failed", "The document has changed since it was read: its ETag does not match If-Match.";
+    PayloadTooLarge, 413, "payload-too-large", "Payload Too Large", "The request body is larger than this address allows.";
+    UnsupportedMediaType, 415, "unsupported-media-type", "Unsupported Media Type", "This address accepts application/json.";
+    ProfileUnsupported, 415, "profile:invalid-profile-usage", "Invalid Profile Usage", "The profile that the Content-Type header names is not available on this server.";
+    TooManyTokens, 429, "security:authentication:too-many-tokens", "Too Many Tokens", "This key already has the maximum number of valid tokens; use them until they expire.";
+    TooManyRequests, 429, "too-many-requests", "Too Many Requests", "This client sends too many requests; wait as long as Retry-After says.";
     HeadersTooLarge, 431, "headers-too-large", "Request Header Fields Too Large", "The request's header is larger than allowed.";
-    Internal, 500, "system", "System Error", "The server failed; the log has more under this correlation id.";
+    Internal, 500, "system", "System Error", "The server failed; its log has details under this correlation id.";
     SecurityConfiguration, 500, "system:configuration:security", "Security Configuration Error", "No authorization strategy is configured for this request.";
-    NotImplemented, 501, "not-implemented", "Not Implemented", "This part of the API is not built yet.";
-    ServiceUnavailable, 503, "service-unavailable", "Service Unavailable", "The server is busier than it can be; try again as Retry-After says.";
+    NotImplemented, 501, "not-implemented", "Not Implemented", "This part of the API is not implemented.";
+    ServiceUnavailable, 503, "service-unavailable", "Service Unavailable", "The server is overloaded; try again after the time in Retry-After.";
 }
 
 /// A problem on its way to the caller. It is one pointer wide, so that results stay small.

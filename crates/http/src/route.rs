@@ -20,7 +20,7 @@ pub enum Guard {
     Public,
     /// A client with a token of this scope.
     Token {
-        /// `data`, `admin`, `learning` or `xapi`.
+        /// The scope's name, such as `data` or `admin`.
         scope: &'static str,
     },
 }

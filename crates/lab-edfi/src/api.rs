@@ -23,7 +23,7 @@ pub trait Api {
     /// # Errors
     ///
     /// Says why no complete answer came.
-    fn send(&mut self, ask: &Ask<'_>) -> Result<Reply, ApiError>;
+    fn send(&mut self, ask: &ApiRequest<'_>) -> Result<Reply, ApiError>;
 
     /// Waits for as long as an answer asked.
     fn wait(&mut self, time: Duration);
@@ -48,7 +48,7 @@ impl std::fmt::Debug for Access {
 
 /// A request.
 #[derive(Debug, Clone, Copy)]
-pub struct Ask<'a> {
+pub struct ApiRequest<'a> {
     /// The HTTP method.
     pub method: &'a str,
     /// The path and query, beginning with `/`.
@@ -88,7 +88,7 @@ pub enum ApiError {
         why: String,
     },
     /// The set-up was told to stop.
-    #[error("told to stop")]
+    #[error("stopped before it had finished")]
     Stopped,
     /// The target refused a request that the set-up cannot do without.
     #[error("{method} {path} was answered {status}: {shown}")]
@@ -249,7 +249,7 @@ impl<'a> Session<'a> {
             });
         }
         let strange =
-            |error| ApiError::Strange { path: path.into(), why: format!("is no JSON: {error}") };
+            |error| ApiError::Strange { path: path.into(), why: format!("is not JSON: {error}") };
         serde_json::from_slice(&reply.body).map_err(strange)
     }
 
@@ -265,7 +265,8 @@ impl<'a> Session<'a> {
             tries += 1;
             self.requests += 1;
             let authorization = &self.authorization;
-            let reply = self.api.send(&Ask { method, path, authorization, content_type, body })?;
+            let reply =
+                self.api.send(&ApiRequest { method, path, authorization, content_type, body })?;
             let wants_patience = matches!(reply.status, 429 | 503);
             if !wants_patience || tries == TRIES_MAX {
                 return Ok(reply);

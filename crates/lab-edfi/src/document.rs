@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::links::singular;
-use super::shape::{Form, Kind, Property, Reference, Shapes, is_flat_name};
+use super::shape::{Form, Property, Reference, Resource, Shapes, is_flat_name};
 use super::values::Values;
 
 /// A document that exists on the target.
@@ -21,7 +21,7 @@ pub struct Made {
 /// Looks up the documents that references point to.
 pub trait Anchors {
     /// Returns the document that references to a resource use.
-    fn anchor(&self, kind: usize) -> Option<&Made>;
+    fn anchor(&self, resource: usize) -> Option<&Made>;
 
     /// Chooses, from the resources that a reference can point to, one with an anchor.
     ///
@@ -62,17 +62,17 @@ pub struct Wish<'w> {
 /// Says which referenced document is missing.
 pub fn compose(
     shapes: &Shapes,
-    kind: &Kind,
+    resource: &Resource,
     anchors: &dyn Anchors,
     values: &mut Values,
     wish: &Wish<'_>,
 ) -> Result<Value, Missing> {
-    Composing { shapes, kind, anchors, values, wish }.object(&kind.properties, true)
+    Composing { shapes, resource, anchors, values, wish }.object(&resource.properties, true)
 }
 
 struct Composing<'c> {
     shapes: &'c Shapes,
-    kind: &'c Kind,
+    resource: &'c Resource,
     anchors: &'c dyn Anchors,
     values: &'c mut Values,
     wish: &'c Wish<'c>,
@@ -115,7 +115,7 @@ impl Composing<'_> {
         properties.iter().find_map(|property| {
             let Form::Reference(reference) = &property.form else { return None };
             let (member, _) = reference.members.iter().find(|(member, _)| {
-                self.kind.flat_name(&property.name, reference, member) == name
+                self.resource.flat_name(&property.name, reference, member) == name
             })?;
             members.get(&property.name)?.get(member)
         })
@@ -125,26 +125,32 @@ impl Composing<'_> {
         let name = &property.name;
         match &property.form {
             Form::Scalar(scalar) if is_root && property.is_identity => {
-                Ok(self.values.new_one(singular(&self.kind.schema), name, scalar))
+                Ok(self.values.new_one(singular(&self.resource.schema), name, scalar))
             }
-            Form::Scalar(scalar) => Ok(self.values.any(singular(&self.kind.schema), name, scalar)),
-            Form::Descriptor(kind) => {
-                let made = kind.and_then(|kind| self.anchors.anchor(kind));
+            Form::Scalar(scalar) => {
+                Ok(self.values.any(singular(&self.resource.schema), name, scalar))
+            }
+            Form::Descriptor(resource) => {
+                let made = resource.and_then(|resource| self.anchors.anchor(resource));
                 let missing = || Missing { what: format!("a descriptor for {name}") };
                 made.and_then(|made| descriptor_value(&made.body)).ok_or_else(missing)
             }
             Form::Reference(reference) => {
-                let (kind, made) = match self.wish.targets.get(name).filter(|_| is_root) {
-                    Some((kind, made)) => (*kind, *made),
+                let (resource, made) = match self.wish.targets.get(name).filter(|_| is_root) {
+                    Some((resource, made)) => (*resource, *made),
                     None => {
-                        let kind = self.anchors.target(reference)?;
-                        let missing = || Missing { what: self.shapes.kinds[kind].name.clone() };
-                        (kind, self.anchors.anchor(kind).ok_or_else(missing)?)
+                        let resource = self.anchors.target(reference)?;
+                        let missing =
+                            || Missing { what: self.shapes.resources[resource].name.clone() };
+                        (resource, self.anchors.anchor(resource).ok_or_else(missing)?)
                     }
                 };
-                let members = members_of(reference, &self.shapes.kinds[kind], &made.body);
+                let members = members_of(reference, &self.shapes.resources[resource], &made.body);
                 members.map(Value::Object).ok_or_else(|| Missing {
-                    what: format!("the members of {name} in {}", self.shapes.kinds[kind].name),
+                    what: format!(
+                        "the members of {name} in {}",
+                        self.shapes.resources[resource].name
+                    ),
                 })
             }
             Form::Object(inner) => self.object(inner, false),
@@ -181,8 +187,12 @@ struct Leaf<'l> {
 /// Returns the members of a reference to a document. Each value is found in the document by the
 /// member's name, by its name after a role, or as the only value of the identity. Returns `None` if
 /// a value is missing.
-pub fn members_of(reference: &Reference, kind: &Kind, body: &Value) -> Option<Map<String, Value>> {
-    let leaves = leaves(kind, body);
+pub fn members_of(
+    reference: &Reference,
+    resource: &Resource,
+    body: &Value,
+) -> Option<Map<String, Value>> {
+    let leaves = leaves(resource, body);
     let mut found: Vec<Option<usize>> = vec![None; reference.members.len()];
     let mut choose = |fits: &dyn Fn(&str, &Leaf<'_>) -> bool, fresh_only: bool| {
         for at in 0..found.len() {
@@ -219,12 +229,12 @@ fn ends_alike(one: &str, other: &str) -> bool {
     one.ends_with(&other) || other.ends_with(&one)
 }
 
-fn leaves<'l>(kind: &'l Kind, body: &'l Value) -> Vec<Leaf<'l>> {
+fn leaves<'l>(resource: &'l Resource, body: &'l Value) -> Vec<Leaf<'l>> {
     let mut leaves = vec![];
-    for property in &kind.properties {
+    for property in &resource.properties {
         let Some(value) = body.get(&property.name) else { continue };
         match &property.form {
-            Form::Reference(reference) if kind.identifies(property, reference) => {
+            Form::Reference(reference) if resource.identifies(property, reference) => {
                 for (member, _) in &reference.members {
                     if let Some(value) = value.get(member) {
                         leaves.push(Leaf { property: &property.name, member: Some(member), value });

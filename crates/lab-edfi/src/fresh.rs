@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::api::ApiError;
-use super::blank;
 use super::document::{Anchors, Missing, Wish, compose, descriptor_value, members_of};
+use super::identity::varied;
+use super::placeholders;
 use super::setup::SetUp;
-use super::shape::{Form, Kind, Property, Reference};
+use super::shape::{Form, Property, Reference, Resource};
 use super::values::Fresh;
-use super::variants::{is_person, varied};
+use super::variants::is_person;
 
 /// The number of documents made of each resource where several parts of an identity vary, which
 /// gives at least 2,500 combinations.
@@ -50,20 +51,20 @@ impl SetUp<'_, '_> {
         at: usize,
         weight: f64,
     ) -> Result<Result<Vec<Draft>, Missing>, ApiError> {
-        let kind = &self.world.shapes.kinds[at];
+        let resource = &self.world.shapes.resources[at];
         let body = match self.body_of(at) {
             Ok(body) => body,
             Err(missing) => return Ok(Err(missing)),
         };
         // A member that shares its name with a reference's member usually has to equal it.
-        let (alone, bound): (Vec<&Property>, Vec<&Property>) = kind
+        let (alone, bound): (Vec<&Property>, Vec<&Property>) = resource
             .properties
             .iter()
             .filter(|property| property.is_identity)
-            .partition(|property| !is_bound(kind, &body, property));
+            .partition(|property| !is_bound(resource, &body, property));
         let mut drafts = self.own_drafts(&body, &alone);
         if drafts.is_empty() {
-            drafts.extend(self.by_references(kind, &body, weight)?);
+            drafts.extend(self.by_references(resource, &body, weight)?);
             drafts.extend(self.own_drafts(&body, &bound));
         }
         Ok(Ok(drafts))
@@ -77,7 +78,7 @@ impl SetUp<'_, '_> {
     pub fn body_of(&mut self, at: usize) -> Result<Value, Missing> {
         let shapes = self.world.shapes;
         let wish = Wish { with: self.extra(at), ..Wish::default() };
-        compose(shapes, &shapes.kinds[at], &self.world, &mut self.values, &wish)
+        compose(shapes, &shapes.resources[at], &self.world, &mut self.values, &wish)
     }
 
     /// Returns drafts that vary one of the resource's own members.
@@ -90,7 +91,7 @@ impl SetUp<'_, '_> {
                 match fresh {
                     Fresh::Serial(value) => draft.body[&property.name] = value,
                     Fresh::OneOf(values) => {
-                        let place = Place { property: property.name.clone(), member: None };
+                        let place = Position { property: property.name.clone(), member: None };
                         place.set(&mut draft.body, "k0");
                         draft.each.insert("k0".into(), values);
                     }
@@ -99,8 +100,9 @@ impl SetUp<'_, '_> {
             }
         }
         drafts.sort_by_key(|draft| {
-            let is_date =
-                blank::places(&draft.body).iter().any(|place| place == blank::SERIAL_DATE);
+            let is_date = placeholders::places(&draft.body)
+                .iter()
+                .any(|place| place == placeholders::SERIAL_DATE);
             (!draft.each.is_empty(), is_date)
         });
         drafts
@@ -109,11 +111,11 @@ impl SetUp<'_, '_> {
     /// Returns drafts that vary the referenced documents and descriptors.
     fn by_references(
         &mut self,
-        kind: &Kind,
+        resource: &Resource,
         body: &Value,
         weight: f64,
     ) -> Result<Vec<Draft>, ApiError> {
-        let mut ways = self.ways(kind, body);
+        let mut ways = self.ways(resource, body);
         ways.sort_by_key(|way| way.cost);
         let (last, first): (Vec<_>, Vec<_>) =
             ways.into_iter().partition(|way| way.cost >= LAST_RESORT);
@@ -152,21 +154,21 @@ impl SetUp<'_, '_> {
     }
 
     /// Returns the parts of an identity that can vary independently.
-    fn ways<'k>(&self, kind: &'k Kind, body: &Value) -> Vec<Way<'k>> {
+    fn ways<'k>(&self, resource: &'k Resource, body: &Value) -> Vec<Way<'k>> {
         let mut ways = vec![];
-        for property in &kind.properties {
+        for property in &resource.properties {
             let way = match &property.form {
                 Form::Descriptor(Some(target)) if property.is_identity => {
                     Way { property, reference: None, target: *target, cost: 1 }
                 }
-                Form::Reference(reference) if kind.identifies(property, reference) => {
+                Form::Reference(reference) if resource.identifies(property, reference) => {
                     let Ok(target) = self.world.target(reference) else { continue };
                     let cost = self.cost(target, reference);
                     Way { property, reference: Some(reference), target, cost }
                 }
                 _ => continue,
             };
-            if way.is_alone(kind, &self.world.shapes.kinds[way.target], body) {
+            if way.is_alone(resource, &self.world.shapes.resources[way.target], body) {
                 ways.push(way);
             }
         }
@@ -180,24 +182,24 @@ impl SetUp<'_, '_> {
         match self.organizations.contains(&target) {
             true if is_bound && reference.role.is_empty() => LAST_RESORT,
             true => 3,
-            false => 1 + usize::from(is_person(&self.world.shapes.kinds[target])),
+            false => 1 + usize::from(is_person(&self.world.shapes.resources[target])),
         }
     }
 
     /// Returns the position in a document that varies, and its values.
-    fn values_of(&self, way: &Way<'_>, body: &Value) -> Option<(Place, Vec<Value>)> {
-        let kind = &self.world.shapes.kinds[way.target];
+    fn values_of(&self, way: &Way<'_>, body: &Value) -> Option<(Position, Vec<Value>)> {
+        let resource = &self.world.shapes.resources[way.target];
         let more = self.world.more.get(&way.target)?;
         let name = &way.property.name;
         let Some(reference) = way.reference else {
             let values = more.iter().filter_map(|made| descriptor_value(&made.body)).collect();
-            return Some((Place { property: name.clone(), member: None }, values));
+            return Some((Position { property: name.clone(), member: None }, values));
         };
         let before = body[name].as_object()?;
         let mut found: Option<&str> = None;
         let mut values = vec![];
         for made in more {
-            let members = members_of(reference, kind, &made.body)?;
+            let members = members_of(reference, resource, &made.body)?;
             let differing = differing(before, &members);
             let [only] = differing[..] else { continue };
             let known = before.get_key_value(only).map(|(name, _)| name.as_str())?;
@@ -205,7 +207,7 @@ impl SetUp<'_, '_> {
                 values.push(members[only].clone());
             }
         }
-        let place = Place { property: name.clone(), member: Some(found?.to_owned()) };
+        let place = Position { property: name.clone(), member: Some(found?.to_owned()) };
         Some((place, values))
     }
 }
@@ -221,7 +223,7 @@ struct Way<'k> {
 
 impl Way<'_> {
     /// Returns whether this part can vary without any other change to the document.
-    fn is_alone(&self, kind: &Kind, target: &Kind, body: &Value) -> bool {
+    fn is_alone(&self, resource: &Resource, target: &Resource, body: &Value) -> bool {
         let Some(varied) = varied(target) else { return false };
         let Some(reference) = self.reference else { return true };
         let members = reference.members.iter();
@@ -233,18 +235,19 @@ impl Way<'_> {
         else {
             return false;
         };
-        let flat = kind.flat_name(&self.property.name, reference, member);
-        kind.properties.iter().filter(|other| other.name != self.property.name).all(|other| match (
-            &other.form,
-            body.get(&other.name),
-        ) {
-            (_, None) => true,
-            (Form::Reference(reference), Some(_)) => {
-                let mut members = reference.members.iter();
-                members.all(|(member, _)| kind.flat_name(&other.name, reference, member) != flat)
+        let flat = resource.flat_name(&self.property.name, reference, member);
+        resource.properties.iter().filter(|other| other.name != self.property.name).all(|other| {
+            match (&other.form, body.get(&other.name)) {
+                (_, None) => true,
+                (Form::Reference(reference), Some(_)) => {
+                    let mut members = reference.members.iter();
+                    members.all(|(member, _)| {
+                        resource.flat_name(&other.name, reference, member) != flat
+                    })
+                }
+                (Form::Object(_) | Form::List(_), Some(inner)) => !holds(inner, member),
+                (Form::Scalar(_) | Form::Descriptor(_), Some(_)) => other.name != flat,
             }
-            (Form::Object(_) | Form::List(_), Some(inner)) => !holds(inner, member),
-            (Form::Scalar(_) | Form::Descriptor(_), Some(_)) => other.name != flat,
         })
     }
 }
@@ -266,28 +269,30 @@ fn differing<'m>(one: &Map<String, Value>, other: &'m Map<String, Value>) -> Vec
 }
 
 /// The position of a value in a document.
-struct Place {
+struct Position {
     property: String,
     member: Option<String>,
 }
 
-impl Place {
+impl Position {
     fn set(&self, body: &mut Value, name: &str) {
         let value = match &self.member {
             Some(member) => &mut body[&self.property][member],
             None => &mut body[&self.property],
         };
-        *value = blank::place_like(value, name);
+        *value = placeholders::place_like(value, name);
     }
 }
 
 /// Returns whether one of the resource's own members has the name of a reference's member in a
 /// document.
-fn is_bound(kind: &Kind, body: &Value, own: &Property) -> bool {
-    kind.properties.iter().any(|property| match &property.form {
+fn is_bound(resource: &Resource, body: &Value, own: &Property) -> bool {
+    resource.properties.iter().any(|property| match &property.form {
         Form::Reference(reference) if body.get(&property.name).is_some() => {
             let mut members = reference.members.iter();
-            members.any(|(member, _)| kind.flat_name(&property.name, reference, member) == own.name)
+            members.any(|(member, _)| {
+                resource.flat_name(&property.name, reference, member) == own.name
+            })
         }
         _ => false,
     })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::api::{Access, Api, ApiError, Ask, Reply};
+use super::api::{Access, Api, ApiError, ApiRequest, Reply};
 use homeroom_client::Error;
 use homeroom_load::client::{self, Caller, Kept, words};
 
@@ -12,13 +12,13 @@ use homeroom_load::client::{self, Caller, Kept, words};
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A client of one target.
-pub struct Client {
+pub struct HttpApi {
     access: Access,
     line: Kept,
     stop: Arc<AtomicBool>,
 }
 
-impl Client {
+impl HttpApi {
     /// Returns a client that calls a target with a key. It connects at its first request, and sends
     /// nothing more once `stop` is set.
     pub fn new(caller: Caller, key: &str, secret: &str, stop: Arc<AtomicBool>) -> Self {
@@ -32,14 +32,14 @@ impl Client {
     }
 }
 
-impl Api for Client {
+impl Api for HttpApi {
     fn access(&self) -> &Access {
         &self.access
     }
 
-    fn send(&mut self, ask: &Ask<'_>) -> Result<Reply, ApiError> {
+    fn send(&mut self, ask: &ApiRequest<'_>) -> Result<Reply, ApiError> {
         if ask.path.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
-            let why = "is of no use: it names a path with blanks".into();
+            let why = "is of no use, because its path contains spaces or control characters".into();
             return Err(ApiError::Strange { path: ask.path.to_owned(), why });
         }
         if self.is_stopped() {

@@ -8,16 +8,30 @@
 //!
 //! All documents of a set-up refer to the same few documents, so references of one document that
 //! share parts of their keys always agree (the standard's key unification).
+//!
+//! ```
+//! use homeroom_lab_edfi::{SHIPPED, set};
+//! use homeroom_load::scenario::ScenarioFile;
+//!
+//! let day = SHIPPED.iter().find(|shipped| shipped.name == "edfi-day-to-day").ok_or("not shipped")?;
+//! let mut edfi = ScenarioFile::read(day.text)?.edfi.ok_or("not an Ed-Fi scenario")?;
+//! set(&mut edfi, "only", "students, schools")?;
+//!
+//! assert_eq!(edfi.only, ["students", "schools"]);
+//! assert!(edfi.read > edfi.delete);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+mod abilities;
 mod api;
-mod blank;
+mod coverage;
 mod document;
 mod fresh;
 mod http;
+mod identity;
 mod links;
 mod openapi;
-mod probe;
-mod report;
+mod placeholders;
 mod settings;
 mod setup;
 mod shape;
@@ -34,9 +48,9 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-pub use api::{Access, Api, ApiError, Ask, Reply};
-pub use http::Client;
-pub use report::{LeftOut, OPERATIONS, Operation, Report};
+pub use api::{Access, Api, ApiError, ApiRequest, Reply};
+pub use coverage::{Coverage, LeftOut, OPERATIONS, Operation};
+pub use http::HttpApi;
 pub use settings::{SettingError, set};
 pub use shipped::SHIPPED;
 
@@ -56,7 +70,7 @@ pub struct Prepared {
     /// steps.
     pub token_path: String,
     /// What was reached, and what is left out.
-    pub report: Report,
+    pub coverage: Coverage,
 }
 
 /// Why no steps could be prepared.
@@ -72,8 +86,8 @@ pub enum EdfiError {
         name: String,
     },
     /// No step is left.
-    #[error("this key can do nothing of the scenario here:\n{0}")]
-    Nothing(Box<Report>),
+    #[error("this key can do nothing that the scenario asks for:\n{0}")]
+    Nothing(Box<Coverage>),
 }
 
 /// Prepares the steps of a scenario for a target; random choices follow from the seed.
@@ -99,24 +113,24 @@ pub fn prepare(api: &mut dyn Api, file: &EdfiFile, seed: u64) -> Result<Prepared
         steps: vec![],
         pools: BTreeMap::new(),
         token_path,
-        report: Report {
+        coverage: Coverage {
             resources: selected.iter().filter(|is| **is).count(),
             otherwise: otherwise(file),
-            ..Report::default()
+            ..Coverage::default()
         },
     };
     for at in (0..selected.len()).filter(|at| selected[*at]) {
-        let kind = &target.shapes.kinds[at];
-        let known = setup.probe(at, settings::weight(file, &kind.name))?;
-        count(&mut prepared.report, file, &known);
-        let path = target.path(&kind.path);
-        prepared.steps.extend(steps::of(file, kind, below(&root, &path)?, &known));
-        prepared.pools.extend(steps::pools(kind, &known));
-        prepared.report.left_out.extend(known.left_out);
+        let resource = &target.shapes.resources[at];
+        let abilities = setup.find_abilities(at, settings::weight(file, &resource.name))?;
+        count(&mut prepared.coverage, file, &abilities);
+        let path = target.path(&resource.path);
+        prepared.steps.extend(steps::of(file, resource, below(&root, &path)?, &abilities));
+        prepared.pools.extend(steps::pools(resource, &abilities));
+        prepared.coverage.left_out.extend(abilities.left_out);
     }
-    prepared.report.requests = setup.session.requests;
+    prepared.coverage.requests = setup.session.requests;
     if prepared.steps.is_empty() {
-        return Err(EdfiError::Nothing(Box::new(prepared.report)));
+        return Err(EdfiError::Nothing(Box::new(prepared.coverage)));
     }
     Ok(prepared)
 }
@@ -131,7 +145,8 @@ fn below<'p>(root: &str, path: &'p str) -> Result<&'p str, ApiError> {
     rest.ok_or_else(|| ApiError::Strange {
         path: root.into(),
         why: format!(
-            "leads to {path}, which is not below it: give --target as the API calls itself"
+            "leads to {path}, which is not below it: give --target the address that the API \
+                itself uses"
         ),
     })
 }
@@ -142,33 +157,34 @@ fn otherwise(file: &EdfiFile) -> Vec<String> {
     let sentence = || {
         let create = file.create;
         format!(
-            "deleted is what the run has created: delete={done} for create={create}, not {asked}"
+            "the run deletes only what it has created: delete={done} for create={create}, not \
+                {asked}"
         )
     };
     if asked > done { vec![sentence()] } else { vec![] }
 }
 
-fn count(report: &mut Report, file: &EdfiFile, known: &probe::Known) {
+fn count(coverage: &mut Coverage, file: &EdfiFile, abilities: &abilities::Abilities) {
     let done = [
-        (Operation::Create, known.draft.is_some()),
-        (Operation::Read, known.reads_created || !known.readable.is_empty()),
-        (Operation::Update, known.update.is_some()),
-        (Operation::Delete, known.deletes && steps::doomed(file) > 0.0),
-        (Operation::List, known.lists),
+        (Operation::Create, abilities.draft.is_some()),
+        (Operation::Read, abilities.reads_created || !abilities.readable.is_empty()),
+        (Operation::Update, abilities.update.is_some()),
+        (Operation::Delete, abilities.deletes && steps::doomed(file) > 0.0),
+        (Operation::List, abilities.lists),
     ];
     for (operation, is_done) in done {
-        *report.done.entry(operation.name()).or_default() += usize::from(is_done);
+        *coverage.done.entry(operation.name()).or_default() += usize::from(is_done);
     }
 }
 
 /// Returns, for each resource, whether the scenario names it.
 fn selected(shapes: &Shapes, file: &EdfiFile) -> Result<Vec<bool>, EdfiError> {
     for name in &file.only {
-        if !shapes.kinds.iter().any(|kind| settings::fits(name, &kind.name)) {
+        if !shapes.resources.iter().any(|resource| settings::fits(name, &resource.name)) {
             return Err(EdfiError::NoSuchResource { name: name.clone() });
         }
     }
-    Ok(shapes.kinds.iter().map(|kind| settings::selects(file, &kind.name)).collect())
+    Ok(shapes.resources.iter().map(|resource| settings::selects(file, &resource.name)).collect())
 }
 
 /// Adds to the selected resources everything that their documents refer to, directly or indirectly.
@@ -177,7 +193,7 @@ fn with_targets(shapes: &Shapes, selected: &[bool]) -> Vec<bool> {
     let mut open: Vec<usize> = (0..wanted.len()).filter(|at| wanted[*at]).collect();
     while let Some(at) = open.pop() {
         let mut found = vec![];
-        targets(&shapes.kinds[at].properties, &mut found);
+        targets(&shapes.resources[at].properties, &mut found);
         found.extend(variants::ties(shapes, at));
         for target in found {
             if !std::mem::replace(&mut wanted[target], true) {

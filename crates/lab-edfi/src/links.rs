@@ -3,15 +3,17 @@
 
 use std::collections::HashMap;
 
-use super::shape::{Form, Kind, Property, Reference, Scalar, Shapes, Takes, strip_suffix_any_case};
+use super::shape::{
+    Form, Property, Reference, Resource, Scalar, Shapes, Takes, strip_suffix_any_case,
+};
 
 /// Fills in the targets and roles of references and the resources of descriptor values.
 pub fn join(shapes: &mut Shapes) {
-    add_undescribed(&mut shapes.kinds);
-    let index = Index::of(&shapes.kinds);
-    for kind in &mut shapes.kinds {
-        let project = project(&kind.schema).to_owned();
-        each(&mut kind.properties, &mut |property| match &mut property.form {
+    add_undescribed(&mut shapes.resources);
+    let index = Index::of(&shapes.resources);
+    for resource in &mut shapes.resources {
+        let project = project(&resource.schema).to_owned();
+        each(&mut resource.properties, &mut |property| match &mut property.form {
             Form::Reference(reference) => index.link(&property.name, reference, &project),
             Form::Descriptor(found) => *found = index.descriptor(&property.name, &project),
             _ => {}
@@ -21,23 +23,24 @@ pub fn join(shapes: &mut Shapes) {
 
 /// Adds resources that are referenced but not described, unless they stand for a described
 /// resource: some descriptions leave school years out. Such a resource can at most be read.
-fn add_undescribed(kinds: &mut Vec<Kind>) {
-    let index = Index::of(kinds);
+fn add_undescribed(resources: &mut Vec<Resource>) {
+    let index = Index::of(resources);
     let mut wanted: Vec<(String, Vec<(String, Form)>)> = index
         .abstracts
         .iter()
         .filter(|(_, fitting)| fitting.is_empty())
-        .map(|(name, _)| (name.clone(), members(kinds, name)))
+        .map(|(name, _)| (name.clone(), members(resources, name)))
         .collect();
     wanted.sort_by(|(one, _), (other, _)| one.cmp(other));
     for (schema, members) in wanted {
-        let folder = kinds.iter().find(|kind| project(&kind.schema) == project(&schema));
-        let folder = folder.and_then(|kind| kind.path.rsplit_once('/'));
+        let folder =
+            resources.iter().find(|resource| project(&resource.schema) == project(&schema));
+        let folder = folder.and_then(|resource| resource.path.rsplit_once('/'));
         let Some((folder, _)) = folder else { continue };
         let name = format!("{}s", singular(&schema));
         let identity: Vec<String> = members.iter().map(|(name, _)| name.clone()).collect();
         let property = |(name, form)| Property { name, is_required: true, is_identity: true, form };
-        kinds.push(Kind {
+        resources.push(Resource {
             path: format!("{folder}/{name}"),
             name,
             schema,
@@ -49,10 +52,10 @@ fn add_undescribed(kinds: &mut Vec<Kind>) {
     }
 }
 
-fn members(kinds: &[Kind], name: &str) -> Vec<(String, Form)> {
+fn members(resources: &[Resource], name: &str) -> Vec<(String, Form)> {
     let mut wanted = HashMap::new();
-    for kind in kinds {
-        count(&kind.properties, &HashMap::new(), &mut [], &mut wanted);
+    for resource in resources {
+        count(&resource.properties, &HashMap::new(), &mut [], &mut wanted);
     }
     wanted.remove(name).unwrap_or_default()
 }
@@ -87,18 +90,18 @@ struct Index {
 }
 
 impl Index {
-    fn of(kinds: &[Kind]) -> Self {
-        let schemas = kinds.iter().enumerate();
+    fn of(resources: &[Resource]) -> Self {
+        let schemas = resources.iter().enumerate();
         let by_schema: HashMap<String, usize> =
-            schemas.clone().map(|(at, kind)| (kind.schema.to_lowercase(), at)).collect();
+            schemas.clone().map(|(at, resource)| (resource.schema.to_lowercase(), at)).collect();
         let descriptors = schemas
-            .filter(|(_, kind)| kind.is_descriptor())
-            .map(|(at, kind)| {
-                let (project, name) = (project(&kind.schema), singular(&kind.schema));
+            .filter(|(_, resource)| resource.is_descriptor())
+            .map(|(at, resource)| {
+                let (project, name) = (project(&resource.schema), singular(&resource.schema));
                 (project.to_lowercase(), name.to_lowercase(), at)
             })
             .collect();
-        Self { abstracts: abstracts(kinds, &by_schema), by_schema, descriptors }
+        Self { abstracts: abstracts(resources, &by_schema), by_schema, descriptors }
     }
 
     fn link(&self, property: &str, reference: &mut Reference, project: &str) {
@@ -129,17 +132,20 @@ impl Index {
 
 /// Returns, for each referenced schema without a path of its own, the resources that have its
 /// identity.
-fn abstracts(kinds: &[Kind], by_schema: &HashMap<String, usize>) -> HashMap<String, Vec<usize>> {
-    let mut uses = vec![0_usize; kinds.len()];
+fn abstracts(
+    resources: &[Resource],
+    by_schema: &HashMap<String, usize>,
+) -> HashMap<String, Vec<usize>> {
+    let mut uses = vec![0_usize; resources.len()];
     let mut wanted: HashMap<String, Vec<(String, Form)>> = HashMap::new();
-    for kind in kinds {
-        count(&kind.properties, by_schema, &mut uses, &mut wanted);
+    for resource in resources {
+        count(&resource.properties, by_schema, &mut uses, &mut wanted);
     }
     let fits = |members: &[(String, Form)]| {
-        let mut found: Vec<usize> = (0..kinds.len())
-            .filter(|at| !kinds[*at].is_descriptor() && has_identity(&kinds[*at], members))
+        let mut found: Vec<usize> = (0..resources.len())
+            .filter(|at| !resources[*at].is_descriptor() && has_identity(&resources[*at], members))
             .collect();
-        found.sort_by_key(|at| (std::cmp::Reverse(uses[*at]), required(&kinds[*at]), *at));
+        found.sort_by_key(|at| (std::cmp::Reverse(uses[*at]), required(&resources[*at]), *at));
         found
     };
     wanted.into_iter().map(|(name, members)| (name, fits(&members))).collect()
@@ -165,21 +171,21 @@ fn count(
     }
 }
 
-fn required(kind: &Kind) -> usize {
-    kind.properties.iter().filter(|property| property.is_required).count()
+fn required(resource: &Resource) -> usize {
+    resource.properties.iter().filter(|property| property.is_required).count()
 }
 
 /// Returns whether a resource's identity is that of an abstract resource: the same names or, if it
 /// is a single numeric id, any name.
-fn has_identity(kind: &Kind, members: &[(String, Form)]) -> bool {
+fn has_identity(resource: &Resource, members: &[(String, Form)]) -> bool {
     let is_number = |form: &Form| matches!(form, Form::Scalar(Scalar::Integer { .. }));
     if let [(name, form)] = members {
-        let own = kind.properties.iter().filter(|property| property.is_identity);
-        let mut own = own.filter(|property| kind.identity.len() <= 1 || property.name == *name);
+        let own = resource.properties.iter().filter(|property| property.is_identity);
+        let mut own = own.filter(|property| resource.identity.len() <= 1 || property.name == *name);
         let (Some(only), None) = (own.next(), own.next()) else { return false };
-        let alone = kind.identity.len() <= 1
-            && !kind.properties.iter().any(|property| {
-                matches!(&property.form, Form::Reference(to) if kind.identifies(property, to))
+        let alone = resource.identity.len() <= 1
+            && !resource.properties.iter().any(|property| {
+                matches!(&property.form, Form::Reference(to) if resource.identifies(property, to))
             });
         let is_id = |name: &str| name.ends_with("Id");
         return alone
@@ -189,16 +195,16 @@ fn has_identity(kind: &Kind, members: &[(String, Form)]) -> bool {
             && is_id(name);
     }
     let told: Vec<String> =
-        if kind.identity.is_empty() { marked(kind) } else { kind.identity.clone() };
+        if resource.identity.is_empty() { marked(resource) } else { resource.identity.clone() };
     told.len() == members.len()
         && members.iter().all(|(name, _)| told.iter().any(|flat| flat == name))
 }
 
 /// Returns a resource's identity where only marks declare it: its own members and those of its
 /// references.
-fn marked(kind: &Kind) -> Vec<String> {
+fn marked(resource: &Resource) -> Vec<String> {
     let mut names: Vec<String> = vec![];
-    for property in kind.properties.iter().filter(|property| property.is_identity) {
+    for property in resource.properties.iter().filter(|property| property.is_identity) {
         match &property.form {
             Form::Reference(reference) => {
                 let members = reference.members.iter().map(|(member, _)| member);

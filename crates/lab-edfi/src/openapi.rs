@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::shape::{Form, Kind, Property, Reference, Scalar, Shapes, Takes};
+use super::shape::{Form, Property, Reference, Resource, Scalar, Shapes, Takes};
 
 /// How deeply objects may be nested; published models have three levels.
 const DEPTH_MAX: usize = 12;
@@ -19,17 +19,17 @@ const NOT_WRITTEN: &[&str] = &["id", "link", "_etag", "_lastModifiedDate"];
 /// Reads resources from several documents; if a path is in two of them, the first counts.
 pub fn read(documents: &[Value]) -> Shapes {
     let reader = Reader { schemas: schemas(documents) };
-    let mut kinds: Vec<Kind> = vec![];
+    let mut resources: Vec<Resource> = vec![];
     for document in documents {
         let Some(paths) = document["paths"].as_object() else { continue };
         for (path, found) in paths {
-            if is_collection(path) && !kinds.iter().any(|kind| kind.path == *path) {
-                kinds.extend(reader.kind(document, path, found));
+            if is_collection(path) && !resources.iter().any(|resource| resource.path == *path) {
+                resources.extend(reader.resource(document, path, found));
             }
         }
     }
-    name(&mut kinds);
-    let mut shapes = Shapes { kinds };
+    name(&mut resources);
+    let mut shapes = Shapes { resources };
     super::links::join(&mut shapes);
     shapes
 }
@@ -40,18 +40,18 @@ fn is_collection(path: &str) -> bool {
 }
 
 /// Gives each resource its short name, or its long name where two share the short one.
-fn name(kinds: &mut [Kind]) {
+fn name(resources: &mut [Resource]) {
     let mut uses: HashMap<String, usize> = HashMap::new();
-    for kind in kinds.iter() {
-        *uses.entry(kind.name.clone()).or_default() += 1;
+    for resource in resources.iter() {
+        *uses.entry(resource.name.clone()).or_default() += 1;
     }
     // The first resource keeps the short name: the standard's own come before extensions.
     let mut given: HashMap<String, usize> = HashMap::new();
-    for kind in kinds {
-        let before = given.entry(kind.name.clone()).or_default();
+    for resource in resources {
+        let before = given.entry(resource.name.clone()).or_default();
         *before += 1;
-        if uses[&kind.name] > 1 && *before > 1 {
-            kind.name = kind.path.trim_start_matches('/').to_owned();
+        if uses[&resource.name] > 1 && *before > 1 {
+            resource.name = resource.path.trim_start_matches('/').to_owned();
         }
     }
 }
@@ -73,7 +73,7 @@ struct Reader<'d> {
 }
 
 impl<'d> Reader<'d> {
-    fn kind(&self, document: &'d Value, path: &str, found: &'d Value) -> Option<Kind> {
+    fn resource(&self, document: &'d Value, path: &str, found: &'d Value) -> Option<Resource> {
         let (get, post) = (&found["get"], &found["post"]);
         let schema = post_schema(post).or_else(|| list_schema(get))?;
         let item = &document["paths"][format!("{path}/{{id}}")];
@@ -89,7 +89,7 @@ impl<'d> Reader<'d> {
         if identity.is_empty() {
             identity = self.identity_by_reference(schema);
         }
-        Some(Kind {
+        Some(Resource {
             path: path.to_owned(),
             name: path.rsplit('/').next()?.to_owned(),
             schema: schema.to_owned(),

@@ -10,14 +10,15 @@ use homeroom_load::scenario::EdfiFile;
 pub enum SettingError {
     /// No setting has this name.
     #[error(
-        "{name} is no setting; there are create, read, update, delete, list, weight.RESOURCE, only and except"
+        "{name} is not a setting; the settings are create, read, update, delete, list, \
+            weight.RESOURCE, only and except"
     )]
     Unknown {
         /// The name that was given.
         name: String,
     },
     /// The value is not a share.
-    #[error("{value} is no share for {name}: a number from 0 on, such as 20 or 0.5")]
+    #[error("{value} is not a share for {name}: write a number of at least 0, such as 20 or 0.5")]
     NoShare {
         /// The setting's name.
         name: String,

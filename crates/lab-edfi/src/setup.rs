@@ -1,15 +1,13 @@
 //! Creates or finds the document of each resource that others refer to.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
 
-use super::api::{ApiError, Session, encoded};
+use super::api::{ApiError, Session};
 use super::document::{Anchors, Made, Wish, compose};
-use super::shape::{Form, Kind, Property, Reference, Shapes, is_flat_name};
-use super::target::Target;
+use super::identity::{filter, own_id, refers_alike, varied};
+use super::shape::{Form, Reference, Resource, Shapes};
+use super::target::TargetApi;
 use super::values::Values;
-use super::variants::varied;
 use super::world::{State, World};
 
 /// The most passes over all resources. Each pass can create what others still wait for.
@@ -28,7 +26,7 @@ pub struct SetUp<'a, 's> {
     /// The session with the target.
     pub session: Session<'a>,
     /// The target's description of itself.
-    pub target: &'s Target,
+    pub target: &'s TargetApi,
     /// The documents that exist.
     pub world: World<'s>,
     /// The generator of values.
@@ -45,7 +43,7 @@ pub struct SetUp<'a, 's> {
 
 impl<'a, 's> SetUp<'a, 's> {
     /// Returns a set-up that has not begun.
-    pub fn new(session: Session<'a>, target: &'s Target, wanted: &[bool], seed: u64) -> Self {
+    pub fn new(session: Session<'a>, target: &'s TargetApi, wanted: &[bool], seed: u64) -> Self {
         let prefix = target.namespace_prefixes.first().map(String::as_str);
         Self {
             session,
@@ -54,8 +52,8 @@ impl<'a, 's> SetUp<'a, 's> {
             values: Values::new(seed, prefix),
             organizations: organizations(&target.shapes),
             renewals_left: RENEWALS_MAX,
-            needs_organization: vec![false; target.shapes.kinds.len()],
-            fixed: vec![None; target.shapes.kinds.len()],
+            needs_organization: vec![false; target.shapes.resources.len()],
+            fixed: vec![None; target.shapes.resources.len()],
         }
     }
 
@@ -67,7 +65,7 @@ impl<'a, 's> SetUp<'a, 's> {
     pub fn anchors(&mut self) -> Result<(), ApiError> {
         self.find_home()?;
         let mut order: Vec<usize> = (0..self.world.states.len()).collect();
-        order.sort_by_key(|kind| self.target.order[*kind]);
+        order.sort_by_key(|resource| self.target.order[*resource]);
         for _ in 0..ROUNDS_MAX {
             if self.round(&order)? {
                 continue;
@@ -87,32 +85,32 @@ impl<'a, 's> SetUp<'a, 's> {
     /// Tries each resource that has no document yet. Returns whether any was created.
     fn round(&mut self, order: &[usize]) -> Result<bool, ApiError> {
         let mut is_further = false;
-        for kind in order {
-            if matches!(self.world.states[*kind], State::Unwanted | State::There { .. }) {
+        for resource in order {
+            if matches!(self.world.states[*resource], State::Unwanted | State::There { .. }) {
                 continue;
             }
-            let state = self.make(*kind)?;
+            let state = self.make(*resource)?;
             is_further |= matches!(state, State::There { .. });
-            self.world.states[*kind] = state;
+            self.world.states[*resource] = state;
         }
         Ok(is_further)
     }
 
     /// Creates a document of a resource or, if the resource refers to nothing, finds one.
     fn make(&mut self, at: usize) -> Result<State, ApiError> {
-        let kind = &self.target.shapes.kinds[at];
+        let resource = &self.target.shapes.resources[at];
         let mut wish = Wish::default();
         if let Some((name, value)) = self.fixed[at].clone() {
             wish.values.insert(name, value);
         }
         wish.with = self.extra(at);
-        let composed = compose(&self.target.shapes, kind, &self.world, &mut self.values, &wish);
+        let composed = compose(&self.target.shapes, resource, &self.world, &mut self.values, &wish);
         let body = match composed {
             Ok(body) => body,
             Err(missing) => return Ok(State::Waiting(missing.to_string())),
         };
-        let has_new_value = self.fixed[at].is_none() && varied(kind).is_some();
-        let refused = match self.create_text(kind, &body.to_string())? {
+        let has_new_value = self.fixed[at].is_none() && varied(resource).is_some();
+        let refused = match self.create_text(resource, &body.to_string())? {
             // An earlier run with this seed created it, and much more.
             Ok((_, false)) if has_new_value && self.renewals_left > 0 => {
                 self.renewals_left -= 1;
@@ -126,26 +124,30 @@ impl<'a, 's> SetUp<'a, 's> {
             Err(refused) => refused,
         };
         let is_bound = !self.target.education_organizations.is_empty();
-        let optional = self.references_to_organizations(kind, |_| is_bound);
+        let optional = self.references_to_organizations(resource, |_| is_bound);
         if !self.needs_organization[at] && optional.iter().any(|name| body.get(name).is_none()) {
             self.needs_organization[at] = true;
             let again = self.make(at)?;
             self.needs_organization[at] = matches!(again, State::There { .. });
             return Ok(again);
         }
-        let stands_alone = !kind.properties.iter().any(|property| {
+        let stands_alone = !resource.properties.iter().any(|property| {
             property.is_required && matches!(property.form, Form::Reference(_) | Form::List(_))
         });
-        if stands_alone && let Some(made) = self.adopt(kind, None)? {
+        if stands_alone && let Some(made) = self.adopt(resource, None)? {
             return Ok(State::There { made, is_own: false });
         }
         Ok(State::Refused(refused))
     }
 
     /// Sends a new document. Returns the target's complaint if it is refused.
-    pub fn create(&mut self, kind: &Kind, body: &Value) -> Result<Result<Made, String>, ApiError> {
+    pub fn create(
+        &mut self,
+        resource: &Resource,
+        body: &Value,
+    ) -> Result<Result<Made, String>, ApiError> {
         Ok(self
-            .create_text(kind, &body.to_string())?
+            .create_text(resource, &body.to_string())?
             .map(|(id, _)| Made { id, body: body.clone() }))
     }
 
@@ -153,13 +155,13 @@ impl<'a, 's> SetUp<'a, 's> {
     /// complaint.
     pub fn create_text(
         &mut self,
-        kind: &Kind,
+        resource: &Resource,
         body: &str,
     ) -> Result<Result<(String, bool), String>, ApiError> {
-        if !kind.takes.post {
+        if !resource.takes.post {
             return Ok(Err("cannot be created here".into()));
         }
-        let reply = self.session.send("POST", &self.target.path(&kind.path), body)?;
+        let reply = self.session.send("POST", &self.target.path(&resource.path), body)?;
         Ok(match reply.id().filter(|_| reply.is_ok()) {
             Some(id) => Ok((id, reply.status == 201)),
             None => Err(reply.complaint()),
@@ -176,10 +178,10 @@ impl<'a, 's> SetUp<'a, 's> {
             for at in
                 order.iter().filter(|at| is_open(&self.world.states[**at])).collect::<Vec<_>>()
             {
-                let kind = &self.target.shapes.kinds[*at];
+                let resource = &self.target.shapes.resources[*at];
                 let (shapes, wish) = (&self.target.shapes, Wish::default());
-                let like = compose(shapes, kind, &self.world, &mut self.values, &wish).ok();
-                if let Some(made) = self.adopt(kind, like.as_ref())? {
+                let like = compose(shapes, resource, &self.world, &mut self.values, &wish).ok();
+                if let Some(made) = self.adopt(resource, like.as_ref())? {
                     self.world.states[*at] = State::There { made, is_own: false };
                     is_further = true;
                 }
@@ -192,10 +194,14 @@ impl<'a, 's> SetUp<'a, 's> {
     }
 
     /// Finds a document of a resource whose references equal those of `like`.
-    fn adopt(&mut self, kind: &Kind, like: Option<&Value>) -> Result<Option<Made>, ApiError> {
-        let filter = like.map(|like| filter(kind, like)).unwrap_or_default();
-        let found = self.list(kind, &filter, FOUND_MAX)?;
-        let same = |made: &Made| like.is_none_or(|like| refers_alike(kind, &made.body, like));
+    fn adopt(
+        &mut self,
+        resource: &Resource,
+        like: Option<&Value>,
+    ) -> Result<Option<Made>, ApiError> {
+        let filter = like.map(|like| filter(resource, like)).unwrap_or_default();
+        let found = self.list(resource, &filter, FOUND_MAX)?;
+        let same = |made: &Made| like.is_none_or(|like| refers_alike(resource, &made.body, like));
         Ok(found.into_iter().find(same))
     }
 
@@ -205,9 +211,14 @@ impl<'a, 's> SetUp<'a, 's> {
     /// # Errors
     ///
     /// If the target cannot be reached.
-    pub fn list(&mut self, kind: &Kind, filter: &str, limit: usize) -> Result<Vec<Made>, ApiError> {
+    pub fn list(
+        &mut self,
+        resource: &Resource,
+        filter: &str,
+        limit: usize,
+    ) -> Result<Vec<Made>, ApiError> {
         let limit = limit.min(LIST_MAX);
-        let path = format!("{}?limit={limit}{filter}", self.target.path(&kind.path));
+        let path = format!("{}?limit={limit}{filter}", self.target.path(&resource.path));
         let reply = self.session.send("GET", &path, "")?;
         let Value::Array(items) = reply.json() else { return Ok(vec![]) };
         let made = |body: Value| Some(Made { id: body["id"].as_str()?.to_owned(), body });
@@ -219,13 +230,13 @@ impl<'a, 's> SetUp<'a, 's> {
     fn find_home(&mut self) -> Result<(), ApiError> {
         let ids: Vec<i64> =
             self.target.education_organizations.iter().copied().take(ORGANIZATIONS_MAX).collect();
-        let kinds = &self.target.shapes.kinds;
+        let resources = &self.target.shapes.resources;
         let Some(likeliest) = self.organizations.first().copied() else { return Ok(()) };
         for at in self.organizations.clone() {
-            let Some(property) = own_id(&kinds[at]) else { continue };
+            let Some(property) = own_id(&resources[at]) else { continue };
             self.find_organization(at, &property.name, &ids)?;
         }
-        for property in &kinds[likeliest].properties {
+        for property in &resources[likeliest].properties {
             if let Form::Reference(reference) = &property.form
                 && self.is_of_organizations(reference)
             {
@@ -235,7 +246,8 @@ impl<'a, 's> SetUp<'a, 's> {
         // What belongs to one of the key's organizations is the key's too. A new organization has
         // the id that the key is bound to, or refers to the one that was found.
         let is_any = self.organizations.iter().any(|at| self.world.anchor(*at).is_some());
-        if let (Some(id), Some(property), false) = (ids.first(), own_id(&kinds[likeliest]), is_any)
+        if let (Some(id), Some(property), false) =
+            (ids.first(), own_id(&resources[likeliest]), is_any)
         {
             self.fixed[likeliest] = Some((property.name.clone(), (*id).into()));
         }
@@ -245,12 +257,13 @@ impl<'a, 's> SetUp<'a, 's> {
     /// Finds an organization of a kind that has one of the ids in one of its members, unless one is
     /// known already.
     fn find_organization(&mut self, at: usize, name: &str, ids: &[i64]) -> Result<(), ApiError> {
-        let kind = &self.target.shapes.kinds[at];
+        let resource = &self.target.shapes.resources[at];
         for id in ids {
-            if self.world.anchor(at).is_some() || !kind.query.iter().any(|query| query == name) {
+            if self.world.anchor(at).is_some() || !resource.query.iter().any(|query| query == name)
+            {
                 break;
             }
-            let found = self.list(kind, &format!("&{name}={id}"), 1)?;
+            let found = self.list(resource, &format!("&{name}={id}"), 1)?;
             if let Some(made) = found.into_iter().next() {
                 self.world.states[at] = State::There { made, is_own: false };
             }
@@ -268,14 +281,14 @@ impl<'a, 's> SetUp<'a, 's> {
     /// refusal has shown to be needed and, for a new organization, references to the key's own
     /// organizations, which make it the key's too.
     pub fn extra(&self, at: usize) -> Vec<String> {
-        let kind = &self.target.shapes.kinds[at];
+        let resource = &self.target.shapes.resources[at];
         if self.needs_organization[at] {
-            return self.references_to_organizations(kind, |_| true);
+            return self.references_to_organizations(resource, |_| true);
         }
         if self.target.education_organizations.is_empty() || !self.organizations.contains(&at) {
             return vec![];
         }
-        self.references_to_organizations(kind, |reference| {
+        self.references_to_organizations(resource, |reference| {
             self.is_of_organizations(reference)
                 && reference.targets.iter().any(|target| {
                     matches!(self.world.states[*target], State::There { is_own: false, .. })
@@ -289,15 +302,15 @@ impl<'a, 's> SetUp<'a, 's> {
             return vec![];
         }
         let is_parent = |reference: &Reference| self.is_of_organizations(reference);
-        self.references_to_organizations(&self.target.shapes.kinds[at], is_parent)
+        self.references_to_organizations(&self.target.shapes.resources[at], is_parent)
     }
 
     fn references_to_organizations(
         &self,
-        kind: &Kind,
+        resource: &Resource,
         fits: impl Fn(&Reference) -> bool,
     ) -> Vec<String> {
-        let named = kind.properties.iter().filter(|property| match &property.form {
+        let named = resource.properties.iter().filter(|property| match &property.form {
             Form::Reference(reference) => {
                 reference.members.len() == 1
                     && reference.targets.iter().any(|target| self.organizations.contains(target))
@@ -314,7 +327,7 @@ impl<'a, 's> SetUp<'a, 's> {
 /// referenced kind first.
 fn organizations(shapes: &Shapes) -> Vec<usize> {
     let mut found: &[usize] = &[];
-    for property in shapes.kinds.iter().flat_map(|kind| &kind.properties) {
+    for property in shapes.resources.iter().flat_map(|resource| &resource.properties) {
         if let Form::Reference(reference) = &property.form
             && reference.members.len() == 1
             && reference.targets.len() > found.len().max(1)
@@ -323,57 +336,4 @@ fn organizations(shapes: &Shapes) -> Vec<usize> {
         }
     }
     found.to_vec()
-}
-
-/// Returns the number that is a resource's whole identity.
-fn own_id(kind: &Kind) -> Option<&Property> {
-    kind.properties.iter().find(|property| property.is_identity)
-}
-
-/// Returns the references of a document's identity as query parameters.
-fn filter(kind: &Kind, like: &Value) -> String {
-    let mut text = String::new();
-    let mut seen: Vec<&str> = vec![];
-    for (property, member, value) in identity_members(kind, like) {
-        let names = kind.identity.iter().filter(|flat| is_flat_name(flat, property, member));
-        let names = names.filter(|name| kind.query.contains(name));
-        let Some(name) = names.max_by_key(|flat| flat.len()) else { continue };
-        let written = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        if !seen.contains(&name.as_str()) {
-            seen.push(name);
-            _ = write!(text, "&{name}={}", encoded(&written));
-        }
-    }
-    text
-}
-
-/// Returns whether the references in two documents' identities are equal.
-pub fn refers_alike(kind: &Kind, one: &Value, other: &Value) -> bool {
-    identity_members(kind, other)
-        .all(|(property, member, value)| same(&one[property][member], value))
-}
-
-/// Returns whether the target treats two values as equal: descriptors ignore case.
-fn same(one: &Value, other: &Value) -> bool {
-    match (one.as_str(), other.as_str()) {
-        (Some(one), Some(other)) => one.eq_ignore_ascii_case(other),
-        _ => one == other,
-    }
-}
-
-fn identity_members<'k>(
-    kind: &'k Kind,
-    body: &'k Value,
-) -> impl Iterator<Item = (&'k str, &'k str, &'k Value)> {
-    kind.properties.iter().flat_map(move |property| {
-        let members = match &property.form {
-            Form::Reference(reference) if kind.identifies(property, reference) => {
-                &reference.members[..]
-            }
-            _ => &[],
-        };
-        let name = property.name.as_str();
-        let value = move |member: &'k str| Some((name, member, body.get(name)?.get(member)?));
-        members.iter().filter_map(move |(member, _)| value(member))
-    })
 }

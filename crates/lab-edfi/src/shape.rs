@@ -5,12 +5,12 @@
 pub struct Shapes {
     /// The resources in the order of their descriptions; other structures refer to one by its index
     /// here.
-    pub kinds: Vec<Kind>,
+    pub resources: Vec<Resource>,
 }
 
 /// A resource.
 #[derive(Debug, Clone)]
-pub struct Kind {
+pub struct Resource {
     /// Its path within the data management API, such as `/ed-fi/schools`.
     pub path: String,
     /// Its name in scenarios and reports: the last segment of the path or, where two resources
@@ -125,7 +125,7 @@ impl Reference {
     }
 }
 
-impl Kind {
+impl Resource {
     /// Returns whether its documents are descriptors.
     pub fn is_descriptor(&self) -> bool {
         self.schema.ends_with("Descriptor")

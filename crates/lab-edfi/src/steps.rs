@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::blank::{self, CHANGED, CHANGED_DIGITS, SERIAL, SERIAL_DATE};
-use super::probe::{Known, Row, Update, text};
-use super::report::Operation;
+use super::abilities::{Abilities, PoolRow, Update, text};
+use super::coverage::Operation;
+use super::placeholders::{self, CHANGED, CHANGED_DIGITS, SERIAL, SERIAL_DATE};
 use super::settings::weight;
-use super::shape::Kind;
+use super::shape::Resource;
 use homeroom_load::scenario::{EdfiFile, Expect, Keep, Pick, StepFile};
 
 /// The number of documents in a list.
@@ -17,8 +17,13 @@ const LIST_LIMIT: usize = 25;
 const KEPT_MIN: f64 = 0.2;
 
 /// Returns the steps of a resource.
-pub fn of(file: &EdfiFile, kind: &Kind, path: &str, known: &Known) -> Vec<StepFile> {
-    let made = Making { file, kind, path, known };
+pub fn of(
+    file: &EdfiFile,
+    resource: &Resource,
+    path: &str,
+    abilities: &Abilities,
+) -> Vec<StepFile> {
+    let made = Making { file, resource, path, abilities };
     let creates = made.creates();
     let delete =
         if creates.iter().any(|step| made.fills_doomed(step)) { made.delete() } else { vec![] };
@@ -32,28 +37,29 @@ pub fn doomed(file: &EdfiFile) -> f64 {
 }
 
 /// Returns the pools of a resource and the rows that they hold before the run.
-pub fn pools(kind: &Kind, known: &Known) -> Vec<(String, Vec<Row>)> {
-    let pools = [(kind.name.clone(), &known.created), (found_pool(kind), &known.readable)];
+pub fn pools(resource: &Resource, abilities: &Abilities) -> Vec<(String, Vec<PoolRow>)> {
+    let pools =
+        [(resource.name.clone(), &abilities.created), (found_pool(resource), &abilities.readable)];
     let filled = pools.into_iter().filter(|(_, rows)| !rows.is_empty());
     filled.map(|(name, rows)| (name, rows.clone())).collect()
 }
 
 /// Returns the pool of documents that are only read, used where this key cannot read what it
 /// creates.
-fn found_pool(kind: &Kind) -> String {
-    format!("{} to read", kind.name)
+fn found_pool(resource: &Resource) -> String {
+    format!("{} to read", resource.name)
 }
 
 /// Returns the pool of documents that will be deleted and are used for nothing else.
-fn doomed_pool(kind: &Kind) -> String {
-    format!("{} to delete", kind.name)
+fn doomed_pool(resource: &Resource) -> String {
+    format!("{} to delete", resource.name)
 }
 
 struct Making<'m> {
     file: &'m EdfiFile,
-    kind: &'m Kind,
+    resource: &'m Resource,
     path: &'m str,
-    known: &'m Known,
+    abilities: &'m Abilities,
 }
 
 impl Making<'_> {
@@ -64,10 +70,10 @@ impl Making<'_> {
         path: String,
         share: f64,
     ) -> Option<StepFile> {
-        let weight = share * weight(self.file, &self.kind.name);
+        let weight = share * weight(self.file, &self.resource.name);
         (weight > 0.0).then(|| StepFile {
-            name: format!("{} {}", operation.name(), self.kind.name),
-            group: self.kind.name.clone(),
+            name: format!("{} {}", operation.name(), self.resource.name),
+            group: self.resource.name.clone(),
             method: method.to_owned(),
             path,
             auth: true,
@@ -79,16 +85,16 @@ impl Making<'_> {
     /// Returns the steps that create documents: those to be read and those to be deleted. The two
     /// are kept apart so that no document is read while it is being deleted.
     fn creates(&self) -> Vec<StepFile> {
-        let Some(draft) = &self.known.draft else { return vec![] };
+        let Some(draft) = &self.abilities.draft else { return vec![] };
         let share = self.file.create;
-        let doomed = if self.known.deletes { doomed(self.file) } else { 0.0 };
+        let doomed = if self.abilities.deletes { doomed(self.file) } else { 0.0 };
         let mut keep = BTreeMap::from([("id".to_owned(), "${id}".to_owned())]);
-        for place in blank::places(&draft.body) {
+        for place in placeholders::places(&draft.body) {
             keep.insert(variable(&place), given(&place));
         }
         let create = |share: f64, pool: String, number: usize| {
             let mut step = self.step(Operation::Create, "POST", self.path.to_owned(), share)?;
-            step.body = Some(blank::scenario_text(&draft.body, given));
+            step.body = Some(placeholders::scenario_text(&draft.body, given));
             step.expect = Some(statuses(&[201, 200]));
             step.take = BTreeMap::from([("id".to_owned(), "header:location".to_owned())]);
             step.keep = Some(Keep { pool, values: keep.clone() });
@@ -98,20 +104,20 @@ impl Making<'_> {
             }
             step.each.values().all(|values| !values.is_empty()).then_some(step)
         };
-        let kept = create(share - doomed, self.kind.name.clone(), 0);
-        let doomed = create(doomed, doomed_pool(self.kind), 1);
+        let kept = create(share - doomed, self.resource.name.clone(), 0);
+        let doomed = create(doomed, doomed_pool(self.resource), 1);
         kept.into_iter().chain(doomed).collect()
     }
 
     fn fills_doomed(&self, step: &StepFile) -> bool {
-        step.keep.as_ref().is_some_and(|keep| keep.pool == doomed_pool(self.kind))
+        step.keep.as_ref().is_some_and(|keep| keep.pool == doomed_pool(self.resource))
     }
 
     fn read(&self) -> Vec<StepFile> {
-        let pool = match self.known.reads_created {
-            true => self.kind.name.clone(),
-            false if self.known.readable.is_empty() => return vec![],
-            false => found_pool(self.kind),
+        let pool = match self.abilities.reads_created {
+            true => self.resource.name.clone(),
+            false if self.abilities.readable.is_empty() => return vec![],
+            false => found_pool(self.resource),
         };
         let step = self.step(Operation::Read, "GET", self.by_id(), self.file.read);
         let read = |mut step: StepFile| {
@@ -123,7 +129,7 @@ impl Making<'_> {
     }
 
     fn update(&self) -> Vec<StepFile> {
-        let Some(update) = &self.known.update else { return vec![] };
+        let Some(update) = &self.abilities.update else { return vec![] };
         let (method, path, body) = match update {
             Update::New(body) => ("PUT", self.by_id(), body),
             Update::Again(body) => ("POST", self.path.to_owned(), body),
@@ -132,21 +138,21 @@ impl Making<'_> {
         let Some(mut step) = self.step(Operation::Update, method, path, self.file.update) else {
             return vec![];
         };
-        step.body = Some(blank::scenario_text(body, |place| match place {
+        step.body = Some(placeholders::scenario_text(body, |place| match place {
             CHANGED => "${serial}".into(),
             CHANGED_DIGITS => "${random:10..99}".into(),
             place => format!("${{{}}}", variable(place)),
         }));
         step.expect = Some(statuses(&[204, 200]));
         let is_of_many = !matches!(update, Update::One(..));
-        step.from = is_of_many.then(|| Pick { pool: self.kind.name.clone(), remove: false });
+        step.from = is_of_many.then(|| Pick { pool: self.resource.name.clone(), remove: false });
         vec![step]
     }
 
     fn delete(&self) -> Vec<StepFile> {
         let step = self.step(Operation::Delete, "DELETE", self.by_id(), self.file.delete);
         let delete = |mut step: StepFile| {
-            step.from = Some(Pick { pool: doomed_pool(self.kind), remove: true });
+            step.from = Some(Pick { pool: doomed_pool(self.resource), remove: true });
             step.expect = Some(statuses(&[204]));
             step
         };
@@ -154,7 +160,7 @@ impl Making<'_> {
     }
 
     fn list(&self) -> Vec<StepFile> {
-        if !self.known.lists {
+        if !self.abilities.lists {
             return vec![];
         }
         let path = format!("{}?limit={LIST_LIMIT}", self.path);

@@ -15,7 +15,7 @@ const DESCRIPTIONS_MAX: usize = 50;
 
 /// A target's description of itself.
 #[derive(Debug)]
-pub struct Target {
+pub struct TargetApi {
     /// The path of the token endpoint.
     pub token_path: String,
     /// The path before those of resources, without a trailing `/`, such as `/data/v3`.
@@ -35,7 +35,7 @@ pub struct Target {
 /// # Errors
 ///
 /// If the target cannot be reached, rejects the key, or describes no resource.
-pub fn read(session: &mut Session<'_>) -> Result<Target, ApiError> {
+pub fn read(session: &mut Session<'_>) -> Result<TargetApi, ApiError> {
     let root = session.access().root.clone();
     let front = format!("{root}/");
     let discovery = session.read(&front)?;
@@ -57,13 +57,13 @@ pub fn read(session: &mut Session<'_>) -> Result<Target, ApiError> {
         descriptions.push(session.read(&path)?);
     }
     let shapes = openapi::read(&descriptions);
-    if shapes.kinds.is_empty() {
-        let why = "lists no description of resources".into();
+    if shapes.resources.is_empty() {
+        let why = "lists no description of the resources".into();
         return Err(ApiError::Strange { path: metadata_path, why });
     }
     // If there is no such list, the set-up finds the order by trying.
     let dependencies = session.send("GET", &dependencies_path, "")?.json();
-    Ok(Target {
+    Ok(TargetApi {
         order: order(&shapes, &dependencies),
         token_path,
         data_path,
@@ -73,7 +73,7 @@ pub fn read(session: &mut Session<'_>) -> Result<Target, ApiError> {
     })
 }
 
-impl Target {
+impl TargetApi {
     /// Returns a path of the data management API.
     pub fn path(&self, rest: &str) -> String {
         format!("{}{rest}", self.data_path)
@@ -118,8 +118,10 @@ fn order(shapes: &Shapes, dependencies: &Value) -> Vec<u64> {
         let place = places.entry(resource).or_insert(order);
         *place = order.min(*place);
     }
-    let kinds = shapes.kinds.iter();
-    kinds.map(|kind| places.get(kind.path.as_str()).copied().unwrap_or(u64::MAX)).collect()
+    let resources = shapes.resources.iter();
+    resources
+        .map(|resource| places.get(resource.path.as_str()).copied().unwrap_or(u64::MAX))
+        .collect()
 }
 
 fn education_organizations(info: &Value) -> Vec<i64> {

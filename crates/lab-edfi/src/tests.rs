@@ -6,9 +6,9 @@ mod published;
 
 use serde_json::{Value, json};
 
+use super::coverage::Operation;
 use super::document::{Anchors, Made, Missing, Wish, compose, members_of};
-use super::report::Operation;
-use super::shape::{Form, Kind, Property, Reference, Shapes};
+use super::shape::{Form, Property, Reference, Resource, Shapes};
 use super::values::Values;
 use super::{EdfiError, Prepared, openapi, prepare};
 use description::{description, small_standard, swagger};
@@ -19,19 +19,23 @@ fn shapes() -> Shapes {
     openapi::read(&[small_standard()])
 }
 
-fn kind<'s>(shapes: &'s Shapes, name: &str) -> &'s Kind {
-    shapes.kinds.iter().find(|kind| kind.name == name).unwrap_or_else(|| panic!("no {name}"))
+fn resource<'s>(shapes: &'s Shapes, name: &str) -> &'s Resource {
+    shapes
+        .resources
+        .iter()
+        .find(|resource| resource.name == name)
+        .unwrap_or_else(|| panic!("no {name}"))
 }
 
-fn reference<'k>(kind: &'k Kind, name: &str) -> (&'k Property, &'k Reference) {
-    let property = kind.properties.iter().find(|property| property.name == name).unwrap();
+fn reference<'k>(resource: &'k Resource, name: &str) -> (&'k Property, &'k Reference) {
+    let property = resource.properties.iter().find(|property| property.name == name).unwrap();
     let Form::Reference(reference) = &property.form else { panic!("{property:?}") };
     (property, reference)
 }
 
 fn targets(shapes: &Shapes, owner: &str, property: &str) -> Vec<String> {
-    let (_, reference) = reference(kind(shapes, owner), property);
-    reference.targets.iter().map(|at| shapes.kinds[*at].name.clone()).collect()
+    let (_, reference) = reference(resource(shapes, owner), property);
+    reference.targets.iter().map(|at| shapes.resources[*at].name.clone()).collect()
 }
 
 /// One document of each resource, as if a target had accepted all of them.
@@ -41,8 +45,8 @@ struct All<'s> {
 }
 
 impl Anchors for All<'_> {
-    fn anchor(&self, kind: usize) -> Option<&Made> {
-        self.made[kind].as_ref()
+    fn anchor(&self, resource: usize) -> Option<&Made> {
+        self.made[resource].as_ref()
     }
 
     fn target(&self, reference: &Reference) -> Result<usize, Missing> {
@@ -55,14 +59,14 @@ impl Anchors for All<'_> {
 impl<'s> All<'s> {
     /// Composes a document of each resource, over and over until no more can be composed.
     fn of(shapes: &'s Shapes) -> Self {
-        let mut all = Self { shapes, made: vec![None; shapes.kinds.len()] };
+        let mut all = Self { shapes, made: vec![None; shapes.resources.len()] };
         let mut values = Values::new(1, None);
         loop {
             let before = all.made.iter().flatten().count();
             for at in 0..all.made.len() {
                 if all.made[at].is_none() {
                     let wish = Wish::default();
-                    let body = compose(shapes, &shapes.kinds[at], &all, &mut values, &wish);
+                    let body = compose(shapes, &shapes.resources[at], &all, &mut values, &wish);
                     all.made[at] = body.ok().map(|body| Made { id: at.to_string(), body });
                 }
             }
@@ -73,12 +77,15 @@ impl<'s> All<'s> {
     }
 
     fn missing(&self) -> Vec<&str> {
-        let kinds = self.shapes.kinds.iter().zip(&self.made);
-        kinds.filter(|(_, made)| made.is_none()).map(|(kind, _)| kind.name.as_str()).collect()
+        let resources = self.shapes.resources.iter().zip(&self.made);
+        resources
+            .filter(|(_, made)| made.is_none())
+            .map(|(resource, _)| resource.name.as_str())
+            .collect()
     }
 
     fn body(&self, name: &str) -> &Value {
-        let at = self.shapes.kinds.iter().position(|kind| kind.name == name).unwrap();
+        let at = self.shapes.resources.iter().position(|resource| resource.name == name).unwrap();
         &self.made[at].as_ref().unwrap().body
     }
 }
@@ -104,7 +111,7 @@ fn prepared(memory: &mut Memory) -> Prepared {
 fn swagger_2_and_openapi_3_are_the_same_to_us() {
     let (new, old) = (shapes(), openapi::read(&[swagger(small_standard())]));
 
-    assert_eq!(format!("{:?}", old.kinds), format!("{:?}", new.kinds));
+    assert_eq!(format!("{:?}", old.resources), format!("{:?}", new.resources));
 }
 
 #[test]
@@ -112,7 +119,7 @@ fn a_reference_means_the_resource_of_its_schema_in_a_role_or_not() {
     let shapes = shapes();
 
     assert_eq!(targets(&shapes, "sections", "sessionReference"), ["sessions"]);
-    let (_, feeder) = reference(kind(&shapes, "feeders"), "feederSchoolReference");
+    let (_, feeder) = reference(resource(&shapes, "feeders"), "feederSchoolReference");
     assert_eq!((feeder.role.as_str(), feeder.targets.len()), ("feeder", 1));
 }
 
@@ -130,7 +137,7 @@ fn what_is_described_nowhere_is_looked_for_where_it_would_be() {
     let shapes = shapes();
 
     assert_eq!(targets(&shapes, "sessions", "schoolYearTypeReference"), ["schoolYearTypes"]);
-    let years = kind(&shapes, "schoolYearTypes");
+    let years = resource(&shapes, "schoolYearTypes");
     assert_eq!(years.path, "/ed-fi/schoolYearTypes");
     assert!(!years.takes.post);
 }
@@ -138,11 +145,11 @@ fn what_is_described_nowhere_is_looked_for_where_it_would_be() {
 #[test]
 fn a_descriptor_in_a_role_is_of_the_resource_with_the_longest_end_of_its_name() {
     let shapes = shapes();
-    let property = &kind(&shapes, "enrolments").properties;
+    let property = &resource(&shapes, "enrolments").properties;
     let of = |name: &str| {
         let found = property.iter().find(|property| property.name == name).unwrap();
         let Form::Descriptor(Some(at)) = found.form else { panic!("{found:?}") };
-        shapes.kinds[at].name.clone()
+        shapes.resources[at].name.clone()
     };
 
     assert_eq!(of("entryGradeLevelDescriptor"), "gradeLevelDescriptors");
@@ -169,13 +176,13 @@ fn references_that_share_a_part_of_their_keys_agree() {
 #[test]
 fn a_member_with_a_role_in_its_name_is_that_of_the_reference_in_that_role() {
     let shapes = shapes();
-    let feeders = kind(&shapes, "feeders");
+    let feeders = resource(&shapes, "feeders");
     let body = json!({
         "schoolReference": {"schoolId": 1},
         "feederSchoolReference": {"schoolId": 2},
         "beginDate": "2026-01-01",
     });
-    let integer = shapes.kinds[0].properties[0].form.clone();
+    let integer = shapes.resources[0].properties[0].form.clone();
     let member = |name: &str| (name.to_owned(), integer.clone());
     let reference = Reference {
         to: "edFi_feeder".into(),
@@ -210,9 +217,9 @@ fn all_that_a_target_takes_is_in_the_steps() {
     let prepared = prepared(&mut memory);
 
     let refused = |out: &&super::LeftOut| out.resource != "schoolYearTypes";
-    let out: Vec<_> = prepared.report.left_out.iter().filter(refused).collect();
+    let out: Vec<_> = prepared.coverage.left_out.iter().filter(refused).collect();
     assert!(out.is_empty(), "{out:?}");
-    assert_eq!(prepared.report.done["create"], prepared.report.resources - 1);
+    assert_eq!(prepared.coverage.done["create"], prepared.coverage.resources - 1);
     let steps: Vec<&str> = prepared.steps.iter().map(|step| step.name.as_str()).collect();
     for name in ["create sections", "create sections to delete", "read sections", "list sections"] {
         assert!(steps.contains(&name), "{name}");
@@ -255,7 +262,7 @@ fn what_a_target_refuses_is_left_out_in_its_words() {
     let prepared = prepared(&mut memory);
 
     let out = |resource: &str, operation: Operation| {
-        let mut all = prepared.report.left_out.iter();
+        let mut all = prepared.coverage.left_out.iter();
         all.find(|out| out.resource == resource && out.operation == operation).map(|out| &*out.why)
     };
     assert_eq!(out("students", Operation::Create), Some("403 | not you"));
@@ -329,9 +336,10 @@ fn any_mixture_gives_steps_that_can_be_done() {
         assert_eq!(compiled.map_err(|error| error.to_string()), Ok(()), "{create} {delete}");
         let deletes = names.iter().filter(|name| name.starts_with("delete ")).count();
         assert_eq!(deletes > 0, create > 0.0 && delete > 0.0, "{names:?}");
-        assert_eq!(prepared.report.done["delete"], deletes);
-        let is_told = prepared.report.to_string().contains("deleted is what the run has created");
-        assert_eq!(is_told, delete > create * 0.8, "{}", prepared.report);
+        assert_eq!(prepared.coverage.done["delete"], deletes);
+        let is_told =
+            prepared.coverage.to_string().contains("the run deletes only what it has created");
+        assert_eq!(is_told, delete > create * 0.8, "{}", prepared.coverage);
     }
 }
 

@@ -1,8 +1,10 @@
 //! Generates values for members: unique ones, and ones that many documents may share.
 
+use jiff::SignedDuration;
+use jiff::civil::Date;
 use serde_json::Value;
 
-use super::blank;
+use super::placeholders;
 use super::shape::Scalar;
 
 /// The fewest characters that a string needs to be unique without end.
@@ -66,10 +68,10 @@ impl Values {
     }
 
     /// Returns a unique value, as far as the type has room for one.
-    pub fn new_one(&mut self, kind: &str, name: &str, scalar: &Scalar) -> Value {
+    pub fn new_one(&mut self, resource: &str, name: &str, scalar: &Scalar) -> Value {
         self.count += 1;
         match scalar {
-            _ if is_namespace(name) => self.any(kind, name, scalar),
+            _ if is_namespace(name) => self.any(resource, name, scalar),
             Scalar::Text { min, max, .. } if *max >= TEXT_MIN => {
                 padded(format!("{}a{}", self.tag, self.count), *min, *max)
             }
@@ -91,14 +93,14 @@ impl Values {
     }
 
     /// Returns a value that many documents may share.
-    pub fn any(&self, kind: &str, name: &str, scalar: &Scalar) -> Value {
+    pub fn any(&self, resource: &str, name: &str, scalar: &Scalar) -> Value {
         match scalar {
             Scalar::Text { only: Some(only), .. } => only.clone().into(),
             Scalar::Text { min, max, .. } if is_namespace(name) => {
-                let mut letters = kind.chars();
+                let mut letters = resource.chars();
                 let first = letters.next().map(|first| first.to_ascii_uppercase());
-                let kind: String = first.into_iter().chain(letters).collect();
-                padded(format!("{}/{kind}", self.namespace), *min, *max)
+                let resource: String = first.into_iter().chain(letters).collect();
+                padded(format!("{}/{resource}", self.namespace), *min, *max)
             }
             Scalar::Text { min, max, .. } => padded(format!("Lab {name}"), *min, *max),
             Scalar::Date if name.starts_with("end") => "2026-06-30".into(),
@@ -116,8 +118,8 @@ impl Values {
     /// Returns the ways in which a member can be new in every document of a run, the best first.
     /// The list is empty if its type has no room.
     pub fn fresh(&self, name: &str, scalar: &Scalar) -> Vec<Fresh> {
-        let serial = blank::place(blank::SERIAL);
-        let date = blank::place(blank::SERIAL_DATE);
+        let serial = placeholders::place(placeholders::SERIAL);
+        let date = placeholders::place(placeholders::SERIAL_DATE);
         let numbers = |from: i64, to: i64| Fresh::OneOf((from..=to).map(Value::from).collect());
         match scalar {
             _ if is_namespace(name) => vec![],
@@ -142,7 +144,7 @@ impl Values {
                 } else {
                     format!("{:02}", self.number % 100)
                 };
-                let long = blank::number(&format!("1{mark}{serial}"));
+                let long = placeholders::number(&format!("1{mark}{serial}"));
                 // Some numbers have a narrower range than their description says.
                 vec![Fresh::Serial(long.into()), numbers(SHORT_NUMBER, SHORT_NUMBER + DOMAIN_MAX)]
             }
@@ -204,21 +206,10 @@ fn time(count: i64) -> String {
     format!("{:02}:{:02}:{:02}", second / 3_600, second / 60 % 60, second % 60)
 }
 
-/// Returns the date that is this many days after 1900-01-01.
-///
-/// Source: the civil calendar from days, as H. Hinnant gives it ("chrono-compatible low-level date
-/// algorithms").
+/// Returns the date that is this many days after 1900-01-01, at the latest 9999-12-31.
 fn day(since_1900: i64) -> String {
-    let shifted = since_1900 + 719_468 - 25_567;
-    let era = shifted.div_euclid(146_097);
-    let of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    let year = era * 400 + year_of_era + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
+    let days = SignedDuration::from_secs(since_1900.saturating_mul(86_400));
+    Date::constant(1900, 1, 1).saturating_add(days).to_string()
 }
 
 #[cfg(test)]

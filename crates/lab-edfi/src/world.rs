@@ -48,29 +48,29 @@ impl<'s> World<'s> {
     }
 
     /// Returns whether the set-up created the document that stands for a resource.
-    pub fn is_own(&self, kind: usize) -> bool {
-        matches!(self.states[kind], State::There { is_own: true, .. })
+    pub fn is_own(&self, resource: usize) -> bool {
+        matches!(self.states[resource], State::There { is_own: true, .. })
     }
 }
 
 impl Anchors for World<'_> {
-    fn anchor(&self, kind: usize) -> Option<&Made> {
-        match &self.states[kind] {
+    fn anchor(&self, resource: usize) -> Option<&Made> {
+        match &self.states[resource] {
             State::There { made, .. } => Some(made),
             _ => None,
         }
     }
 
     fn target(&self, reference: &Reference) -> Result<usize, Missing> {
-        let name = |kind: usize| self.shapes.kinds[kind].name.clone();
+        let name = |resource: usize| self.shapes.resources[resource].name.clone();
         let mut first = None;
-        for kind in &reference.targets {
-            match &self.states[*kind] {
-                State::There { .. } => return Ok(*kind),
+        for resource in &reference.targets {
+            match &self.states[*resource] {
+                State::There { .. } => return Ok(*resource),
                 State::Waiting(_) if !self.takes_any => {
-                    return Err(Missing { what: name(*kind) });
+                    return Err(Missing { what: name(*resource) });
                 }
-                _ => first = first.or(Some(*kind)),
+                _ => first = first.or(Some(*resource)),
             }
         }
         Err(Missing { what: first.map_or_else(|| reference.to.clone(), name) })

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | bracket | doubles the rate until a trial misses the goal |
 //! | narrow | brings the rate that passes and the one that fails within 4 % of each other; a trial that fails or cannot be decided is repeated, two of three decide |
-//! | confirm | holds the rate that passed, two of three holds must pass; steps down where they do not, and probes upwards again afterwards, so that one bad moment does not lower the level |
+//! | confirm | holds the rate that passed, two of three holds must pass; steps down where they do not, and tries higher rates again afterwards, so that one bad moment does not lower the level |
 //! | above | windows from an idle server: the highest with hardly an error is burst, the first that breaks is failure. One that keeps the goal of stable sends the search back to confirm it |
 //! | lift | holds the rate of such a window; two of three with the window must pass |
 //! | profiles, check | a healthy and an unhealthy run for the report, and stable once more |
@@ -55,6 +55,7 @@
 mod above;
 mod conclude;
 mod constants;
+mod driver;
 mod judge;
 mod levels;
 mod result;
@@ -64,59 +65,12 @@ mod stable;
 mod tests;
 
 pub use constants::{Constants, Goal, Goals, Voiding};
-pub use judge::Verdict as TrialVerdict;
+pub use driver::{Driver, Event};
+pub use judge::TrialVerdict;
 pub use levels::{AtLeast, Level, Levels};
-pub use result::{Capacity, FORMAT, Phase, SelfCheck, Tried, Verdict};
+pub use result::{Capacity, Ceiling, FORMAT, Phase, SelfCheck, Tried, Verdict};
 
-use crate::trial::{Ask, Trial};
 use search::Search;
-
-/// Sends the load of the trials.
-pub trait Driver {
-    /// Why a trial could not be made; it ends the search.
-    type Error;
-
-    /// Makes a trial against an idle server, and waits until its answers have come or the drain's
-    /// limit is reached. `phase` is for the records. Returns `None` if it was told to stop: the
-    /// search then ends with what is known.
-    ///
-    /// # Errors
-    ///
-    /// Any error after which further trials make no sense.
-    fn trial(&mut self, phase: Phase, ask: Ask) -> Result<Option<Trial>, Self::Error>;
-
-    /// Reports the progress of the search, for people who wait.
-    fn tell(&mut self, event: &Event<'_>) {
-        let _ = event;
-    }
-}
-
-/// The progress of the search.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Event<'a> {
-    /// A trial begins.
-    Trying {
-        /// The phase that it belongs to.
-        phase: Phase,
-        /// The requested load.
-        ask: Ask,
-        /// The seconds spent so far.
-        spent_s: f64,
-    },
-    /// A trial was judged.
-    Tried(&'a Tried),
-    /// A new result, in words.
-    Found(&'a str),
-}
-
-/// The generator's limit, as the self-check measured it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ceiling {
-    /// The requests per second against a server that does nothing; `None` if this was not measured.
-    pub rate: Option<f64>,
-    /// How long the self-check took, in seconds; it counts against the budget.
-    pub seconds: f64,
-}
 
 /// Finds the three levels.
 ///

@@ -14,7 +14,7 @@ use crate::statistics::{Estimate, Resampling, mean, paired_difference, paired_ra
 /// The settings of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Settings {
+pub struct ComparisonSettings {
     /// The number of blocks of four runs; at least two.
     pub blocks: u32,
     /// The smallest effect that matters, as a share.
@@ -27,7 +27,7 @@ pub struct Settings {
     pub seed: u64,
 }
 
-impl Default for Settings {
+impl Default for ComparisonSettings {
     fn default() -> Self {
         Self { blocks: 5, effect: 0.03, error_effect: 0.001, confidence: 0.95, seed: 1 }
     }
@@ -47,7 +47,7 @@ pub enum Side {
 
 /// The figures of one run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct RunFigures {
     /// Expected answers per second.
     pub goodput: f64,
     /// The mean response time in milliseconds.
@@ -66,21 +66,21 @@ pub struct Comparison {
     /// The names of A and B.
     pub names: [String; 2],
     /// The settings of the comparison.
-    pub settings: Settings,
+    pub settings: ComparisonSettings,
     /// The runs of A, in order.
-    pub a: Vec<Seen>,
+    pub a: Vec<RunFigures>,
     /// The runs of B, in order.
-    pub b: Vec<Seen>,
+    pub b: Vec<RunFigures>,
     /// One row per figure.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ComparedFigure>,
     /// Worse if any figure is worse; better if any is better and none is worse; same if all are the
     /// same. Unclear if neither side gave an expected answer.
-    pub verdict: Verdict,
+    pub verdict: Difference,
 }
 
 /// One figure of both sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Row {
+pub struct ComparedFigure {
     /// The figure's name.
     pub name: String,
     /// The mean of A's runs.
@@ -90,13 +90,13 @@ pub struct Row {
     /// The ratio of B to A; for errors the difference B − A. `None` if it cannot be computed.
     pub change: Option<Estimate>,
     /// The conclusion about this figure.
-    pub verdict: Verdict,
+    pub verdict: Difference,
 }
 
 /// How B compares with A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum Difference {
     /// B is better with confidence, by an effect that matters.
     Better,
     /// B is worse with confidence, by an effect that matters.
@@ -107,7 +107,7 @@ pub enum Verdict {
     Unclear,
 }
 
-impl Verdict {
+impl Difference {
     /// Returns the verdict as a word.
     pub fn word(self) -> &'static str {
         match self {
@@ -122,7 +122,7 @@ impl Verdict {
 /// A figure, and which direction is good.
 struct Figure {
     name: &'static str,
-    of: fn(&Seen) -> f64,
+    of: fn(&RunFigures) -> f64,
     more_is_better: bool,
     /// Whether it is a share, which may be zero and so is compared by difference.
     is_share: bool,
@@ -143,8 +143,8 @@ const FIGURES: &[Figure] = &[
 /// The closure's error, if a run could not be made.
 pub fn compare<E>(
     names: [String; 2],
-    settings: Settings,
-    mut run: impl FnMut(Side) -> Result<Seen, E>,
+    settings: ComparisonSettings,
+    mut run: impl FnMut(Side) -> Result<RunFigures, E>,
 ) -> Result<Comparison, E> {
     let (mut a, mut b) = (vec![], vec![]);
     for side in order(settings.blocks) {
@@ -158,24 +158,30 @@ pub fn compare<E>(
 }
 
 /// Compares runs that were made in the order of [`order`].
-pub fn judge(names: [String; 2], settings: Settings, a: Vec<Seen>, b: Vec<Seen>) -> Comparison {
-    let rows: Vec<Row> = FIGURES.iter().map(|figure| row(figure, settings, &a, &b)).collect();
+pub fn judge(
+    names: [String; 2],
+    settings: ComparisonSettings,
+    a: Vec<RunFigures>,
+    b: Vec<RunFigures>,
+) -> Comparison {
+    let rows: Vec<ComparedFigure> =
+        FIGURES.iter().map(|figure| row(figure, settings, &a, &b)).collect();
     let any = |verdict| rows.iter().any(|row| row.verdict == verdict);
     let verdict = if nobody_answers(&a, &b) {
-        Verdict::Unclear
-    } else if any(Verdict::Worse) {
-        Verdict::Worse
-    } else if any(Verdict::Better) {
-        Verdict::Better
-    } else if any(Verdict::Unclear) {
-        Verdict::Unclear
+        Difference::Unclear
+    } else if any(Difference::Worse) {
+        Difference::Worse
+    } else if any(Difference::Better) {
+        Difference::Better
+    } else if any(Difference::Unclear) {
+        Difference::Unclear
     } else {
-        Verdict::Same
+        Difference::Same
     };
     Comparison { names, settings, a, b, rows, verdict }
 }
 
-fn nobody_answers(a: &[Seen], b: &[Seen]) -> bool {
+fn nobody_answers(a: &[RunFigures], b: &[RunFigures]) -> bool {
     a.iter().chain(b).all(|seen| seen.goodput <= 0.0)
 }
 
@@ -255,8 +261,13 @@ fn figures(value: f64) -> String {
     }
 }
 
-fn row(figure: &Figure, settings: Settings, a: &[Seen], b: &[Seen]) -> Row {
-    let values = |seen: &[Seen]| seen.iter().map(figure.of).collect::<Vec<f64>>();
+fn row(
+    figure: &Figure,
+    settings: ComparisonSettings,
+    a: &[RunFigures],
+    b: &[RunFigures],
+) -> ComparedFigure {
+    let values = |seen: &[RunFigures]| seen.iter().map(figure.of).collect::<Vec<f64>>();
     let (a, b) = (values(a), values(b));
     // Two runs of each side form a block.
     let pairs: Vec<(f64, f64)> =
@@ -268,20 +279,20 @@ fn row(figure: &Figure, settings: Settings, a: &[Seen], b: &[Seen]) -> Row {
         (paired_ratio(&pairs, how), 1.0, settings.effect)
     };
     let verdict = change
-        .map_or(Verdict::Unclear, |change| verdict(change, none, effect, figure.more_is_better));
-    Row { name: figure.name.into(), a: mean(&a), b: mean(&b), change, verdict }
+        .map_or(Difference::Unclear, |change| verdict(change, none, effect, figure.more_is_better));
+    ComparedFigure { name: figure.name.into(), a: mean(&a), b: mean(&b), change, verdict }
 }
 
-fn verdict(change: Estimate, none: f64, effect: f64, more_is_better: bool) -> Verdict {
+fn verdict(change: Estimate, none: f64, effect: f64, more_is_better: bool) -> Difference {
     let sure = change.low > none || change.high < none;
     let matters = (change.value - none).abs() >= effect;
     let small = change.low > none - effect && change.high < none + effect;
     match (sure, matters) {
-        (true, true) if (change.value > none) == more_is_better => Verdict::Better,
-        (true, true) => Verdict::Worse,
-        (true, false) => Verdict::Same,
-        (false, _) if small => Verdict::Same,
-        (false, _) => Verdict::Unclear,
+        (true, true) if (change.value > none) == more_is_better => Difference::Better,
+        (true, true) => Difference::Worse,
+        (true, false) => Difference::Same,
+        (false, _) if small => Difference::Same,
+        (false, _) => Difference::Unclear,
     }
 }
 
@@ -295,12 +306,12 @@ mod tests {
         let mut rng = fastrand::Rng::with_seed(seed * 7_919);
         let mut moment = 0.0;
         let names = ["old".to_owned(), "new".to_owned()];
-        let found = compare::<()>(names, Settings::default(), |side| {
+        let found = compare::<()>(names, ComparisonSettings::default(), |side| {
             moment += 1.0;
             let drift = 1.0 + 0.33 * (moment / 7.0f64).sin();
             let shaken = 1.0 + noise * ((0..12).map(|_| rng.f64()).sum::<f64>() - 6.0);
             let by = drift * shaken * if side == Side::B { times } else { 1.0 };
-            Ok(Seen {
+            Ok(RunFigures {
                 goodput: 5_000.0 / by,
                 mean_ms: 4.0 * by,
                 p50_ms: 3.0 * by,
@@ -314,8 +325,12 @@ mod tests {
     #[test]
     fn a_tenth_more_time_is_worse_and_less_is_better() {
         for seed in 0..20 {
-            assert_eq!(on_a_drifting_machine(1.1, 0.01, seed).verdict, Verdict::Worse, "{seed}");
-            assert_eq!(on_a_drifting_machine(0.9, 0.01, seed).verdict, Verdict::Better, "{seed}");
+            assert_eq!(on_a_drifting_machine(1.1, 0.01, seed).verdict, Difference::Worse, "{seed}");
+            assert_eq!(
+                on_a_drifting_machine(0.9, 0.01, seed).verdict,
+                Difference::Better,
+                "{seed}"
+            );
         }
     }
 
@@ -324,7 +339,7 @@ mod tests {
         let differ = (0..100)
             .filter(|seed| {
                 let verdict = on_a_drifting_machine(1.0, 0.02, *seed).verdict;
-                matches!(verdict, Verdict::Better | Verdict::Worse)
+                matches!(verdict, Difference::Better | Difference::Worse)
             })
             .count();
 
@@ -333,14 +348,14 @@ mod tests {
 
     #[test]
     fn a_sure_but_small_effect_is_the_same_and_noise_is_unclear() {
-        assert_eq!(on_a_drifting_machine(1.01, 0.001, 1).rows[0].verdict, Verdict::Same);
-        assert_eq!(on_a_drifting_machine(1.0, 0.3, 1).rows[0].verdict, Verdict::Unclear);
+        assert_eq!(on_a_drifting_machine(1.01, 0.001, 1).rows[0].verdict, Difference::Same);
+        assert_eq!(on_a_drifting_machine(1.0, 0.3, 1).rows[0].verdict, Difference::Unclear);
     }
 
     #[test]
     fn errors_are_compared_by_their_difference() {
         let names = || ["a".to_owned(), "b".to_owned()];
-        let seen = |error_share| Seen {
+        let seen = |error_share| RunFigures {
             goodput: 100.0,
             mean_ms: 1.0,
             p50_ms: 1.0,
@@ -348,26 +363,39 @@ mod tests {
             error_share,
         };
 
-        let more = judge(names(), Settings::default(), vec![seen(0.0); 10], vec![seen(0.02); 10]);
-        let none = judge(names(), Settings::default(), vec![seen(0.0); 10], vec![seen(0.0); 10]);
+        let more = judge(
+            names(),
+            ComparisonSettings::default(),
+            vec![seen(0.0); 10],
+            vec![seen(0.02); 10],
+        );
+        let none =
+            judge(names(), ComparisonSettings::default(), vec![seen(0.0); 10], vec![seen(0.0); 10]);
 
-        assert_eq!((more.rows[4].verdict, more.verdict), (Verdict::Worse, Verdict::Worse));
-        assert_eq!(none.verdict, Verdict::Same);
+        assert_eq!((more.rows[4].verdict, more.verdict), (Difference::Worse, Difference::Worse));
+        assert_eq!(none.verdict, Difference::Same);
     }
 
     #[test]
     fn two_that_give_no_right_answer_are_not_the_same() {
         let names = || ["a".to_owned(), "b".to_owned()];
-        let fails =
-            || Seen { mean_ms: 1.0, p50_ms: 1.0, p99_ms: 1.0, error_share: 1.0, goodput: 0.0 };
-        let right = || Seen { error_share: 0.0, goodput: 100.0, ..fails() };
+        let fails = || RunFigures {
+            mean_ms: 1.0,
+            p50_ms: 1.0,
+            p99_ms: 1.0,
+            error_share: 1.0,
+            goodput: 0.0,
+        };
+        let right = || RunFigures { error_share: 0.0, goodput: 100.0, ..fails() };
 
-        let neither = judge(names(), Settings::default(), vec![fails(); 10], vec![fails(); 10]);
-        let one = judge(names(), Settings::default(), vec![right(); 10], vec![fails(); 10]);
+        let neither =
+            judge(names(), ComparisonSettings::default(), vec![fails(); 10], vec![fails(); 10]);
+        let one =
+            judge(names(), ComparisonSettings::default(), vec![right(); 10], vec![fails(); 10]);
 
-        assert_eq!(neither.verdict, Verdict::Unclear);
+        assert_eq!(neither.verdict, Difference::Unclear);
         assert!(table(&neither).contains("\nNeither gave a right answer: 10 runs each"));
-        assert_eq!((one.verdict, one.nobody_answers()), (Verdict::Worse, false));
+        assert_eq!((one.verdict, one.nobody_answers()), (Difference::Worse, false));
     }
 
     #[test]
@@ -383,9 +411,9 @@ mod tests {
     fn a_run_that_cannot_be_made_ends_it() {
         let mut runs = 0;
 
-        let found = compare(["a".into(), "b".into()], Settings::default(), |_| {
+        let found = compare(["a".into(), "b".into()], ComparisonSettings::default(), |_| {
             runs += 1;
-            if runs == 3 { Err("no connection") } else { Ok(Seen::default()) }
+            if runs == 3 { Err("no connection") } else { Ok(RunFigures::default()) }
         });
 
         assert_eq!((found.unwrap_err(), runs), ("no connection", 3));

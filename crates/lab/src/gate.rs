@@ -7,6 +7,7 @@
 
 mod expression;
 mod figures;
+mod goal_result;
 mod junit;
 
 use std::fmt::Write as _;
@@ -14,25 +15,15 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 pub use expression::{Goal, Operator, ParseError, parse};
-pub use figures::{KINDS, Kind, Units, known};
+pub use figures::{FigureKind, KINDS, Units, known};
+pub use goal_result::GoalResult;
 pub use junit::junit;
-
-/// One goal and the measured value.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Row {
-    /// The goal.
-    pub goal: Goal,
-    /// The measured value in the unit of its kind; a share is a fraction of 1.
-    pub measured: f64,
-    /// Whether the goal's condition holds, so that the goal is missed.
-    pub failed: bool,
-}
 
 /// Why a goal cannot be checked against a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The text is not a JSON object.
-    #[error("this is no run file and no capacity file: {0}")]
+    #[error("this is neither a run file nor a capacity file: {0}")]
     NotAFile(String),
     /// The figure is not in this file.
     #[error("`{goal}`: the file has no `{figure}`; it has: {known}")]
@@ -45,7 +36,7 @@ pub enum Error {
         known: String,
     },
     /// The file has only a bound, which does not decide the goal.
-    #[error("`{goal}`: the file says only at least {bound} ({why})")]
+    #[error("`{goal}`: the file only says at least {bound} ({why})")]
     Bound {
         /// The goal, as written.
         goal: String,
@@ -62,11 +53,11 @@ pub enum Error {
 ///
 /// [`Error`]: a goal about a figure that is not in the file is not met, and one that asks for more
 /// than the file's lower bound is not missed.
-pub fn evaluate(file: &str, goals: &[Goal]) -> Result<Vec<Row>, Error> {
+pub fn evaluate(file: &str, goals: &[Goal]) -> Result<Vec<GoalResult>, Error> {
     let file: Value =
         serde_json::from_str(file).map_err(|error| Error::NotAFile(error.to_string()))?;
     if !file.is_object() {
-        return Err(Error::NotAFile("it is no JSON object".into()));
+        return Err(Error::NotAFile("it is not a JSON object".into()));
     }
     goals
         .iter()
@@ -84,7 +75,7 @@ pub fn evaluate(file: &str, goals: &[Goal]) -> Result<Vec<Row>, Error> {
                 let (goal, shown) = (goal.text.clone(), goal.kind.shown(measured));
                 return Err(Error::Bound { goal, bound: shown, why: bound.why });
             }
-            Ok(Row { goal: goal.clone(), measured, failed })
+            Ok(GoalResult { goal: goal.clone(), measured, failed })
         })
         .collect()
 }
@@ -96,7 +87,7 @@ pub fn verdict(file: &str) -> Option<String> {
 }
 
 /// Formats the rows as a text table.
-pub fn table(rows: &[Row]) -> String {
+pub fn table(rows: &[GoalResult]) -> String {
     let mut text = String::new();
     let wide = rows.iter().map(|row| row.goal.text.len()).max().unwrap_or(0);
     for row in rows {
@@ -106,13 +97,6 @@ pub fn table(rows: &[Row]) -> String {
     let failed = rows.iter().filter(|row| row.failed).count();
     let _ = writeln!(text, "{failed} of {} goals failed", rows.len());
     text
-}
-
-impl Row {
-    /// Formats the measured value with its unit.
-    pub fn shown(&self) -> String {
-        self.goal.kind.shown(self.measured)
-    }
 }
 
 #[cfg(test)]
@@ -180,7 +164,7 @@ mod tests {
             rows.map(|rows| rows[0].failed).map_err(|error| error.to_string())
         };
         let only = |goal: &str, bound: &str, why: &str| {
-            Err(format!("`{goal}`: the file says only at least {bound} ({why})"))
+            Err(format!("`{goal}`: the file only says at least {bound} ({why})"))
         };
 
         for (verdict, high, goal, expected) in [
@@ -188,7 +172,7 @@ mod tests {
                 "CLEAN",
                 "410",
                 "failure < 600/s",
-                only("failure < 600/s", "520.0/s", "no rate above was found to fail"),
+                only("failure < 600/s", "520.0/s", "no higher rate was found to fail"),
             ),
             ("CLEAN", "410", "failure < 500/s", Ok(false)),
             ("CLEAN", "410", "failure > 500/s", Ok(true)),

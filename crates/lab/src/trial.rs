@@ -2,11 +2,11 @@
 
 use homeroom_load::engine::Observed;
 use homeroom_load::outcome::Outcome;
-use homeroom_load::record::{Bin, Bins, Seen, times};
+use homeroom_load::record::{Bin, Bins, Measured, times};
 
 /// The parameters of a trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ask {
+pub struct TrialPlan {
     /// The rate in requests per second.
     pub rate: f64,
     /// The length in seconds.
@@ -58,10 +58,10 @@ pub struct Host {
 
 impl Trial {
     /// Returns a trial from the measurements of an engine that keeps bins.
-    pub fn new(ask: Ask, observed: &Observed, host: Host) -> Self {
-        let share = &observed.share;
-        let mut all = Seen::default();
-        share.stages.iter().for_each(|stage| all.merge(stage));
+    pub fn new(plan: TrialPlan, observed: &Observed, host: Host) -> Self {
+        let recording = &observed.recording;
+        let mut all = Measured::default();
+        recording.stages.iter().for_each(|stage| all.merge(stage));
         let total = all.counts.requests.total;
         let outcomes = all.counts.outcomes();
         let share_of = |outcome: Outcome| {
@@ -69,24 +69,24 @@ impl Trial {
             count as f64 / total.max(1) as f64
         };
         let ms = |share: f64| all.response.value_at_quantile(share) as f64 / 1e3;
-        let own_lag = if share.own_lag.is_empty() { &times() } else { &share.own_lag };
+        let own_lag = if recording.own_lag.is_empty() { &times() } else { &recording.own_lag };
         Self {
-            rate: ask.rate,
-            seconds: ask.seconds,
-            bins: share.bins.as_ref().map(Bins::finish).unwrap_or_default(),
+            rate: plan.rate,
+            seconds: plan.seconds,
+            bins: recording.bins.as_ref().map(Bins::finish).unwrap_or_default(),
             lag_p99_ms: own_lag.value_at_quantile(0.99) as f64 / 1e3,
             sent_share: if total == 0 { 0.0 } else { 1.0 - share_of(Outcome::Unsent) },
             no_room_share: share_of(Outcome::NoRoom),
             generator_share: observed.busiest,
             steal_share: host.steal_share,
             spin_share: host.spin_share,
-            drained: share.abandoned == 0,
-            drain_s: (observed.wall.as_secs_f64() - ask.seconds).max(0.0),
+            drained: recording.abandoned == 0,
+            drain_s: (observed.wall.as_secs_f64() - plan.seconds).max(0.0),
             percentiles_ms: [ms(0.05), ms(0.5), ms(0.95), ms(0.99)],
-            windows_p99_ms: share
+            windows_p99_ms: recording
                 .bins
                 .as_ref()
-                .map(|bins| bins.windows_p99_ms(ask.seconds))
+                .map(|bins| bins.windows_p99_ms(plan.seconds))
                 .unwrap_or_default(),
         }
     }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use homeroom_lab::capacity::{self, Constants, Verdict};
-use homeroom_lab::probe::{Probe, check_self};
-use homeroom_load::echo::{Capacity, Echo, Options as EchoOptions};
+use homeroom_lab::runner::TrialRunner;
+use homeroom_lab::self_check::check_self;
+use homeroom_load::echo::{Echo, EchoOptions, PlantedCapacity};
 use homeroom_load::engine::{
-    Answer, Engine, Options, Protocol, Request, Source, StepFacts, Target, Verdict as Judged,
+    Answer, Engine, Options, Protocol, Reaction, Request, Source, StepFacts, Target,
 };
 use homeroom_load::outcome::Outcome;
 use homeroom_load::stage::Arrivals;
@@ -29,16 +30,21 @@ impl Source for Asking {
         0
     }
 
-    fn answered(&mut self, (): &mut (), _: usize, answer: &Answer<'_>) -> Judged {
-        Judged { ok: answer.outcome == Outcome::Status(200), pause: Duration::ZERO }
+    fn answered(&mut self, (): &mut (), _: usize, answer: &Answer<'_>) -> Reaction {
+        Reaction { ok: answer.outcome == Outcome::Status(200), pause: Duration::ZERO }
     }
 }
 
 #[test]
 fn a_planted_capacity_is_found_or_the_verdict_says_why_not() {
     let planted = 300.0;
-    let capacity =
-        Capacity { rate: planted, workers: 2, spread: 0.5, queue: Duration::from_secs(2), seed: 1 };
+    let capacity = PlantedCapacity {
+        rate: planted,
+        workers: 2,
+        spread: 0.5,
+        queue: Duration::from_secs(2),
+        seed: 1,
+    };
     let echo =
         Echo::start(EchoOptions { capacity: Some(capacity), ..EchoOptions::plain() }).unwrap();
     let options = Options {
@@ -76,16 +82,16 @@ fn a_planted_capacity_is_found_or_the_verdict_says_why_not() {
     let mut told = vec![];
     let mut tell = |event: &capacity::Event<'_>| told.push(format!("{event:?}"));
 
-    let mut probe = Probe::new(engine, Arrivals::Poisson, 1, &check, stop, &mut tell);
-    let found = capacity::find(&constants, check.ceiling(), &mut probe).unwrap();
-    let kept = probe.into_kept();
+    let mut runner = TrialRunner::new(engine, Arrivals::Poisson, 1, &check, stop, &mut tell);
+    let found = capacity::find(&constants, check.ceiling(), &mut runner).unwrap();
+    let kept = runner.into_kept();
 
     let off = (found.levels.stable().rate / planted - 1.0).abs();
     assert!(off < 0.25 || found.verdict != Verdict::Clean, "{found:?}");
     assert!(!told.is_empty() && !kept.is_empty());
     for trial in &kept {
         let due: u64 = trial.observed.intervals.iter().map(|second| second.due).sum();
-        let seen = trial.observed.share.stages[0].counts.requests.total;
+        let seen = trial.observed.recording.stages[0].counts.requests.total;
         assert_eq!(due, seen, "every request that was due is counted");
     }
 }

@@ -150,11 +150,11 @@ fn steps_that_could_not_be_done_stand_below_their_table() {
 
     let page = html(&Report::of(&run));
 
-    assert!(page.contains("PUT students × 1,200, POST students × 3: as a value"), "{page}");
-    assert!(page.contains("GET students × 7: right answers without"), "{page}");
-    assert!(page.contains("as every combination of its values was used"), "{page}");
+    assert!(page.contains("PUT students × 1,200, POST students × 3: because a value"), "{page}");
+    assert!(page.contains("GET students × 7: right answers that lacked"), "{page}");
+    assert!(page.contains("because every combination of its values had been used"), "{page}");
     let none = html(&Report::of(&made_up::stages()));
-    assert!(!none.contains("right answers without"));
+    assert!(!none.contains("right answers that lacked"));
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn the_database_is_in_process_only_where_somebody_says_so() {
     run.server.push(Watched { within: "web".into(), ..Watched::called("database") });
     let text = Cell::Text("in process".into());
     assert_eq!(cells(&run)[2..], [text.clone(), text]);
-    assert!(note(&run).ends_with("there is no second server"), "{}", note(&run));
+    assert!(note(&run).ends_with("runs in the web server's process"), "{}", note(&run));
 
     run.server = vec![Watched { name: "cache".into(), ..run.server[0].clone() }];
     assert_eq!(cells(&run), [const { Cell::Nothing }; 4], "a cache is no web server");

@@ -3,7 +3,7 @@
 mod made_up;
 
 use homeroom_lab::capacity::{AtLeast, Capacity, Level, Levels, Verdict};
-use homeroom_lab::compare::{self, Seen, Settings};
+use homeroom_lab::compare::{self, ComparisonSettings, RunFigures};
 use homeroom_lab::gate;
 use homeroom_lab::report::{
     Paint, Report, comparison, csv, gate as gate_table, html, markdown, samples, summary,
@@ -49,7 +49,7 @@ fn a_level_that_was_not_found_is_no_figure() {
 
 #[test]
 fn a_comparison_and_a_gate_become_sections() {
-    let seen = |at: u32, mean_ms: f64| Seen {
+    let seen = |at: u32, mean_ms: f64| RunFigures {
         goodput: 100.0 + f64::from(at % 3) / 10.0,
         mean_ms: mean_ms + f64::from(at % 2) / 10.0,
         p50_ms: 9.0 + f64::from(at % 3) / 100.0,
@@ -57,8 +57,12 @@ fn a_comparison_and_a_gate_become_sections() {
         error_share: 0.0,
     };
     let runs = |mean_ms: f64| (0..6).map(|at| seen(at, mean_ms)).collect();
-    let compared =
-        compare::judge(["old".into(), "<new>".into()], Settings::default(), runs(12.0), runs(6.0));
+    let compared = compare::judge(
+        ["old".into(), "<new>".into()],
+        ComparisonSettings::default(),
+        runs(12.0),
+        runs(6.0),
+    );
     let goals = [gate::parse("p99 > 100ms").unwrap()];
     let rows = gate::evaluate(r#"{"response_ms": {"p99": 120.0}}"#, &goals).unwrap();
     let (run, tables) = (made_up::few(), [comparison(&compared), gate_table(&rows)]);
@@ -113,7 +117,7 @@ fn an_interrupted_search_says_at_least_until_a_rate_has_failed() {
 
     let lines = said(&capacity);
     assert!(lines.starts_with("Holds at least 391 requests/s\n"), "{lines}");
-    assert!(lines.contains("INTERRUPTED: It was told to stop"), "{lines}");
+    assert!(lines.contains("INTERRUPTED: It was stopped"), "{lines}");
     let stable = Level { high: None, ..capacity.levels.stable() };
     capacity.levels = Levels::new(stable, stable, stable);
     assert!(said(&capacity).starts_with("Holds at least 391 requests/s\n"));

@@ -80,7 +80,7 @@ fn paced(waiting: &[u64]) -> RunFile {
 #[test]
 fn a_load_is_held_only_where_answers_keep_up_with_it_and_every_form_says_so() {
     let short = |share: &str| {
-        let more = "whether the rest was under way as ever is seen from 6 s on";
+        let more = "a stage of less than 6 s does not show whether the rest was only under way";
         Some(format!("{share} answered in time; {more}"))
     };
     let behind = |share: &str| Some(format!("answers fell behind by {share} of what was asked"));

@@ -1,4 +1,4 @@
-//! Requests beside the load: a token, an exporter's text, the documents of a set-up. They are sent
+//! Requests beside the load test: a token, an exporter's text, the documents of a set-up. They are sent
 //! one at a time, within limits of time and size.
 
 use std::io;
@@ -85,7 +85,7 @@ impl Caller {
         let resolved = self.target.resolve();
         let addresses =
             resolved.map_err(|error| failed(Phase::Resolve, io::Error::other(error)))?;
-        let mut last = io::Error::other("its name has no address");
+        let mut last = io::Error::other("the name has no address");
         for address in addresses {
             match TcpStream::connect_timeout(&address, self.timeout) {
                 Ok(_) => return Ok(()),
@@ -180,12 +180,12 @@ pub fn words(error: &Error) -> String {
     let cut = error.find::<hyper::Error>().is_some_and(hyper::Error::is_incomplete_message);
     match (error, error.io()) {
         (Error::TimedOut { .. }, _) | (_, Some(io::ErrorKind::TimedOut)) => {
-            "it does not answer in time".into()
+            "it did not answer in time".into()
         }
         (_, Some(io::ErrorKind::ConnectionRefused)) => "nothing listens there".into(),
-        (_, Some(io::ErrorKind::UnexpectedEof)) => "its answer ends in the middle".into(),
-        _ if cut => "its answer ends in the middle".into(),
-        _ if parse => "its answer is no HTTP".into(),
+        (_, Some(io::ErrorKind::UnexpectedEof)) => "its answer was cut short".into(),
+        _ if cut => "its answer was cut short".into(),
+        _ if parse => "its answer is not HTTP".into(),
         _ => error.root(),
     }
 }
@@ -245,9 +245,9 @@ mod tests {
     fn what_is_no_whole_answer_is_an_error() {
         let short = answered(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf").unwrap_err();
 
-        assert_eq!(words(&short), "its answer ends in the middle");
-        assert_eq!(words(&answered(b"hello\n\n\n").unwrap_err()), "its answer is no HTTP");
-        assert_eq!(words(&answered(b"").unwrap_err()), "its answer ends in the middle");
+        assert_eq!(words(&short), "its answer was cut short");
+        assert_eq!(words(&answered(b"hello\n\n\n").unwrap_err()), "its answer is not HTTP");
+        assert_eq!(words(&answered(b"").unwrap_err()), "its answer was cut short");
     }
 
     #[test]

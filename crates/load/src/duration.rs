@@ -11,7 +11,7 @@ const HOURS_MAX: f64 = 24.0 * 366.0;
 ///
 /// A message that names the text and shows the accepted forms.
 pub fn parse(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is no duration; write 500ms, 10s, 5m or 48h");
+    let wrong = || format!("`{text}` is not a duration; write 500ms, 10s, 5m or 48h");
     let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
     let (digits, unit) = text.split_at(at);
     let number: f64 = digits.parse().map_err(|_| wrong())?;

@@ -4,15 +4,17 @@
 
 mod counts;
 mod freeze;
+mod options;
 mod queue;
 mod serve;
+mod shared;
+mod stream;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
 
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
@@ -20,67 +22,19 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 
-use counts::Counts;
+use counts::EchoCounts;
 use freeze::Freezer;
-pub use queue::Capacity;
+pub use options::EchoOptions;
+pub use queue::PlantedCapacity;
 use queue::Queue;
-
-/// What the echo does besides answering.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The address to listen on; port 0 takes any free port.
-    pub listen: SocketAddr,
-    /// How long each answer is held back.
-    pub delay: Duration,
-    /// The size of each answer's body; `None` sends back what was posted.
-    pub body_bytes: Option<usize>,
-    /// The capacity to simulate; `None` serves as fast as the machine can.
-    pub capacity: Option<Capacity>,
-    /// When the freeze begins, counted from the first request, and how long it lasts. During it
-    /// nothing is read or written.
-    pub freeze: Option<(Duration, Duration)>,
-    /// The share of requests that fail, and the status that they get.
-    pub errors: Option<(f64, u16)>,
-    /// The certificate and key to serve TLS with; `None` for plain HTTP.
-    pub tls: Option<Arc<ServerConfig>>,
-    /// Whether arrivals are also counted by millisecond.
-    pub by_millisecond: bool,
-}
-
-impl Options {
-    /// Returns options for an echo that only answers, on a free port of the loopback interface.
-    pub fn plain() -> Self {
-        Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            delay: Duration::ZERO,
-            body_bytes: None,
-            capacity: None,
-            freeze: None,
-            errors: None,
-            tls: None,
-            by_millisecond: false,
-        }
-    }
-}
+use shared::EchoState;
 
 /// A running echo server; it answers until it is dropped.
 #[derive(Debug)]
 pub struct Echo {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<EchoState>,
     runtime: Option<Runtime>,
-}
-
-/// State that all connections share.
-#[derive(Debug)]
-struct Shared {
-    options: Options,
-    body: bytes::Bytes,
-    counts: Counts,
-    freezer: Option<Freezer>,
-    queue: Option<std::sync::Mutex<Queue>>,
-    failed_at: AtomicU64,
-    over: Notify,
 }
 
 impl Echo {
@@ -89,14 +43,14 @@ impl Echo {
     /// # Errors
     ///
     /// If the address is taken or the system cannot start a thread.
-    pub fn start(options: Options) -> io::Result<Self> {
+    pub fn start(options: EchoOptions) -> io::Result<Self> {
         let listener = TcpListener::bind(options.listen)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let runtime = Builder::new_multi_thread().thread_name("lab-echo").enable_all().build()?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(EchoState {
             body: vec![b'x'; options.body_bytes.unwrap_or(0)].into(),
-            counts: Counts::new(options.by_millisecond),
+            counts: EchoCounts::new(options.by_millisecond),
             freezer: options.freeze.map(|(at, time)| Freezer::new(at, time)),
             queue: options.capacity.map(|capacity| Queue::new(capacity).into()),
             failed_at: AtomicU64::new(0),

@@ -3,6 +3,8 @@
 
 mod alarm;
 mod connection;
+mod error;
+mod exchange;
 mod http1;
 mod schedule;
 mod shared;
@@ -14,7 +16,6 @@ mod users;
 mod waiting;
 mod worker;
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
@@ -25,14 +26,15 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
 pub use connection::Protocol;
+pub use error::EngineError;
 pub use schedule::requests;
 pub use shared::Options;
-pub use source::{Answer, Header, Request, Source, StepFacts, Verdict};
+pub use source::{Answer, Header, Reaction, Request, Source, StepFacts};
 pub use target::{Target, TargetError};
 pub use trust::{Trust, TrustError, client as trust};
 
-use crate::record::{Second, Share};
-use crate::run::Interval;
+use crate::figures::Interval;
+use crate::record::{Recording, Second};
 use crate::stage::{Arrivals, Load, Stage};
 use schedule::Schedule;
 use shared::Shared;
@@ -42,31 +44,6 @@ use worker::{Plan, Worker};
 const LEAD: Duration = Duration::from_millis(20);
 /// The number of open files that are not connections.
 const OTHER_FILES: u64 = 64;
-
-/// Why an engine cannot be created or run.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// The target's address cannot be found.
-    #[error(transparent)]
-    Target(#[from] TargetError),
-    /// The target's name is not valid in a certificate.
-    #[error("the target's name cannot stand in a certificate")]
-    Name,
-    /// The run needs more connections than the system allows this process.
-    #[error(
-        "{asked} connections are more than the {limit} open files that this process may have: \
-         raise the limit (ulimit -Hn) or ask for fewer"
-    )]
-    Files {
-        /// The number of connections asked for.
-        asked: u64,
-        /// The limit on open files.
-        limit: u64,
-    },
-    /// The system refused something.
-    #[error("the system gives no room to send from: {0}")]
-    System(#[from] io::Error),
-}
 
 /// Threads with modelled clients and their connections, which can run one list of stages after
 /// another.
@@ -79,7 +56,7 @@ pub struct Engine<S: Source> {
 #[derive(Debug)]
 pub struct Observed {
     /// The merged records of all threads.
-    pub share: Share,
+    pub recording: Recording,
     /// One row per second.
     pub intervals: Vec<Interval>,
     /// The processor time that this whole process used during the run.
@@ -145,7 +122,7 @@ impl<S: Source> Engine<S> {
         let begun = Instant::now() + LEAD;
         let plan = Plan { stages, arrivals, seed, begun };
         let mut due = Schedule::by_second(stages, arrivals, seed);
-        let (shares, intervals) = thread::scope(|scope| {
+        let (recordings, intervals) = thread::scope(|scope| {
             let running: Vec<_> = self
                 .workers
                 .iter_mut()
@@ -171,29 +148,29 @@ impl<S: Source> Engine<S> {
             }
             // The rest of a second after the last answer has come.
             intervals.pop_if(|last: &mut Interval| last.due == 0 && last.answered == 0);
-            let shares: Vec<Share> = running
+            let recordings: Vec<Recording> = running
                 .into_iter()
                 .map(|thread| {
                     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
                 })
                 .collect();
-            (shares, intervals)
+            (recordings, intervals)
         });
-        let busiest = shares
+        let busiest = recordings
             .iter()
-            .map(|share| share.cpu.as_secs_f64() / share.wall.as_secs_f64().max(1e-9))
+            .map(|recording| recording.cpu.as_secs_f64() / recording.wall.as_secs_f64().max(1e-9))
             .fold(0.0, f64::max);
-        let share = shares
+        let recording = recordings
             .into_iter()
-            .reduce(|mut all, share| {
-                all.merge(&share);
+            .reduce(|mut all, recording| {
+                all.merge(&recording);
                 all
             })
-            .unwrap_or_else(|| Share::new(schedule::ends(stages), 0, false));
+            .unwrap_or_else(|| Recording::new(schedule::ends(stages), 0, false));
         let cpu = process_cpu().saturating_sub(cpu);
-        let wall = share.wall;
-        let stopped_at = share.stopped_at.map(Duration::from_nanos);
-        Ok(Observed { share, intervals, cpu, busiest, wall, stopped_at })
+        let wall = recording.wall;
+        let stopped_at = recording.stopped_at.map(Duration::from_nanos);
+        Ok(Observed { recording, intervals, cpu, busiest, wall, stopped_at })
     }
 }
 

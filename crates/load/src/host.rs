@@ -12,7 +12,7 @@ mod spin;
 mod system;
 mod watch;
 
-pub use sampler::{GENERATOR, MACHINE, Sampler, Seen};
+pub use sampler::{Readings, Sampler};
 pub use spin::{reference, spin};
-pub use system::{Counts, machine};
-pub use watch::{Watch, What};
+pub use system::{MachineCounters, machine};
+pub use watch::{GENERATOR, MACHINE, Watch, What};

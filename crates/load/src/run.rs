@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{Observed, StepFacts};
+pub use crate::figures::{Interval, Latency, Requests};
 use crate::outcome::Outcomes;
-use crate::record::{Counts, Seen, Times, encoded, latency};
+use crate::record::{Counts, Measured, Times, encoded, latency};
 use crate::stage::{Arrivals, Stage};
 
 /// The format version that this version writes.
@@ -79,15 +80,15 @@ impl RunFile {
     /// Returns a run's figures from what the engine measured. The caller adds what was watched:
     /// `server`, each stage's `server`, and the generator's memory and steal.
     pub fn new(facts: Facts, plan: &[Stage], steps: &[StepFacts], observed: &Observed) -> Self {
-        let share = &observed.share;
-        let mut all = Seen::default();
-        for stage in &share.stages {
+        let recording = &observed.recording;
+        let mut all = Measured::default();
+        for stage in &recording.stages {
             all.merge(stage);
         }
         let interrupted_s = observed.stopped_at.map(|at| at.as_secs_f64());
         let mut start = 0.0;
         let mut stages = vec![];
-        for (stage, seen) in plan.iter().zip(&share.stages) {
+        for (stage, seen) in plan.iter().zip(&recording.stages) {
             let planned = stage.duration.as_secs_f64();
             let sent = interrupted_s.map_or(planned, |end| (end - start).clamp(0.0, planned));
             if sent > 0.0 {
@@ -107,13 +108,13 @@ impl RunFile {
             response_ms: latency(&all.response),
             service_ms: latency(&all.service),
             send_lag_ms: latency(&all.lag),
-            own_lag_ms: latency(&share.own_lag),
+            own_lag_ms: latency(&recording.own_lag),
             outcomes: all.counts.outcomes(),
             stages,
             intervals: observed.intervals.clone(),
             steps: steps
                 .iter()
-                .zip(&share.steps)
+                .zip(&recording.steps)
                 .map(|(facts, seen)| step_result(facts, seen, seconds))
                 .collect(),
             server: vec![],
@@ -157,7 +158,7 @@ fn per_second(count: u64, seconds: f64) -> f64 {
     count as f64 / seconds.max(1e-9)
 }
 
-fn stage_result(stage: Stage, (start_s, seconds): (f64, f64), seen: &Seen) -> StageResult {
+fn stage_result(stage: Stage, (start_s, seconds): (f64, f64), seen: &Measured) -> StageResult {
     StageResult {
         stage,
         start_s,
@@ -223,47 +224,6 @@ pub struct Machine {
     pub system: String,
 }
 
-/// Requests by how they ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Requests {
-    /// All requests that were due.
-    pub total: u64,
-    /// Requests that were answered as the step expects, including its checks.
-    pub ok: u64,
-    /// All other requests, except those that an interruption cut off.
-    pub failed: u64,
-    /// Requests sent more than a millisecond late because every connection was waiting; they also
-    /// count among the two above.
-    pub late: u64,
-}
-
-/// A distribution of times, in milliseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Latency {
-    /// The mean.
-    pub mean: f64,
-    /// The standard deviation.
-    pub sd: f64,
-    /// The least value.
-    pub min: f64,
-    /// The median.
-    pub p50: f64,
-    /// The 75th percentile.
-    pub p75: f64,
-    /// The 90th percentile.
-    pub p90: f64,
-    /// The 95th percentile.
-    pub p95: f64,
-    /// The 98th percentile.
-    pub p98: f64,
-    /// The 99th percentile.
-    pub p99: f64,
-    /// The 99.9th percentile.
-    pub p99_9: f64,
-    /// The greatest value.
-    pub max: f64,
-}
-
 /// The results of a stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StageResult {
@@ -290,31 +250,6 @@ pub struct StageResult {
     pub send_lag_ms: Latency,
     /// The means of the watched series, by name.
     pub server: BTreeMap<String, f64>,
-}
-
-/// The results of one second of a run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Interval {
-    /// Its beginning, in seconds since the run began.
-    pub at_s: f64,
-    /// Requests that were due in it.
-    pub due: u64,
-    /// Requests whose answer or failure came in it.
-    pub answered: u64,
-    /// How many of these were as expected.
-    pub ok: u64,
-    /// These requests by how they ended.
-    pub outcomes: Outcomes,
-    /// The mean of their response times.
-    pub mean_ms: f64,
-    /// The median of their response times.
-    pub p50_ms: f64,
-    /// The 99th percentile of their response times.
-    pub p99_ms: f64,
-    /// The greatest of their response times.
-    pub max_ms: f64,
-    /// Requests that were sent and not answered by its end.
-    pub in_flight: u64,
 }
 
 /// The results of one step of the scenario.

@@ -17,16 +17,11 @@ mod source;
 mod statuses;
 mod take;
 mod template;
+mod token;
 
 pub use calendar::write_moment;
 pub use error::Error;
 pub use file::{EdfiFile, Expect, Keep, Pick, ScenarioFile, StepFile};
 pub use program::{Program, Setup};
 pub use shipped::{SHIPPED, Shipped};
-pub use source::{Client, ScenarioSource, Share};
-
-/// Returns whether a text is an HTTP token, as header names and methods are (RFC 9110 §5.6.2).
-fn is_token(text: &str) -> bool {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    !text.is_empty() && text.bytes().all(is_allowed)
-}
+pub use source::{Client, ScenarioSource, ThreadShare};

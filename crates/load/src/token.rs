@@ -58,7 +58,7 @@ impl Token {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// The target does not answer.
-    #[error("{url} gives no token: {why}")]
+    #[error("no token from {url}: {why}")]
     Unreachable {
         /// The URL of the request.
         url: String,
@@ -66,7 +66,7 @@ pub enum TokenError {
         why: String,
     },
     /// The target answers with something other than a token.
-    #[error("{url} gives no token: {why}; check --key and --secret")]
+    #[error("no token from {url}: {why}; check --key and --secret")]
     Refused {
         /// The URL of the request.
         url: String,
@@ -119,7 +119,7 @@ pub fn get(caller: &Caller, path: &str, key: &Key) -> Result<Token, TokenError> 
         return Err(TokenError::Refused { url: url(), why });
     }
     read(&reply.body)
-        .ok_or_else(|| TokenError::Refused { url: url(), why: "its answer has none".into() })
+        .ok_or_else(|| TokenError::Refused { url: url(), why: "its answer contains none".into() })
 }
 
 fn read(body: &[u8]) -> Option<Token> {

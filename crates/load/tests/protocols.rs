@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use homeroom_load::echo::{self, Echo};
 use homeroom_load::engine::{
-    Answer, Engine, Options, Protocol, Request, Source, StepFacts, Target, Trust, Verdict, trust,
+    Answer, Engine, Options, Protocol, Reaction, Request, Source, StepFacts, Target, Trust, trust,
 };
 use homeroom_load::outcome::{Outcome, Outcomes};
 use homeroom_load::stage::{Arrivals, Stage};
@@ -49,7 +49,7 @@ impl Source for Posting {
         0
     }
 
-    fn answered(&mut self, (): &mut (), _: usize, answer: &Answer<'_>) -> Verdict {
+    fn answered(&mut self, (): &mut (), _: usize, answer: &Answer<'_>) -> Reaction {
         let is_whole = match self.answer_bytes {
             Some(bytes) => answer.body.len() == bytes,
             None => {
@@ -57,7 +57,7 @@ impl Source for Posting {
             }
         };
         let ok = answer.outcome == Outcome::Status(200) && is_whole;
-        Verdict { ok, pause: Duration::ZERO }
+        Reaction { ok, pause: Duration::ZERO }
     }
 }
 
@@ -108,13 +108,13 @@ fn post_at(
     let mut engine = Engine::new(options, vec![source], Arc::default()).unwrap();
     let stage = Stage::rate(rate, Duration::from_millis(500));
     let observed = engine.run(&[stage], Arrivals::Even, 1, &mut |_| {}).unwrap();
-    let counts = &observed.share.stages[0].counts;
+    let counts = &observed.recording.stages[0].counts;
     (counts.requests.ok, counts.outcomes())
 }
 
 #[test]
 fn bodies_go_and_come_whole_over_either_protocol() {
-    let echo = Echo::start(echo::Options::plain()).unwrap();
+    let echo = Echo::start(echo::EchoOptions::plain()).unwrap();
     for protocol in [Protocol::Http1, Protocol::Http2] {
         for bytes in [1, 1_000, 300_000] {
             let (ok, outcomes) = post(&echo, &Case { protocol, trust: None, bytes });
@@ -127,7 +127,8 @@ fn bodies_go_and_come_whole_over_either_protocol() {
 #[test]
 fn bodies_go_and_come_whole_with_tls() {
     let (config, pem) = certificate();
-    let echo = Echo::start(echo::Options { tls: Some(config), ..echo::Options::plain() }).unwrap();
+    let echo =
+        Echo::start(echo::EchoOptions { tls: Some(config), ..echo::EchoOptions::plain() }).unwrap();
     for protocol in [Protocol::Http1, Protocol::Http2] {
         for trust in [Trust::Only(pem.as_bytes()), Trust::Anybody] {
             let case = Case { protocol, trust: Some(trust), bytes: 100_000 };
@@ -145,7 +146,8 @@ fn an_answer_of_many_windows_comes_whole() {
     for tls in [None, Some(config)] {
         let trust = tls.is_some().then_some(Trust::Anybody);
         let bytes = 8 * 1024 * 1024;
-        let options = echo::Options { tls, body_bytes: Some(bytes), ..echo::Options::plain() };
+        let options =
+            echo::EchoOptions { tls, body_bytes: Some(bytes), ..echo::EchoOptions::plain() };
         let echo = Echo::start(options).unwrap();
         for protocol in [Protocol::Http1, Protocol::Http2] {
             let case = Case { protocol, trust, bytes: 1 };
@@ -161,7 +163,8 @@ fn an_answer_of_many_windows_comes_whole() {
 fn a_server_whose_certificate_is_not_trusted_gets_no_request() {
     let (config, _) = certificate();
     let (_, other) = certificate();
-    let echo = Echo::start(echo::Options { tls: Some(config), ..echo::Options::plain() }).unwrap();
+    let echo =
+        Echo::start(echo::EchoOptions { tls: Some(config), ..echo::EchoOptions::plain() }).unwrap();
     for protocol in [Protocol::Http1, Protocol::Http2] {
         let case = Case { protocol, trust: Some(Trust::Only(other.as_bytes())), bytes: 10 };
 

@@ -94,7 +94,7 @@ pub fn link(sources: &[Source]) -> Result<Model, LinkError> {
         }
         let path = format!("{}/{}", resource.schema, resource.endpoint).to_ascii_lowercase();
         if model.by_endpoint.insert(path, id).is_some() {
-            return Err(owner.wrong(format!("the endpoint `{}` stands twice", source.endpoint)));
+            return Err(owner.wrong(format!("the endpoint `{}` appears twice", source.endpoint)));
         }
         model.resources.push(resource);
     }
@@ -116,7 +116,8 @@ fn is_named(source: &Source) -> Result<(), LinkError> {
         return Err(wrong(
             schema,
             format!(
-                "`{schema}` is no schema: small letters, digits and -, a letter first; {taken} are \
+                "`{schema}` is not a schema: lower-case letters, digits and -, a letter first; \
+                 {taken} are \
                  taken"
             ),
         ));
@@ -125,7 +126,7 @@ fn is_named(source: &Source) -> Result<(), LinkError> {
         return Err(wrong(
             schema,
             format!(
-                "`{project} {version}` is no name of a project and version: letters, digits, - and _, \
+                "`{project} {version}` is not a name of a project and version: letters, digits, - and _, \
                  in the version also points"
             ),
         ));
@@ -140,8 +141,8 @@ fn projects_fit(sources: &[Source]) -> Result<(), LinkError> {
         return Err(wrong(
             &core.schema,
             format!(
-                "it is an extension of {schema} {version}; it stands beside that standard, not \
-                 in its place"
+                "it is an extension of {schema} {version}; it is loaded beside that standard, not \
+                 instead of it"
             ),
         ));
     }
@@ -160,7 +161,7 @@ fn projects_fit(sources: &[Source]) -> Result<(), LinkError> {
                     &source.schema,
                     format!(
                         "it extends {schema} {version}, and the standard is {} {}; serve that \
-                         version, or take the file for this one",
+                         version, or use the file for this one",
                         core.schema, core.version
                     ),
                 ));

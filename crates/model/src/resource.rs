@@ -119,7 +119,7 @@ pub struct Subject {
     pub kind: String,
     /// Flat column that holds its value.
     pub column: String,
-    /// Where the column's value stands in a document.
+    /// The place of the column's value in a document.
     pub place: Place,
     /// What the kind stands for.
     pub of: SubjectOf,
@@ -241,11 +241,11 @@ pub struct KeyColumn {
     pub name: String,
     /// Its type.
     pub scalar: Scalar,
-    /// Where it stands in a document; the first place, if several are unified.
+    /// Its place in a document; the first place if several are unified.
     pub source: ColumnSource,
 }
 
-/// Where the value of a root column stands in a document.
+/// The place of a root column's value in a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnSource {
     /// A scalar of the root, by index into the properties.
@@ -260,7 +260,7 @@ pub enum ColumnSource {
 pub struct Place {
     /// Property indices from the root.
     pub steps: Vec<usize>,
-    /// Index of the reference's member; [`None`] if the last property is no reference.
+    /// Index of the reference's member; [`None`] if the last property is not a reference.
     pub part: Option<usize>,
 }
 

@@ -44,7 +44,7 @@ pub struct ExtensionPart {
     pub properties: Vec<PropertySource>,
 }
 
-/// What kind of thing a resource is.
+/// The kind of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ResourceKind {
     /// A base; only its subclasses have documents.
@@ -60,7 +60,7 @@ pub enum ResourceKind {
 /// One resource as the model file states it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceSource {
-    /// What kind of thing it is.
+    /// The kind of the resource.
     pub kind: ResourceKind,
     /// Name in the singular, `Section`; a descriptor's ends in `Descriptor`.
     pub name: String,

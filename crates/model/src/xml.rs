@@ -30,7 +30,7 @@
 //! record of an extension is an element with its name, or `SAMPLE-Bus`; the latter is required
 //! where the standard has a record of the same name. A record of the standard may be called
 //! `SAMPLE-ContactExtension` ([`Model::by_element`]). Where an extension's file names no
-//! interchange, its records stand in an interchange named after the extension.
+//! interchange, its records are in an interchange named after the extension.
 
 use crate::resource::extension_name;
 use crate::resource::{EXTENSIONS, Model, Property, PropertyKind, Resource, Scalar, Target};

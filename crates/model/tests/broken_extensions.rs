@@ -179,11 +179,15 @@ fn projects() -> Vec<Row> {
         })
     };
     vec![
-        (("/isExtensionProject", json!(false)), "$.projectSchema.isExtensionProject", "whole"),
-        (("/projectName", json!(null)), "$.projectSchema.projectName", "must be a text"),
+        (
+            ("/isExtensionProject", json!(false)),
+            "$.projectSchema.isExtensionProject",
+            "must be true",
+        ),
+        (("/projectName", json!(null)), "$.projectSchema.projectName", "must be a string"),
         (("/projectName", json!("My ext")), "$.projectSchema.projectName", "letters, digits"),
         (("/projectEndpointName", json!("ed-fi")), "projectEndpointName", "one of its own"),
-        (("/projectEndpointName", json!("Mine")), "projectEndpointName", "small letters"),
+        (("/projectEndpointName", json!("Mine")), "projectEndpointName", "lower-case letters"),
         (("/projectEndpointName", json!("services")), "projectEndpointName", "taken"),
         (("/projectEndpointName", json!("-mine")), "projectEndpointName", "a letter"),
         (("/projectVersion", json!("one two")), "projectVersion", "such as 1.0.0"),
@@ -202,12 +206,12 @@ fn projects() -> Vec<Row> {
         (
             ("/resourceSchemas/buses/resourceName", json!("My Bus")),
             "resourceSchemas.buses.resourceName",
-            "no name",
+            "not a name",
         ),
         (
             ("/resourceSchemas/my-buses", json!({"resourceName": "My"})),
             "resourceSchemas.my-buses",
-            "no endpoint",
+            "not an endpoint",
         ),
         (
             ("/resourceSchemas/buses", subclass("Vehicle")),
@@ -217,7 +221,7 @@ fn projects() -> Vec<Row> {
         (
             ("/resourceSchemas/buses", subclass("Student")),
             "resourceSchemas.buses.superclassResourceName",
-            "no abstract base",
+            "not an abstract base",
         ),
         (("/resourceSchemas/buses", subclass("Organization")), "mine/Bus", "organizationId"),
         (
@@ -285,7 +289,7 @@ fn references() -> Vec<Row> {
         (
             ("/resourceSchemas/rides/documentPathsMapping/Color", json!(null)),
             "properties.colorDescriptor",
-            "which descriptor",
+            "its descriptor",
         ),
         (
             ("/resourceSchemas/rides/documentPathsMapping/Color/path", json!("$.hueDescriptor")),
@@ -314,12 +318,12 @@ fn members() -> Vec<Row> {
         (
             ("/resourceSchemas/buses/jsonSchemaForInsert/properties/a'b", text(1)),
             "resourceSchemas.buses.jsonSchemaForInsert.properties.a'b",
-            "no name",
+            "not a name",
         ),
         (
             ("/resourceSchemas/buses/queryFieldMapping", json!({"a;b": [{"path": "$.busId"}]})),
             "resourceSchemas.buses.queryFieldMapping.a;b",
-            "no name",
+            "not a name",
         ),
         (
             ("/resourceSchemas/buses/jsonSchemaForInsert/required", json!(null)),
@@ -367,7 +371,7 @@ fn members() -> Vec<Row> {
         (
             ("/resourceSchemas/rides/decimalPropertyValidationInfos/0/totalDigits", json!(99)),
             "properties.distance",
-            "at most 38",
+            "maximum is 38",
         ),
         (
             ("/resourceSchemas/rides/arrayUniquenessConstraints/0/paths/0", json!("$.stops[*].no")),
@@ -404,9 +408,9 @@ fn members() -> Vec<Row> {
                     "properties": {"a": {"type": "boolean"}}}}}}}),
             ),
             "mine/Student",
-            "`houses` is no object or collection",
+            "`houses` is not an object or collection",
         ),
-        (("/resourceSchemas", circle), "mine/Bus", "circle"),
+        (("/resourceSchemas", circle), "mine/Bus", "cycle"),
     ]
 }
 
@@ -455,7 +459,11 @@ fn a_model_file_that_contradicts_the_standard_is_refused_with_the_resource() {
         ("extension Student\n  @ a boolean\n", "mine/Student", "write ! or ?"),
         ("extension Student\n  in houses\n    ? a boolean\n", "mine/Student", "houses"),
         ("extension Student\n  ? a boolean\n  ? A boolean\n", "mine/Student", "twice"),
-        ("extension Student\n  ? _ext {}\n    ? a boolean\n", "mine/Student", "extensions stand"),
+        (
+            "extension Student\n  ? _ext {}\n    ? a boolean\n",
+            "mine/Student",
+            "reserved for extensions",
+        ),
         (
             "extension Student\n  ? a boolean\nextension Student\n  ? b boolean\n",
             "mine/Student",
@@ -466,18 +474,18 @@ fn a_model_file_that_contradicts_the_standard_is_refused_with_the_resource() {
         ("resource A as\n  @ bReference -> B(b)\n", "mine/A", "nothing is named `B`"),
         ("resource A as\n  @ sReference -> ed-fi/student(s)\n", "mine/A", "ed-fi/Student"),
         ("resource A as\n  ? a boolean\n", "mine/A", "no key"),
-        ("resource A as\n  @ aReference -> A(a)\n", "mine/A", "circle"),
+        ("resource A as\n  @ aReference -> A(a)\n", "mine/A", "cycle"),
         ("resource A as\n  @ sReference -> Student(a, b)\n", "mine/A", "2 members"),
-        ("resource A as\n  @ a descriptor Student\n", "mine/A", "no descriptor"),
-        ("resource A as\n  base Student\n  @ a boolean\n", "mine/A", "no abstract base"),
+        ("resource A as\n  @ a descriptor Student\n", "mine/A", "not a descriptor"),
+        ("resource A as\n  base Student\n  @ a boolean\n", "mine/A", "not an abstract base"),
         ("resource A as\n  base Organization\n  @ a int64\n", "mine/A", "organizationId"),
         ("resource A as\n  subject Student b\n  @ a boolean\n", "mine/A", "no root column"),
-        ("resource A as\n  unified a b\n  @ a boolean\n", "mine/A", "no place"),
-        ("resource A.B as\n  @ a boolean\n", "mine/A.B", "no name of a resource"),
+        ("resource A as\n  unified a b\n  @ a boolean\n", "mine/A", "not a place"),
+        ("resource A.B as\n  @ a boolean\n", "mine/A.B", "not a name of a resource"),
         ("resource A ../as\n  @ a boolean\n", "mine/A", "endpoint"),
         ("resource A as\n  element <A\n  @ a boolean\n", "mine/A", "element"),
         ("resource A as\n  interchanges ../I\n  @ a boolean\n", "mine/A", "interchange"),
-        ("resource A as\n  @ a boolean\n  ? b' boolean\n", "mine/A", "no name of a property"),
+        ("resource A as\n  @ a boolean\n  ? b' boolean\n", "mine/A", "not a name of a property"),
         ("resource A as\n  @ a boolean\n  ? b []\n    ? c\" boolean\n", "mine/A", "property"),
         (
             "resource A as\n  @ sReference -> Student(s'=studentUniqueId)\n",
@@ -489,10 +497,10 @@ fn a_model_file_that_contradicts_the_standard_is_refused_with_the_resource() {
             "mine/A",
             "reference's member",
         ),
-        ("extension Student\n  ? a.b boolean\n", "mine/Student", "no name of a property"),
+        ("extension Student\n  ? a.b boolean\n", "mine/Student", "not a name of a property"),
         ("standard Mine domains 1\nextends ed-fi 5.2.0\n", "domains", "taken"),
-        ("standard Mine ../mine 1\nextends ed-fi 5.2.0\n", "../mine", "no schema"),
-        ("standard <Mine mine 1\nextends ed-fi 5.2.0\n", "mine", "no name of a project"),
+        ("standard Mine ../mine 1\nextends ed-fi 5.2.0\n", "../mine", "not a schema"),
+        ("standard <Mine mine 1\nextends ed-fi 5.2.0\n", "mine", "not a name of a project"),
         ("resource A as\n  @ a int32(0..2147483648)\n", "mine/A", "does not fit an int32"),
         ("resource A as\n  @ a int32(-2147483649..)\n", "mine/A", "does not fit an int32"),
     ] {

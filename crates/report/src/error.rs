@@ -11,10 +11,10 @@ pub enum ExportError {
     #[error("there is no resource {0}")]
     UnknownResource(String),
     /// The folder is not empty, and replacing its content was not requested.
-    #[error("{0} is not empty; choose a new folder, or say --force to replace an earlier export")]
+    #[error("{0} is not empty; choose a new folder, or pass --force to replace an earlier export")]
     NotEmpty(PathBuf),
     /// The folder is not empty, and it holds no earlier export that could be replaced.
-    #[error("{0} holds no earlier export that could be replaced; choose a new folder")]
+    #[error("{0} contains no earlier export to replace; choose a new folder")]
     Foreign(PathBuf),
     /// A file would overwrite something that is not an export's.
     #[error(transparent)]
@@ -22,8 +22,8 @@ pub enum ExportError {
     /// The store has never reached the requested change version, or is a copy that has passed over
     /// it.
     #[error(
-        "the store is at change version {newest} and has never been at {since}: it was restored, or \
-         it is another one; take a whole export"
+        "the store is at change version {newest} and has never been at {since}: it was restored, \
+         or it is a different store; take a full export"
     )]
     BeforeSince {
         /// The requested change version.
@@ -40,10 +40,10 @@ pub enum ExportError {
         source: std::io::Error,
     },
     /// The disk is full.
-    #[error("the disk is full at {0}; the export is not whole and has no manifest")]
+    #[error("the disk is full at {0}; the export is incomplete and has no manifest")]
     DiskFull(PathBuf),
     /// The reader of the stream has closed it.
-    #[error("nobody reads the stream any more")]
+    #[error("the reader has closed the stream")]
     Closed,
     /// The snapshot cannot be read.
     #[error("reading the store")]
@@ -59,7 +59,7 @@ pub enum ExportError {
         problem: String,
     },
     /// The export was told to stop.
-    #[error("interrupted; the export is not whole and has no manifest")]
+    #[error("interrupted; the export is incomplete and has no manifest")]
     Interrupted,
 }
 

@@ -14,7 +14,7 @@ fn every_table_and_column_has_a_name_of_its_own_in_any_case_and_length() {
 
     for table in tables(&model()) {
         let name = format!("{}.{}", table.schema, postgres_name(&table.name));
-        assert!(names.insert(name.clone()), "{name} stands twice");
+        assert!(names.insert(name.clone()), "{name} appears twice");
         let mut columns = HashSet::new();
         for column in &table.columns {
             assert!(column.name.len() <= 63, "{name}.{}", column.name);

@@ -79,8 +79,8 @@ impl Counted {
         let version = if by_clock > own { by_clock } else { own.saturating_add(slack) };
         if version > VERSION_MAX / 2 {
             return Err(StoreError::Unusable(format!(
-                "the store is a copy and would go on at change version {version}, and from \
-                 {VERSION_MAX} on clients cannot tell versions apart; look at the machine's clock, \
+                "the store is a copy and would continue at change version {version}, but from \
+                 {VERSION_MAX} on clients cannot tell versions apart; check the machine's clock, \
                  or export its documents and load them into a new store"
             )));
         }

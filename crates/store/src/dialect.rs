@@ -1,4 +1,4 @@
-//! Where the two databases' SQL differs, each difference with its reason.
+//! The differences between the two databases' SQL, each with its reason.
 
 use crate::sql::Value;
 

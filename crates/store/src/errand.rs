@@ -9,7 +9,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a request holds; only the part that supplied it knows its type.
+/// The data of a request; only the part that supplied it knows its type.
 pub type Kept = Arc<dyn Any + Send + Sync>;
 
 tokio::task_local! {

@@ -28,7 +28,7 @@ pub enum StoreError {
     /// The disk failed while a commit was made durable and the write could not be undone, so it may
     /// exist after the next start; or the database was lost during the commit and did not come back
     /// in time to be asked.
-    #[error("the disk or the database failed; whether the write is there is not known")]
+    #[error("the disk or the database failed; it is not known whether the write was stored")]
     Unsure,
     /// The database failed; nothing was written.
     #[error("the database failed: {0}")]
@@ -44,12 +44,15 @@ pub enum StoreError {
     InUse(String),
     /// A file of the store was moved, replaced or deleted; nothing was written.
     #[error(
-        "{0} is not the file any more that was opened: it was moved, replaced or deleted; nothing is \
-         written until it is back, or the server is started anew"
+        "{0} is no longer the file that was opened: it was moved, replaced or deleted; nothing is \
+         written until it is back or the server is restarted"
     )]
     Displaced(String),
     /// The store was created by a newer Homeroom.
-    #[error("the store has schema version {found}, this Homeroom knows {known}; upgrade Homeroom")]
+    #[error(
+        "the store has schema version {found}, but this Homeroom knows only {known}; upgrade \
+             Homeroom"
+    )]
     FromTheFuture {
         /// Schema version of the store.
         found: i64,

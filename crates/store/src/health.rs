@@ -27,7 +27,7 @@ pub(crate) const CHECKS: &[(&str, &str)] = &[
         "SELECT 'kind ' || kind || ', block ' || block FROM (SELECT kind, id >> 12 AS block, count(*) AS n FROM doc GROUP BY kind, id >> 12 EXCEPT SELECT kind, block, n FROM tally) x LIMIT 1",
     ),
     (
-        "documents are counted that do not exist",
+        "the counts include documents that do not exist",
         "SELECT 'kind ' || kind || ', block ' || block FROM (SELECT kind, block, n FROM tally WHERE n <> 0 EXCEPT SELECT kind, id >> 12, count(*) FROM doc GROUP BY kind, id >> 12) x LIMIT 1",
     ),
     (
@@ -77,5 +77,5 @@ pub(crate) const CHECKS: &[(&str, &str)] = &[
 ];
 
 /// Message for a store whose tables are older than the checks.
-pub(crate) const TOO_OLD_TO_CHECK: &str = "the tables: they are of an older Homeroom; start this one \
-     on the store once, which brings them up to date";
+pub(crate) const TOO_OLD_TO_CHECK: &str = "the tables: an older Homeroom made them; start this \
+                                           version on the store once to bring them up to date";

@@ -79,7 +79,7 @@ impl ListQuery {
         self.is_plain() && self.after.0 == 0 && self.upto.0 == i64::MAX
     }
 
-    /// Returns whether documents have to be looked at to know whether they match: by their text, or
+    /// Returns whether documents have to be read to know whether they match: by their text, or
     /// by what leads to them.
     pub fn is_restricted(&self) -> bool {
         !self.conditions.is_empty() || !self.through.is_empty()

@@ -78,8 +78,8 @@ pub(crate) fn is_too_old(version: i64) -> bool {
 /// Returns the error for a store that is too old.
 pub(crate) fn too_old(shown: impl std::fmt::Display) -> StoreError {
     StoreError::Unusable(format!(
-        "{shown} holds documents of a Homeroom from before the first release, which this one \
-         cannot read; export them with that one and load them into a new store"
+        "{shown} contains documents of a Homeroom from before the first release, which this \
+         version cannot read; export them with that one and load them into a new store"
     ))
 }
 

@@ -40,7 +40,7 @@ impl Sample {
     pub fn with(&self, spot: &Spot, value: &Value) -> Value {
         let group = self.groups.iter().find(|group| group.contains(spot));
         let mut body = self.body.clone();
-        for spot in group.unwrap_or_else(|| panic!("{spot} is no value")) {
+        for spot in group.unwrap_or_else(|| panic!("{spot} is not a value")) {
             spot.set(&mut body, value.clone());
         }
         body

@@ -10,12 +10,27 @@ use homeroom_store::{Options, Store, StoreError, StoreUrl};
 /// Printed where there is no PostgreSQL to test on.
 pub const SKIPPED: &str = "skipped: HOMEROOM_TEST_POSTGRES names no PostgreSQL";
 
-/// Returns the options to open the databases that the environment names.
+/// Returns the options to open the databases that the environment names, for a test that runs on
+/// nothing else. If there are none, the test is reported as skipped.
 ///
 /// # Errors
 ///
 /// [`StoreError::Unusable`] when a variable has an invalid value.
 pub fn postgres() -> Result<Vec<Options>, StoreError> {
+    let all = databases()?;
+    if all.is_empty() {
+        println!("{SKIPPED}");
+    }
+    Ok(all)
+}
+
+/// Returns the options to open the databases that the environment names, for a test that also runs
+/// on the embedded store.
+///
+/// # Errors
+///
+/// [`StoreError::Unusable`] when a variable has an invalid value.
+pub fn databases() -> Result<Vec<Options>, StoreError> {
     let urls = std::env::var("HOMEROOM_TEST_POSTGRES").unwrap_or_default();
     let strict = std::env::var("HOMEROOM_STORE_STRICT").ok().map(|n| n.parse()).transpose();
     let strict = strict.map_err(|_| {
@@ -29,9 +44,9 @@ pub fn postgres() -> Result<Vec<Options>, StoreError> {
 ///
 /// # Errors
 ///
-/// Those of [`Store::temporary`] and [`Store::temporary_on`].
+/// The errors of [`Store::temporary`] and [`Store::temporary_on`].
 pub fn on_one(kinds: &[String]) -> Result<Store, StoreError> {
-    match postgres()?.into_iter().find(|options| named().is_some_and(|n| n == options.url)) {
+    match databases()?.into_iter().find(|options| named().is_some_and(|n| n == options.url)) {
         Some(options) => Store::temporary_on(&options, kinds),
         None => Store::temporary(kinds),
     }
@@ -69,10 +84,10 @@ pub fn again_on_postgres(own_name: &str) {
 ///
 /// # Errors
 ///
-/// Those of [`Store::temporary`] and [`Store::temporary_on`].
+/// The errors of [`Store::temporary`] and [`Store::temporary_on`].
 pub fn on_each(kinds: &[String]) -> Result<Vec<(String, Store)>, StoreError> {
     let mut stores = vec![("SQLite".to_owned(), Store::temporary(kinds)?)];
-    for options in postgres()? {
+    for options in databases()? {
         stores.push((options.url.to_string(), Store::temporary_on(&options, kinds)?));
     }
     Ok(stores)

@@ -1,4 +1,4 @@
-//! What strangers and a greedy key do, each in a thread of its own until the attack ends.
+//! The attacks: clients without a key and a greedy key, each in its own thread until the end.
 //!
 //! The rates are fixed, because the attacks share the processors of the server's machine. The
 //! attacks show what a stranger can occupy, not how fast the machine is.

@@ -1,4 +1,4 @@
-//! A load by the lab: modelled clients that send their next request when they have an answer.
+//! A load test by the lab: modelled clients that send their next request when they have an answer.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

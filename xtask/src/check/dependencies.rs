@@ -47,7 +47,7 @@ pub fn check_direction() -> Done {
         let knows = KNOWS.iter().find(|(name, _)| *name == package.name).map(|(_, knows)| *knows);
         if knows.is_none() && !TOP.contains(&package.name.as_str()) && package.name != FOR_TESTS {
             problems.push(format!(
-                "{} has no place yet: give it one in xtask/src/check/dependencies.rs",
+                "{} has no layer yet: give it one in xtask/src/check/dependencies.rs",
                 package.name
             ));
             continue;

@@ -58,7 +58,7 @@ fn allows(expression: &str) -> Result<bool, String> {
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let mut words = spaced.split_whitespace().peekable();
     let allowed = any(&mut words)?;
-    words.next().map_or(Ok(allowed), |word| Err(format!("{word} stands where nothing should")))
+    words.next().map_or(Ok(allowed), |word| Err(format!("{word} is not expected here")))
 }
 
 type Words<'a, I> = std::iter::Peekable<I>;

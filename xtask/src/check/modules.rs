@@ -23,7 +23,7 @@ pub struct Crate {
     modules: BTreeMap<ModulePath, Module>,
 }
 
-/// A module, which stands in a file of its own or within its parent's.
+/// A module, in its own file or within its parent's.
 #[derive(Debug, Default)]
 struct Module {
     /// The index of its file.

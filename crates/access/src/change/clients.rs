@@ -47,7 +47,7 @@ impl Change<'_> {
     /// Adds a client that belongs to no application yet. Returns its secret.
     pub(crate) fn add_record(&mut self, record: &ClientRecord) -> Result<Secret, ManageError> {
         if self.look_up(|registry| registry.clients.len()) >= CLIENTS_MAX {
-            return Err(ManageError::Refused(format!("there are {CLIENTS_MAX} keys already")));
+            return Err(ManageError::Refused(format!("there are already {CLIENTS_MAX} keys")));
         }
         self.writes.push(Sql::new(sql::ADD_CLIENT, record.arguments()));
         let pending = Pending { record: record.clone(), secrets: vec![] };
@@ -141,7 +141,7 @@ impl Change<'_> {
             None => return Err(unknown(key)),
             Some(Status::Revoked(since)) => {
                 return Err(ManageError::Refused(format!(
-                    "the key {key} was revoked at {since} and stays so; make another"
+                    "the key {key} was revoked at {since}, which is permanent; create another"
                 )));
             }
             Some(Status::Active | Status::Suspended) => {}

@@ -54,7 +54,7 @@ impl Access {
                 drop(under_way);
                 // If the store can be read, it shows whether the change was written.
                 if let Err(error) = self.refresh_managing().await {
-                    tracing::error!(%error, "it is not known whether a change of keys was written");
+                    tracing::error!(%error, "it is not known whether a change of keys was stored");
                 }
                 Err(StoreError::Unsure.into())
             }

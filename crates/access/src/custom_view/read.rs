@@ -85,7 +85,7 @@ impl<'m> Reader<'m> {
         for member in members.keys() {
             if !known.contains(&member.as_str()) {
                 let near = did_you_mean(member, known.iter().copied());
-                self.fault(place, &format!("`{member}` is none of {}{near}", known.join(", ")));
+                self.fault(place, &format!("`{member}` is not one of {}{near}", known.join(", ")));
             }
         }
     }
@@ -113,7 +113,7 @@ impl<'m> Reader<'m> {
                 let Some(found) = found else {
                     let names = model.resources.iter().map(|resource| resource.name.as_str());
                     let near = did_you_mean(given, names);
-                    self.fault("basis", &format!("`{given}` is no resource of the model{near}"));
+                    self.fault("basis", &format!("`{given}` is not a resource of the model{near}"));
                     return None;
                 };
                 let word = model.target_name(found);
@@ -129,7 +129,7 @@ impl<'m> Reader<'m> {
             let names = model.resources.iter().map(|resource| resource.name.as_str());
             let near = did_you_mean(word, names);
             let message = format!(
-                "`{name}` does not begin with the name of a resource and With, as in \
+                "`{name}` does not begin with the name of a resource followed by With, as in \
                  StudentWithText{near}"
             );
             self.fault("name", &message);
@@ -138,7 +138,7 @@ impl<'m> Reader<'m> {
         if let Target::Resource(id) = basis
             && model.resource(id).kind == ResourceKind::Descriptor
         {
-            self.fault("basis", "a descriptor cannot be what a view is of");
+            self.fault("basis", "a view cannot be based on a descriptor");
             return None;
         }
         Some(basis)
@@ -157,7 +157,10 @@ impl<'m> Reader<'m> {
         self.rules += 1;
         if self.rules > RULES_MAX || depth > DEPTH_MAX {
             if self.rules == RULES_MAX + 1 || depth > DEPTH_MAX {
-                let limits = format!("more than {RULES_MAX} rules, or {DEPTH_MAX} in each other");
+                let limits = format!(
+                    "more than {RULES_MAX} rules, or rules nested deeper than \
+                     {DEPTH_MAX}"
+                );
                 self.fault(place, &limits);
             }
             return None;
@@ -206,8 +209,8 @@ impl<'m> Reader<'m> {
             Owner::Resource(resource) => resource,
             Owner::Abstract(name) => {
                 let message = format!(
-                    "documents of the kinds of {name} name their members differently; ask for \
-                     `exists`, or take one kind as basis"
+                    "the subclasses of {name} name their members differently; use `exists`, or \
+                     choose one subclass as basis"
                 );
                 self.fault(place, &message);
                 return None;
@@ -225,7 +228,8 @@ impl<'m> Reader<'m> {
             (None, Some(Value::Bool(true))) => MemberIs::Present,
             (None, Some(Value::Bool(false))) if found.lists.is_empty() => MemberIs::Absent,
             (None, Some(Value::Bool(false))) => {
-                let message = "what is absent cannot be asked within a list; name the list itself";
+                let message = "an absent member cannot be tested inside a list; name the list \
+                               itself";
                 self.fault(place, message);
                 return None;
             }
@@ -307,7 +311,7 @@ impl<'m> Reader<'m> {
     ) -> Option<ViewRule> {
         self.known(place, members, &["exists", "by", "where"]);
         let Some(basis) = basis else {
-            self.fault(place, "`exists` cannot stand within `exists`");
+            self.fault(place, "`exists` cannot be nested in `exists`");
             return None;
         };
         let model = self.model;
@@ -315,7 +319,7 @@ impl<'m> Reader<'m> {
         let Some(resource) = model.named(given) else {
             let names = model.resources.iter().map(|resource| resource.endpoint.as_str());
             let near = did_you_mean(given.rsplit('/').next().unwrap_or(given), names);
-            let message = format!("`{given}` is no resource of the model{near}");
+            let message = format!("`{given}` is not a resource of the model{near}");
             self.fault(&format!("{place}.exists"), &message);
             return None;
         };

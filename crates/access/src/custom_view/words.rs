@@ -17,7 +17,7 @@ pub(super) fn hint(model: &Model, basis: &str, rule: &ViewRule) -> String {
     let mut names = vec![];
     referrers(model, rule, &mut names);
     if names.is_empty() {
-        format!("The '{basis}' must be changed first, by a key that may.")
+        format!("A key that has the right to must change the '{basis}' first.")
     } else {
         let names: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
         format!("You may need to create the corresponding {}.", names.join(" or "))

@@ -10,7 +10,7 @@ use crate::claim_name::ROOT;
 use crate::claims_file::{self, ClaimsFile};
 
 const HEADING: &str = "\
-# Resource claims of an extension, added to those of the standard where a model has it.
+# Resource claims of an extension, added to those of the standard if a model has the extension.
 # Made by `homeroom claim-sets import --extension`; the form is that of models/ed-fi/claims.toml.
 
 ";

@@ -13,7 +13,7 @@ pub enum ImportError {
     Claim {
         /// The claim that contains it.
         claim: String,
-        /// What is not understood.
+        /// The part that cannot be parsed.
         message: String,
     },
     /// The current claims file cannot be read.

@@ -51,7 +51,7 @@ impl ReferenceClaim {
             return Ok(None);
         }
         let name = ClaimName::read(&self.name);
-        name.map(Some).ok_or_else(|| self.wrong("is no URI of a claim".into()))
+        name.map(Some).ok_or_else(|| self.wrong("is not the URI of a claim".into()))
     }
 
     pub(super) fn defaults(&self) -> Result<Rule, ImportError> {
@@ -122,17 +122,17 @@ pub(super) fn rule<'a>(
     let mut rule = Rule::default();
     for item in actions {
         let action =
-            Action::read(&item.name).ok_or_else(|| format!("`{}` is no action", item.name))?;
+            Action::read(&item.name).ok_or_else(|| format!("`{}` is not an action", item.name))?;
         let strategies = item
             .authorization_strategies
             .iter()
             .map(|strategy| {
                 Strategy::read(&strategy.name, |_| true)
-                    .ok_or_else(|| format!("`{}` is no strategy", strategy.name))
+                    .ok_or_else(|| format!("`{}` is not a strategy", strategy.name))
             })
             .collect::<Result<Vec<_>, _>>()?;
         if rule.get_mut(action).replace(strategies).is_some() {
-            return Err(format!("the action {} stands twice", item.name));
+            return Err(format!("the action {} appears twice", item.name));
         }
     }
     Ok(rule)

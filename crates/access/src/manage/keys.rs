@@ -105,7 +105,7 @@ impl Access {
             secrets.into_iter().partition(|secret| secret.is_live(now));
         if live.len() >= SECRETS_MAX {
             return Err(ManageError::Refused(format!(
-                "the key {key} has {SECRETS_MAX} live secrets already; revoke the older one first \
+                "the key {key} already has {SECRETS_MAX} valid secrets; revoke the older one first \
                  (homeroom keys revoke {key} --old-secrets)"
             )));
         }
@@ -152,7 +152,7 @@ impl Access {
     fn secrets_of_active(&self, key: &str) -> Result<Vec<SecretRecord>, ManageError> {
         if let Status::Revoked(since) = self.client(key)?.status {
             return Err(ManageError::Refused(format!(
-                "the key {key} was revoked at {since} and stays so; create another"
+                "the key {key} was revoked at {since}, which is permanent; create another"
             )));
         }
         Ok(self.look_up(|registry| {
@@ -201,7 +201,7 @@ fn checked_name(name: Option<String>) -> Result<String, ManageError> {
     let name = name.unwrap_or_default().trim().to_owned();
     if name.chars().count() > TEXT_MAX || name.chars().any(char::is_control) {
         return Err(ManageError::Invalid(format!(
-            "the name of an application has at most {TEXT_MAX} characters, none of them a control"
+            "the name of an application has at most {TEXT_MAX} characters and no control characters"
         )));
     }
     Ok(name)
@@ -214,9 +214,9 @@ fn checked_scopes(names: &[String]) -> Result<Vec<Scope>, ManageError> {
     let mut scopes = vec![];
     for name in names {
         let scope = Scope::read(name).ok_or_else(|| {
-            let known = Scope::ALL.map(Scope::name);
+            let known = Scope::SERVED.map(Scope::name);
             ManageError::Invalid(format!(
-                "there is no scope `{name}`; there are {}",
+                "there is no scope `{name}`; available: {}",
                 known.join(", ")
             ))
         })?;
@@ -247,7 +247,8 @@ fn checked_tokens(mut tokens: Vec<i64>, creator: Option<i64>) -> Result<Vec<i64>
     tokens.dedup();
     if tokens.len() > OWNERSHIP_TOKENS_MAX || tokens.iter().any(|token| *token < 1) {
         return Err(ManageError::Invalid(format!(
-            "ownership tokens are whole numbers from 1 on, at most {OWNERSHIP_TOKENS_MAX} a key"
+            "an ownership token is a whole number from 1, and a key has at most \
+             {OWNERSHIP_TOKENS_MAX}"
         )));
     }
     Ok(tokens)

@@ -32,7 +32,7 @@ impl Access {
         });
         if id.is_none() && count >= VIEWS_MAX {
             return Err(ManageError::Refused(format!(
-                "there are {VIEWS_MAX} strategies of your own already"
+                "there are already {VIEWS_MAX} strategies of your own"
             )));
         }
         let item = json!({"name": name, "definition": definition});
@@ -94,7 +94,7 @@ pub(super) fn remove(change: &mut Change<'_>, name: &str) -> Result<Value, Manag
     let id = id.ok_or_else(|| change.look_up(|registry| unknown(registry, name)))?;
     if !sets.is_empty() {
         return Err(ManageError::Refused(format!(
-            "claim sets name the strategy `{name}`: {}; give them another first",
+            "these claim sets use the strategy `{name}`: {}; change them first",
             sets.join(", ")
         )));
     }

@@ -72,7 +72,7 @@ pub async fn create(access: &Access, asked: Manage) -> Credentials {
 }
 
 pub fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_else(|| panic!("{value} is no text")).to_owned()
+    value.as_str().unwrap_or_else(|| panic!("{value} is not a text")).to_owned()
 }
 
 /// An answer with its body read.

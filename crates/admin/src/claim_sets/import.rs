@@ -67,12 +67,15 @@ impl Reader<'_> {
         match node {
             None => {
                 let known = admin.hierarchy.nodes().iter().map(|node| node.name.as_str());
-                let message =
-                    format!("'{name:.255}' is no resource claim here{}", hint(name, known));
+                let message = format!(
+                    "'{name:.255}' is not a resource claim of this \
+                     server{}",
+                    hint(name, known)
+                );
                 self.faults.add(&format!("{place}.name"), message);
             }
             Some(node) if self.set.granted(&node.claim).is_some() => {
-                self.faults.add(&format!("{place}.name"), format!("'{name}' stands twice."));
+                self.faults.add(&format!("{place}.name"), format!("'{name}' appears twice."));
             }
             Some(node) => {
                 let is_below =
@@ -103,7 +106,7 @@ impl Reader<'_> {
         let place = format!("{place}.authorizationStrategyOverridesForCRUD");
         let Some(list) = member(members, "authorizationStrategyOverridesForCRUD") else { return };
         let Some(items) = list.as_array().filter(|items| items.len() <= ACTIONS_MAX) else {
-            self.faults.add(&place, format!("Must be a list of {ACTIONS_MAX} items at most."));
+            self.faults.add(&place, format!("Must be a list of at most {ACTIONS_MAX} items."));
             return;
         };
         for (at, item) in items.iter().enumerate() {
@@ -118,7 +121,7 @@ impl Reader<'_> {
                 Some(Some(own)) => *own = strategies,
                 Some(None) if strategies.is_empty() => {}
                 Some(None) | None => {
-                    let message = format!("'{name:.50}' is no action that is enabled here.");
+                    let message = format!("'{name:.50}' is not an action that is enabled here.");
                     self.faults.add(&format!("{place}.actionName"), message);
                 }
             }
@@ -152,7 +155,7 @@ pub(super) fn actions(
             (None, _) => {
                 is_sound = false;
                 let known = Action::ALL.map(Action::name).join(", ");
-                let message = format!("'{given:.50}' is no action; there are {known}.");
+                let message = format!("'{given:.50}' is not an action; valid actions are {known}.");
                 faults.add(&format!("{place}[{at}].name"), message);
             }
             (_, None) => {
@@ -179,7 +182,7 @@ pub(super) fn strategies(
         Some(list) => list.as_array().filter(|items| items.len() <= STRATEGIES_MAX),
     };
     let Some(items) = items else {
-        faults.add(place, format!("Must be a list of {STRATEGIES_MAX} strategies at most."));
+        faults.add(place, format!("Must be a list of at most {STRATEGIES_MAX} strategies."));
         return vec![];
     };
     let mut strategies: Vec<Strategy> = vec![];
@@ -192,7 +195,7 @@ pub(super) fn strategies(
             None => {
                 let known = Strategy::PUBLISHED.iter().map(Strategy::name);
                 let message =
-                    format!("'{name:.255}' is no authorization strategy{}", hint(name, known));
+                    format!("'{name:.255}' is not an authorization strategy{}", hint(name, known));
                 faults.add(&format!("{place}[{at}]"), message);
             }
         }

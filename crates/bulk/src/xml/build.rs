@@ -216,8 +216,8 @@ impl<'m> Builder<'m> {
                         self.flaw(Flaw {
                             kind: Kind::DataValidationFailed,
                             path,
-                            general: "A text is no school year.",
-                            message: "The text is no school year.".into(),
+                            general: "A text is not a school year.",
+                            message: "The text is not a school year.".into(),
                             hint: "Write two years that follow each other, such as 2021-2022.",
                         });
                     }
@@ -264,7 +264,7 @@ impl<'m> Builder<'m> {
     fn disagrees(&mut self, member: &str, element: &str) {
         let path = self.path(Some(element));
         let message =
-            format!("The element gives {member} another value than an element before it.");
+            format!("The element gives {member} a different value than an earlier element.");
         self.flaw(contradiction(path, message));
     }
 
@@ -373,6 +373,6 @@ pub(crate) fn contradiction(path: String, message: String) -> Flaw {
         path,
         general: "Elements contradict each other.",
         message,
-        hint: "Elements that stand for the same value must agree.",
+        hint: "Elements that set the same value must agree.",
     }
 }

@@ -88,7 +88,7 @@ impl<'a> XmlFile<'a> {
         Ok(())
     }
 
-    /// Calls `take` with the place of each unknown element that stands in the place of a record.
+    /// Calls `take` with the place of each unknown element where a record is expected.
     pub(crate) fn each_unknown(
         &self,
         root: &RootTag,

@@ -76,7 +76,7 @@ impl<'a> Keys<'a> {
                     path,
                     general: "A ref cannot be resolved.",
                     message: format!("The ref names the id {id}: {message}."),
-                    hint: "Give this id to the record or reference in this file that is meant, or \
+                    hint: "Give this id to the intended record or reference in this file, or \
                            write the identity instead of ref.",
                 }),
                 Ok(values) => {
@@ -84,7 +84,8 @@ impl<'a> Keys<'a> {
                     for ((member, value), scalar) in members.iter().zip(values).zip(scalars) {
                         if !builder.fill(place, member, &value, scalar) {
                             let message = format!(
-                                "What {id} names has another {member} than an element says."
+                                "The element with the id {id} has a different {member} than \
+                                 another element says."
                             );
                             builder.flaw(contradiction(path.clone(), message));
                         }
@@ -122,7 +123,7 @@ impl<'a> Keys<'a> {
     fn read(&self, offset: u64, chain: usize) -> Result<Named, String> {
         let Some(chain) = chain.checked_sub(1) else {
             self.is_too_long.set(true);
-            return Err(format!("more than {CHAIN_MAX} ids lead from one to the next"));
+            return Err(format!("more than {CHAIN_MAX} ids refer to each other in a chain"));
         };
         let again = |error: Malformed| format!("it cannot be read again: {}", error.message);
         let io = |error: std::io::Error| format!("it cannot be read again: {error}");

@@ -65,7 +65,8 @@ impl<'a> Lookups<'a> {
                     for ((member, value), scalar) in members.iter().zip(&values).zip(scalars) {
                         if !builder.fill(place, member, value, scalar) {
                             let message = format!(
-                                "What is looked up has another {member} than an element says."
+                                "The document that the lookup finds has a different {member} than \
+                                 an element says."
                             );
                             builder.flaw(contradiction(path.clone(), message));
                         }
@@ -128,7 +129,7 @@ impl<'a> Lookups<'a> {
         Ok(match found {
             Some(key) => Ok(key),
             None if is_understood => Err(format!("No {name} has the values of the lookup.")),
-            None => Err(format!("A {name} has no such elements as the lookup.")),
+            None => Err(format!("A {name} does not have the elements of the lookup.")),
         })
     }
 

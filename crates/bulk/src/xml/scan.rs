@@ -166,11 +166,11 @@ impl<R: BufRead> Scanner<R> {
                 }
                 Ok(None)
             }
-            Event::DocType(_) => Err(
-                "the file has a DOCTYPE, which is not read: it can define entities that expand \
-                     without end; remove it"
-                    .into(),
-            ),
+            Event::DocType(_) => {
+                Err("the file has a DOCTYPE, which is not supported: it can define entities that \
+                 expand without limit; remove it"
+                    .into())
+            }
             Event::Comment(_) | Event::PI(_) => Ok(None),
             Event::Eof => Ok(Some(Token::Eof)),
         }

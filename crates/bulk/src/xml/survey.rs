@@ -70,7 +70,7 @@ pub(crate) fn survey(
             Token::Eof => break,
             Token::Text if scanner.text().trim().is_empty() => {}
             Token::Text | Token::Start | Token::End => {
-                return Err(scanner.start().malformed("something follows after the root's end"));
+                return Err(scanner.start().malformed("there is content after the root element"));
             }
         }
     }
@@ -84,7 +84,7 @@ fn root(scanner: &mut Scanner<BufReader<&File>>) -> Result<RootTag, Malformed> {
             Token::Start => break,
             Token::Text if scanner.text().trim().is_empty() => {}
             Token::Text | Token::End => {
-                return Err(scanner.start().malformed("text stands before the root element"));
+                return Err(scanner.start().malformed("there is text before the root element"));
             }
             Token::Eof => return Err(scanner.start().malformed("the file has no root element")),
         }
@@ -92,7 +92,7 @@ fn root(scanner: &mut Scanner<BufReader<&File>>) -> Result<RootTag, Malformed> {
     let name = &scanner.tag().name;
     if !name.starts_with("Interchange") {
         return Err(scanner.start().malformed(format!(
-            "the root element is {name}; that of an interchange begins with Interchange"
+            "the root element is {name}; the root element of an interchange begins with Interchange"
         )));
     }
     Ok(RootTag { start: scanner.start().offset, end: scanner.spot().offset })

@@ -23,7 +23,7 @@ struct Read {
     line: u64,
 }
 
-/// What reading a file requires.
+/// The values needed to read a file.
 struct Bench {
     target: DataApi,
     levels: Levels,
@@ -328,7 +328,7 @@ fn a_ref_that_names_nothing_fitting_is_a_flaw() {
     assert!(messages[0].contains("no element"), "{messages:?}");
     assert!(messages[1].contains("belongs to a Student, not to a School"), "{messages:?}");
     assert!(messages[2].contains("more than one"), "{messages:?}");
-    assert!(messages[3].contains("lead from one to the next"), "{messages:?}");
+    assert!(messages[3].contains("refer to each other in a chain"), "{messages:?}");
     assert_eq!(read[0].flaws[0].0, "SchoolReference");
 }
 
@@ -351,7 +351,7 @@ fn elements_for_one_value_must_agree() {
 fn a_text_that_is_no_school_year_is_a_flaw() {
     let read = read_all("<Session><SchoolYear>last</SchoolYear></Session>");
 
-    assert_eq!(read[0].flaws, [("SchoolYear".into(), "The text is no school year.".into())]);
+    assert_eq!(read[0].flaws, [("SchoolYear".into(), "The text is not a school year.".into())]);
 }
 
 #[test]
@@ -408,7 +408,7 @@ fn a_file_that_is_no_interchange_says_where_it_ceases_to_be_one() {
         ("x<InterchangeA/>", 1, 1, "before the root"),
         ("<InterchangeA>\n <Student>", 2, 11, "ends inside"),
         ("<InterchangeA>\n </Student></InterchangeA>", 2, 2, "well formed"),
-        ("<InterchangeA/>\n<b/>", 2, 1, "after the root's end"),
+        ("<InterchangeA/>\n<b/>", 2, 1, "after the root element"),
         ("<!DOCTYPE a><InterchangeA/>", 1, 1, "DOCTYPE"),
     ] {
         let error = read_file(&bench, xml.as_bytes()).unwrap_err();

@@ -195,7 +195,7 @@ fn json_lines_arrays_and_items_that_say_their_resource_are_read() {
     assert_eq!((summary.loaded, summary.rejected), (8, 2), "{rejects:#?}");
     assert_eq!(stored(&target, "students").len(), 5);
     assert!(rejects[0]["message"].as_str().unwrap().contains("no resource pupils"));
-    assert!(rejects[1]["message"].as_str().unwrap().contains("no JSON"));
+    assert!(rejects[1]["message"].as_str().unwrap().contains("not JSON"));
     assert_eq!(rejects[1]["line"], 3);
 }
 
@@ -213,5 +213,5 @@ fn a_pipe_among_the_files_is_not_waited_for() {
     let (summary, rejects) = load_all(&target, &[folder.path()]);
 
     assert_eq!((summary.loaded, summary.rejected), (3, 1));
-    assert!(rejects[0]["message"].as_str().unwrap().contains("no regular file"), "{rejects:?}");
+    assert!(rejects[0]["message"].as_str().unwrap().contains("not a regular file"), "{rejects:?}");
 }

@@ -21,19 +21,17 @@ pub(super) enum Wrong {
 impl Wrong {
     fn words(self) -> &'static str {
         match self {
-            Self::Json => "are no JSON",
+            Self::Json => "are not JSON",
             Self::Model => "do not fit the model",
             Self::Canonical => "have a text that is not in canonical form",
-            Self::Identity => "have another identity than their text says",
+            Self::Identity => "have an identity that differs from their text",
             Self::References => {
-                "are stored with other references, or in other places, than their text says"
+                "have stored references, or places of references, that differ from their text"
             }
-            Self::Others => {
-                "are stored with other descriptors, or about others, than their text says"
-            }
-            Self::Marks => "are marked as about others than their text says",
-            Self::Gaps => "are stored with other places of empty collections than their text says",
-            Self::Spelling => "spell descriptors otherwise than the descriptors' own documents do",
+            Self::Others => "have stored descriptors or subjects that differ from their text",
+            Self::Marks => "have marks that differ from their text",
+            Self::Gaps => "have stored gaps for empty collections that differ from their text",
+            Self::Spelling => "spell descriptors differently from the descriptors' own documents",
         }
     }
 }
@@ -94,7 +92,8 @@ impl Findings {
     pub(super) fn problems(&self) -> Vec<String> {
         let tombstones = self.tombstones.iter().map(|(path, Many { count, example })| {
             format!(
-                "{count} tombstone(s) of {path} have key values that are not their identity's (for \
+                "{count} tombstone(s) of {path} have key values that do not match their identity \
+                 (for \
                  example that of change version {example})"
             )
         });
@@ -104,8 +103,8 @@ impl Findings {
     pub(super) fn left_out(&self) -> Vec<String> {
         let unserved = self.unserved.iter().map(|(path, Many { count, example })| {
             format!(
-                "what {count} document(s) of {path} refer to: they have extensions that are not \
-                 loaded (for example document {example})"
+                "the references of {count} document(s) of {path}, which have extensions that are \
+                 not loaded (for example document {example})"
             )
         });
         unserved.collect()

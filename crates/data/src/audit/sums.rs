@@ -97,14 +97,14 @@ pub(super) fn differences(
     let (expected_ties, found_ties) = (of(&expected.ties), of(&found.ties));
     if is_known && expected_ties != found_ties {
         problems.push(format!(
-            "the {} ties of '{name}' are not the {} that documents make",
+            "the {} ties of '{name}' do not match the {} that the documents imply",
             found_ties.count, expected_ties.count
         ));
     }
     let (expected_edges, found_edges) = (of(&expected.edges), of(&found.edges));
     if expected_edges != found_edges {
         problems.push(format!(
-            "the {} edges of documents of '{name}' are not the {} that the documents make",
+            "the {} edges of documents of '{name}' do not match the {} that the documents imply",
             found_edges.count, expected_edges.count
         ));
     }
@@ -128,7 +128,7 @@ pub(super) fn strangers(known: &[KindId], found: &Sums) -> Vec<String> {
 pub(super) fn wrong_aliases(expected: &Sums, found: &Sums) -> Option<String> {
     (expected.aliases != found.aliases).then(|| {
         format!(
-            "the {} identities under abstract bases are not the {} that documents make",
+            "the {} identities under abstract bases do not match the {} that the documents imply",
             found.aliases.count, expected.aliases.count
         )
     })

@@ -153,7 +153,7 @@ impl Compiler<'_> {
             return Err(wrong("it needs {compositeName} once"));
         }
         if segments.len() > SEGMENTS_MAX {
-            return Err(wrong(&format!("a way has at most {SEGMENTS_MAX} segments")));
+            return Err(wrong(&format!("a route has at most {SEGMENTS_MAX} segments")));
         }
         let constraint = element.get("compositeNameConstraint").unwrap_or_default();
         let names = constraint.trim_start_matches('^').trim_end_matches('$');
@@ -267,7 +267,7 @@ impl Compiler<'_> {
                     .part(given, is_list)
                     .map_err(|what| fail(format!("there is no such collection; {what}")))?;
                 let PropertyKind::List(items) = &property.kind else {
-                    return Err(fail("it is no collection".into()));
+                    return Err(fail("it is not a collection".into()));
                 };
                 let node = self.node(element, &owner.inside(&property.name, items), None)?;
                 Ok(Member::Collection {
@@ -282,7 +282,7 @@ impl Compiler<'_> {
                     .part(given, is_object)
                     .map_err(|what| fail(format!("there is no such object; {what}")))?;
                 let PropertyKind::Object(inner) = &property.kind else {
-                    return Err(fail("it is no object".into()));
+                    return Err(fail("it is not an object".into()));
                 };
                 let node = self.node(element, &owner.inside(&property.name, inner), None)?;
                 let name = (!element.is("flatten")).then(|| shown(&property.name));
@@ -310,7 +310,7 @@ impl Compiler<'_> {
             }
             "LinkedCollection" => {
                 let Some(to) = document else {
-                    return Err(fail("only a document has those who refer to it".into()));
+                    return Err(fail("only a document can have documents that refer to it".into()));
                 };
                 let schema = element.get("logicalSchema");
                 let schema = schema.map_or(Ok(to.schema.as_str()), |logical| {
@@ -327,7 +327,7 @@ impl Compiler<'_> {
                     node,
                 })
             }
-            _ => Err(fail("it may not stand here".into())),
+            _ => Err(fail("it is not allowed here".into())),
         }
     }
 
@@ -347,7 +347,8 @@ impl Compiler<'_> {
             let found = part.ok_or_else(|| {
                 let known = there_are(reference.parts.iter().map(|part| part.name.as_str()));
                 self.error(child, &format!(
-                    "{} is abstract, and of such a resource only the identity can be shown; {known}",
+                    "{} is abstract, and only the identity of an abstract resource can be shown; \
+                     {known}",
                     self.model.target_name(reference.target)
                 ))
             });
@@ -456,7 +457,7 @@ fn value(
     let way = |(property, part): (&homeroom_model::Property, &homeroom_model::ReferencePart)| {
         vec![property.name.clone(), part.name.clone()]
     };
-    // Unified values stand at several places and are equal.
+    // Unified values appear at several places and are equal.
     let flat: Vec<_> =
         parts.clone().filter(|(_, part)| part.column.eq_ignore_ascii_case(given)).collect();
     if let Some((_, part)) = flat.first() {

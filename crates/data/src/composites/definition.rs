@@ -152,10 +152,10 @@ pub fn read(file: &str, text: &str) -> Result<Element, CompositeError> {
         let at = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
         let line = lines.of(at);
         let event =
-            reader.read_event().map_err(|error| fail(line, format!("this is no XML: {error}")))?;
+            reader.read_event().map_err(|error| fail(line, format!("this is not XML: {error}")))?;
         let closed = match event {
             Event::Start(_) | Event::Empty(_) if root.is_some() => {
-                return Err(fail(line, "nothing may stand behind CompositeMetadata".into()));
+                return Err(fail(line, "nothing may follow CompositeMetadata".into()));
             }
             Event::Start(tag) => {
                 if open.len() == DEPTH_MAX {
@@ -170,10 +170,10 @@ pub fn read(file: &str, text: &str) -> Result<Element, CompositeError> {
             }
             Event::End(_) => open.pop(),
             Event::Text(text) if !text.xml10_content().trim().is_empty() => {
-                return Err(fail(line, "there is text, where only elements may stand".into()));
+                return Err(fail(line, "there is text where only elements are allowed".into()));
             }
             Event::CData(_) | Event::DocType(_) | Event::GeneralRef(_) => {
-                return Err(fail(line, "only elements and comments may stand here".into()));
+                return Err(fail(line, "only elements and comments are allowed here".into()));
             }
             Event::Eof => {
                 let ended = || fail(line, "the file ends before CompositeMetadata does".into());
@@ -214,7 +214,7 @@ fn begin(tag: &BytesStart<'_>, line: usize, parent: Option<&Element>) -> Result<
     if !allowed.contains(&name.as_str()) {
         let place = parent.map_or("the file".to_owned(), |parent| parent.name.clone());
         return Err(match allowed {
-            [] => format!("{place} has no elements inside, and here is {name}"),
+            [] => format!("{place} cannot contain elements, but contains {name}"),
             _ => format!("{place} has no {name}; it may have {}", allowed.join(", ")),
         });
     }
@@ -240,7 +240,7 @@ fn begin(tag: &BytesStart<'_>, line: usize, parent: Option<&Element>) -> Result<
         if matches!(key.as_str(), "flatten" | "includeResourceSubtype" | "queryable")
             && !matches!(value.as_str(), "true" | "false" | "1" | "0")
         {
-            return Err(format!("{name}: {key} is true or false, not `{value}`"));
+            return Err(format!("{name}: {key} must be true or false, not `{value}`"));
         }
         attributes.push((key, value));
     }

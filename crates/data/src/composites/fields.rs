@@ -28,7 +28,7 @@ impl Fields {
         let fields = reader.level(0)?;
         match reader.next() {
             None => Ok(fields),
-            Some(_) => Err(reader.wrong("a parenthesis is closed that was not opened")),
+            Some(_) => Err(reader.wrong("a closing parenthesis has no opening one")),
         }
     }
 
@@ -91,7 +91,7 @@ impl Reader<'_> {
                 None | Some(')') => {
                     return Ok(if is_all { Fields::All } else { Fields::Some(all) });
                 }
-                Some(_) => return Err(self.wrong("a comma or a parenthesis belongs here")),
+                Some(_) => return Err(self.wrong("expected a comma or a parenthesis")),
             }
         }
     }
@@ -101,7 +101,7 @@ impl Reader<'_> {
         let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
         let name = &rest[..end.unwrap_or(rest.len())];
         if name.is_empty() {
-            return Err(self.wrong("a name or * belongs here"));
+            return Err(self.wrong("expected a name or *"));
         }
         self.at += name.len();
         Ok(name.to_owned())

@@ -107,7 +107,7 @@ impl Walk<'_> {
     ///
     /// # Errors
     ///
-    /// 403 where the caller may read nothing of a resource on a path, 400 where a path passes too many
+    /// 403 if the caller may read nothing of a resource on a path, 400 if a path passes too many
     /// documents; errors of the store.
     pub(super) async fn bases(&mut self, given: &[Given]) -> Result<Option<Among>, Problem> {
         let [first, others @ ..] = given else { return Ok(None) };
@@ -184,8 +184,8 @@ impl Walk<'_> {
         self.grants.reachable(self.api, resource).ok_or_else(|| {
             let name = &self.api.catalog.model.resource(resource).endpoint;
             Problem::of(Kind::AccessDeniedResource)
-                .error(format!("The list is narrowed by way of '{name}', which this key may not read."))
-                .hint("Narrow it by something else, or ask for a key whose claim set grants Read there.")
+                .error(format!("A filter goes through '{name}', which this key may not read."))
+                .hint("Use another filter, or ask for a key whose claim set grants Read there.")
         })
     }
 
@@ -202,8 +202,8 @@ impl Walk<'_> {
             self.passed += page.rows.len();
             if self.passed > DOCUMENTS_MAX {
                 return Err(Problem::of(Kind::ParameterValidationFailed).error(format!(
-                    "The list is narrowed by way of more than {DOCUMENTS_MAX} documents; narrow it by \
-                     something with fewer."
+                    "A filter goes through more than {DOCUMENTS_MAX} documents; use one that goes \
+                     through fewer."
                 )));
             }
             match page.rows.last() {

@@ -148,7 +148,7 @@ fn matched(category: &Category, segments: &[&str]) -> Option<Found> {
 async fn not_allowed(served: Served, call: Call) -> Result<Response, Problem> {
     found(&served.composites, &call)?;
     Err(Problem::of(Kind::MethodNotAllowed)
-        .error(format!("{} is not allowed here; {ALLOWED} is.", call.method))
+        .error(format!("{} is not allowed here; allowed: {ALLOWED}.", call.method))
         .header(ALLOW, HeaderValue::from_static(ALLOWED)))
 }
 
@@ -175,7 +175,7 @@ async fn get(served: Served, call: Call) -> Result<Response, Problem> {
         What::One(id) => {
             let id = Uuid::read(&id).ok_or_else(|| {
                 Problem::of(Kind::DataValidationFailed)
-                    .detail("The id in the URL is none.")
+                    .detail("The id in the URL is not valid.")
                     .violations([("$.id".into(), vec![filter::NO_ID.into()])].into())
             })?;
             loop {

@@ -73,7 +73,7 @@ impl Grants {
     }
 }
 
-/// Returns the document to which a reference leads that stands in an object of a document's text.
+/// Returns the target of a reference in an object of a document's text.
 pub(super) fn link(row: &Row, object: &str, property: &str) -> Option<Link> {
     let reference = member_text(object, property)?;
     // The object is a slice of the document's text.
@@ -259,7 +259,7 @@ impl<'a, 'n> Gathering<'a, 'n> {
 /// Returns the refusal of a request that asks for too much at once.
 pub(super) fn too_large() -> Problem {
     Problem::of(Kind::ParameterValidationFailed).error(format!(
-        "The answer would be made of more than {DOCUMENTS_MAX} documents, or be larger than {} MiB; \
+        "The answer would combine more than {DOCUMENTS_MAX} documents, or be larger than {} MiB; \
          ask for fewer with limit, or for fewer members with fields.",
         BYTES_MAX >> 20
     ))

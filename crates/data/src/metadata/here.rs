@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 
 use http::HeaderMap;
 
-/// What is known about a request for the page.
+/// The facts about a request for the page.
 #[derive(Debug, Clone, Copy)]
 pub struct PageRequest<'a> {
     /// Scheme, host and port as the client sees them.

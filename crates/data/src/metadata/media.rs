@@ -14,7 +14,7 @@ pub fn names(accept: Option<&str>, wanted: &str, usual: &str) -> bool {
     wanted.is_some_and(|wanted| wanted > 0 && wanted >= usual.unwrap_or(0))
 }
 
-/// Quality of a media type that stands there itself, not by a range.
+/// Returns the quality of a media type that is listed itself, not through a range.
 fn named(accept: &str, media: &str) -> Option<u16> {
     accept.split(',').find_map(|range| {
         let mut parts = range.split(';');

@@ -11,7 +11,7 @@ use super::markup::escaped;
 /// The page's template; `{{name}}` is replaced by a value, which is escaped.
 const PAGE: &str = include_str!("page.html");
 
-/// What the page may load in a browser: only the style inside it.
+/// The policy for what the page may load in a browser: only the style inside it.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -52,8 +52,8 @@ pub fn render(model: &Model, base_url: &str, shown: Shown<'_>) -> String {
             "Put the key and secret that you were given in place of KEY and SECRET.".into()
         }
         Shown::Hidden(hidden) => format!(
-            "This demonstration's key and secret are not shown, since {}: take them from the \
-             terminal that it was started in, and put them in place of KEY and SECRET.",
+            "This demonstration's key and secret are not shown, because {}: copy them from the \
+             terminal in which it was started, and put them in place of KEY and SECRET.",
             hidden.why()
         ),
     };

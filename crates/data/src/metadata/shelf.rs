@@ -124,7 +124,7 @@ impl Both {
 pub struct Shelf {
     /// The template of each document.
     templates: [OnceLock<Template>; 6],
-    /// Those that were asked for longest ago come first.
+    /// The least recently requested come first.
     copies: Mutex<VecDeque<Kept>>,
 }
 

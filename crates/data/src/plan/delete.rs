@@ -87,7 +87,7 @@ fn dependents(catalog: &Catalog, resource: &Resource, kinds: &[KindId]) -> Probl
         names = names_of(false);
     }
     Problem::of(Kind::DependentItemExists)
-        .detail(format!("The document is still referred to by: {}.", names.join(", ")))
+        .detail(format!("Documents of these kinds still refer to this one: {}.", names.join(", ")))
         .hint("Delete the documents that refer to it first.")
 }
 

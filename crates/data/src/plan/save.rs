@@ -388,9 +388,10 @@ impl Save {
             messages.push(unknown_descriptor(name));
         }
         if !unknown.is_empty() {
-            return Err(Problem::of(Kind::DataValidationFailed)
-                .violations(unknown)
-                .hint("Send the descriptor first, or use one that GET of the descriptor's endpoint lists."));
+            return Err(Problem::of(Kind::DataValidationFailed).violations(unknown).hint(
+                "Send the descriptor first, or use one that the descriptor's endpoint \
+                 lists.",
+            ));
         }
         if !missing.is_empty() {
             let mut names: Vec<&str> = missing.iter().map(|(_, name)| *name).collect();
@@ -398,7 +399,7 @@ impl Save {
             names.dedup();
             let more = match missing.len().saturating_sub(NAMED_MAX) {
                 0 => String::new(),
-                more => format!(" {more} more places refer to documents that do not."),
+                more => format!(" {more} more references point to documents that do not exist."),
             };
             return Err(Problem::of(Kind::UnresolvedReference)
                 .detail(format!("The referenced {} does not exist.{more}", names.join(", ")))
@@ -457,8 +458,8 @@ fn key_change(resource: &Resource) -> Problem {
     let columns: Vec<&str> = resource.key.iter().map(|column| column.name.as_str()).collect();
     let named = format!("The identifying values of {} ({})", resource.name, columns.join(", "));
     Problem::of(Kind::KeyChangeNotSupported).detail(if resource.updatable_key {
-        format!("{named} cannot be changed yet; delete the document and create it anew.")
+        format!("{named} cannot be changed yet; delete the document and create it again.")
     } else {
-        format!("{named} cannot be changed; delete the document and create it anew.")
+        format!("{named} cannot be changed; delete the document and create it again.")
     })
 }

@@ -1,4 +1,4 @@
-//! A grant as bounds of a list.
+//! Turns a grant into bounds of a list.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use homeroom_store::{Bounds, Leads, MarkTest};
 use super::standing::way;
 use crate::catalog::Catalog;
 
-/// What confines a list of a resource to what a grant reaches, namespaces aside.
+/// Returns the bounds that confine a list of a resource to a grant's reach, except for namespaces.
 pub(crate) fn bounds(catalog: &Catalog, resource: &Resource, grant: &Grant) -> Bounds {
     let mut groups = vec![];
     if let Some(tokens) = &grant.ownership_tokens {

@@ -1,4 +1,5 @@
-//! What the model says about rights, with the store's numbers: slots of marks, makers of ties, ways.
+//! The model's statements about rights in the store's numbers: slots of marks, makers of ties,
+//! paths.
 
 use std::collections::HashMap;
 
@@ -12,35 +13,35 @@ use super::parents;
 pub(crate) struct Slot {
     /// Index into the resource's subjects.
     pub(crate) subject: usize,
-    /// What it is.
+    /// The kind of subject.
     pub(crate) of: SubjectOf,
-    /// Where it stands.
+    /// Its place in the document.
     pub(crate) place: Place,
     /// Whether it is the document itself.
     pub(crate) is_itself: bool,
 }
 
-/// What makes a document tie others.
+/// How documents of a resource make ties.
 #[derive(Debug, Clone)]
 pub(crate) enum Maker {
-    /// It relates the person of one slot to the organization, or the other person, of another.
+    /// A document ties the person of one slot to the organization or person of another.
     Person { label: KindId, item: usize, holder: usize },
-    /// It is an organization, below others.
+    /// A document is an organization and is tied to those above it.
     Organization { label: KindId, own: Place, parents: Vec<Place> },
 }
 
-/// Slots, makers and ways of a model.
+/// The slots, tie makers and paths of a model.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
     slots: Vec<Vec<Slot>>,
     makers: Vec<Vec<Maker>>,
-    /// Labels that lead from an organization to those above it.
+    /// Labels of ties from an organization to those above it.
     above: HashMap<AbstractId, KindId>,
-    /// Ways from a person to those above the organizations it is at, by the name of the way.
+    /// Paths from a person to the person's organizations and all above them, by name.
     persons: HashMap<(ResourceId, Option<String>), Way>,
 }
 
-/// The names of labels that are no resource's: organizations' bases and persons' named ways.
+/// Names of labels that belong to no resource: bases of organizations and named paths of persons.
 pub(crate) fn label_names(model: &Model) -> Vec<String> {
     let bases = organization_bases(model).into_iter().map(|id| {
         let base = &model.abstracts[usize::from(id.0)];
@@ -57,7 +58,7 @@ fn way_name(person: &Resource, way: &str) -> String {
     format!("{}/{} {way}", person.schema, person.name)
 }
 
-/// The bases that subjects are of.
+/// Returns the bases to which subjects belong.
 fn organization_bases(model: &Model) -> Vec<AbstractId> {
     let subjects = model.resources.iter().flat_map(|resource| &resource.subjects);
     let mut bases: Vec<AbstractId> = subjects
@@ -72,8 +73,8 @@ fn organization_bases(model: &Model) -> Vec<AbstractId> {
 }
 
 impl Routes {
-    /// Binds what a model says to the store's numbers: `kind` gives a resource's, `label` that of
-    /// one of [`label_names`].
+    /// Translates the model into the store's numbers: `kind` gives the number of a resource,
+    /// `label` that of a label in [`label_names`].
     pub(crate) fn bind(
         model: &Model,
         kind: impl Fn(ResourceId) -> KindId,
@@ -122,7 +123,7 @@ impl Routes {
         routes
     }
 
-    /// The way that begins with a label, whose ties associations make.
+    /// Returns the path that begins with a label whose ties are made by associations.
     fn way(
         &self,
         model: &Model,
@@ -132,7 +133,7 @@ impl Routes {
         through: &[ResourceId],
         depth: usize,
     ) -> Option<Way> {
-        // Persons who are seen through each other lead nowhere.
+        // If persons are related only through each other, the path leads nowhere.
         if depth > model.resources.len() {
             return None;
         }
@@ -152,34 +153,34 @@ impl Routes {
         }
     }
 
-    /// The slots of a resource, in the order of its marks.
+    /// Returns the slots of a resource, in the order of its marks.
     pub(crate) fn slots(&self, resource: ResourceId) -> &[Slot] {
         &self.slots[usize::from(resource.0)]
     }
 
-    /// The slot of a subject, by its index among the resource's.
+    /// Returns the slot of a subject, by its index among the resource's subjects.
     pub(crate) fn slot(&self, resource: ResourceId, subject: usize) -> Option<(usize, &Slot)> {
         self.slots(resource).iter().enumerate().find(|(_, slot)| slot.subject == subject)
     }
 
-    /// What makes documents of a resource tie others.
+    /// Returns the ways in which documents of a resource make ties.
     pub(crate) fn makers(&self, resource: ResourceId) -> &[Maker] {
         &self.makers[usize::from(resource.0)]
     }
 
-    /// The way from a person to those above the organizations it is at.
+    /// Returns the path from a person to the person's organizations and all above them.
     pub(crate) fn person(&self, person: ResourceId, way: Option<&str>, past: bool) -> Option<Way> {
         let way = self.persons.get(&(person, way.map(str::to_owned)))?;
         Some(Way { past, ..way.clone() })
     }
 
-    /// The label that leads from an organization to those above it.
+    /// Returns the label that leads from an organization to those above it.
     pub(crate) fn above(&self, base: AbstractId) -> Option<KindId> {
         self.above.get(&base).copied()
     }
 }
 
-/// Whom an association relates a person to: an organization, else another person.
+/// Returns what an association relates a person to: an organization, or else another person.
 fn holder(slots: &[Slot], person: ResourceId) -> Option<usize> {
     let is = |test: fn(&SubjectOf, ResourceId) -> bool| {
         slots.iter().position(|slot| test(&slot.of, person))
@@ -192,7 +193,7 @@ fn base_of(resource: &Resource) -> Option<AbstractId> {
     resource.base.as_ref().map(|base| base.id)
 }
 
-/// Where the one number of an organization's identity stands.
+/// Returns the place of the only number in an organization's identity.
 fn own_id(resource: &Resource) -> Option<Place> {
     let [column] = resource.base.as_ref()?.columns[..] else { return None };
     match resource.key[column].source {

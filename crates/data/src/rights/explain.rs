@@ -1,4 +1,4 @@
-//! How a stored document stands to a grant, subject by subject, with what relates it.
+//! Explains how a stored document relates to a grant, subject by subject, and through what.
 
 use homeroom_access::{
     Access, AskedDocument, By, Denial, DocumentStanding, Grant, Manage, ManageError, Part, Phase,
@@ -13,17 +13,17 @@ use super::AskedViews;
 use super::standing::{Asked, questions, way};
 use crate::{DataApi, plan, problem_of, request};
 
-/// Most organizations that are named.
+/// Most organizations that an explanation names.
 const NAMED_MAX: usize = 20;
-/// Most ways that are followed side by side from a person.
+/// Most paths that are followed in parallel from a person.
 const FOLLOWED_MAX: usize = 200;
 
-/// Executes a management command. An explanation of a stored document says how the document stands
-/// to the key's grants.
+/// Executes a management command. An explanation of a stored document also shows how the document
+/// relates to the key's grants.
 ///
 /// # Errors
 ///
-/// The same as [`Access::manage`]; also where the document that is asked about does not exist.
+/// The same as [`Access::manage`], and an error if the document in question does not exist.
 pub async fn manage(
     api: &DataApi,
     access: &Access,
@@ -52,8 +52,8 @@ pub async fn manage(
     Ok(explanation.into_value())
 }
 
-/// Returns how the document with this public id stands to a grant; [`None`] where the resource has
-/// no such document.
+/// Returns how the document with this public id relates to a grant; [`None`] if the resource has no
+/// such document.
 async fn stored(
     api: &DataApi,
     resource: &Resource,
@@ -132,7 +132,7 @@ async fn alternatives(
     Ok(strategies)
 }
 
-/// How a view stands to what a document leads to.
+/// Returns how a view relates to the basis of a document.
 async fn view(
     api: &DataApi,
     resource: &Resource,
@@ -224,7 +224,7 @@ async fn subject(
     Ok(found)
 }
 
-/// The associations that lead from a person to an organization, by the first way that is found.
+/// Returns the associations on the first path found from a person to an organization.
 async fn through(
     api: &DataApi,
     person: i64,
@@ -255,7 +255,7 @@ async fn through(
     Ok(paths)
 }
 
-/// The holders of an item, each with the number of the document that says so.
+/// Returns the holders of an item, each with the number of the document that states it.
 async fn holders(
     api: &DataApi,
     label: KindId,
@@ -281,7 +281,7 @@ const PAST_HOLDERS: &str = "SELECT holder, via FROM past_tie WHERE label = ?1 AN
      ORDER BY via, holder LIMIT 200";
 const DOCUMENT: &str = "SELECT kind, uuid FROM doc WHERE id = ?1";
 
-/// The path of a document, by its number.
+/// Returns the path of a document, by its number.
 async fn path(api: &DataApi, number: i64) -> Result<String, Problem> {
     let rows =
         api.store.query(Sql::new(DOCUMENT, vec![number.into()])).await.map_err(problem_of)?;

@@ -1,4 +1,5 @@
-//! How documents stand to a caller: what the store is asked, and what follows from its answers.
+//! How documents relate to a caller: the questions to the store, and the conclusions from its
+//! answers.
 
 use homeroom_access::{By, Denial, Part, Phase, Relationships, Standing};
 use homeroom_model::{Resource, SubjectOf};
@@ -7,16 +8,16 @@ use homeroom_store::{Answer, Reached, Start, Way};
 use super::Slot;
 use crate::catalog::Catalog;
 
-/// What is asked about one document.
+/// The questions about one document.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asked {
-    /// Each once.
+    /// The questions, without duplicates.
     pub(crate) questions: Vec<(Start, Way)>,
-    /// As many as the questions, once they are answered.
+    /// The answers: empty until they arrive, then one per question.
     pub(crate) reached: Vec<Reached>,
 }
 
-/// The questions that relationships ask about a document whose slots have these beginnings.
+/// Returns the questions that relationships ask about a document whose slots begin at these places.
 pub(crate) fn questions<'r>(
     catalog: &Catalog,
     resource: &Resource,
@@ -43,7 +44,8 @@ pub(crate) fn questions<'r>(
     Asked { questions, reached: vec![] }
 }
 
-/// The way that a part follows: from its subject, or for [`By::Above`] from the caller's.
+/// Returns the path of a part: from its subject, or for [`By::Above`] from the caller's
+/// organizations.
 pub(super) fn way(catalog: &Catalog, slot: &Slot, by: By) -> Option<Way> {
     match (slot.of, by) {
         (SubjectOf::Organization(base), By::Below | By::Above) => {
@@ -58,7 +60,7 @@ pub(super) fn way(catalog: &Catalog, slot: &Slot, by: By) -> Option<Way> {
 }
 
 impl Asked {
-    /// Takes its answers, in the order of the questions, and no others.
+    /// Stores the answers, which are exactly one per question and in their order.
     pub(crate) fn take(&mut self, answers: impl Iterator<Item = Answer>) {
         let reached = answers.take(self.questions.len()).map(|answer| match answer {
             Answer::Reached(reached) => reached,
@@ -67,11 +69,11 @@ impl Asked {
         self.reached = reached.collect();
     }
 
-    /// Checks relationships by the answers.
+    /// Checks the relationships against the answers.
     ///
     /// # Errors
     ///
-    /// A [`Denial`] when none holds.
+    /// A [`Denial`] if none holds.
     pub(crate) fn check(
         &self,
         catalog: &Catalog,
@@ -85,7 +87,7 @@ impl Asked {
         })
     }
 
-    /// How a part's subject stands, by the answers.
+    /// Returns how the subject of a part relates to the caller, according to the answers.
     pub(super) fn standing(
         &self,
         catalog: &Catalog,
@@ -99,7 +101,7 @@ impl Asked {
         let Some((at, slot)) = slot else { return Standing::Unrelated };
         let Some(start) = starts.get(at).copied().flatten() else { return Standing::Missing };
         let is_own = |number: i64| own.binary_search(&number).is_ok();
-        // An organization may be named before it is there.
+        // An organization may be named before its document exists.
         if let (Start::Number(number), SubjectOf::Organization(_)) = (start, slot.of)
             && is_own(number)
         {

@@ -1,6 +1,7 @@
-//! Custom views: which document of a view's basis another leads to, and whether the view has it.
+//! Custom views: to which document of a view's basis another document leads, and whether the view
+//! contains it.
 //!
-//! A view has what is stored: a document that is being written is in none by what is sent.
+//! A view contains only what is stored: the document being written does not count.
 
 use std::sync::Arc;
 
@@ -19,17 +20,17 @@ use crate::json::member_text;
 use crate::plan::namespace_of;
 use crate::validate::key_bytes;
 
-/// What is asked about the documents that one document leads to.
+/// The questions about the bases to which a document leads.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AskedViews {
-    /// Each once.
+    /// The questions, without duplicates.
     questions: Vec<(Arc<CustomView>, Start)>,
-    /// Of the first questions.
+    /// Answers to the first of the questions.
     answers: Vec<bool>,
 }
 
 impl AskedViews {
-    /// Adds the questions about a document of this text and identity that were not asked yet.
+    /// Adds the questions about a document of this text and identity that are not there yet.
     pub(crate) fn add<'g>(
         &mut self,
         catalog: &Catalog,
@@ -46,25 +47,25 @@ impl AskedViews {
         }
     }
 
-    /// The questions that have no answer yet.
+    /// Returns the questions that have no answer yet.
     pub(crate) fn open(&self) -> &[(Arc<CustomView>, Start)] {
         &self.questions[self.answers.len()..]
     }
 
-    /// The open questions, for a plan.
+    /// Returns the open questions in the form of a plan.
     pub(crate) fn asks(&self, catalog: &Catalog) -> Vec<Ask> {
         let ask = |(view, start): &(Arc<CustomView>, Start)| Ask::Test(*start, test(catalog, view));
         self.open().iter().map(ask).collect()
     }
 
-    /// Takes the answers to the open questions, in their order.
+    /// Stores the answers to the open questions, in their order.
     pub(crate) fn take(&mut self, answers: impl Iterator<Item = Answer>) {
         let is_passed = |answer| matches!(answer, Answer::Passed(passed) if passed.is_passed);
         self.answers.extend(answers.map(is_passed));
         self.answers.resize(self.questions.len(), false);
     }
 
-    /// Takes the answers to the open questions, in their order.
+    /// Stores the answers to the open questions, in their order.
     pub(crate) fn know(&mut self, answers: Vec<bool>) {
         self.answers.extend(answers);
     }
@@ -73,8 +74,8 @@ impl AskedViews {
         self.questions.iter().position(|(own, at)| *at == start && own.name == view.name)
     }
 
-    /// Whether a view has what a document of this text and identity leads to; [`None`]: it leads to
-    /// nothing.
+    /// Returns whether a view contains the basis of a document with this text and identity;
+    /// [`None`] if the document leads to no basis.
     pub(crate) fn has(
         &self,
         catalog: &Catalog,
@@ -87,12 +88,12 @@ impl AskedViews {
         Some(answer.copied().unwrap_or(false))
     }
 
-    /// Checks the namespace and the views of a grant, in their order, for a document of this text
+    /// Checks the namespace and the views of a grant, in their order, for a document with this text
     /// and identity.
     ///
     /// # Errors
     ///
-    /// The [`Denial`] of the first that does not hold.
+    /// The [`Denial`] of the first check that fails.
     pub(crate) fn check(
         &self,
         catalog: &Catalog,
@@ -116,7 +117,7 @@ impl AskedViews {
     }
 }
 
-/// What a document of this text and identity leads to.
+/// Returns the identity of the basis to which a document of this text and identity leads.
 pub(crate) fn start(
     catalog: &Catalog,
     resource: &Resource,
@@ -134,7 +135,7 @@ pub(crate) fn start(
     }
 }
 
-/// What a deleted document has led to, as far as its identity says so.
+/// Returns the basis to which a deleted document led, as far as its identity tells.
 pub(crate) fn past_start(
     catalog: &Catalog,
     resource: &Resource,
@@ -156,7 +157,7 @@ fn basis_key(catalog: &Catalog, basis: Target, texts: &[&str]) -> NaturalKey {
     catalog.key(basis, columns.iter().map(AsRef::as_ref))
 }
 
-/// What restricts a list of a resource to documents that lead to what a view has.
+/// Returns the restriction of a list to documents whose basis a view contains.
 pub(crate) fn through(catalog: &Arc<Catalog>, resource: &Resource, bound: &ViewBound) -> Through {
     let to = match &bound.basis {
         BasisOf::Itself => LeadsTo::Itself,
@@ -168,7 +169,7 @@ pub(crate) fn through(catalog: &Arc<Catalog>, resource: &Resource, bound: &ViewB
     Through { to, test: test(catalog, &bound.view) }
 }
 
-/// The mark that is the number of the basis's document: that of a person.
+/// Returns the mark that holds the number of the basis's document: that of a person.
 fn mark(catalog: &Catalog, resource: &Resource, basis: Target, places: &[Place]) -> Option<usize> {
     let [place] = places else { return None };
     catalog.routes.slots(resource.id).iter().position(|slot| {
@@ -189,7 +190,7 @@ fn by_text(catalog: &Arc<Catalog>, resource: &Resource, bound: &ViewBound) -> Le
     }))
 }
 
-/// A view's rule in the store's words.
+/// Translates a view's rule into the store's terms.
 pub(crate) fn test(catalog: &Catalog, view: &CustomView) -> Arc<DocumentTest> {
     Arc::new(rule_test(catalog, &view.rule))
 }

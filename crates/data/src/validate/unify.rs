@@ -27,7 +27,7 @@ pub(super) fn check(
     json: &Json<'_>,
     mut note: impl FnMut(String, String),
 ) {
-    // Of one place that differs from many, one is told.
+    // If one place differs from many, only that one is reported.
     let mut told = HashSet::new();
     for group in &resource.unified {
         let found: Vec<Vec<Found>> =

@@ -16,7 +16,8 @@ const VIOLATIONS_MAX: usize = 200;
 const REFERENCES_MAX: usize = 5_000;
 /// Most members of one object; each property is searched for among them.
 const MEMBERS_MAX: usize = 2_000;
-const TOO_MANY_REFERENCES: &str = "A document may hold at most 5,000 references and descriptors.";
+const TOO_MANY_REFERENCES: &str = "A document may contain at most 5,000 references and \
+                                   descriptors.";
 
 /// Range of a property's value in the body.
 #[derive(Debug, Clone, Default)]
@@ -60,14 +61,17 @@ impl Walk<'_> {
             if let Some(Json::Text(text)) = Json::member(members, name)
                 && text.contains(['\t', '\n', '\r'])
             {
-                let message = format!("{name}: The value holds control characters; remove them.");
+                let message = format!(
+                    "{name}: The value contains control characters; remove \
+                     them."
+                );
                 self.note_text(format!("$.{name}"), message);
             }
         }
         if let Some(Json::Text(namespace)) = Json::member(members, NAMESPACE)
             && namespace.contains('#')
         {
-            let message = format!("{NAMESPACE}: The value must not hold a `#`.");
+            let message = format!("{NAMESPACE}: The value must not contain a `#`.");
             self.note_text(format!("$.{NAMESPACE}"), message);
         }
     }
@@ -93,7 +97,7 @@ impl Walk<'_> {
     ) -> Vec<Span> {
         let mut spans = if depth == 0 { vec![Span::default(); properties.len()] } else { vec![] };
         if members.len() > MEMBERS_MAX {
-            self.note(path, format!("An object may hold at most {MEMBERS_MAX} members."));
+            self.note(path, format!("An object may contain at most {MEMBERS_MAX} members."));
             return spans;
         }
         self.body.push('{');
@@ -227,7 +231,7 @@ impl Walk<'_> {
             };
             self.note_text(
                 format!("{at}.{name}"),
-                format!("{name} is no extension of this object; {there}."),
+                format!("{name} is not an extension of this object; {there}."),
             );
         }
     }
@@ -326,7 +330,7 @@ impl Walk<'_> {
         if !missing.is_empty() {
             let are = if missing.len() == 1 { "is" } else { "are" };
             let missing = missing.join(", ");
-            self.note(whole, format!("{} is not whole: {missing} {are} required.", property.name));
+            self.note(whole, format!("{} is incomplete: {missing} {are} required.", property.name));
         }
         if self.count > before {
             // For an invalid reference, only its own violations are reported.
@@ -393,8 +397,8 @@ impl Walk<'_> {
                 if keyed { item_identity(inner, members) } else { self.body[start..].to_owned() };
             if let Some(first) = seen.get(&identity) {
                 let message = format!(
-                    "The item at index {at} has the same identity as the item at index {first}; each \
-                     may stand once."
+                    "The item at index {at} has the same identity as the item at index {first}; \
+                     each may occur only once."
                 );
                 self.note(whole, message);
             } else {

@@ -48,8 +48,8 @@ async fn empty_collections_that_are_noted_elsewhere_than_the_text_lacks_them_are
             note(&client, &row, Some(gaps)).await;
             let found = client.app.wrongly_derived();
             let expected = format!(
-                "1 document(s) of /ed-fi/schools are stored with other places of empty collections \
-                 than their text says (for example document {})",
+                "1 document(s) of /ed-fi/schools have stored gaps for empty collections that \
+                 differ from their text (for example document {})",
                 row.id.0
             );
             assert_eq!(found, [expected], "{what}, {}", client.app);

@@ -453,7 +453,7 @@ async fn the_values_of_a_composite_are_those_of_the_documents_themselves() {
     }
 }
 
-/// Whether all of a value stands in another; items may have fewer members, and renamed ones.
+/// Returns whether a value is contained in another; items may have fewer members, or renamed ones.
 fn same(shown: &Value, plain: &Value, name: &str) {
     match (shown, plain) {
         (Value::Array(shown), Value::Array(plain)) => {

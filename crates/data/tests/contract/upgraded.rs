@@ -8,6 +8,7 @@ use crate::app::documents::{on_each_store, student, with};
 
 #[tokio::test]
 async fn writes_on_a_database_that_a_newer_homeroom_has_migrated_are_503_that_says_so() {
+    let mut tested = 0;
     for client in on_each_store().await {
         let store = &client.app.data.store;
         if matches!(store.url(), StoreUrl::Sqlite(_)) {
@@ -35,5 +36,9 @@ async fn writes_on_a_database_that_a_newer_homeroom_has_migrated_are_503_that_sa
         }
         assert_eq!(client.newest().await, before);
         assert_eq!(client.get(&path).await.status, 200, "it is read on");
+        tested += 1;
+    }
+    if tested == 0 {
+        println!("{}", homeroom_testkit::trial::SKIPPED);
     }
 }

@@ -299,7 +299,7 @@ fn the_key_of_every_resource_is_marked_and_nothing_else() {
                             let member = &schema["properties"][&resource.properties[at].name];
                             let PropertyKind::Reference(reference) = &resource.properties[at].kind
                             else {
-                                panic!("{}: {} is no reference", resource.name, column.name);
+                                panic!("{}: {} is not a reference", resource.name, column.name);
                             };
                             let name = &reference.parts[part].name;
                             let member = &resolve(&document, member)["properties"][name];

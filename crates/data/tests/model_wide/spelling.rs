@@ -164,7 +164,7 @@ async fn what_an_older_version_spelled_otherwise_is_told_and_mended_by_sending_i
         world.app.damage(AS_SENT, vec![]).await;
 
         let told = world.app.wrongly_derived();
-        let says = "spell descriptors otherwise than the descriptors' own documents do";
+        let says = "spell descriptors differently from the descriptors' own documents";
         assert!(told.iter().all(|problem| problem.contains(says)), "{told:?}");
         for (sample, _) in &of_old {
             let path = format!(" of {} ", world.resource(sample).path());

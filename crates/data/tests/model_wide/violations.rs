@@ -192,7 +192,7 @@ async fn every_value_of_another_type_is_refused() {
 async fn every_collection_refuses_an_item_that_stands_twice_at_its_own_place() {
     for app in TestApp::on_each_standard().await {
         let world = World::alone(app, Extent::Fullest).await;
-        let mut failures = Failures::of("an item that stands twice is refused, and told which");
+        let mut failures = Failures::of("an item that appears twice is refused, and told which");
         for sample in &world.samples {
             let resource = world.resource(sample);
             for place in walk(resource, &sample.body) {

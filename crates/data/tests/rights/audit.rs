@@ -37,15 +37,15 @@ async fn ties_that_are_missing_or_nobodys_and_marks_of_others_are_found() {
 
         let ties = |found: u8, expected: u8| {
             format!(
-                "the {found} ties of 'ed-fi/EducationOrganization' are not the {expected} that \
-                 documents make"
+                "the {found} ties of 'ed-fi/EducationOrganization' do not match the {expected} that \
+                 the documents imply"
             )
         };
         assert_eq!(missing, [ties(1, 2)], "{}", owner.app);
         // The number of ties is right, but not the ties themselves.
         assert_eq!(wrong, [ties(2, 2)], "{}", owner.app);
         let is_marked =
-            |problem: &String| problem.starts_with("1 document(s) of /ed-fi/courses are marked");
+            |problem: &String| problem.starts_with("1 document(s) of /ed-fi/courses have marks");
         assert!(marked.iter().any(is_marked), "{marked:?}");
     }
 }

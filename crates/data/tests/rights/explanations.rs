@@ -118,7 +118,7 @@ async fn what_is_no_document_is_said_to_be_none() {
         let id = school.rsplit('/').next().unwrap();
         for (path, expected) in [
             (format!("/ed-fi/students/{id}"), "/ed-fi/students has no document"),
-            ("/ed-fi/students/1".to_owned(), "`1` is no id of a document"),
+            ("/ed-fi/students/1".to_owned(), "`1` is not a document id"),
         ] {
             let explain = Explain { key: owner.key.clone(), method: "GET".into(), resource: path };
 

@@ -78,7 +78,7 @@ impl Everything {
                     self.at("Student", student, false, past)
                 })
                 .collect(),
-            other => panic!("{other} is no kind of person"),
+            other => panic!("{other} is not a kind of person"),
         }
     }
 

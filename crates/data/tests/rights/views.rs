@@ -68,10 +68,10 @@ async fn a_refusal_names_the_view_the_property_and_what_is_missing() {
         let problem =
             vendor.post("/ed-fi/studentSchoolAssociations", &unknown).await.problem(403, DENIED);
 
-        let error = "The view StudentWithResponsibility has nothing with the document's \
+        let error = "The view StudentWithResponsibility does not contain the document's \
                      'StudentUniqueId'.";
         assert_eq!(problem["errors"][0], error);
-        let hint = "StudentWithResponsibility asks for a 'Student' with a \
+        let hint = "StudentWithResponsibility requires a 'Student' with a \
                     'StudentEducationOrganizationResponsibilityAssociation'. You may need to \
                     create the corresponding \
                     'StudentEducationOrganizationResponsibilityAssociation'.";
@@ -106,7 +106,8 @@ async fn a_document_that_leads_to_nothing_is_refused_by_name_and_not_listed() {
 
         let detail = problem["detail"].as_str().unwrap();
         assert!(
-            detail.contains("'LocalEducationAgencyId', by which LocalEducationAgencyWithParent")
+            detail
+                .contains("'LocalEducationAgencyId', which LocalEducationAgencyWithParent checks")
         );
         assert_eq!(problem.get("errors"), None, "{problem}");
         assert_eq!(vendor.ids("/ed-fi/schools").await.len(), 0);

@@ -25,7 +25,7 @@ async fn ask(client: &Client, action: &str, endpoint: &str) -> crate::app::Answe
         "Delete" => (Method::DELETE, one, ""),
         "Deletes" => (Method::GET, format!("{many}/deletes"), ""),
         "KeyChanges" => (Method::GET, format!("{many}/keyChanges"), ""),
-        other => panic!("{other} is no action"),
+        other => panic!("{other} is not an action"),
     };
     client.send(method, &path, &[], body).await
 }

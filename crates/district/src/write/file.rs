@@ -16,7 +16,7 @@ pub enum WriteError {
         source: std::io::Error,
     },
     /// The file exists; nothing is overwritten.
-    #[error("{} is there already; remove it or name another folder", path.display())]
+    #[error("{} already exists; remove it or name another folder", path.display())]
     Exists {
         /// Path of the file.
         path: PathBuf,

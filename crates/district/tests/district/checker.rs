@@ -36,7 +36,7 @@ impl<'a> Checker<'a> {
             self.known.insert((Target::Abstract(base.id), key));
         }
         if !self.known.insert((Target::Resource(id), key.clone())) {
-            self.wrong.push(format!("{} {key:?} stands twice", resource.name));
+            self.wrong.push(format!("{} {key:?} appears twice", resource.name));
         }
     }
 

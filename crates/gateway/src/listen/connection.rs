@@ -55,7 +55,7 @@ pub(super) struct Times {
     pub quiet: Duration,
 }
 
-/// What the timer runs for.
+/// The purpose of the timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Limit {
     /// A request's head, measured from its first byte.
@@ -133,7 +133,7 @@ impl Connection {
                 let is_late = timer.as_mut().poll(cx).is_ready();
                 if is_late || self.caller.sending.is_late(Instant::now().into()) {
                     self.is_over = true;
-                    let late = Error::new(ErrorKind::TimedOut, "the answer was not taken in time");
+                    let late = Error::new(ErrorKind::TimedOut, "the answer was not read in time");
                     return Poll::Ready(Err(late));
                 }
             }
@@ -153,7 +153,7 @@ impl AsyncRead for Connection {
         let read = this.stream().poll_read(cx, buffer);
         if read.is_pending() && this.is_late(cx) {
             this.is_over = true;
-            return Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "nothing came in time")));
+            return Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "nothing arrived in time")));
         }
         let read = ready!(read);
         let new = &mut buffer.filled_mut()[before..];

@@ -57,7 +57,7 @@ pub(super) async fn serve<S>(
             }
             () = sleep_until(end.unwrap_or_else(Instant::now)), if end.is_some() => {
                 if !caller.is_at_work() {
-                    tracing::trace!("a connection that was told to leave was cut");
+                    tracing::trace!("a connection that was told to close was cut");
                     return;
                 }
                 end = Some(Instant::now() + FAREWELL_TIME_MAX);

@@ -10,7 +10,7 @@ use crate::control;
 use crate::control::Request;
 use crate::exit::{Exit, Failure};
 
-/// Lists and defines claim sets; works whether or not a server runs.
+/// Lists and defines claim sets, whether or not a server is running.
 #[derive(Debug, Args)]
 pub struct ClaimSetsArgs {
     #[command(flatten)]
@@ -21,44 +21,44 @@ pub struct ClaimSetsArgs {
 
 #[derive(Debug, Subcommand)]
 enum ClaimSetsCommand {
-    /// Lists the claim sets: those that are shipped and those of your own
+    /// Lists the shipped claim sets and your own
     #[command(after_help = "Example:\n  homeroom claim-sets list --json")]
     List {
         /// Prints JSON
         #[arg(long)]
         json: bool,
     },
-    /// Shows a claim set in the form that `put` takes, and where it comes from
+    /// Shows a claim set in the form that `put` accepts, and where it comes from
     #[command(after_help = "Example:\n  homeroom claim-sets show SISVendor --json > own.json")]
     Show {
-        /// Its name
+        /// Name of the claim set
         name: String,
         /// Prints JSON
         #[arg(long)]
         json: bool,
     },
-    /// Removes a claim set of your own; a shipped one of its name is back, for its keys too
+    /// Removes a claim set of your own; a shipped one of the same name takes effect again
     #[command(after_help = "Example:\n  homeroom claim-sets remove Nightly")]
     Remove {
-        /// Its name
+        /// Name of the claim set
         name: String,
     },
-    /// Creates or replaces a claim set; keys that have it follow at once. Under the name of a shipped
-    /// set it takes its place until it is removed
+    /// Creates or replaces a claim set, with immediate effect for its keys. Under the name of a
+    /// shipped set it replaces that set until it is removed
     #[command(after_help = "Example:
   homeroom claim-sets put Nightly --file nightly.json
 
 The file holds {\"name\": …, \"resourceClaims\": [{\"claim\": URI, \"actions\":
 [{\"name\": \"Read\", \"authorizationStrategies\": [\"NoFurtherAuthorizationRequired\"]}]}]};
-without strategies the defaults hold.")]
+without strategies the defaults apply.")]
     Put {
-        /// Its name
+        /// Name of the claim set
         name: String,
         /// JSON file with its definition
         #[arg(long, value_name = "FILE")]
         file: PathBuf,
     },
-    /// Makes the shipped claims file from the published hierarchy
+    /// Creates the shipped claims file from the published hierarchy
     Import(super::claims::ImportClaims),
 }
 

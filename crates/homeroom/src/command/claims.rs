@@ -9,7 +9,7 @@ use homeroom_model::{format, link};
 use crate::exit::{Exit, Failure};
 use crate::output;
 
-/// Where the hierarchy is, and which claims file it makes.
+/// Creates a claims file from a published hierarchy of claims.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   homeroom claim-sets import Claims.json More.json --model models/ed-fi/5.2.0/ed-fi.model \\
@@ -18,26 +18,26 @@ use crate::output;
     --model models/ed-fi/5.2.0/ed-fi.model --model models/extensions/tpdm/5.2.0.model \\
     --out models/extensions/tpdm/claims.toml")]
 pub struct ImportClaims {
-    /// The published hierarchy (JSON with `claimSets` and `claimsHierarchy`); of each further one the
-    /// claim sets that those before it lack.
+    /// The published hierarchy (JSON with `claimSets` and `claimsHierarchy`); each further file
+    /// adds the claim sets that the files before it lack.
     #[arg(value_name = "FILE", required = true)]
     hierarchies: Vec<PathBuf>,
-    /// Takes the claims of an extension only, by its schema.
+    /// Imports only the claims of an extension, named by its schema.
     #[arg(long, value_name = "SCHEMA", requires = "standard")]
     extension: Option<String>,
     /// The claims file of the standard, which an extension's claims are added to.
     #[arg(long, value_name = "FILE")]
     standard: Option<PathBuf>,
-    /// A claim set to which the extension adds grants on claims of the standard, too.
+    /// Claim set to which the extension also adds grants on claims of the standard.
     #[arg(long, value_name = "NAME", requires = "extension")]
     whole_set: Vec<String>,
-    /// A model file, the core first; may be repeated for extensions.
+    /// Model file, the core first; may be repeated for extensions.
     #[arg(long, value_name = "FILE", required = true)]
     model: Vec<PathBuf>,
-    /// The claims file to write; what it says of its own stays.
+    /// Claims file to write; its `own` section is kept.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Claim sets whose names begin so are left out.
+    /// Leaves out claim sets whose names begin with this prefix.
     #[arg(long, value_name = "PREFIX", default_value = "E2E-")]
     leave_out: String,
 }
@@ -74,7 +74,7 @@ pub fn run(args: &ImportClaims) -> Result<Exit, Failure> {
         .map_err(|error| Failure::because(&args.hierarchies[0].display().to_string(), error))?;
     output::write(&output::CLAIMS, &args.out, &imported.text)?;
     eprintln!(
-        "{}: {} claim sets; left out {} sets and {} claims that stand for no resource of the model",
+        "{}: {} claim sets; left out {} sets and {} claims that match no resource of the model",
         args.out.display(),
         imported.claim_sets.len(),
         imported.left_out_sets.len(),

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use crate::config::ConfigArgs;
 use crate::exit::{Exit, Failure};
 
-/// Shows what is in force and where each value came from.
+/// Shows the settings in force and where each value came from.
 #[derive(Debug, Args)]
 pub struct ConfigCommandArgs {
     #[command(flatten)]

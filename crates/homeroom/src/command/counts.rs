@@ -14,7 +14,7 @@ use crate::config::ConfigArgs;
 use crate::exit::{Exit, Failure};
 use crate::standard::Standard;
 
-/// Counts the documents of each resource, exactly and at one moment, whether or not a server has
+/// Counts the documents of each resource exactly, all at one moment, whether or not a server has
 /// the store open.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -22,15 +22,15 @@ use crate::standard::Standard;
   homeroom counts students sections --json
   homeroom counts --since 48210
 
-With --since, documents are those that were made or changed after that change version and are still
-there; deletes are those after it.")]
+With --since, the counts cover documents that were created or changed after that change version and
+still exist, and deletes after it.")]
 pub struct CountsArgs {
-    /// Only these resources (`students`, `Student` or `ed-fi/students`)
+    /// Counts only these resources (`students`, `Student` or `ed-fi/students`)
     #[arg(value_name = "RESOURCE")]
     resources: Vec<String>,
     #[command(flatten)]
     config: ConfigArgs,
-    /// Only what changed after this change version
+    /// Counts only what changed after this change version
     #[arg(long, value_name = "V")]
     since: Option<i64>,
     /// Prints JSON

@@ -25,8 +25,8 @@ const KEY_NAME: &str = "homeroom demo";
 /// The folder, within the store's folder, for the files that fail to load.
 const FAILING: &str = "failing-load";
 
-/// Makes (or reuses) a store with a generated sample district, prints a key and three curl lines
-/// that work, and serves.
+/// Creates (or reuses) a store with a generated sample district, prints a key and three curl
+/// commands that work, and serves it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   homeroom demo
@@ -41,10 +41,10 @@ pub struct DemoArgs {
     /// Address of metrics and probes [default: 127.0.0.1:9090]
     #[arg(long, value_name = "ADDRESS")]
     admin_listen: Option<String>,
-    /// Students of a new sample district
+    /// Number of students of a new sample district
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     students: usize,
-    /// Serves beyond this machine although the key is printed
+    /// Allows other machines to connect although the key is printed
     #[arg(long)]
     allow_remote: bool,
     /// Prints one line of JSON instead of the text
@@ -95,8 +95,9 @@ fn refuse_strangers(listen: SocketAddr, allowed: bool) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Usage(format!(
-        "the demo prints its key, so it does not listen on {listen}, beyond this machine; \
-         use 127.0.0.1, or --allow-remote if you mean it, or homeroom serve with keys of your own"
+        "the demo prints its key, so it does not listen on {listen}, which other machines can \
+         reach; use 127.0.0.1, pass --allow-remote if you accept that, or use homeroom serve with \
+         keys of your own"
     )))
 }
 
@@ -106,7 +107,8 @@ fn refuse_other_standards(standard: &StandardConfig) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Usage(format!(
-        "standard.version: the sample district is of Data Standard {DEFAULT_VERSION}; leave the \
+        "standard.version: the sample district exists only for Data Standard {DEFAULT_VERSION}; \
+         leave the \
          version out, or start an empty store of {} with homeroom serve",
         standard.version
     )))
@@ -136,7 +138,7 @@ fn fill_store(data: &DataApi, plan: DistrictPlan) -> Result<Option<(u64, f64)>, 
         .map_err(|error| Failure::because("loading the sample district", chain(&error)))?;
     if summary.rejected > 0 {
         return Err(Failure::Failed(format!(
-            "{} documents of the sample district were rejected; this is a fault of Homeroom",
+            "{} documents of the sample district were rejected; this is a bug in Homeroom",
             summary.rejected
         )));
     }
@@ -158,7 +160,7 @@ fn write_failing(data_dir: &Path) -> Result<PathBuf, Failure> {
 async fn new_key(app: &App) -> Result<Credentials, Failure> {
     let manage = async |manage| {
         let done = app.access.manage(manage, Timestamp::now()).await;
-        done.map_err(|error| Failure::because("making the key", chain(&error)))
+        done.map_err(|error| Failure::because("creating the key", chain(&error)))
     };
     let listed = manage(Manage::ListKeys {}).await?;
     for key in listed["keys"].as_array().into_iter().flatten() {
@@ -226,7 +228,7 @@ impl Demo {
             Some((documents, seconds)) => {
                 format!("a sample district of {documents} documents, made in {seconds:.1} s")
             }
-            None => "the store that was there".into(),
+            None => "the existing store".into(),
         };
         let [token, students, enrolments] = self.curls();
         format!(

@@ -17,14 +17,14 @@ use crate::exit::{Exit, Failure};
 use crate::serve::told_to_stop;
 use crate::standard::Standard;
 
-/// Writes documents to files, whole or since a change version: what the store holds at one moment,
-/// whether or not a server has it open.
+/// Exports documents to files, all of them or those changed since a change version. The export
+/// shows the store at one moment and works whether or not a server has it open.
 #[derive(Debug, Args)]
 #[command(after_help = "Files:
   jsonl    ed-fi/students.jsonl …: documents as the API serves them; homeroom load takes them
   csv      edfi/Student.csv, edfi/StudentIdentificationDocument.csv …: tables as the ODS has them
   parquet  the same tables, with types
-  manifest.json is written last: a folder without it is no whole export
+  manifest.json is written last: a folder without it is not a complete export
 
 Examples:
   homeroom export --out export/
@@ -35,34 +35,34 @@ Examples:
 pub struct ExportArgs {
     #[command(flatten)]
     config: ConfigArgs,
-    /// Folder for the files, made if need be; `-` is the standard output, for JSON lines
+    /// Folder for the files, created if necessary; `-` writes JSON lines to standard output
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Form of the files
+    /// Format of the files
     #[arg(long, value_enum, default_value = "jsonl")]
     format: Format,
-    /// Only what changed after this change version, and what was deleted after it
+    /// Exports only what was changed or deleted after this change version
     #[arg(long, value_name = "V")]
     since: Option<i64>,
     /// Only these resources (endpoints or names, separated by commas)
     #[arg(long, value_name = "RESOURCES", value_delimiter = ',')]
     resource: Vec<String>,
-    /// Writes deletions, too; with --since they are written anyway, unless to the standard output
+    /// Also exports deletions; --since implies it, except on standard output
     #[arg(long)]
     deletes: bool,
-    /// Compresses JSON lines and CSV with gzip; Parquet is compressed in itself
+    /// Compresses JSON lines and CSV with gzip; Parquet is always compressed
     #[arg(long)]
     compress: bool,
-    /// Writes a file for every table, with no rows if need be
+    /// Writes a file for every table, even without rows
     #[arg(long)]
     all_tables: bool,
-    /// What becomes of texts in CSV that a spreadsheet would take for formulas; the manifest says so
+    /// How to treat text in CSV that a spreadsheet would run as a formula; the manifest records it
     #[arg(long, value_enum, default_value = "escape")]
     csv_formulas: Formulas,
     /// Replaces an earlier export in the folder
     #[arg(long)]
     force: bool,
-    /// Longest time that the store is read; while it is, its log grows by all that is written
+    /// Longest time to read the store, whose log keeps growing meanwhile
     #[arg(long, value_name = "TIME", default_value = "4h")]
     time_limit: HumanDuration,
     /// Prints a summary as JSON: change version, documents, files
@@ -72,19 +72,19 @@ pub struct ExportArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Documents, one a line
+    /// One document per line
     Jsonl,
     /// Tables
     Csv,
-    /// Tables with types
+    /// Tables with column types
     Parquet,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Formulas {
-    /// They get an apostrophe before them
+    /// Put an apostrophe in front of it
     Escape,
-    /// They are written as they are
+    /// Write it unchanged
     Keep,
 }
 
@@ -143,19 +143,22 @@ fn not_whole(manifest: &Manifest) -> Failure {
         .map(|(kind, count)| format!("{kind} ({} documents)", grouped(*count)))
         .collect();
     Failure::Failed(format!(
-        "what is written is not all that the store has: the model has no {}; export with the \
-         extensions that the server has (standard.extensions), or name resources with --resource",
+        "the export would be incomplete: the model does not have {}; use the same extensions as \
+         the server (standard.extensions), or name resources with --resource",
         kinds.join(", ")
     ))
 }
 
 fn refuse_contradictions(args: &ExportArgs, is_stream: bool) -> Result<(), Failure> {
     let wrong = match (is_stream, args.format) {
-        (true, Format::Csv | Format::Parquet) => "only JSON lines go to the standard output",
-        (true, Format::Jsonl) if args.compress => {
-            "the standard output is not compressed; pipe it through gzip"
+        (true, Format::Csv | Format::Parquet) => {
+            "only JSON lines can be written to standard \
+             output"
         }
-        (true, Format::Jsonl) if args.json => "the standard output has the documents already",
+        (true, Format::Jsonl) if args.compress => {
+            "standard output cannot be compressed; pipe it through gzip"
+        }
+        (true, Format::Jsonl) if args.json => "standard output is already used for the documents",
         (_, Format::Jsonl) if args.all_tables => "JSON lines have no tables",
         _ => return Ok(()),
     };

@@ -10,23 +10,23 @@ use crate::config::StandardConfig;
 use crate::exit::{Exit, Failure};
 use crate::standard::Standard;
 
-/// Makes a synthetic school district: consistent, of any size, and the same for the same seed.
+/// Generates a consistent synthetic school district of any size; the same seed gives the same one.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   homeroom generate --students 1000 --out district
   homeroom generate --students 100000 --seed 7 --format xml --out interchanges
   homeroom generate --students 50 --format xml,jsonl --school-year 2027 --out small --json")]
 pub struct GenerateArgs {
-    /// How many students; each has about 57 documents
+    /// Number of students; each has about 57 documents
     #[arg(long, value_name = "N")]
     students: usize,
-    /// The same seed gives the same bytes
+    /// Seed; the same seed gives the same bytes
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Folder for the files; made if need be, and no file in it is overwritten
+    /// Folder for the files, created if necessary; no file in it is overwritten
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// One file for each kind of document, or interchanges
+    /// Format: one file per resource (JSON lines), or interchanges (XML)
     #[arg(long, value_enum, value_delimiter = ',', default_value = "jsonl")]
     format: Vec<Format>,
     /// The school year, by the calendar year in which it ends

@@ -9,7 +9,7 @@ use crate::control;
 use crate::control::Request;
 use crate::exit::{self, Exit, Failure};
 
-/// Makes, lists, rotates, revokes and explains keys; works whether or not a server runs.
+/// Creates, lists, rotates, revokes and explains keys, whether or not a server is running.
 #[derive(Debug, Args)]
 pub struct KeysArgs {
     #[command(flatten)]
@@ -20,7 +20,7 @@ pub struct KeysArgs {
 
 #[derive(Debug, Subcommand)]
 enum KeysCommand {
-    /// Makes a key and prints it with its secret, which is shown this once
+    /// Creates a key and prints it with its secret, which is shown only this once
     #[command(after_help = "Examples:
   homeroom keys create --claim-set FullAccess --name trial
   homeroom keys create --claim-set SISVendor --education-organizations 255901,255902 --json
@@ -35,16 +35,16 @@ enum KeysCommand {
         /// Ids of education organizations
         #[arg(long, value_delimiter = ',', value_name = "IDS")]
         education_organizations: Vec<i64>,
-        /// Beginnings of the namespaces that are the key's
+        /// Prefixes of the namespaces that the key may use
         #[arg(long, value_delimiter = ',', value_name = "PREFIXES")]
         namespace_prefixes: Vec<String>,
-        /// Ownership tokens whose documents the key may touch, where it is authorized by ownership
+        /// Ownership tokens of the documents that the key may access where ownership decides
         #[arg(long, value_delimiter = ',', value_name = "TOKENS")]
         ownership_tokens: Vec<i64>,
         /// Ownership token that the key's new documents get
         #[arg(long, value_name = "TOKEN")]
         creator_token: Option<i64>,
-        /// Scopes: data, admin, learning, xapi [default: data]
+        /// Scopes: data, admin [default: data]
         #[arg(long, value_delimiter = ',')]
         scope: Vec<String>,
         /// Prints JSON
@@ -58,7 +58,7 @@ enum KeysCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Makes a second secret; the old one stays valid until it is revoked or its time is over
+    /// Creates a second secret; the old one stays valid until it is revoked or expires
     #[command(after_help = "Examples:
   homeroom keys rotate 3f2a…
   homeroom keys rotate 3f2a… --old-secret-seconds 86400")]
@@ -72,18 +72,18 @@ enum KeysCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Ends a key at once, with all its tokens
+    /// Revokes a key and all its tokens at once
     #[command(after_help = "Examples:
   homeroom keys revoke 3f2a…
   homeroom keys revoke 3f2a… --old-secrets")]
     Revoke {
         /// The key
         key: String,
-        /// Ends only the secrets before the newest
+        /// Revokes only the secrets older than the newest
         #[arg(long = "old-secrets")]
         old_secrets_only: bool,
     },
-    /// Says what a key may do to a resource or a document, and why
+    /// Shows what a key may do with a resource or document, and why
     #[command(after_help = "Examples:
   homeroom keys explain 3f2a… GET /ed-fi/students
   homeroom keys explain 3f2a… PUT /ed-fi/students/0190…")]

@@ -21,14 +21,14 @@ use crate::exit::{Exit, Failure};
 /// The number of causes that are shown; the results contain all.
 const CAUSES_SHOWN: usize = 10;
 
-/// Loads interchange XML and JSON lines, in the order of their dependencies, whatever file they
-/// stand in. What cannot be loaded is rejected, with what is missing and how to mend it.
+/// Loads interchange XML and JSON lines, in the order of their dependencies, whatever file they are
+/// in. Records that cannot be loaded are rejected, with the reason and how to mend them.
 #[derive(Debug, Args)]
 #[command(after_help = "Files:
   *.xml                    an interchange; a folder is searched for all files of these kinds
-  students.jsonl           one document a line, the file named after endpoint or resource;
+  students.jsonl           one document per line; the file is named after the endpoint or resource;
   students/1.json          also .ndjson, .json (lines or one array), or a folder of that name
-  -                        the standard input: lines {\"resource\": \"ed-fi/students\", \"document\": {…}}
+  -                        standard input: lines {\"resource\": \"ed-fi/students\", \"document\": {…}}
 
 Examples:
   homeroom load descriptors/ samples/ --results results.jsonl --rejects rejects/
@@ -38,7 +38,7 @@ Examples:
 
 The exit code is 0 when everything was loaded, 3 when records were rejected.")]
 pub struct LoadArgs {
-    /// Files and folders; `-` is the standard input
+    /// Files and folders; `-` reads standard input
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -46,8 +46,8 @@ pub struct LoadArgs {
     /// Writes every reject and the summary to this file, as JSON lines
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
-    /// Writes the rejected records to this folder, in the form they came in, to be mended and
-    /// loaded again
+    /// Writes the rejected records to this folder in their original form, so that you can mend
+    /// them and load them again
     #[arg(long, value_name = "DIR")]
     rejects: Option<PathBuf>,
     /// Checks everything and writes nothing to the store
@@ -56,7 +56,7 @@ pub struct LoadArgs {
     /// Loads only these resources (endpoints or names, separated by commas)
     #[arg(long, value_name = "RESOURCES", value_delimiter = ',')]
     select: Vec<String>,
-    /// Prints the rejects and the summary as JSON lines; with --results the summary only
+    /// Prints the rejects and the summary as JSON lines; with --results only the summary
     #[arg(long)]
     json: bool,
 }
@@ -178,7 +178,7 @@ fn run_by(
 fn told(summary: &Summary, args: &LoadArgs) -> String {
     let done = if summary.dry_run { "would be loaded" } else { "loaded" };
     let mut out = format!(
-        "{} documents {done}, {} were there already, {} rejected ({} records in {:.1} s, {} \
+        "{} documents {done}, {} were already stored, {} rejected ({} records in {:.1} s, {} \
          documents/s)\n",
         grouped(summary.loaded),
         grouped(summary.unchanged),

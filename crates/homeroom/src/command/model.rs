@@ -14,14 +14,14 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::standard;
 
-/// What to do with a model.
+/// Creates, checks and shows model files.
 #[derive(Debug, Subcommand)]
 pub enum ModelCommand {
-    /// Makes a model file from the artefacts that a data standard or an extension is published in.
+    /// Creates a model file from the published artefacts of a data standard or an extension.
     Import(Box<ImportArgs>),
-    /// Compares a model with what else is published about its data standard.
+    /// Compares a model with the other published artefacts of its data standard.
     Check(CheckArgs),
-    /// Shows one resource as the model file states it.
+    /// Shows one resource as the model file describes it.
     #[command(after_help = "Examples:
   homeroom model show sections
   homeroom model show tpdm/candidates --extensions tpdm")]
@@ -36,13 +36,14 @@ pub enum ModelCommand {
 /// Which model files are meant.
 #[derive(Debug, Args)]
 pub struct StandardArgs {
-    /// A model file of a standard; the shipped one unless given.
+    /// Model file of a standard [default: the shipped one].
     #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
-    /// Version of the shipped one.
+    /// Version of the shipped model.
     #[arg(long, value_name = "VERSION", default_value = DEFAULT_VERSION)]
     standard_version: String,
-    /// Extensions of it, divided by commas: shipped ones by name, others by the path of their file.
+    /// Extensions of it, separated by commas: shipped ones by name, others by the path of their
+    /// file.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     extensions: Vec<String>,
 }
@@ -66,10 +67,10 @@ impl StandardArgs {
     --rules models/ed-fi/import.toml --out models/ed-fi/5.2.0/ed-fi.model
   homeroom model import --extension ApiSchema-EXTENSION.json --out my-extension.model")]
 pub struct ImportArgs {
-    /// API schema (`ApiSchema.json`) of an extension; it alone makes the model file.
+    /// API schema (`ApiSchema.json`) of an extension; no other artefact is needed.
     #[arg(long, value_name = "FILE", conflicts_with_all = ARTEFACTS)]
     extension: Option<PathBuf>,
-    /// Which standard, and which other extensions, it extends.
+    /// The standard, and any other extensions, that it extends.
     #[command(flatten)]
     standard: StandardArgs,
     #[command(flatten)]
@@ -101,19 +102,19 @@ struct Artefacts {
     /// OpenAPI document of the descriptors (JSON).
     #[arg(long, value_name = "FILE")]
     openapi_descriptors: PathBuf,
-    /// OpenAPI document whose tags state domains; may be of a later version, may be repeated.
+    /// OpenAPI document whose tags state domains; may be of a later version and may be repeated.
     #[arg(long, value_name = "FILE")]
     openapi_domains: Vec<PathBuf>,
-    /// SQL that makes the tables.
+    /// SQL script that creates the tables.
     #[arg(long, value_name = "FILE")]
     tables: PathBuf,
-    /// SQL that makes the foreign keys.
+    /// SQL script that creates the foreign keys.
     #[arg(long, value_name = "FILE")]
     foreign_keys: PathBuf,
     /// Folder with the XML schemas: the core and the interchanges.
     #[arg(long, value_name = "DIR")]
     xsd: PathBuf,
-    /// Rows for what follows no rule (TOML).
+    /// Facts that follow no rule (TOML).
     #[arg(long, value_name = "FILE")]
     rules: PathBuf,
     /// Project name.
@@ -126,7 +127,7 @@ struct Artefacts {
 
 /// What to compare.
 #[derive(Debug, Args)]
-#[command(after_help = "Exits with 6 when a difference has no reason, or a reason no difference.
+#[command(after_help = "Exits with 6 if a difference has no reason or a reason has no difference.
 
 Examples:
   homeroom model check --reference reference/ed-fi
@@ -137,10 +138,10 @@ pub struct CheckArgs {
     reference: PathBuf,
     #[command(flatten)]
     standard: StandardArgs,
-    /// Differences with their reasons (TOML); the shipped ones unless given.
+    /// Known differences with their reasons (TOML) [default: the shipped ones].
     #[arg(long, value_name = "FILE")]
     exceptions: Option<PathBuf>,
-    /// Print the report as JSON.
+    /// Prints the report as JSON.
     #[arg(long)]
     json: bool,
 }
@@ -241,7 +242,7 @@ fn compare(args: &CheckArgs) -> Result<Exit, Failure> {
         check::ARTEFACTS.iter().find(|found| found.version == version).ok_or_else(|| {
             let known: Vec<&str> = check::ARTEFACTS.iter().map(|found| found.version).collect();
             Failure::Usage(format!(
-                "nothing is known that Data Standard {version} can be compared with; there are {}",
+                "there is nothing to compare Data Standard {version} with; supported versions: {}",
                 known.join(", ")
             ))
         })?;
@@ -356,7 +357,7 @@ fn schema_files(folder: &Path) -> Result<Vec<File>, Failure> {
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "xsd"));
     paths.sort();
     if paths.is_empty() {
-        return Err(Failure::Failed(format!("{}: no .xsd file in it", folder.display())));
+        return Err(Failure::Failed(format!("{}: it contains no .xsd file", folder.display())));
     }
     paths.iter().map(|path| File::read(path)).collect()
 }

@@ -24,22 +24,21 @@ pub struct BackupArgs {
     config: ConfigArgs,
     /// The new file
     to: PathBuf,
-    /// Longest time that the copy is looked through for damage; one that was not looked through
-    /// whole says so
+    /// Longest time to check the copy for damage; the command reports what it did not check
     #[arg(long, value_name = "TIME", default_value = "1h")]
     time_max: HumanDuration,
 }
 
-/// Checks configuration and store; each problem comes with what to do.
+/// Checks configuration and store, and says how to fix each problem.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  homeroom doctor --data-dir /var/lib/homeroom")]
 pub struct DoctorArgs {
     #[command(flatten)]
     config: ConfigArgs,
-    /// Leaves out what takes long: holding everything against the documents' texts
+    /// Skips the slow part: comparing everything with the documents' texts
     #[arg(long)]
     quick: bool,
-    /// Longest time; what was not looked at by then is told
+    /// Longest time; the command reports what it did not check by then
     #[arg(long, value_name = "TIME", default_value = "1h")]
     time_max: HumanDuration,
     /// Prints JSON
@@ -65,7 +64,7 @@ pub fn backup(args: BackupArgs) -> Result<Exit, Failure> {
         eprintln!("note: {misfit}");
     }
     for part in &looked.left_out {
-        eprintln!("the copy was not looked through whole; left out: {part}");
+        eprintln!("the copy was not checked completely; left out: {part}");
     }
     crate::exit::say!("{}", to.display());
     Ok(Exit::Done)
@@ -87,11 +86,11 @@ pub fn doctor(args: DoctorArgs) -> Result<Exit, Failure> {
         }
         match (findings.is_empty(), left_out.is_empty()) {
             (true, true) => crate::exit::say!("no problems found"),
-            (true, false) => crate::exit::say!("no problems found in what was looked at"),
+            (true, false) => crate::exit::say!("no problems found in what was checked"),
             (false, _) => {}
         }
         for part in &left_out {
-            crate::exit::say!("not looked at: {part}");
+            crate::exit::say!("not checked: {part}");
         }
     }
     Ok(if findings.is_empty() { Exit::Done } else { Exit::Differences })
@@ -107,8 +106,8 @@ struct Examined {
 }
 
 const RESTORE: &str = "homeroom restore BACKUP --yes, from the last good backup";
-const STORE_ANEW: &str = "PUT these documents anew, as this Homeroom wants them; if nobody can, \
-     homeroom restore BACKUP --yes";
+const STORE_ANEW: &str = "send these documents again with PUT, in the form that this Homeroom \
+                          accepts; if that is not possible, homeroom restore BACKUP --yes";
 
 fn examine(config: &Config, args: &DoctorArgs) -> Examined {
     let mut out = Examined::default();
@@ -123,7 +122,7 @@ fn examine(config: &Config, args: &DoctorArgs) -> Examined {
     {
         found(
             format!("there is no store at {}", file.display()),
-            "homeroom serve makes one; --data-dir names another folder",
+            "create one with homeroom serve, or choose another folder with --data-dir",
         );
         return out;
     }
@@ -155,7 +154,10 @@ fn examine(config: &Config, args: &DoctorArgs) -> Examined {
         }
         Err(error) => {
             let mend = match error {
-                StoreError::FromTheFuture { .. } => "run the Homeroom that made it, or a newer one",
+                StoreError::FromTheFuture { .. } => {
+                    "run the Homeroom version that made it, or a \
+                     newer one"
+                }
                 StoreError::Unusable(_) => {
                     "name the right folder with --data-dir, or homeroom restore BACKUP --yes"
                 }

@@ -18,35 +18,35 @@ use crate::exit::{Exit, Failure};
 use crate::health::{self, Looked};
 use crate::standard::Standard;
 
-/// Puts a backup in the place of the store. No server may have the store open; the old store is
-/// kept beside it.
+/// Replaces the store with a backup. No server may have the store open; the old store is kept
+/// beside it.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[command(after_help = "Examples:
   homeroom restore /backups/homeroom-2026-11-21.db --yes
   homeroom restore --already-copied --yes
 
-The restored store goes on at change versions, ETags and ids above all that the store before may
-have given out. Keys that were revoked, removed or suspended since the backup stay so, where the
-store before can be read. Clients that read changes by version must load everything anew.")]
+The restored store continues at change versions, ETags and ids above all that the previous store may
+have issued. Keys that were revoked, removed or suspended since the backup stay so if the
+previous store can be read. Clients that read changes by version must load everything again.")]
 pub struct RestoreArgs {
     #[command(flatten)]
     config: ConfigArgs,
     /// The backup
     #[arg(required_unless_present = "already_copied")]
     from: Option<PathBuf>,
-    /// Confirms that the store is replaced, or that it was
+    /// Confirms that the store is to be replaced, or that it was replaced
     #[arg(long)]
     yes: bool,
-    /// Says that the store was put back to an earlier state by other means (a file that was copied
-    /// over it, rows of a dump, a snapshot of the disk): it goes on above all that may have been
-    /// given out
+    /// Reports that the store was put back to an earlier state by other means (a file copied over
+    /// it, rows of a dump, a disk snapshot): it continues above all versions and ids that may have
+    /// been issued
     #[arg(long, conflicts_with_all = ["from", "keys_as_in_backup"])]
     already_copied: bool,
-    /// Takes keys and secrets as the backup has them: those that were revoked since may call again
+    /// Restores keys and secrets as the backup has them: those revoked since become valid again
     #[arg(long)]
     keys_as_in_backup: bool,
-    /// Longest time that the backup is looked through for damage
+    /// Longest time to check the backup for damage
     #[arg(long, value_name = "TIME", default_value = "1h")]
     time_max: HumanDuration,
     /// Prints JSON
@@ -117,7 +117,7 @@ fn raise(config: &Config) -> Result<Report, Failure> {
         restored,
         revival,
         lost: None,
-        unread: Some("the store before is not there any more".into()),
+        unread: Some("the previous store no longer exists".into()),
         as_in_backup: true,
         looked: Looked::default(),
     })
@@ -167,7 +167,8 @@ impl Restoring for Comparing<'_> {
             Ok((revival, statements, lost)) => {
                 self.lost = revival.is_later.then_some(lost);
                 if !revival.is_later {
-                    let why = "the store before is another one, or of an earlier state";
+                    let why = "the previous store is a different store, or an earlier state of \
+                               this one";
                     self.unread = Some(why.into());
                 }
                 self.revival = revival;
@@ -222,19 +223,19 @@ impl Report {
         let mut lines = vec![];
         if self.from.is_some() {
             let kept =
-                kept.as_ref().map(|kept| format!("; the store before is {}", kept.display()));
+                kept.as_ref().map(|kept| format!("; the previous store is {}", kept.display()));
             lines.push(format!("restored {}{}", self.url, kept.unwrap_or_default()));
         } else {
-            lines.push(format!("{} is taken as a copy", self.url));
+            lines.push(format!("{} is treated as a copy", self.url));
         }
         lines.push(format!(
-            "change versions go on after {goes_on_after}, above all that was given out since \
-             {backup_version}; clients that read changes by version must load everything anew"
+            "change versions continue after {goes_on_after}, above all that may have been issued \
+             since {backup_version}; clients that read changes by version must load everything \
+             again"
         ));
         if let Some((written, deleted)) = self.lost {
             lines.push(format!(
-                "since the backup {} document(s) were written, which are as they were or gone; {} \
-                 deletion(s) are undone",
+                "the writes of {} document(s) and {} deletion(s) since the backup are undone",
                 grouped(written),
                 grouped(deleted)
             ));
@@ -243,18 +244,20 @@ impl Report {
         let lists = [
             ("keys revoked or removed since the backup stay revoked", &revival.stay_revoked),
             ("keys suspended since the backup stay suspended", &revival.stay_suspended),
-            ("keys with the secrets that they had just before", &revival.secrets_kept),
+            ("keys with the secrets of the previous store", &revival.secrets_kept),
             (
-                "keys that MAY CALL AGAIN though they were revoked, removed or suspended since",
+                "keys that are VALID AGAIN although they were revoked, removed or suspended since \
+                 the backup",
                 &revival.active_again,
             ),
             (
-                "keys with secrets that are VALID AGAIN though they were ended since",
+                "keys with secrets that are VALID AGAIN although they were revoked since the \
+                 backup",
                 &revival.secrets_valid_again,
             ),
-            ("keys with other rights than before", &revival.rights_differ),
-            ("claim sets that are others than before", &revival.claim_sets_differ),
-            ("keys made since the backup, which are gone", &revival.lost_keys),
+            ("keys whose rights differ from those before the restore", &revival.rights_differ),
+            ("claim sets that differ from those before the restore", &revival.claim_sets_differ),
+            ("keys created since the backup, which no longer exist", &revival.lost_keys),
         ];
         for (what, names) in lists.iter().filter(|(_, names)| !names.is_empty()) {
             lines.push(format!("{what} ({}): {}", names.len(), names.join(", ")));
@@ -262,14 +265,14 @@ impl Report {
         if let Some(why) = &self.unread {
             let keys = &revival.active_keys;
             lines.push(format!(
-                "whether any of its keys was revoked since is not known ({why}); these may call \
-                 ({}): {}",
+                "it is not known whether any of its keys was revoked since the backup ({why}); \
+                 these keys are valid ({}): {}",
                 keys.len(),
                 keys.join(", ")
             ));
         }
         lines.extend(self.looked.misfits.iter().map(|misfit| format!("note: {misfit}")));
-        lines.extend(self.looked.left_out.iter().map(|part| format!("not looked at: {part}")));
+        lines.extend(self.looked.left_out.iter().map(|part| format!("not checked: {part}")));
         lines.join("\n") + "\n"
     }
 }

@@ -7,7 +7,7 @@ use crate::config::ConfigArgs;
 use crate::exit::{Exit, Failure};
 use crate::serve::{Server, told_to_stop};
 
-/// Serves the API. Starts without any file on an empty store.
+/// Serves the API. Without a configuration file it starts with an empty store.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   homeroom serve

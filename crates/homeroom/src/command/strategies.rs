@@ -10,7 +10,7 @@ use crate::control;
 use crate::control::Request;
 use crate::exit::{Exit, Failure};
 
-/// Lists and defines authorization strategies; works whether or not a server runs.
+/// Lists and defines authorization strategies, whether or not a server is running.
 #[derive(Debug, Args)]
 pub struct StrategiesArgs {
     #[command(flatten)]
@@ -28,27 +28,28 @@ enum StrategiesCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Shows a strategy of your own, with the resources that it can be configured for
+    /// Shows a strategy of your own and the resources that can use it
     #[command(after_help = "Example:\n  homeroom strategies show StudentWithTitleI")]
     Show {
-        /// Its name
+        /// Name of the strategy
         name: String,
         /// Prints JSON
         #[arg(long)]
         json: bool,
     },
-    /// Creates or replaces a strategy: a view of documents of a resource, named {Resource}With{Text}
+    /// Creates or replaces a strategy: a view of the documents of a resource, named
+    /// {Resource}With{Text}
     #[command(after_help = "Example:
   homeroom strategies put StudentWithTitleI --file title-i.json
 
 The file holds {\"where\": RULE}. A RULE is one of
-  {\"exists\": RESOURCE}, with \"where\": RULE and \"by\": REFERENCE where they are wanted
+  {\"exists\": RESOURCE}, optionally with \"where\": RULE and \"by\": REFERENCE
   {\"member\": PATH, \"in\": [VALUE, …]}
   {\"member\": PATH, \"present\": true}, or false
   {\"all\": [RULE, …]}
   {\"any\": [RULE, …]}")]
     Put {
-        /// Its name
+        /// Name of the strategy
         name: String,
         /// JSON file with its definition
         #[arg(long, value_name = "FILE")]
@@ -57,7 +58,7 @@ The file holds {\"where\": RULE}. A RULE is one of
     /// Removes a strategy of your own that no claim set names
     #[command(after_help = "Example:\n  homeroom strategies remove StudentWithTitleI")]
     Remove {
-        /// Its name
+        /// Name of the strategy
         name: String,
     },
 }

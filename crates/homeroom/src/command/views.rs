@@ -14,7 +14,7 @@ use crate::control::Request;
 use crate::exit::{Exit, Failure};
 use crate::standard::{Standard, refuse_unknown};
 
-/// Makes the documents readable as tables in the names of the ODS, for SQL and what speaks it.
+/// Makes the documents readable as tables under the names of the ODS, for SQL and reporting tools.
 #[derive(Debug, Args)]
 pub struct ViewsArgs {
     #[command(flatten)]
@@ -25,29 +25,29 @@ pub struct ViewsArgs {
 
 #[derive(Debug, Subcommand)]
 enum ViewsCommand {
-    /// Puts the views into the store, whether or not a server has it open; a server renews them
+    /// Creates the views in the store, whether or not a server has it open; a server recreates them
     /// when the model changes
     #[command(after_help = "Examples:
   homeroom views apply
   sqlite3 'file:homeroom-data/homeroom.db?mode=ro' 'SELECT count(*) FROM edfi_Student'
   psql ods -c 'SELECT count(*) FROM edfi.Student'")]
     Apply {
-        /// Only those of these resources (endpoints or names, separated by commas)
+        /// Creates only the views of these resources (endpoints or names, separated by commas)
         #[arg(long, value_name = "RESOURCES", value_delimiter = ',')]
         resource: Vec<String>,
         /// Prints JSON
         #[arg(long)]
         json: bool,
     },
-    /// Takes the views out of the store
+    /// Removes the views from the store
     #[command(after_help = "Example:\n  homeroom views drop")]
     Drop,
-    /// Prints a script that makes the views for one session; the store stays as it is
+    /// Prints a script that creates the views for one session and leaves the store unchanged
     #[command(after_help = "Example:
   homeroom views sql > views.sql
   sqlite3 -init views.sql 'file:homeroom-data/homeroom.db?mode=ro'")]
     Sql {
-        /// Only those of these resources (endpoints or names, separated by commas)
+        /// Creates only the views of these resources (endpoints or names, separated by commas)
         #[arg(long, value_name = "RESOURCES", value_delimiter = ',')]
         resource: Vec<String>,
     },
@@ -91,7 +91,7 @@ fn put(
     }
     let views = views.unwrap_or_default();
     apply(url, views, only)
-        .map_err(|error| Failure::because("putting the views into the store", error))?;
+        .map_err(|error| Failure::because("creating the views in the store", error))?;
     Ok(views.len() as u64)
 }
 

@@ -28,13 +28,21 @@ pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
         return Some(("store.page_bytes", right.into()));
     }
     if store.list_deadline.0.is_zero() {
-        return Some(("store.list_deadline", "must be longer than nothing".into()));
+        return Some(("store.list_deadline", "must be longer than zero".into()));
     }
     if config.log.level.contains("://") {
-        return Some(("log.level", "a URL is no level".into()));
+        return Some(("log.level", "a URL is not a log level".into()));
     }
-    wrong_level(&config.log.level)
-        .map(|word| ("log.level", format!("`{word}` is no level; there are {}", LEVELS.join(", "))))
+    wrong_level(&config.log.level).map(|word| {
+        (
+            "log.level",
+            format!(
+                "`{word}` is not a log level; choose from \
+                 {}",
+                LEVELS.join(", ")
+            ),
+        )
+    })
 }
 
 /// Returns the first word in place of a level that is not one. Directives with spans are not

@@ -35,7 +35,7 @@ impl std::str::FromStr for HumanDuration {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::read(text)
-            .ok_or_else(|| format!("`{text}` is no duration; write 250ms, 5s, 2m or 1h"))
+            .ok_or_else(|| format!("`{text}` is not a duration; write 250ms, 5s, 2m or 1h"))
     }
 }
 

@@ -36,12 +36,12 @@ pub struct ServerConfig {
     pub header_time: HumanDuration,
     /// Longest time that open requests get to finish when the server stops. Default: `25s`.
     pub drain: HumanDuration,
-    /// Most requests that are processed at the same time; four times as many may wait for their
+    /// Maximum number of requests processed at the same time; four times as many may wait for their
     /// bodies. Default: 4096.
     pub in_flight_max: u32,
     /// Whether `X-Forwarded-Proto`, `-Host`, `-Port` and `-For` are trusted. Of several values the
-    /// last counts, which comes from the proxy in front of this server: the proxy must append to
-    /// each header or replace it. Default: false.
+    /// last counts, because it comes from the proxy in front of this server; the proxy must append
+    /// to each header or replace it. Default: false.
     pub trust_forwarded: bool,
 }
 
@@ -74,7 +74,7 @@ pub struct StoreConfig {
     pub url_file: Option<PathBuf>,
     /// Page size of a new store's file in bytes; it cannot be changed later. Default: 4096.
     pub page_bytes: u32,
-    /// Most writes that wait; further ones are answered with 503. Default: 1024.
+    /// Maximum number of waiting writes; further ones are answered 503. Default: 1024.
     pub queue: u32,
     /// Longest time of a list or count. Default: `5s`.
     pub list_deadline: HumanDuration,
@@ -127,10 +127,10 @@ pub struct StandardConfig {
     /// A model file instead of the shipped one. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<PathBuf>,
-    /// Files of definitions of composites, beside the shipped enrollment ones. Default: none.
+    /// Files with definitions of composites, besides the shipped enrollment ones. Default: none.
     pub composites: Vec<PathBuf>,
-    /// Whether a store that was made for another standard or version is opened all the same, and is
-    /// one of this from then on. Default: `false`.
+    /// Whether to open a store that was made for another standard or version, and to make it a
+    /// store of this one from then on. Default: `false`.
     pub change_store: bool,
 }
 

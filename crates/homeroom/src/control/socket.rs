@@ -42,7 +42,7 @@ impl Socket {
             Failure::because(&doing, format!("{error}; {mend}"))
         })?;
         if path.symlink_metadata().is_ok_and(|about| !about.file_type().is_socket()) {
-            let mend = "it is no socket; move it away";
+            let mend = "it is not a socket; move it away";
             return Err(Failure::because(&doing, mend));
         }
         let (listener, id) = bind(path).map_err(|error| Failure::because(&doing, error))?;

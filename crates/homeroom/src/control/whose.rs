@@ -44,14 +44,14 @@ impl Meant {
     pub fn refused_by(&self, file: Option<&(PathBuf, FileId)>) -> String {
         let meant = self.path.display();
         match file {
-            None => format!("the server has closed its store already, {meant}; nothing was done"),
+            None => format!("the server has already closed its store, {meant}; nothing was done"),
             Some((path, _)) if *path == self.path => format!(
-                "{meant} is not the file any more that the server at the control socket has open: it \
+                "{meant} is no longer the file that the server at the control socket has open: it \
                  was moved, replaced or deleted; nothing was done; put it back, or stop the server"
             ),
             Some((path, _)) => format!(
-                "the server at the control socket has {} open, and {meant} is meant; nothing was \
-                 done; stop that server, or name its store with --store or --data-dir",
+                "the server at the control socket has {} open, but this command is for {meant}; \
+                 nothing was done; stop that server, or name its store with --store or --data-dir",
                 path.display()
             ),
         }
@@ -69,7 +69,8 @@ fn store_file(config: &Config) -> Option<PathBuf> {
 /// Returns a server's answer to a line that it cannot parse.
 pub fn not_understood(error: &serde_json::Error) -> String {
     format!(
-        "the request is of another version of Homeroom, or none ({error}); nothing was done; use the \
+        "the request is malformed or comes from another version of Homeroom ({error}); nothing \
+         was done; use the \
          command of the server's version"
     )
 }
@@ -77,8 +78,8 @@ pub fn not_understood(error: &serde_json::Error) -> String {
 /// Rewrites a server's message for people: an older server does not know the request.
 pub fn plainly(message: String) -> String {
     if message.starts_with("the request is wrong: unknown variant `store`") {
-        return "the server at the control socket is of another version of Homeroom; nothing was done; \
-                restart it with this one, or use the command of its version"
+        return "the server at the control socket runs another version of Homeroom; nothing was \
+                done; restart it with this version, or use the command of its version"
             .into();
     }
     message

@@ -255,7 +255,7 @@ fn a_backup_made_while_others_write_serves_the_same_documents_elsewhere() {
 
     let again = place.run(&["backup", backup]);
     assert_eq!(again.code, Some(2), "{again:?}");
-    assert!(again.stderr.contains("exists already"), "{again:?}");
+    assert!(again.stderr.contains("already exists"), "{again:?}");
     let other = Place::new();
     let unconfirmed = other.run(&["restore", backup]);
     assert_eq!(unconfirmed.code, Some(2), "{unconfirmed:?}");

@@ -183,7 +183,7 @@ fn a_file_that_is_no_toml_is_told_by_its_place_and_not_by_its_text() {
         ("store.url = 'a'\nstore.url = 'postgres://me:hunter2@db'\n", &["line 2", "`store.url`"]),
         ("[store]\nurl = '''\nhunter2''' 'hunter2'\n", &["line 3"]),
         ("hunter2", &["line 1"]),
-        ("[store]\n'postgres://me:hunter2@db' = 1\n", &["no setting"]),
+        ("[store]\n'postgres://me:hunter2@db' = 1\n", &["not a setting"]),
         ("[store]\nqueue = 'postgres://me:hunter2@db/ods'\n", &["store.queue"]),
         ("[store]\nqueue = ['postgres://me:hunter2@db/ods']\n", &["store.queue"]),
         ("[store]\nurl = ['postgres://me:hunter2@db/ods']\n", &["store.url"]),

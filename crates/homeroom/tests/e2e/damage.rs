@@ -70,13 +70,13 @@ const DAMAGE: &[(&str, &str, &str)] = &[
     (
         "an identity",
         "UPDATE doc SET key = (SELECT key FROM tomb LIMIT 1) WHERE id = (SELECT max(id) FROM doc)",
-        "another identity",
+        "an identity that differs",
     ),
     (
         "texts of one kind swapped",
         "UPDATE doc SET body = (SELECT e.body FROM doc e WHERE e.kind = doc.kind AND e.id <> doc.id \
          ORDER BY e.id DESC LIMIT 1) WHERE id = (SELECT max(id) FROM doc)",
-        "another identity",
+        "an identity that differs",
     ),
     (
         "a text of another kind",
@@ -88,13 +88,13 @@ const DAMAGE: &[(&str, &str, &str)] = &[
         "a text that is not that of its identity",
         "UPDATE doc SET body = (SELECT e.body FROM doc e WHERE e.id = 1) WHERE id = (SELECT max(id) \
          FROM doc)",
-        "another identity",
+        "an identity that differs",
     ),
-    ("texts without anything", "UPDATE doc SET body = '{}'", "another identity"),
+    ("texts without anything", "UPDATE doc SET body = '{}'", "an identity that differs"),
     (
         "a text that lacks its key",
         "UPDATE doc SET body = replace(body, '\"schoolId\":1,', '')",
-        "another identity",
+        "an identity that differs",
     ),
     (
         "a text with a blank",
@@ -104,7 +104,7 @@ const DAMAGE: &[(&str, &str, &str)] = &[
     (
         "a text with another value of its key",
         "UPDATE doc SET body = replace(body, '2026-08-20', '2026-08-21')",
-        "another identity",
+        "an identity that differs",
     ),
     (
         "a text that refers to another",
@@ -112,7 +112,7 @@ const DAMAGE: &[(&str, &str, &str)] = &[
         "references",
     ),
     (
-        "a text that is no JSON",
+        "a text that is not JSON",
         "UPDATE doc SET body = '{' WHERE id = (SELECT max(id) FROM doc)",
         "JSON",
     ),
@@ -125,7 +125,7 @@ const DAMAGE: &[(&str, &str, &str)] = &[
         "a text with a descriptor as an older version spelled it",
         "UPDATE doc SET body = replace(body, '#Ninth grade', '#NINTH grade') WHERE id = (SELECT \
          max(id) FROM doc)",
-        "spell descriptors otherwise",
+        "spell descriptors differently",
     ),
     (
         "a public id",
@@ -172,8 +172,8 @@ const DAMAGE: &[(&str, &str, &str)] = &[
 
 /// Damage that is only possible in one of the databases.
 const OF_SQLITE: &[(&str, &str, &str)] = &[
-    ("a number that is given again", "DELETE FROM high_water", "will be given again"),
-    ("a number too low", "UPDATE high_water SET id = 1", "will be given again"),
+    ("a number that is given again", "DELETE FROM high_water", "will be issued again"),
+    ("a number too low", "UPDATE high_water SET id = 1", "will be issued again"),
     (
         "a reference in another place",
         "UPDATE doc SET refs = CAST(substr(refs, 1, 20) || x'ff' || substr(refs, 22) AS BLOB) WHERE id = \
@@ -184,7 +184,7 @@ const OF_SQLITE: &[(&str, &str, &str)] = &[
         "a mark of another",
         "UPDATE doc SET refs = CAST(substr(refs, 1, 4) || x'ff' || substr(refs, 6) AS BLOB) WHERE id = \
          (SELECT max(id) FROM doc)",
-        "marked",
+        "marks that differ",
     ),
     (
         "empty collections in another place",
@@ -201,8 +201,8 @@ const OF_SQLITE: &[(&str, &str, &str)] = &[
 ];
 
 const OF_POSTGRES: &[(&str, &str, &str)] = &[
-    ("a number that is given again", "UPDATE counter SET id = 1", "will be given again"),
-    ("a version that is given again", "UPDATE counter SET cv = 1", "will be given again"),
+    ("a number that is given again", "UPDATE counter SET id = 1", "will be issued again"),
+    ("a version that is given again", "UPDATE counter SET cv = 1", "will be issued again"),
     (
         "a reference in another place",
         "UPDATE doc SET refs = set_byte(refs, 20, 255) WHERE id = (SELECT max(id) FROM doc)",
@@ -211,7 +211,7 @@ const OF_POSTGRES: &[(&str, &str, &str)] = &[
     (
         "a mark of another",
         "UPDATE doc SET refs = set_byte(refs, 4, 255) WHERE id = (SELECT max(id) FROM doc)",
-        "marked",
+        "marks that differ",
     ),
     (
         "empty collections in another place",
@@ -432,9 +432,9 @@ fn what_is_not_looked_at_is_told() {
     assert_eq!(left_out(&[]), 0);
     assert_eq!(left_out(&["--quick"]), 1);
     assert!(left_out(&["--time-max", "0ms"]) > 0);
-    assert!(place.done(&["doctor", "--quick"]).contains("not looked at: identities"));
+    assert!(place.done(&["doctor", "--quick"]).contains("not checked: identities"));
     let backup = place.path("hurried.db");
     let ran = place.run(&["backup", backup.to_str().unwrap(), "--time-max", "0ms"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(ran.stderr.contains("not looked through whole"), "{ran:?}");
+    assert!(ran.stderr.contains("not checked completely"), "{ran:?}");
 }

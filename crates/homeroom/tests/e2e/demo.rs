@@ -102,7 +102,7 @@ fn a_demonstration_tells_its_secret_to_nobody_but_who_sits_at_the_machine() {
             }
         }
         let page = demo.get("/", host, &[]).text();
-        assert!(page.contains("are not shown, since") && page.contains("localhost"), "{page}");
+        assert!(page.contains("are not shown, because") && page.contains("localhost"), "{page}");
     }
     // The host is this machine, but the request comes from elsewhere.
     for line in

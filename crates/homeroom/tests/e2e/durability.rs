@@ -146,7 +146,7 @@ fn all_students(client: &mut Client) -> HashMap<String, Value> {
         }
         for document in page {
             let id = document["studentUniqueId"].as_str().unwrap().to_owned();
-            assert!(found.insert(id, document.clone()).is_none(), "{document} stands twice");
+            assert!(found.insert(id, document.clone()).is_none(), "{document} appears twice");
         }
     }
 }

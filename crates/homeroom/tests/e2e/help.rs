@@ -67,6 +67,7 @@ fn words(call: &str) -> Vec<&str> {
 #[test]
 fn an_example_in_the_help_is_one_that_the_program_takes() {
     let place = Place::new();
+    let mut tried = 0;
     for command in commands(&place, &[]) {
         let help = help(&place, &command);
         let examples = help.split_once("Example").map_or("", |(_, rest)| rest);
@@ -80,8 +81,10 @@ fn an_example_in_the_help_is_one_that_the_program_takes() {
             let mut words = words(call);
             words.push("--help");
             place.done(&words);
+            tried += 1;
         }
     }
+    assert!(tried > 30, "{tried} examples");
 }
 
 #[test]

@@ -167,7 +167,7 @@ fn a_token_is_had_with_the_key_and_the_secret_is_written_nowhere() {
         assert!(!text.contains(&secret), "{text}");
     }
     assert_eq!((with_wrong.code, without.code), (Some(1), Some(2)), "{with_wrong:?} {without:?}");
-    assert!(with_wrong.stderr.contains("gives no token"), "{with_wrong:?}");
+    assert!(with_wrong.stderr.contains("no token from"), "{with_wrong:?}");
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn where_this_machine_has_no_room_the_server_is_not_blamed() {
     let ran = place.run(&arguments);
 
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.stderr.contains("mend --from"), "{ran:?}");
+    assert!(ran.stderr.contains("correct --from"), "{ran:?}");
     assert!(ran.stdout.starts_with("Not judged: the generator was the limit"), "{ran:?}");
 }
 
@@ -286,11 +286,11 @@ fn what_cannot_be_run_is_refused_and_mended_by_what_is_told() {
     let target = ["lab", "run", "--target", "http://127.0.0.1:1"];
     for (arguments, told) in [
         (&["--stages", "50/s"][..], "write `50/s 5m`"),
-        (&["--rate", "1", "--scenario", "none"], "built in are: get, "),
+        (&["--rate", "1", "--scenario", "none"], "the built-in scenarios are: get, "),
         (&["--rate", "1", "--set", "x=1"], "no `x` to set; it has: path"),
         (&["--rate", "1", "--set", "x"], "--set NAME=VALUE"),
         (&["--rate", "1", "--watch", "postgres"], "has no name"),
-        (&["--rate", "1", "--watch", "database=web"], "nothing is watched that is called web"),
+        (&["--rate", "1", "--watch", "database=web"], "nothing called web is watched"),
         (&["--rate", "1", "--key", "k"], "HOMEROOM_LAB_SECRET"),
         (&["--rate", "1", "--users", "1"], "cannot be used with"),
         (&["--rate", "-1"], "rate"),
@@ -389,7 +389,7 @@ fn a_bound_in_a_capacity_file_misses_no_goal() {
     let (unknown, kept) = (gate("failure < 600/s"), gate("failure < 500/s"));
 
     assert_eq!((unknown.code, kept.code), (Some(2), Some(0)), "{unknown:?} {kept:?}");
-    let told = "the file says only at least 520.0/s (GENERATOR-LIMITED)";
+    let told = "the file only says at least 520.0/s (GENERATOR-LIMITED)";
     assert!(unknown.stderr.contains(told), "{unknown:?}");
     assert!(kept.stdout.starts_with("GENERATOR-LIMITED: The generator was the limit"), "{kept:?}");
 }

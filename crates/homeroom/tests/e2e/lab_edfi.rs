@@ -4,11 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use homeroom_lab_edfi::{Api, Ask, Operation, Prepared, SHIPPED};
+use homeroom_lab_edfi::{Api, ApiRequest, Operation, Prepared, SHIPPED};
 use homeroom_load::client::Caller;
 use homeroom_load::engine::{Answer, Request, Source, Target};
 use homeroom_load::outcome::Outcome;
-use homeroom_load::scenario::{EdfiFile, Program, ScenarioFile, ScenarioSource, Setup, Share};
+use homeroom_load::scenario::{
+    EdfiFile, Program, ScenarioFile, ScenarioSource, Setup, ThreadShare,
+};
 use httparse::Header;
 
 use crate::support::{Place, Server};
@@ -40,7 +42,7 @@ struct Run {
 fn run(server: &Server, (key, secret): &(String, String), file: &EdfiFile) -> Run {
     let target = Target::parse(&format!("http://{}", server.api)).unwrap();
     let caller = Caller { target, tls: None, timeout: Duration::from_mins(1) };
-    let mut client = homeroom_lab_edfi::Client::new(caller, key, secret, Arc::default());
+    let mut client = homeroom_lab_edfi::HttpApi::new(caller, key, secret, Arc::default());
     let prepared = homeroom_lab_edfi::prepare(&mut client, file, 1).unwrap();
     let mut steps = prepared.steps.clone();
     for step in &mut steps {
@@ -49,7 +51,7 @@ fn run(server: &Server, (key, secret): &(String, String), file: &EdfiFile) -> Ru
     let pools = prepared.pools.clone();
     let file = ScenarioFile { name: "every".into(), steps, pools, ..ScenarioFile::default() };
     let program = Arc::new(Program::compile(&file, &Setup::default()).unwrap());
-    let share = Share { thread: 0, threads: 1, seed: 1, first_serial: FIRST_SERIAL };
+    let share = ThreadShare { thread: 0, threads: 1, seed: 1, first_serial: FIRST_SERIAL };
     let mut source = ScenarioSource::new(&program, share);
     let mut modelled = source.client(0);
     let authorization = token(&mut client, &prepared.token_path, (key.as_str(), secret.as_str()));
@@ -58,7 +60,7 @@ fn run(server: &Server, (key, secret): &(String, String), file: &EdfiFile) -> Ru
         let mut request = Request::default();
         let step = source.next(&mut modelled, &mut request);
         let facts = &program.facts()[step];
-        let ask = Ask {
+        let ask = ApiRequest {
             method: &facts.method,
             path: std::str::from_utf8(&request.path).unwrap(),
             authorization: &authorization,
@@ -80,12 +82,12 @@ fn run(server: &Server, (key, secret): &(String, String), file: &EdfiFile) -> Ru
 }
 
 fn token(
-    client: &mut homeroom_lab_edfi::Client,
+    client: &mut homeroom_lab_edfi::HttpApi,
     path: &str,
     (key, secret): (&str, &str),
 ) -> String {
     let form = format!("grant_type=client_credentials&client_id={key}&client_secret={secret}");
-    let ask = Ask {
+    let ask = ApiRequest {
         method: "POST",
         path,
         authorization: "",
@@ -98,7 +100,7 @@ fn token(
 
 /// Returns what is left out of one operation, with the reasons.
 fn left_out(prepared: &Prepared, operation: Operation) -> Vec<(&str, &str)> {
-    let out = prepared.report.left_out.iter().filter(|out| out.operation == operation);
+    let out = prepared.coverage.left_out.iter().filter(|out| out.operation == operation);
     out.map(|out| (out.resource.as_str(), out.why.as_str())).collect()
 }
 
@@ -109,8 +111,8 @@ fn with_full_access_the_lab_does_everything_to_every_resource() {
 
     let run = run(&server, &place.key("FullAccess"), &every_resource());
 
-    assert_eq!(run.prepared.report.resources, 348);
-    assert!(run.prepared.report.left_out.is_empty(), "{}", run.prepared.report);
+    assert_eq!(run.prepared.coverage.resources, 348);
+    assert!(run.prepared.coverage.left_out.is_empty(), "{}", run.prepared.coverage);
     assert!(run.wrong.is_empty(), "{} of {}: {:#?}", run.wrong.len(), run.done, run.wrong);
 }
 
@@ -128,7 +130,7 @@ fn the_older_standard_and_extensions_are_done_as_wholly() {
 
         let run = run(&server, &place.key("FullAccess"), &every_resource());
 
-        let report = &run.prepared.report;
+        let report = &run.prepared.coverage;
         assert!(report.left_out.is_empty(), "{version}: {report}");
         assert!(run.wrong.is_empty(), "{version}: {:#?}", run.wrong);
     }

@@ -1,11 +1,10 @@
 //! Tests from the first start in an empty folder to the drain.
 
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{PATIENCE, Place, Ran, STUDENTS, Server, Wire, eventually, student};
+use crate::support::{Place, Ran, STUDENTS, Server, Wire, eventually, student};
 
 #[test]
 fn an_empty_folder_is_served_at_once_with_the_standards_school_years() {
@@ -159,17 +158,15 @@ fn a_request_that_never_ends_does_not_keep_a_server_from_stopping() {
 }
 
 #[test]
-fn a_server_stops_soon_when_nothing_is_open() {
+fn a_server_stops_without_waiting_for_connections_that_are_idle() {
     let place = Place::new();
     let server = Server::start(&place);
     let idle: Vec<Wire> = (0..20).map(|_| server.wire()).collect();
-    let begun = Instant::now();
 
     let ended = server.stop();
 
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    // Far below the 25 seconds that open requests get to finish.
-    assert!(begun.elapsed() < Duration::from_secs(20) && begun.elapsed() < PATIENCE);
+    assert!(!ended.stderr.contains("still open after the drain time"), "{ended:?}");
     drop(idle);
     assert!(!place.data().join("control.sock").exists());
 }

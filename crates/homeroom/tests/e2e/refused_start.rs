@@ -89,7 +89,7 @@ fn a_store_of_a_newer_homeroom_is_left_alone() {
 #[test]
 fn a_file_that_is_no_store_is_left_alone() {
     for (content, word) in [
-        (b"Dear diary, this is not a database. It is a letter.".repeat(20), "no Homeroom store"),
+        (b"Dear diary, this is not a database. It is a letter.".repeat(20), "not a Homeroom store"),
         (foreign_sqlite_file(), "another program"),
     ] {
         let place = Place::new();

@@ -73,7 +73,7 @@ fn a_backup_that_stands_where_a_restore_works_is_not_lost() {
     let refused = place.run(&["restore", there.to_str().unwrap(), "--yes"]);
 
     assert_eq!(refused.code, Some(1), "{refused:?}");
-    assert!(refused.stderr.contains("another name"), "{refused:?}");
+    assert!(refused.stderr.contains("rename it"), "{refused:?}");
     assert_eq!(std::fs::read(&there).unwrap(), before);
     assert_eq!(students(&place, &key), 2);
 }

@@ -78,7 +78,7 @@ fn a_store_of_another_version_is_opened_only_where_it_may_be_changed() {
     let before = place.run(&["keys", "list"]);
 
     assert_eq!(refused.code, Some(1), "{refused:?}");
-    for words in ["of ed-fi 5.2.0", "asks for ed-fi 4.0.0", "standard.change_store"] {
+    for words in ["of ed-fi 5.2.0", "standard.version is ed-fi 4.0.0", "standard.change_store"] {
         assert!(refused.stderr.contains(words), "no `{words}`: {refused:?}");
     }
     assert_eq!(changed.code, Some(0), "{changed:?}");
@@ -92,7 +92,7 @@ fn the_sample_district_is_of_one_version() {
     let ran = place.run(&["demo", "--standard-version", "4.0.0"]);
 
     assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.stderr.contains("sample district is of Data Standard 5.2.0"), "{ran:?}");
+    assert!(ran.stderr.contains("exists only for Data Standard 5.2.0"), "{ran:?}");
     assert!(!place.data().exists(), "a store was made");
 }
 

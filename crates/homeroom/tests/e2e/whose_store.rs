@@ -208,7 +208,7 @@ fn a_file_that_is_no_socket_is_not_replaced_by_one() {
     let ran = Ran::to_its_end(&mut place.command(&serve));
 
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.stderr.contains("control.sock") && ran.stderr.contains("no socket"), "{ran:?}");
+    assert!(ran.stderr.contains("control.sock") && ran.stderr.contains("not a socket"), "{ran:?}");
     assert_eq!(std::fs::read(letter).unwrap(), b"Dear all");
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::{Access, Api, ApiError, Ask, Reply};
+use crate::{Access, Api, ApiError, ApiRequest, Reply};
 
 const DATA: &str = "/data/v3";
 
@@ -108,7 +108,7 @@ impl Api for Memory {
         &self.access
     }
 
-    fn send(&mut self, ask: &Ask<'_>) -> Result<Reply, ApiError> {
+    fn send(&mut self, ask: &ApiRequest<'_>) -> Result<Reply, ApiError> {
         let body: Value = serde_json::from_slice(ask.body).unwrap_or_default();
         if let Some(path) = ask.path.strip_prefix(DATA) {
             assert_eq!(ask.authorization, "Bearer t");

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::All;
 use crate::openapi;
-use crate::shape::{Form, Kind, Property, Shapes};
+use crate::shape::{Form, Property, Resource, Shapes};
 
 const VERSIONS: &[&str] = &["ds-4.0", "ds-5.2-with-tpdm-dms", "ds-6.0"];
 
@@ -41,16 +41,16 @@ fn unresolved(properties: &[Property], found: &mut Vec<String>) {
 }
 
 /// Returns the pairs of a document's references that disagree about a part of the identity.
-fn disagreements(kind: &Kind, body: &Value) -> Vec<String> {
+fn disagreements(resource: &Resource, body: &Value) -> Vec<String> {
     let mut known: HashMap<&str, &Value> = HashMap::new();
     let mut found = vec![];
-    for property in &kind.properties {
+    for property in &resource.properties {
         let Form::Reference(reference) = &property.form else { continue };
         for (member, _) in &reference.members {
             let Some(value) = body[&property.name].get(member) else { continue };
-            let flat = kind.flat_name(&property.name, reference, member);
+            let flat = resource.flat_name(&property.name, reference, member);
             if *known.entry(flat).or_insert(value) != value {
-                found.push(format!("{}: {flat}", kind.name));
+                found.push(format!("{}: {flat}", resource.name));
             }
         }
     }
@@ -64,9 +64,9 @@ fn every_reference_and_descriptor_of_the_published_models_has_a_resource() {
         let shapes = published(&folder, version);
 
         let mut found = vec![];
-        shapes.kinds.iter().for_each(|kind| unresolved(&kind.properties, &mut found));
+        shapes.resources.iter().for_each(|resource| unresolved(&resource.properties, &mut found));
 
-        assert!(shapes.kinds.len() > 300, "{version}: {}", shapes.kinds.len());
+        assert!(shapes.resources.len() > 300, "{version}: {}", shapes.resources.len());
         assert!(found.is_empty(), "{version}: {found:?}");
     }
 }
@@ -80,9 +80,9 @@ fn every_resource_of_the_published_models_has_a_document_whose_references_agree(
         let all = All::of(&shapes);
 
         assert_eq!(all.missing(), [""; 0], "{version}");
-        let made = shapes.kinds.iter().zip(all.made.iter().flatten());
+        let made = shapes.resources.iter().zip(all.made.iter().flatten());
         let found: Vec<String> =
-            made.flat_map(|(kind, made)| disagreements(kind, &made.body)).collect();
+            made.flat_map(|(resource, made)| disagreements(resource, &made.body)).collect();
         assert!(found.is_empty(), "{version}: {found:?}");
     }
 }

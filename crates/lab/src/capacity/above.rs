@@ -1,7 +1,7 @@
 //! Searches above stable: burst, failure, the profiles of the report, and a second check of stable.
 
-use super::Driver;
-use super::judge::Verdict;
+use super::driver::Driver;
+use super::judge::TrialVerdict;
 use super::levels::{AtLeast, Level};
 use super::result::Phase;
 use super::search::Search;
@@ -129,7 +129,7 @@ fn window<D: Driver>(
         search.learn(rate, tried.verdict, Phase::Above);
         return Ok(None);
     }
-    if tried.verdict != Verdict::Undecided {
+    if tried.verdict != TrialVerdict::Undecided {
         search.learn(rate, tried.verdict, Phase::Above);
     }
     let peak = search.trials.iter().map(|tried| tried.goodput).fold(0.0, f64::max);
@@ -138,7 +138,7 @@ fn window<D: Driver>(
     let broke = share > goals.failure_not_ok || figures.goodput < goals.failure_goodput * peak;
     put(&mut between.burst, rate, share <= goals.burst_not_ok && !broke);
     put(&mut between.failure, rate, !broke);
-    Ok(Some(tried.verdict == Verdict::Passed))
+    Ok(Some(tried.verdict == TrialVerdict::Passed))
 }
 
 /// Records whether a rate is below or above a level; the lowest rate above outweighs higher ones
@@ -163,8 +163,8 @@ fn profiles<D: Driver>(search: &mut Search<'_, D>, stable: f64) -> Result<(), D:
         let rate = stable * by.healthy;
         if let Some((tried, _)) = search.once(Phase::Healthy, rate, healthy)? {
             made += 1;
-            if tried.verdict == Verdict::Passed {
-                search.learn(rate, Verdict::Passed, Phase::Healthy);
+            if tried.verdict == TrialVerdict::Passed {
+                search.learn(rate, TrialVerdict::Passed, Phase::Healthy);
             }
         }
         let unhealthy = length(search.left_s(Phase::Unhealthy));
@@ -191,13 +191,13 @@ fn check<D: Driver>(search: &mut Search<'_, D>, stable: f64) -> Result<Option<bo
         }
         let Some((tried, _)) = search.once(Phase::Check, rate, length)? else { break };
         match tried.verdict {
-            Verdict::Failed => kept = Some(false),
-            Verdict::Passed => {
-                search.learn(rate, Verdict::Passed, Phase::Check);
+            TrialVerdict::Failed => kept = Some(false),
+            TrialVerdict::Passed => {
+                search.learn(rate, TrialVerdict::Passed, Phase::Check);
                 return Ok(Some(true));
             }
-            Verdict::Undecided => return Ok(Some(true)),
-            Verdict::VoidGenerator | Verdict::VoidHost => {}
+            TrialVerdict::Undecided => return Ok(Some(true)),
+            TrialVerdict::VoidGenerator | TrialVerdict::VoidHost => {}
         }
     }
     Ok(kept)

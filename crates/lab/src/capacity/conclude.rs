@@ -1,8 +1,8 @@
 //! Turns the results of a search into the capacity file: levels, verdict, reasons.
 
-use super::Driver;
 use super::above::Above;
-use super::judge::Verdict as TrialVerdict;
+use super::driver::Driver;
+use super::judge::TrialVerdict;
 use super::levels::{AtLeast, Level, Levels};
 use super::result::{Capacity, FORMAT, Phase, Tried, Verdict};
 use super::search::{Search, same};
@@ -17,9 +17,9 @@ const SATURATED: f64 = 0.93;
 const ERRS_ANYWAY: f64 = 2.0;
 /// The ratio between knee and stable level from which it is reported.
 const KNEE_FAR: f64 = 1.3;
-/// A trial whose gap in Little's law is greater is suspect …
+/// The gap in Little's law above which a trial is suspect.
 const LITTLE_GAP: f64 = 0.3;
-/// … which is reported if at least this share of the trials is.
+/// The share of suspect trials from which the result mentions them.
 const LITTLE_SHARE: f64 = 0.5;
 
 /// Draws the conclusions.
@@ -27,7 +27,7 @@ pub fn conclude<D: Driver>(search: Search<'_, D>, above: &Above) -> Capacity {
     let by = search.constants;
     let mut reasons = vec![];
     if search.is_stopped {
-        reasons.push("it was told to stop before it was through".into());
+        reasons.push("it was stopped before it had finished".into());
     }
     let mut levels = Levels::new(level(&search, above.stable), above.burst, above.failure);
     let stable = levels.stable();
@@ -133,7 +133,7 @@ fn verdict<D: Driver>(
     if above.stable == Stable::Nothing {
         let least = search.known.iter().map(|known| known.rate).fold(f64::INFINITY, f64::min);
         if least > by.rate_min * 1.001 {
-            reasons.push("the time was over before any rate kept the goal".into());
+            reasons.push("time ran out before any rate kept the goal".into());
             return Verdict::OutOfTime;
         }
         let why = search.trials.last().map_or("nothing was tried", |tried| tried.why.as_str());
@@ -141,10 +141,7 @@ fn verdict<D: Driver>(
         return Verdict::TargetFailing;
     }
     if let Some(share) = errs_anyway(search, stable) {
-        reasons.push(format!(
-            "{:.2} % is not ok even where the server has little to do",
-            share * 100.0
-        ));
+        reasons.push(format!("{:.2} % is not ok even under a light load", share * 100.0));
         return Verdict::TargetFailing;
     }
     let against = contradictions(search, above, stable);
@@ -155,7 +152,8 @@ fn verdict<D: Driver>(
     if stable.high.is_none() && stable.rate >= search.top * 0.999 {
         return if search.top_is_generator {
             reasons.push(format!(
-                "{:.0}/s passes, and is all that the generator is trusted with: {:.0} % of the \
+                "{:.0}/s passes, which is all that the generator is trusted to send: {:.0} % of \
+                    the \
                  {:.0}/s that it can send",
                 stable.rate,
                 by.generator_share_of_ceiling * 100.0,
@@ -163,18 +161,18 @@ fn verdict<D: Driver>(
             ));
             Verdict::GeneratorLimited
         } else {
-            reasons.push(format!("{:.0}/s passes, and no more was asked for", stable.rate));
+            reasons.push(format!("{:.0}/s passes, and no higher rate was allowed", stable.rate));
             Verdict::LimitOfSearch
         };
     }
     if !stable.found {
         reasons.push(match stable.high {
             Some(high) => format!(
-                "the time was over before a rate was confirmed: stable lies between {:.0} and \
+                "time ran out before a rate was confirmed: stable lies between {:.0} and \
                  {high:.0}/s",
                 stable.low
             ),
-            None => format!("the time was over: stable is at least {:.0}/s", stable.low),
+            None => format!("time ran out: stable is at least {:.0}/s", stable.low),
         });
         return Verdict::OutOfTime;
     }
@@ -183,11 +181,11 @@ fn verdict<D: Driver>(
         let narrowed = nearest <= stable.rate * (1.0 + by.clean_width);
         reasons.push(if narrowed {
             format!(
-                "between {:.0} and {high:.0}/s the same rate went well once and badly once",
+                "between {:.0} and {high:.0}/s the same rate passed once and failed once",
                 stable.low
             )
         } else {
-            format!("the time was over: stable lies between {:.0} and {high:.0}/s", stable.low)
+            format!("time ran out: stable lies between {:.0} and {high:.0}/s", stable.low)
         });
         return if narrowed { Verdict::TargetUnsteady } else { Verdict::OutOfTime };
     }
@@ -209,7 +207,7 @@ fn contradictions<D: Driver>(search: &Search<'_, D>, above: &Above, stable: Leve
     let late = most(&search.trials, |phase| phase > Phase::Confirm);
     if early > 0.0 && late > early * (1.0 + by.grown) {
         against.push(format!(
-            "with more than it can do it answered {early:.0}/s at first and {late:.0}/s later"
+            "under more load than it holds it answered {early:.0}/s at first and {late:.0}/s later"
         ));
     }
     against

@@ -59,17 +59,18 @@ pub struct Constants {
     pub rest: f64,
     /// The longest wait for a trial's answers; the request time-out if that is shorter.
     pub drain_s: f64,
-    /// Kept for windows, profiles and check while the search looks for the stable level …
+    /// The time kept for windows, profiles and check while the search looks for the stable level.
     pub reserve_s: f64,
-    /// … and while no rate is confirmed yet.
+    /// The time kept for them while the search holds rates and none is confirmed yet.
     pub reserve_least_s: f64,
     /// The share of these reserves, and of what later phases need, that is kept: 1, or less where
     /// the budget is too small for all of it.
     pub reserve_share: f64,
-    /// A failed trial is not repeated if more than this share of its due requests was answered not
-    /// ok or left waiting …
+    /// A failed trial is not repeated if more than this share of its due requests got no expected
+    /// answer or was left waiting.
     pub hopeless_share: f64,
-    /// … or if each third of it had this many times the not-ok answers that the goal allows.
+    /// Nor is it repeated if the share that is not ok in each third is this multiple of what the goal
+    /// allows.
     pub hopeless_throughout: f64,
     /// The confidence of all intervals.
     pub confidence: f64,
@@ -112,9 +113,9 @@ pub struct Voiding {
     pub steal_share: f64,
     /// The least score of the fixed piece of work, as a share of the reference score.
     pub spin_share: f64,
-    /// How often a rate is tried until its trials are void for good …
+    /// The most attempts at a short trial before it is left as void.
     pub tries: u32,
-    /// … and how often in holds and windows, which take long.
+    /// The most attempts at a hold or a window, which take longer.
     pub tries_long: u32,
 }
 
@@ -126,9 +127,9 @@ pub struct Goals {
     pub stable: Goal,
     /// Burst: the largest share of a window that may be not ok.
     pub burst_not_ok: f64,
-    /// Failure: more than this share of a window is not ok …
+    /// Failure: the share of a window that must be exceeded by requests that are not ok.
     pub failure_not_ok: f64,
-    /// … or the goodput falls below this share of the highest goodput seen.
+    /// Failure: the share of the highest goodput seen below which goodput must fall instead.
     pub failure_goodput: f64,
 }
 

@@ -13,7 +13,7 @@ const BY_CHANCE: f64 = 2.0;
 /// The verdict of a trial about a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum TrialVerdict {
     /// The goal was kept.
     Passed,
     /// The goal was missed.
@@ -26,7 +26,7 @@ pub enum Verdict {
     VoidHost,
 }
 
-impl Verdict {
+impl TrialVerdict {
     /// Returns whether the trial says nothing about the server.
     pub fn is_void(self) -> bool {
         matches!(self, Self::VoidGenerator | Self::VoidHost)
@@ -100,9 +100,9 @@ pub fn judge(
     goal: &Goal,
     constants: &Constants,
     (figures, settled): (&Figures, bool),
-) -> (Verdict, String) {
+) -> (TrialVerdict, String) {
     let (verdict, why) = against(trial, goal, constants, figures, settled);
-    match void(trial, figures, &constants.voiding, verdict == Verdict::Passed) {
+    match void(trial, figures, &constants.voiding, verdict == TrialVerdict::Passed) {
         Some(void) => void,
         None => (verdict, why),
     }
@@ -114,17 +114,17 @@ pub fn void(
     figures: &Figures,
     rules: &Voiding,
     passed: bool,
-) -> Option<(Verdict, String)> {
+) -> Option<(TrialVerdict, String)> {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     if trial.sent_share < rules.sent_share {
         let why = format!("only {} of the requests were sent", percent(trial.sent_share));
-        return Some((Verdict::VoidGenerator, why));
+        return Some((TrialVerdict::VoidGenerator, why));
     }
     if trial.no_room_share > rules.no_room_share {
         let share = percent(trial.no_room_share);
         let why =
             format!("this machine had no socket, port or address for {share} of the requests");
-        return Some((Verdict::VoidGenerator, why));
+        return Some((TrialVerdict::VoidGenerator, why));
     }
     if passed {
         return None;
@@ -132,20 +132,20 @@ pub fn void(
     // A host that takes time also makes the generator late, so its signs are checked first.
     if trial.steal_share > rules.steal_share {
         let why = format!("the host took {} of the processor time", percent(trial.steal_share));
-        return Some((Verdict::VoidHost, why));
+        return Some((TrialVerdict::VoidHost, why));
     }
     if trial.spin_share > 0.0 && trial.spin_share < rules.spin_share {
         let why = format!("this machine ran at {} of its speed", percent(trial.spin_share));
-        return Some((Verdict::VoidHost, why));
+        return Some((TrialVerdict::VoidHost, why));
     }
     let lag = trial.lag_p99_ms;
     if lag > rules.lag_ms && lag > rules.lag_share_of_mean * figures.mean_ms.value {
         let why = format!("the generator sent late, {lag:.1} ms at the 99th percentile");
-        return Some((Verdict::VoidGenerator, why));
+        return Some((TrialVerdict::VoidGenerator, why));
     }
     if trial.generator_share > rules.generator_share {
         let why = format!("the generator used {} of its cores", percent(trial.generator_share));
-        return Some((Verdict::VoidGenerator, why));
+        return Some((TrialVerdict::VoidGenerator, why));
     }
     None
 }
@@ -156,17 +156,17 @@ fn against(
     constants: &Constants,
     figures: &Figures,
     settled: bool,
-) -> (Verdict, String) {
+) -> (TrialVerdict, String) {
     let mut undecided = None;
     let share = figures.not_ok_share();
     if figures.due == 0 {
-        return (Verdict::Undecided, "no request was due".into());
+        return (TrialVerdict::Undecided, "no request was due".into());
     }
     if share > goal.not_ok {
         let why = format!("{:.2} % not ok, {:.2} % allowed", share * 100.0, goal.not_ok * 100.0);
         let chance = 1.0 - binomial_cdf(figures.not_ok - 1, figures.due, goal.not_ok);
         if chance < constants.not_ok_p {
-            return (Verdict::Failed, why);
+            return (TrialVerdict::Failed, why);
         }
         undecided = Some(why);
     }
@@ -176,7 +176,7 @@ fn against(
             "response times rose by {:.0} ms in {:.0} s, {growth_limit:.0} ms allowed",
             figures.growth_ms, trial.seconds
         );
-        return (Verdict::Failed, why);
+        return (TrialVerdict::Failed, why);
     }
     if figures.behind > goal.behind {
         let why = format!(
@@ -184,13 +184,13 @@ fn against(
             figures.behind * 100.0,
             goal.behind * 100.0
         );
-        return (Verdict::Failed, why);
+        return (TrialVerdict::Failed, why);
     }
     let mean = figures.mean_ms;
     let shown = format!("mean {:.0} ms ({:.0} to {:.0})", mean.value, mean.low, mean.high);
     if let Some(limit) = goal.mean_ms {
         if mean.low >= limit {
-            return (Verdict::Failed, format!("{shown}, limit {limit:.0} ms"));
+            return (TrialVerdict::Failed, format!("{shown}, limit {limit:.0} ms"));
         }
         if mean.high >= limit {
             undecided.get_or_insert(format!("{shown}, limit {limit:.0} ms"));
@@ -201,19 +201,19 @@ fn against(
         (goal.worst_p99_ms, worst_window(trial), "p99 of the worst window"),
     ] {
         if let Some(limit) = limit.filter(|limit| found > *limit) {
-            return (Verdict::Failed, format!("{which} {found:.0} ms, limit {limit:.0} ms"));
+            return (TrialVerdict::Failed, format!("{which} {found:.0} ms, limit {limit:.0} ms"));
         }
     }
     if !trial.drained {
-        return (Verdict::Failed, "requests still waited when the drain was given up".into());
+        return (TrialVerdict::Failed, "requests were still waiting when the drain ended".into());
     }
     // A series that never settles but stays far below its limit is enough.
     if !settled && mean.high > 0.5 * goal.limit_ms() {
         undecided.get_or_insert("response times did not settle".into());
     }
     match undecided {
-        Some(why) => (Verdict::Undecided, why),
-        None => (Verdict::Passed, format!("{shown}, {:.2} % not ok", share * 100.0)),
+        Some(why) => (TrialVerdict::Undecided, why),
+        None => (TrialVerdict::Passed, format!("{shown}, {:.2} % not ok", share * 100.0)),
     }
 }
 
@@ -313,7 +313,7 @@ mod tests {
         }
     }
 
-    fn said(trial: &Trial) -> (Verdict, String) {
+    fn said(trial: &Trial) -> (TrialVerdict, String) {
         let constants = Constants::default();
         let (figures, settled) = figures(trial, &constants);
         judge(trial, &constants.goals.stable, &constants, (&figures, settled))
@@ -322,13 +322,13 @@ mod tests {
     #[test]
     fn a_trial_is_judged_by_mean_growth_and_errors() {
         for (trial, expected, word) in [
-            (trial(20.0, 0.0, 0), Verdict::Passed, "mean 21 ms"),
-            (trial(1_100.0, 0.0, 0), Verdict::Failed, "limit 1000 ms"),
-            (trial(20.0, 400.0, 0), Verdict::Failed, "rose by"),
-            (trial(20.0, 100.0, 0), Verdict::Passed, "mean"),
-            (trial(20.0, 0.0, 1), Verdict::Failed, "2.50 % not ok, 0.10 % allowed"),
-            (Trial { drained: false, ..trial(20.0, 0.0, 0) }, Verdict::Failed, "drain"),
-            (Trial::default(), Verdict::VoidGenerator, "0.0 % of the requests were sent"),
+            (trial(20.0, 0.0, 0), TrialVerdict::Passed, "mean 21 ms"),
+            (trial(1_100.0, 0.0, 0), TrialVerdict::Failed, "limit 1000 ms"),
+            (trial(20.0, 400.0, 0), TrialVerdict::Failed, "rose by"),
+            (trial(20.0, 100.0, 0), TrialVerdict::Passed, "mean"),
+            (trial(20.0, 0.0, 1), TrialVerdict::Failed, "2.50 % not ok, 0.10 % allowed"),
+            (Trial { drained: false, ..trial(20.0, 0.0, 0) }, TrialVerdict::Failed, "drain"),
+            (Trial::default(), TrialVerdict::VoidGenerator, "0.0 % of the requests were sent"),
         ] {
             let (verdict, why) = said(&trial);
             assert_eq!(verdict, expected, "{why}");
@@ -343,8 +343,8 @@ mod tests {
         let mut many = trial(20.0, 0.0, 0);
         many.bins[3].not_ok = 14;
 
-        assert_eq!(said(&few).0, Verdict::Undecided);
-        assert_eq!(said(&many).0, Verdict::Failed);
+        assert_eq!(said(&few).0, TrialVerdict::Undecided);
+        assert_eq!(said(&many).0, TrialVerdict::Failed);
     }
 
     #[test]
@@ -352,17 +352,17 @@ mod tests {
         let failed = || trial(1_100.0, 0.0, 0);
         let errs = || trial(2.0, 0.0, 1);
         for (trial, expected) in [
-            (Trial { steal_share: 0.06, ..failed() }, Verdict::VoidHost),
-            (Trial { spin_share: 0.89, ..failed() }, Verdict::VoidHost),
-            (Trial { generator_share: 0.81, ..failed() }, Verdict::VoidGenerator),
-            (Trial { lag_p99_ms: 150.0, ..failed() }, Verdict::VoidGenerator),
-            (Trial { lag_p99_ms: 6.0, ..errs() }, Verdict::VoidGenerator),
-            (Trial { sent_share: 0.98, ..failed() }, Verdict::VoidGenerator),
-            (Trial { no_room_share: 0.002, ..errs() }, Verdict::VoidGenerator),
-            (Trial { no_room_share: 0.001, ..errs() }, Verdict::Failed),
+            (Trial { steal_share: 0.06, ..failed() }, TrialVerdict::VoidHost),
+            (Trial { spin_share: 0.89, ..failed() }, TrialVerdict::VoidHost),
+            (Trial { generator_share: 0.81, ..failed() }, TrialVerdict::VoidGenerator),
+            (Trial { lag_p99_ms: 150.0, ..failed() }, TrialVerdict::VoidGenerator),
+            (Trial { lag_p99_ms: 6.0, ..errs() }, TrialVerdict::VoidGenerator),
+            (Trial { sent_share: 0.98, ..failed() }, TrialVerdict::VoidGenerator),
+            (Trial { no_room_share: 0.002, ..errs() }, TrialVerdict::VoidGenerator),
+            (Trial { no_room_share: 0.001, ..errs() }, TrialVerdict::Failed),
             // A lag of 6 ms does not explain 1,100 ms, and a missing score says nothing.
-            (Trial { lag_p99_ms: 6.0, ..failed() }, Verdict::Failed),
-            (Trial { spin_share: 0.0, ..failed() }, Verdict::Failed),
+            (Trial { lag_p99_ms: 6.0, ..failed() }, TrialVerdict::Failed),
+            (Trial { spin_share: 0.0, ..failed() }, TrialVerdict::Failed),
         ] {
             let (verdict, why) = said(&trial);
             assert_eq!(verdict, expected, "{why}");
@@ -373,9 +373,9 @@ mod tests {
     fn a_pass_in_spite_of_a_late_generator_is_a_pass_unless_less_was_sent() {
         let passed = || trial(20.0, 0.0, 0);
 
-        assert_eq!(said(&Trial { lag_p99_ms: 15.0, ..passed() }).0, Verdict::Passed);
-        assert_eq!(said(&Trial { steal_share: 0.3, ..passed() }).0, Verdict::Passed);
-        assert_eq!(said(&Trial { sent_share: 0.9, ..passed() }).0, Verdict::VoidGenerator);
+        assert_eq!(said(&Trial { lag_p99_ms: 15.0, ..passed() }).0, TrialVerdict::Passed);
+        assert_eq!(said(&Trial { steal_share: 0.3, ..passed() }).0, TrialVerdict::Passed);
+        assert_eq!(said(&Trial { sent_share: 0.9, ..passed() }).0, TrialVerdict::VoidGenerator);
     }
 
     #[test]
@@ -401,9 +401,9 @@ mod tests {
             judge(&trial, &goal, &constants, (&figures, settled)).0
         };
 
-        assert_eq!(verdict(&[300.0, 2_000.0, 1_100.0]), Verdict::Passed);
-        assert_eq!(verdict(&[300.0, 2_500.0, 1_100.0]), Verdict::Failed);
-        assert_eq!(verdict(&[1_300.0, 1_300.0, 1_100.0]), Verdict::Failed);
+        assert_eq!(verdict(&[300.0, 2_000.0, 1_100.0]), TrialVerdict::Passed);
+        assert_eq!(verdict(&[300.0, 2_500.0, 1_100.0]), TrialVerdict::Failed);
+        assert_eq!(verdict(&[1_300.0, 1_300.0, 1_100.0]), TrialVerdict::Failed);
     }
 
     #[test]
@@ -441,16 +441,16 @@ mod tests {
     fn a_trial_in_which_answers_fall_behind_is_not_kept_however_short_it_is() {
         for (rate, speed, ms, seconds, expected) in [
             // After two seconds the queue is 0.2 s long and the mean is 0.1 s.
-            (25_600, 23_002, 1, 2, Verdict::Failed),
-            (25_600, 25_200, 1, 2, Verdict::Failed),
-            (25_600, 25_600, 1, 2, Verdict::Passed),
+            (25_600, 23_002, 1, 2, TrialVerdict::Failed),
+            (25_600, 25_200, 1, 2, TrialVerdict::Failed),
+            (25_600, 25_600, 1, 2, TrialVerdict::Passed),
             // Behind by less than a hundredth.
-            (25_600, 25_500, 1, 2, Verdict::Passed),
-            (400, 390, 5, 45, Verdict::Failed),
-            (400, 398, 5, 45, Verdict::Passed),
+            (25_600, 25_500, 1, 2, TrialVerdict::Passed),
+            (400, 390, 5, 45, TrialVerdict::Failed),
+            (400, 398, 5, 45, TrialVerdict::Passed),
             // Many requests in flight at the end, but no more than in the middle.
-            (400, 400, 900, 5, Verdict::Passed),
-            (25_600, 25_600, 500, 2, Verdict::Passed),
+            (400, 400, 900, 5, TrialVerdict::Passed),
+            (25_600, 25_600, 500, 2, TrialVerdict::Passed),
         ] {
             let (verdict, why) = said(&answered(rate, speed, ms, seconds));
             assert_eq!(verdict, expected, "{rate}/s, {speed}/s answered: {why}");
@@ -467,8 +467,8 @@ mod tests {
         let mut early = stall.clone();
         early.bins[75..].iter_mut().for_each(|bin| bin.waiting = 80);
 
-        assert_eq!(said(&few).0, Verdict::Passed);
-        assert_eq!(said(&stall).0, Verdict::Passed);
-        assert_eq!(said(&early).0, Verdict::Failed);
+        assert_eq!(said(&few).0, TrialVerdict::Passed);
+        assert_eq!(said(&stall).0, TrialVerdict::Passed);
+        assert_eq!(said(&early).0, TrialVerdict::Failed);
     }
 }

@@ -41,8 +41,8 @@ impl AtLeast {
         match self {
             Self::Void => "the trials that should confirm it were void",
             Self::Short => "it was not held for long enough to confirm it",
-            Self::Above => "how much more it holds was not found out",
-            Self::Raised => "a lower level is as high",
+            Self::Above => "how much more it holds is not known",
+            Self::Raised => "a lower level is just as high",
         }
     }
 }

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Ceiling;
 use super::constants::Constants;
-use super::judge::Verdict as TrialVerdict;
+use super::judge::TrialVerdict;
 use super::levels::Levels;
 use crate::statistics::{Estimate, Forecast};
 
@@ -66,6 +65,15 @@ impl SelfCheck {
     }
 }
 
+/// The generator's limit, as the self-check measured it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ceiling {
+    /// The requests per second against a server that does nothing; `None` if this was not measured.
+    pub rate: Option<f64>,
+    /// How long the self-check took, in seconds; it counts against the budget.
+    pub seconds: f64,
+}
+
 /// How far the levels are the server's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
@@ -117,11 +125,11 @@ impl Verdict {
             Self::Clean => "The levels are the server's own.",
             Self::GeneratorLimited => "The generator was the limit: the server may hold more.",
             Self::HostNoisy => "The host was noisy: the server may hold more.",
-            Self::TargetUnsteady => "The server did not do the same twice.",
+            Self::TargetUnsteady => "The server did not behave the same twice.",
             Self::TargetFailing => "No rate kept the goal.",
-            Self::LimitOfSearch => "The highest rate that was asked for was held.",
-            Self::OutOfTime => "The time was over before the answer was sharp.",
-            Self::Interrupted => "It was told to stop before the answer was sharp.",
+            Self::LimitOfSearch => "The highest rate that was allowed was held.",
+            Self::OutOfTime => "Time ran out before the answer was precise.",
+            Self::Interrupted => "It was stopped before the answer was precise.",
         }
     }
 

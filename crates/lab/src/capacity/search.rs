@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use super::constants::Constants;
-use super::judge::{Figures, Verdict, figures, judge};
-use super::result::{Phase, Tried};
-use super::{Ceiling, Driver, Event};
+use super::driver::{Driver, Event};
+use super::judge::{Figures, TrialVerdict, figures, judge};
+use super::result::{Ceiling, Phase, Tried};
 use crate::statistics::binomial_cdf;
-use crate::trial::{Ask, Trial};
+use crate::trial::{Trial, TrialPlan};
 
 /// A search in progress.
 pub struct Search<'a, D> {
@@ -23,7 +23,7 @@ pub struct Search<'a, D> {
     pub phases: BTreeMap<Phase, f64>,
     pub trials: Vec<Tried>,
     /// The rates that were decided, in order.
-    pub known: Vec<Known>,
+    pub known: Vec<Decided>,
     pub reasons: Vec<String>,
     /// Whether the holds of some rate have passed.
     pub is_confirmed: bool,
@@ -33,9 +33,9 @@ pub struct Search<'a, D> {
 
 /// The verdict about a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Known {
+pub struct Decided {
     pub rate: f64,
-    pub verdict: Verdict,
+    pub verdict: TrialVerdict,
     pub phase: Phase,
 }
 
@@ -124,9 +124,9 @@ impl<'a, D: Driver> Search<'a, D> {
         rate: f64,
         seconds: f64,
     ) -> Result<Option<(Tried, Figures)>, D::Error> {
-        let ask = Ask { rate, seconds };
-        self.driver.tell(&Event::Trying { phase, ask, spent_s: self.spent_s });
-        let Some(trial) = self.driver.trial(phase, ask)? else {
+        let plan = TrialPlan { rate, seconds };
+        self.driver.tell(&Event::Trying { phase, plan, spent_s: self.spent_s });
+        let Some(trial) = self.driver.trial(phase, plan)? else {
             self.is_stopped = true;
             return Ok(None);
         };
@@ -172,7 +172,7 @@ impl<'a, D: Driver> Search<'a, D> {
         phase: Phase,
         rate: f64,
         seconds: f64,
-    ) -> Result<Option<Verdict>, D::Error> {
+    ) -> Result<Option<TrialVerdict>, D::Error> {
         let mut all: Vec<(Tried, Figures)> = vec![];
         let count = |all: &[(Tried, Figures)], verdict| {
             all.iter().filter(|(tried, _)| tried.verdict == verdict).count()
@@ -183,35 +183,36 @@ impl<'a, D: Driver> Search<'a, D> {
             let (verdict, hopeless) = (found.0.verdict, self.is_hopeless(&found.1));
             all.push(found);
             let decided = verdict.is_void()
-                || (turn == 0 && verdict == Verdict::Passed)
-                || (turn == 0 && verdict == Verdict::Failed && hopeless);
+                || (turn == 0 && verdict == TrialVerdict::Passed)
+                || (turn == 0 && verdict == TrialVerdict::Failed && hopeless);
             if decided {
                 self.learn(rate, verdict, phase);
                 return Ok(Some(verdict));
             }
-            if count(&all, Verdict::Passed) == 2 || count(&all, Verdict::Failed) == 2 {
+            if count(&all, TrialVerdict::Passed) == 2 || count(&all, TrialVerdict::Failed) == 2 {
                 break;
             }
             // A failure is repeated at the same length; an undecided or contradictory result at a
             // longer one.
-            if turn > 0 || verdict == Verdict::Undecided {
+            if turn > 0 || verdict == TrialVerdict::Undecided {
                 length = (length * 2.0).min(self.constants.narrow_s_max.max(seconds));
             }
         }
         if all.is_empty() {
             return Ok(None);
         }
-        let verdict = match count(&all, Verdict::Passed).cmp(&count(&all, Verdict::Failed)) {
-            std::cmp::Ordering::Greater => Verdict::Passed,
-            std::cmp::Ordering::Less => Verdict::Failed,
-            std::cmp::Ordering::Equal => self.by_all(&all),
-        };
+        let verdict =
+            match count(&all, TrialVerdict::Passed).cmp(&count(&all, TrialVerdict::Failed)) {
+                std::cmp::Ordering::Greater => TrialVerdict::Passed,
+                std::cmp::Ordering::Less => TrialVerdict::Failed,
+                std::cmp::Ordering::Equal => self.by_all(&all),
+            };
         self.learn(rate, verdict, phase);
         Ok(Some(verdict))
     }
 
-    pub fn learn(&mut self, rate: f64, verdict: Verdict, phase: Phase) {
-        self.known.push(Known { rate, verdict, phase });
+    pub fn learn(&mut self, rate: f64, verdict: TrialVerdict, phase: Phase) {
+        self.known.push(Decided { rate, verdict, phase });
     }
 
     pub fn found(&mut self, words: &str) {
@@ -220,11 +221,11 @@ impl<'a, D: Driver> Search<'a, D> {
 
     /// Returns the lowest rate above this one whose last verdict is not a pass.
     pub fn lowest_not_passed(&self, above: f64) -> Option<f64> {
-        self.lowest(above, |verdict| verdict != Verdict::Passed)
+        self.lowest(above, |verdict| verdict != TrialVerdict::Passed)
     }
 
     /// Returns the lowest rate above this one whose last verdict satisfies `such`.
-    pub fn lowest(&self, above: f64, such: impl Fn(Verdict) -> bool) -> Option<f64> {
+    pub fn lowest(&self, above: f64, such: impl Fn(TrialVerdict) -> bool) -> Option<f64> {
         self.known
             .iter()
             .enumerate()
@@ -239,15 +240,16 @@ impl<'a, D: Driver> Search<'a, D> {
 
     /// Returns the highest rate that passed a valid trial and lies below every rate that failed.
     pub fn highest_passed(&self) -> Option<f64> {
-        let least = self.lowest(0.0, |verdict| verdict == Verdict::Failed).unwrap_or(f64::INFINITY);
+        let least =
+            self.lowest(0.0, |verdict| verdict == TrialVerdict::Failed).unwrap_or(f64::INFINITY);
         self.known
             .iter()
-            .filter(|known| known.verdict == Verdict::Passed && known.rate < least)
+            .filter(|known| known.verdict == TrialVerdict::Passed && known.rate < least)
             .map(|known| known.rate)
             // A rate that passed only by undecided trials taken together does not
             // count.
             .filter(|rate| {
-                let passed = |tried: &Tried| tried.verdict == Verdict::Passed;
+                let passed = |tried: &Tried| tried.verdict == TrialVerdict::Passed;
                 self.trials.iter().any(|tried| same(tried.rate, *rate) && passed(tried))
             })
             .max_by(f64::total_cmp)
@@ -271,7 +273,7 @@ impl<'a, D: Driver> Search<'a, D> {
 
     /// Decides by all trials together where votes are equal: by the mean of their means, and by
     /// whether more was not ok than chance explains.
-    pub fn by_all(&self, all: &[(Tried, Figures)]) -> Verdict {
+    pub fn by_all(&self, all: &[(Tried, Figures)]) -> TrialVerdict {
         let goal = &self.constants.goals.stable;
         let (due, not_ok) =
             all.iter().fold((0, 0), |(due, not_ok), (_, of)| (due + of.due, not_ok + of.not_ok));
@@ -279,7 +281,7 @@ impl<'a, D: Driver> Search<'a, D> {
         let slow = goal.mean_ms.is_some_and(|limit| crate::statistics::mean(&means) >= limit);
         let errs = not_ok > 0
             && 1.0 - binomial_cdf(not_ok - 1, due, goal.not_ok) < self.constants.not_ok_p;
-        if slow || errs { Verdict::Failed } else { Verdict::Passed }
+        if slow || errs { TrialVerdict::Failed } else { TrialVerdict::Passed }
     }
 }
 
@@ -293,7 +295,7 @@ fn tried(
     rate: f64,
     trial: &Trial,
     figures: &Figures,
-    (verdict, why): (Verdict, String),
+    (verdict, why): (TrialVerdict, String),
 ) -> Tried {
     Tried {
         phase,

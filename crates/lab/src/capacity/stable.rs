@@ -1,7 +1,7 @@
 //! Searches for the stable level: bracket, narrow, confirm.
 
-use super::Driver;
-use super::judge::Verdict;
+use super::driver::Driver;
+use super::judge::TrialVerdict;
 use super::result::Phase;
 use super::search::{Search, same};
 
@@ -35,7 +35,7 @@ fn bracket<D: Driver>(search: &mut Search<'_, D>) -> Result<(Option<f64>, Option
     let (mut passed, mut failed) = (None, None);
     let mut rate = by.start_rate.min(search.top);
     while let Some(verdict) = search.settle(Phase::Bracket, rate, by.bracket_s)? {
-        if verdict == Verdict::Passed {
+        if verdict == TrialVerdict::Passed {
             passed = Some(rate);
             if failed.is_some() || rate >= search.top {
                 break;
@@ -65,7 +65,7 @@ fn narrow<D: Driver>(
     let guess = search
         .trials
         .iter()
-        .filter(|tried| tried.verdict == Verdict::Failed && same(tried.rate, failed))
+        .filter(|tried| tried.verdict == TrialVerdict::Failed && same(tried.rate, failed))
         .map(|tried| tried.goodput)
         .fold(0.0, f64::max);
     let width = 1.0 + by.width;
@@ -77,7 +77,7 @@ fn narrow<D: Driver>(
         let room = width.sqrt().min((failed / passed).sqrt());
         rate = rate.clamp(passed * room, failed / room);
         let Some(verdict) = search.settle(Phase::Narrow, rate, by.narrow_s)? else { break };
-        let up = verdict == Verdict::Passed;
+        let up = verdict == TrialVerdict::Passed;
         if up {
             passed = rate;
         } else {
@@ -121,13 +121,13 @@ fn hold<D: Driver>(
         let Some(found) = search.valid(phase, rate, by.hold_s)? else {
             let well = passes > 0 && fails == 0;
             if well {
-                search.learn(rate, Verdict::Passed, phase);
+                search.learn(rate, TrialVerdict::Passed, phase);
             }
             return Ok(Held::Unknown(well));
         };
         match found.0.verdict {
-            Verdict::Passed => passes += 1,
-            Verdict::Undecided => {}
+            TrialVerdict::Passed => passes += 1,
+            TrialVerdict::Undecided => {}
             verdict => {
                 fails += 1;
                 goodput = found.1.goodput;
@@ -138,9 +138,9 @@ fn hold<D: Driver>(
             }
         }
         all.push(found);
-        let together = search.by_all(&all) == Verdict::Passed;
+        let together = search.by_all(&all) == TrialVerdict::Passed;
         if passes >= 2 || (passes == 1 && fails == 0 && all.len() > 1 && together) {
-            search.learn(rate, Verdict::Passed, phase);
+            search.learn(rate, TrialVerdict::Passed, phase);
             search.is_confirmed = true;
             return Ok(Held::Yes);
         }
@@ -148,11 +148,11 @@ fn hold<D: Driver>(
             break;
         }
     }
-    search.learn(rate, Verdict::Failed, phase);
+    search.learn(rate, TrialVerdict::Failed, phase);
     Ok(Held::No(goodput))
 }
 
-/// Holds the rate that passed, steps down until a rate holds, and probes upwards again.
+/// Holds the rate that passed, steps down until a rate holds, and tries higher rates again.
 fn confirm<D: Driver>(search: &mut Search<'_, D>, passed: f64) -> Result<Stable, D::Error> {
     let by = search.constants;
     let mut rate = passed;

@@ -224,7 +224,7 @@ fn a_short_budget_is_kept_and_says_so_where_it_is_too_short() {
 
     assert!(found.seconds <= 285.0, "{}", found.seconds);
     assert_eq!(found.verdict, Verdict::OutOfTime);
-    assert!(found.reasons[0].contains("the time was over"), "{:?}", found.reasons);
+    assert!(found.reasons[0].contains("time ran out"), "{:?}", found.reasons);
 }
 
 #[test]
@@ -273,8 +273,8 @@ fn a_search_that_is_told_to_stop_says_what_it_knows() {
             found.levels.stable().rate <= whole.levels.stable().high.unwrap(),
             "after {trials}"
         );
-        assert!(found.reasons[0].contains("told to stop"), "{found:?}");
-        let blames_time = |why: &String| why.contains("time was over") || why.contains("no time");
+        assert!(found.reasons[0].contains("it was stopped"), "{found:?}");
+        let blames_time = |why: &String| why.contains("time ran out") || why.contains("no time");
         assert!(!found.reasons.iter().any(blames_time), "{:?}", found.reasons);
     }
 }

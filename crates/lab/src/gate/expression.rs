@@ -1,16 +1,16 @@
 //! Parses a goal: a figure, an operator and a limit.
 
-use super::figures::{Kind, find, known};
+use super::figures::{FigureKind, find, known};
 
 /// A goal, given as the condition that must not hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Goal {
-    /// The goal as written, without surrounding blanks.
+    /// The goal as written, without surrounding spaces.
     pub text: String,
     /// The figure's name.
     pub figure: &'static str,
     /// The figure's kind.
-    pub kind: Kind,
+    pub kind: FigureKind,
     /// The comparison that must not hold between value and limit.
     pub operator: Operator,
     /// The limit in the unit of the kind; a share is a fraction of 1.
@@ -78,16 +78,16 @@ pub fn parse(text: &str) -> Result<Goal, ParseError> {
     let (name, rest) = text.split_at(end);
     let Some((figure, kind)) = find(name) else {
         let what = if name.is_empty() {
-            "here should be a figure".into()
+            "a figure is expected here".into()
         } else {
-            format!("`{name}` is no figure that is known")
+            format!("`{name}` is not a known figure")
         };
-        return Err(wrong(text, format!("{what}; known are: {}", known().join(", "))));
+        return Err(wrong(text, format!("{what}; the known ones are: {}", known().join(", "))));
     };
     let rest = rest.trim_start();
     let found = OPERATORS.iter().find(|(sign, _)| rest.starts_with(sign));
     let Some((sign, operator)) = found else {
-        return Err(wrong(rest, "here should be one of > >= < <=".into()));
+        return Err(wrong(rest, "one of > >= < <= is expected here".into()));
     };
     let rest = rest[sign.len()..].trim_start();
     let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(rest.len());
@@ -95,7 +95,7 @@ pub fn parse(text: &str) -> Result<Goal, ParseError> {
     let Ok(number) = number.parse::<f64>() else {
         return Err(wrong(
             rest,
-            format!("here should be a number, as in {}", example(figure, kind)),
+            format!("a number is expected here, as in {}", example(figure, kind)),
         ));
     };
     let limit = number
@@ -105,7 +105,7 @@ pub fn parse(text: &str) -> Result<Goal, ParseError> {
             wrong(
                 unit.trim_start(),
                 format!(
-                    "{figure} is {words}, its unit is one of {}, as in {}",
+                    "{figure} is {words}; its unit is one of {}, as in {}",
                     units.join(" "),
                     example(figure, kind)
                 ),
@@ -120,18 +120,18 @@ fn is_of_name(c: char) -> bool {
 
 /// Returns the factor that converts a number with this unit into the kind's own unit. Only a rate
 /// and zero need no unit: otherwise the unit would be a guess.
-fn factor(kind: Kind, number: f64, unit: &str) -> Option<f64> {
+fn factor(kind: FigureKind, number: f64, unit: &str) -> Option<f64> {
     if unit.is_empty() {
-        return (number == 0.0 || kind == Kind::Rate).then_some(1.0);
+        return (number == 0.0 || kind == FigureKind::Rate).then_some(1.0);
     }
     kind.units().iter().find(|(known, _)| *known == unit).map(|(_, factor)| *factor)
 }
 
-fn example(figure: &str, kind: Kind) -> String {
+fn example(figure: &str, kind: FigureKind) -> String {
     match kind {
-        Kind::Time => format!("`{figure} > 100ms`"),
-        Kind::Share => format!("`{figure} > 0.1%`"),
-        Kind::Rate => format!("`{figure} < 5000/s`"),
+        FigureKind::Time => format!("`{figure} > 100ms`"),
+        FigureKind::Share => format!("`{figure} > 0.1%`"),
+        FigureKind::Rate => format!("`{figure} < 5000/s`"),
     }
 }
 
@@ -158,24 +158,27 @@ mod tests {
 
     #[test]
     fn an_error_says_what_is_wrong_where_and_what_is_known() {
-        assert!(error("p97 > 1ms").starts_with("`p97 > 1ms`, at character 1: `p97` is no figure"));
-        assert!(error("p97 > 1ms").contains("known are: mean, p50"));
+        assert!(
+            error("p97 > 1ms")
+                .starts_with("`p97 > 1ms`, at character 1: `p97` is not a known figure")
+        );
+        assert!(error("p97 > 1ms").contains("the known ones are: mean, p50"));
         assert_eq!(
             error("p99 = 1ms"),
-            "`p99 = 1ms`, at character 5: here should be one of > >= < <="
+            "`p99 = 1ms`, at character 5: one of > >= < <= is expected here"
         );
         assert_eq!(
             error("p99 > fast"),
-            "`p99 > fast`, at character 7: here should be a number, as in `p99 > 100ms`"
+            "`p99 > fast`, at character 7: a number is expected here, as in `p99 > 100ms`"
         );
         assert_eq!(
             error("failed > 5ms"),
-            "`failed > 5ms`, at character 11: failed is a share, its unit is one of %, as in \
+            "`failed > 5ms`, at character 11: failed is a share; its unit is one of %, as in \
              `failed > 0.1%`"
         );
         assert!(error("p99 > 100").contains("at character 10: p99 is a time"));
-        assert!(error("").contains("here should be a figure"));
-        assert!(error("p99 > 1.2.3ms").contains("here should be a number"));
+        assert!(error("").contains("a figure is expected here"));
+        assert!(error("p99 > 1.2.3ms").contains("a number is expected here"));
         assert!(error("grün > 1").contains("at character 1"));
     }
 

@@ -8,7 +8,7 @@ use homeroom_load::outcome::{Outcomes, outages};
 
 /// The kind of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FigureKind {
     /// A time in milliseconds.
     Time,
     /// A share of the requests, as a fraction of 1.
@@ -21,13 +21,17 @@ pub enum Kind {
 pub type Units = &'static [(&'static str, f64)];
 
 /// Each kind with its name and its units; the first unit is its own.
-pub const KINDS: &[(Kind, &str, Units)] = &[
-    (Kind::Time, "a time", &[("ms", 1.0), ("s", 1e3), ("us", 1e-3), ("µs", 1e-3), ("min", 6e4)]),
-    (Kind::Share, "a share", &[("%", 0.01)]),
-    (Kind::Rate, "a rate", &[("/s", 1.0), ("/min", 1.0 / 60.0)]),
+pub const KINDS: &[(FigureKind, &str, Units)] = &[
+    (
+        FigureKind::Time,
+        "a time",
+        &[("ms", 1.0), ("s", 1e3), ("us", 1e-3), ("µs", 1e-3), ("min", 6e4)],
+    ),
+    (FigureKind::Share, "a share", &[("%", 0.01)]),
+    (FigureKind::Rate, "a rate", &[("/s", 1.0), ("/min", 1.0 / 60.0)]),
 ];
 
-impl Kind {
+impl FigureKind {
     /// Returns the kind's name.
     pub fn words(self) -> &'static str {
         KINDS.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, words, _)| words)
@@ -50,7 +54,7 @@ impl Kind {
 
 /// Where a figure is in a file.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum Location {
     /// At this JSON pointer.
     At(&'static str),
     /// At this JSON pointer, as a share of all requests.
@@ -61,10 +65,10 @@ enum Place {
     Goodput,
 }
 
-use Kind::{Rate, Share, Time};
-use Place::{At, Goodput, OfAll, Outage};
+use FigureKind::{Rate, Share, Time};
+use Location::{At, Goodput, OfAll, Outage};
 
-const FIGURES: &[(&str, Kind, Place)] = &[
+const FIGURES: &[(&str, FigureKind, Location)] = &[
     ("mean", Time, At("/response_ms/mean")),
     ("p50", Time, At("/response_ms/p50")),
     ("p75", Time, At("/response_ms/p75")),
@@ -98,7 +102,7 @@ pub fn known() -> Vec<&'static str> {
 }
 
 /// Returns a figure's name from the table, and its kind.
-pub fn find(name: &str) -> Option<(&'static str, Kind)> {
+pub fn find(name: &str) -> Option<(&'static str, FigureKind)> {
     FIGURES.iter().find(|(known, ..)| *known == name).map(|(known, kind, _)| (*known, *kind))
 }
 
@@ -137,7 +141,7 @@ pub fn bound(file: &Value, name: &str) -> Option<Bound> {
     };
     let why = match (verdict, at_least) {
         (Some(Verdict::Clean) | None, Some(why)) => why.words(),
-        (Some(Verdict::Clean) | None, None) => "no rate above was found to fail",
+        (Some(Verdict::Clean) | None, None) => "no higher rate was found to fail",
         (Some(verdict), _) => verdict.name(),
     };
     Some(Bound { high, why: why.into() })

@@ -5,14 +5,14 @@ use std::io;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
-use super::Row;
+use super::goal_result::GoalResult;
 
 /// Returns a `JUnit` file of the rows; `suite` names what the goals are about.
 ///
 /// # Panics
 ///
 /// Never: writing to memory does not fail.
-pub fn junit(suite: &str, rows: &[Row]) -> String {
+pub fn junit(suite: &str, rows: &[GoalResult]) -> String {
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
     write(&mut writer, suite, rows).expect("writing to memory does not fail");
     let mut text = String::from_utf8_lossy(&writer.into_inner()).into_owned();
@@ -20,7 +20,7 @@ pub fn junit(suite: &str, rows: &[Row]) -> String {
     text
 }
 
-fn write(writer: &mut Writer<Vec<u8>>, suite: &str, rows: &[Row]) -> io::Result<()> {
+fn write(writer: &mut Writer<Vec<u8>>, suite: &str, rows: &[GoalResult]) -> io::Result<()> {
     let suite = clean(suite);
     let failures = rows.iter().filter(|row| row.failed).count().to_string();
     let tests = rows.len().to_string();
@@ -39,7 +39,7 @@ fn write(writer: &mut Writer<Vec<u8>>, suite: &str, rows: &[Row]) -> io::Result<
     Ok(())
 }
 
-fn case(writer: &mut Writer<Vec<u8>>, suite: &str, row: &Row) -> io::Result<()> {
+fn case(writer: &mut Writer<Vec<u8>>, suite: &str, row: &GoalResult) -> io::Result<()> {
     let name = clean(&format!("fail if {}", row.goal.text));
     let element = writer
         .create_element("testcase")

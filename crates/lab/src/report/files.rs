@@ -1,7 +1,7 @@
 //! The tables as files: one Markdown file, several CSV files.
 
 use super::table::Table;
-use super::{Report, levels, published, verdict};
+use super::{Report, assessment, levels, published};
 
 /// Returns all tables as Markdown after the answer. For a search, the levels and the trials follow.
 pub fn markdown(report: &Report) -> String {
@@ -11,9 +11,9 @@ pub fn markdown(report: &Report) -> String {
         parts.push(levels::levels(capacity).markdown());
         parts.push(levels::trials(capacity).markdown());
         parts.extend(levels::forecast(capacity).map(|table| table.markdown()));
-        parts.push(format!("The tables below are of {}.\n", verdict::shown_run(report.run)));
+        parts.push(format!("The tables below are of {}.\n", assessment::shown_run(report.run)));
     } else {
-        parts.push(verdict::answer(report.run));
+        parts.push(assessment::answer(report.run));
     }
     let tables = [published::transactional(report.run), published::samples(report.run)];
     parts.extend(tables.iter().chain(report.tables).map(Table::markdown));

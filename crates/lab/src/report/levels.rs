@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use crate::capacity::{AtLeast, Capacity, Level, Phase, TrialVerdict, Verdict};
 
+use super::assessment::{Finding, Judgement};
 use super::table::{Cell, Part, Table, markdown_text};
-use super::verdict::{Finding, Judgement};
 use super::words;
 
 /// The longest reason that is shown, in characters.
@@ -60,18 +60,13 @@ pub fn named(capacity: &Capacity) -> [Named; 3] {
         words::percent(goals.burst_not_ok)
     );
     let failure = format!(
-        "Within {} breaks: more than {} not ok, or far fewer answers than before.",
+        "Breaks within {}: more than {} not ok, or far fewer answers than before.",
         window(capacity.levels.failure()),
         words::percent(goals.failure_not_ok)
     );
     let level = |name, look, meaning, level| Named { name, look, meaning, level };
     [
-        level(
-            "Stable",
-            "stable",
-            format!("Held for as long as you like: {goal}."),
-            capacity.levels.stable(),
-        ),
+        level("Stable", "stable", format!("Held indefinitely: {goal}."), capacity.levels.stable()),
         level("Burst", "burst", burst, capacity.levels.burst()),
         level("Failure", "failure", failure, capacity.levels.failure()),
     ]
@@ -140,12 +135,12 @@ pub fn findings(capacity: &Capacity) -> [(&'static str, Finding); 2] {
         None => String::new(),
     };
     let lag = capacity.self_check.map_or_else(String::new, |check| {
-        format!("{} late by itself (p99); ", words::time_ms(check.lag_p99_ms))
+        format!("own lag {} (p99); ", words::time_ms(check.lag_p99_ms))
     });
     let generator = capacity.verdict != Verdict::GeneratorLimited;
     let host = capacity.verdict != Verdict::HostNoisy;
     let finding = |good, says: &str, because| Finding { good, says: says.into(), because };
-    let void_words = |of| format!("{} void for it", words::some(void(of), "trial"));
+    let void_words = |of| format!("{} void because of it", words::some(void(of), "trial"));
     [
         (
             "Generator",
@@ -190,7 +185,12 @@ pub fn levels(capacity: &Capacity) -> Table {
         columns: columns.map(String::from).to_vec(),
         parts: vec![Part { heading: String::new(), rows: rows.collect() }],
         notes: vec![
-            ("Low, High", "where the level lies; without High no rate above it was found".into()),
+            (
+                "Low, High",
+                "the interval in which the level lies; without High, no higher rate was \
+                found to miss it"
+                    .into(),
+            ),
             ("Found", "at least: the highest rate that a trial is known to have kept".into()),
         ],
     }
@@ -245,7 +245,7 @@ pub fn trials(capacity: &Capacity) -> Table {
                 "Mean ms, Interval",
                 "after the warm-up, with the interval that holds the true mean".into(),
             ),
-            ("Good/s", "answers as expected, a second, while sending".into()),
+            ("Good/s", "expected answers per second, while sending".into()),
         ],
     }
 }
@@ -268,7 +268,10 @@ pub fn forecast(capacity: &Capacity) -> Option<Table> {
         parts: vec![Part { heading: String::new(), rows: rows.collect() }],
         notes: vec![(
             "Measured",
-            format!("up to {} at a time; beyond is forecast", words::figure(forecast.measured_to)),
+            format!(
+                "up to {} at a time; the rest is a forecast",
+                words::figure(forecast.measured_to)
+            ),
         )],
     })
 }

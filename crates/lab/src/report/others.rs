@@ -44,7 +44,7 @@ pub fn comparison(of: &Comparison) -> Table {
 }
 
 /// Returns the goals of a gate and whether they were met.
-pub fn gate(rows: &[gate::Row]) -> Table {
+pub fn gate(rows: &[gate::GoalResult]) -> Table {
     let cells = rows.iter().map(|row| {
         vec![
             Cell::Text(row.goal.text.clone()),

@@ -32,8 +32,8 @@ pub fn fell_behind(run: &RunFile, stage: &StageResult) -> Option<String> {
             Some(format!("answers fell behind by {} of what was asked", words::percent(behind)))
         }
         None => Some(format!(
-            "{} answered in time; whether the rest was under way as ever is seen from \
-             {SECONDS_MIN} s on",
+            "{} answered in time; a stage of less than {SECONDS_MIN} s does not show whether the \
+                rest was only under way",
             words::percent(1.0 - lacking)
         )),
     }

@@ -9,15 +9,15 @@ mod resources;
 mod server;
 
 use super::markup::Markup;
-use super::{Report, chart, levels, published, verdict, words};
+use super::{Report, assessment, chart, levels, published, words};
 
 /// The page's content security policy: nothing is loaded; styles are inline.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 /// Returns the report as one HTML file.
 pub fn html(report: &Report) -> String {
-    let verdict = verdict::judge(report.run);
-    let headline = report.capacity.map_or(verdict.headline.clone(), levels::headline);
+    let assessment = assessment::judge(report.run);
+    let headline = report.capacity.map_or(assessment.headline.clone(), levels::headline);
     let mut page = Markup::default();
     page.ours("<!DOCTYPE html>\n");
     page.element("html", &[("lang", "en")], |m| {
@@ -26,8 +26,8 @@ pub fn html(report: &Report) -> String {
         m.element("body", &[], |m| {
             chart::patterns::write(m);
             m.leaf("a", &[("class", "skip"), ("href", "#main")], "Skip to the figures");
-            hero::write(m, report, &verdict, &headline);
-            m.element("main", &[("id", "main")], |m| sections(m, report, &verdict));
+            hero::write(m, report, &assessment, &headline);
+            m.element("main", &[("id", "main")], |m| sections(m, report, &assessment));
             m.element("footer", &[], |m| {
                 m.text("Made by homeroom lab ");
                 m.outside(&words::name(&report.run.facts.generator_version));
@@ -52,12 +52,12 @@ fn head(page: &mut Markup, report: &Report, headline: &str) {
     page.element("style", &[], |m| m.ours(include_str!("page/style.css")));
 }
 
-fn sections(page: &mut Markup, report: &Report, verdict: &verdict::Verdict) {
+fn sections(page: &mut Markup, report: &Report, assessment: &assessment::Assessment) {
     let run = report.run;
     section(page, "load", "Throughput against response time", |m| load::write(m, report));
     // A search has several runs, so each heading says which one is shown.
     let of_run = |heading: &str| match report.capacity {
-        Some(_) => format!("{heading}: {}", verdict::shown_run(run)),
+        Some(_) => format!("{heading}: {}", assessment::shown_run(run)),
         None => heading.to_owned(),
     };
     section(page, "time", &of_run("Over time"), |m| over_time::write(m, "run", "", run));
@@ -84,7 +84,7 @@ fn sections(page: &mut Markup, report: &Report, verdict: &verdict::Verdict) {
         section(page, "resources", &of_run("Resources and steps"), |m| resources::write(m, run));
     }
     section(page, "server", &of_run("Server"), |m| server::write(m, run));
-    section(page, "facts", "How it was made", |m| facts::write(m, report, verdict));
+    section(page, "facts", "How it was made", |m| facts::write(m, report, assessment));
 }
 
 fn section(page: &mut Markup, id: &str, heading: &str, inside: impl FnOnce(&mut Markup)) {

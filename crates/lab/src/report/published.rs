@@ -5,9 +5,9 @@ use crate::statistics::{TAIL_MIN, has_tail};
 use homeroom_load::outcome;
 use homeroom_load::run::{Latency, Requests, RunFile, StageResult};
 
-use super::server::{self, Place};
+use super::assessment;
+use super::server::{self, Role};
 use super::table::{Cell, Part, Table};
-use super::verdict;
 use super::words::{self, share};
 
 /// The columns of [`samples`] after the label.
@@ -35,7 +35,7 @@ pub fn samples(run: &RunFile) -> Table {
     let rate = run.answered_per_s();
     let total = vec![samples_row("Total".into(), run.requests, rate, &run.response_ms)];
     let stages = run.stages.iter().take(STAGES_MAX).enumerate().map(|(at, stage)| {
-        let label = format!("{}: {}", at + 1, verdict::short_load(&stage.stage.load));
+        let label = format!("{}: {}", at + 1, assessment::short_load(&stage.stage.load));
         samples_row(label, stage.requests, stage.answered_per_s, &stage.response_ms)
     });
     let steps = run.steps.iter().take(STEPS_MAX).map(|step| {
@@ -90,10 +90,11 @@ fn samples_notes(run: &RunFile) -> Vec<(&'static str, String)> {
     let mut notes = vec![
         ("Samples", "requests that were due; none is left out".into()),
         ("Error %", FAILED.into()),
-        ("Throughput", "answers of any status that came while was sent, a second".into()),
+        ("Throughput", "answers of any status that came during sending, per second".into()),
         (
             "Average, Std dev, p75 to p99.9",
-            "response time in milliseconds, from the moment that was intended to the end of the \
+            "response time in milliseconds, from the moment at which a request was due to the end \
+                of the \
              answer; a request without an answer counts with the time after which it was given up"
                 .into(),
         ),
@@ -138,7 +139,7 @@ fn transactional_row(run: &RunFile, number: usize, stage: &StageResult) -> Vec<C
     let total = stage.requests.total;
     let mut row = vec![
         Cell::Text(number.to_string()),
-        Cell::Text(verdict::load(&stage.stage.load)),
+        Cell::Text(assessment::load(&stage.stage.load)),
         Cell::Text(words::duration(stage.seconds)),
         per_second(total, stage.seconds),
         Cell::Figure(stage.answered_per_s),
@@ -155,7 +156,7 @@ fn transactional_row(run: &RunFile, number: usize, stage: &StageResult) -> Vec<C
     row
 }
 
-fn server_cell(run: &RunFile, stage: &StageResult, place: Place, series: &str) -> Cell {
+fn server_cell(run: &RunFile, stage: &StageResult, place: Role, series: &str) -> Cell {
     match server::at(run, place) {
         Some(watched) if !watched.within.is_empty() => Cell::Text("in process".into()),
         Some(watched) => server::mean(watched, series, stage).map_or(Cell::Nothing, Cell::Figure),
@@ -165,15 +166,17 @@ fn server_cell(run: &RunFile, stage: &StageResult, place: Place, series: &str) -
 
 fn transactional_notes(run: &RunFile) -> Vec<(&'static str, String)> {
     let mut notes = vec![
-        ("Requests/s", "requests that were due, a second".into()),
-        ("Responses/s", "answers of any status that came in the stage's own time, a second".into()),
+        ("Requests/s", "requests that were due, per second".into()),
+        ("Responses/s", "answers of any status that came during the stage, per second".into()),
         (
             "Mean, 95 %, Max ms",
-            "response time in milliseconds, from the moment that was intended".into(),
+            "response time in milliseconds, from the moment at which a request was due".into(),
         ),
         (
             "2xx to Refused",
-            "how many requests ended so; Refused counts closed, garbled and never sent".into(),
+            "how many requests ended this way; Refused includes closed, garbled and never \
+                sent"
+                .into(),
         ),
         ("Outage %", "requests without any service (503, 504, time-out, refused), of all".into()),
         ("Error %", FAILED.into()),
@@ -183,7 +186,7 @@ fn transactional_notes(run: &RunFile) -> Vec<(&'static str, String)> {
 }
 
 fn server_note(run: &RunFile) -> String {
-    let (web, database) = (server::at(run, Place::Web), server::at(run, Place::Database));
+    let (web, database) = (server::at(run, Role::Web), server::at(run, Role::Database));
     if web.is_none() && database.is_none() {
         return "neither was watched".into();
     }
@@ -191,7 +194,7 @@ fn server_note(run: &RunFile) -> String {
         String::from("means over the stage; CPU in per cent of one core, memory resident in MB");
     match database {
         Some(of) if !of.within.is_empty() => {
-            says += "; in process: the database is in the web server's, there is no second server";
+            says += "; in process: the database runs in the web server's process";
         }
         Some(_) => {}
         None => says += "; database: not watched",

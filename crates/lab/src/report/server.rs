@@ -4,7 +4,7 @@ use homeroom_load::run::{RunFile, StageResult, Watched};
 
 /// The role of a watched process or host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Role {
     /// It answers requests.
     Web,
     /// It stores the data for the web role.
@@ -12,18 +12,18 @@ pub enum Place {
 }
 
 /// The server's columns of the published table: heading, place, series.
-pub const COLUMNS: [(&str, Place, &str); 4] = [
-    ("Web CPU %", Place::Web, "cpu_percent"),
-    ("Web memory MB", Place::Web, "memory_mb"),
-    ("Database CPU %", Place::Database, "cpu_percent"),
-    ("Database memory MB", Place::Database, "memory_mb"),
+pub const COLUMNS: [(&str, Role, &str); 4] = [
+    ("Web CPU %", Role::Web, "cpu_percent"),
+    ("Web memory MB", Role::Web, "memory_mb"),
+    ("Database CPU %", Role::Database, "cpu_percent"),
+    ("Database memory MB", Role::Database, "memory_mb"),
 ];
 
 /// Returns what was watched in this role: `web` or `database`, by name.
-pub fn at(run: &RunFile, place: Place) -> Option<&Watched> {
-    let name = match place {
-        Place::Web => "web",
-        Place::Database => "database",
+pub fn at(run: &RunFile, role: Role) -> Option<&Watched> {
+    let name = match role {
+        Role::Web => "web",
+        Role::Database => "database",
     };
     run.server.iter().find(|watched| watched.name == name)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::verdict::{self, Finding, Judgement, Verdict};
+use super::assessment::{self, Assessment, Finding, Judgement};
 use super::{Report, levels, words};
 use crate::capacity::Capacity;
 use crate::statistics::Estimate;
@@ -30,12 +30,12 @@ const OUTCOMES_MAX: usize = 6;
 /// Returns the report in a few lines, beginning with the answer.
 pub fn summary(report: &Report, paint: Paint) -> String {
     let run = report.run;
-    let verdict = verdict::judge(run);
+    let assessment = assessment::judge(run);
     let (headline, good) = match report.capacity {
         Some(capacity) => {
             (levels::headline(capacity), levels::judgement(capacity) == Judgement::Held)
         }
-        None => (verdict.headline.clone(), verdict.judgement == Judgement::Held),
+        None => (assessment.headline.clone(), assessment.judgement == Judgement::Held),
     };
     let mut out = format!("{}\n", coloured(&headline, if good { "1;32" } else { "1;31" }, paint));
     let mut row = |name: &str, value: &str| {
@@ -48,7 +48,7 @@ pub fn summary(report: &Report, paint: Paint) -> String {
     if let Some(capacity) = report.capacity {
         searched(&mut row, capacity, paint);
     } else {
-        ran(&mut row, run, &verdict, paint);
+        ran(&mut row, run, &assessment, paint);
     }
     row("seed", &run.facts.seed.to_string());
     out
@@ -71,21 +71,21 @@ fn searched(row: &mut impl FnMut(&str, &str), capacity: &Capacity, paint: Paint)
     }
 }
 
-fn ran(row: &mut impl FnMut(&str, &str), run: &RunFile, verdict: &Verdict, paint: Paint) {
-    if let Some(says) = verdict::interruption(run) {
+fn ran(row: &mut impl FnMut(&str, &str), run: &RunFile, assessment: &Assessment, paint: Paint) {
+    if let Some(says) = assessment::interruption(run) {
         row("interrupted", &says);
     }
     figures(row, run);
-    stages(row, run, verdict);
+    stages(row, run, assessment);
     for (name, finding) in [
-        ("generator", &verdict.generator),
-        ("host", &verdict.host),
-        ("connections", &verdict.connections),
+        ("generator", &assessment.generator),
+        ("host", &assessment.host),
+        ("connections", &assessment.connections),
     ] {
         row(name, &said(finding, paint));
     }
-    if !verdict.samples.good {
-        row("samples", &said(&verdict.samples, paint));
+    if !assessment.samples.good {
+        row("samples", &said(&assessment.samples, paint));
     }
 }
 
@@ -116,14 +116,14 @@ fn figures(row: &mut impl FnMut(&str, &str), run: &RunFile) {
     row("outcomes", &if shown.is_empty() { words::NOTHING.into() } else { shown.join(", ") });
 }
 
-fn stages(row: &mut impl FnMut(&str, &str), run: &RunFile, verdict: &Verdict) {
-    if let [only] = &verdict.stages[..] {
+fn stages(row: &mut impl FnMut(&str, &str), run: &RunFile, assessment: &Assessment) {
+    if let [only] = &assessment.stages[..] {
         if !only.held() {
             row("not held", &only.why_not.join(", "));
         }
         return;
     }
-    for (at, stage) in verdict.stages.iter().take(STAGES_MAX).enumerate() {
+    for (at, stage) in assessment.stages.iter().take(STAGES_MAX).enumerate() {
         let mean = words::time_ms(run.stages[at].response_ms.mean);
         let says = if stage.held() {
             format!("held, mean {mean}")

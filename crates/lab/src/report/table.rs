@@ -221,7 +221,7 @@ fn csv_field(text: &str) -> String {
 }
 
 /// Prefixes a text that a spreadsheet would read as a formula with an apostrophe, which
-/// spreadsheets hide. They ignore blanks, quotes and invisible characters before the sign.
+/// spreadsheets hide. They ignore spaces, quotes and invisible characters before the sign.
 ///
 /// Source: OWASP, CSV Injection.
 fn no_formula(text: String) -> String {

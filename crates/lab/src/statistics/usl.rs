@@ -68,11 +68,11 @@ impl Usl {
         // N/X = 1/λ + σ/λ (N-1) + κ/λ N(N-1) is linear; the weights make its errors those of X.
         let mut fit: Option<Self> = None;
         for _ in 0..ROUNDS {
-            let rows: Vec<Row> = points
+            let rows: Vec<Point> = points
                 .iter()
                 .map(|&(n, x)| {
                     let weight = (x * fit.map_or(x, |fit| fit.at(n)) / n).powi(2);
-                    Row { terms: [1.0, n - 1.0, n * (n - 1.0)], value: n / x, weight }
+                    Point { terms: [1.0, n - 1.0, n * (n - 1.0)], value: n / x, weight }
                 })
                 .collect();
             fit = Some(least_squares(&rows)?);
@@ -141,7 +141,7 @@ fn band(value: f64, mut drawn: Vec<f64>, confidence: f64) -> Estimate {
 }
 
 /// A point in the linear form.
-struct Row {
+struct Point {
     terms: [f64; 3],
     value: f64,
     weight: f64,
@@ -149,7 +149,7 @@ struct Row {
 
 /// Returns the best fit without negative coefficients: among all choices of terms with valid
 /// coefficients, the one with the least squares.
-fn least_squares(rows: &[Row]) -> Option<Usl> {
+fn least_squares(rows: &[Point]) -> Option<Usl> {
     const CHOICES: [&[usize]; 4] = [&[0, 1, 2], &[0, 1], &[0, 2], &[0]];
     let mut best: Option<(f64, [f64; 3])> = None;
     for choice in CHOICES {
@@ -174,7 +174,7 @@ fn least_squares(rows: &[Row]) -> Option<Usl> {
 
 /// Returns the weighted least squares of the chosen terms, by the normal equations; the others are
 /// 0.
-fn solve(rows: &[Row], choice: &[usize]) -> Option<[f64; 3]> {
+fn solve(rows: &[Point], choice: &[usize]) -> Option<[f64; 3]> {
     let size = choice.len();
     let scale: Vec<f64> = choice
         .iter()

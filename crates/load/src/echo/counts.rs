@@ -1,4 +1,4 @@
-//! Counts of requests: how many arrived when, and how they ended.
+//! EchoCounts of requests: how many arrived when, and how they ended.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -14,7 +14,7 @@ const MILLISECONDS_MAX: usize = 10 * 60 * 1000;
 
 /// Counters since the first request.
 #[derive(Debug)]
-pub struct Counts {
+pub struct EchoCounts {
     first: OnceLock<Instant>,
     arrived: AtomicU64,
     answered: AtomicU64,
@@ -26,7 +26,7 @@ pub struct Counts {
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Became {
+pub enum Ending {
     /// It was answered normally.
     Answered,
     /// It was turned away because the queue was full.
@@ -35,7 +35,7 @@ pub enum Became {
     Failed,
 }
 
-impl Counts {
+impl EchoCounts {
     /// Returns counters at zero.
     pub fn new(by_millisecond: bool) -> Self {
         let zeros = |many: usize| (0..many).map(|_| AtomicU32::new(0)).collect();
@@ -50,7 +50,7 @@ impl Counts {
         }
     }
 
-    /// Counts an arrival and returns the time since the first one.
+    /// EchoCounts an arrival and returns the time since the first one.
     pub fn arrive(&self) -> Duration {
         let now = Instant::now();
         let since = now.saturating_duration_since(*self.first.get_or_init(|| now));
@@ -69,12 +69,12 @@ impl Counts {
         self.first.get().copied()
     }
 
-    /// Counts how a request ended.
-    pub fn end(&self, became: Became) {
+    /// EchoCounts how a request ended.
+    pub fn end(&self, became: Ending) {
         let counter = match became {
-            Became::Answered => &self.answered,
-            Became::Shed => &self.shed,
-            Became::Failed => &self.failed,
+            Ending::Answered => &self.answered,
+            Ending::Shed => &self.shed,
+            Ending::Failed => &self.failed,
         };
         counter.fetch_add(1, Ordering::Relaxed);
     }

@@ -1,15 +1,6 @@
 //! A planted freeze: for a while nothing is read and nothing is written.
 
-use std::io;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
-
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::Sleep;
-
-use super::Shared;
 
 /// When the echo is frozen.
 #[derive(Debug, Clone, Copy)]
@@ -29,78 +20,6 @@ impl Freezer {
         let first = first?;
         let since = now.saturating_duration_since(first);
         (self.at <= since && since < self.until).then(|| first + self.until)
-    }
-}
-
-/// A stream that neither reads nor writes while the echo is frozen.
-pub struct Freezing<S> {
-    stream: S,
-    shared: Arc<Shared>,
-    sleep: Option<Pin<Box<Sleep>>>,
-}
-
-impl<S> Freezing<S> {
-    /// Wraps a stream.
-    pub fn new(stream: S, shared: Arc<Shared>) -> Self {
-        Self { stream, shared, sleep: None }
-    }
-
-    fn poll_thaw(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let Some(freezer) = &self.shared.freezer else { return Poll::Ready(()) };
-        loop {
-            if let Some(sleep) = &mut self.sleep {
-                ready!(sleep.as_mut().poll(context));
-                self.sleep = None;
-            }
-            match freezer.thaw(self.shared.counts.first(), Instant::now()) {
-                Some(thaw) => self.sleep = Some(Box::pin(tokio::time::sleep_until(thaw.into()))),
-                None => return Poll::Ready(()),
-            }
-        }
-    }
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for Freezing<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        ready!(self.poll_thaw(context));
-        Pin::new(&mut self.stream).poll_read(context, into)
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Freezing<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        ready!(self.poll_thaw(context));
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        pieces: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        ready!(self.poll_thaw(context));
-        Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.poll_thaw(context));
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }
 

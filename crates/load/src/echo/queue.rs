@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// How much an echo can serve.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Capacity {
+pub struct PlantedCapacity {
     /// The requests per second that all workers can serve together.
     pub rate: f64,
     /// The number of requests that are served at a time.
@@ -24,7 +24,7 @@ pub struct Capacity {
 /// done is computed at once, so no thread has to be busy to be slow.
 #[derive(Debug)]
 pub struct Queue {
-    capacity: Capacity,
+    capacity: PlantedCapacity,
     /// When each worker is free, in nanoseconds.
     free: BinaryHeap<Reverse<u64>>,
     random: fastrand::Rng,
@@ -32,7 +32,7 @@ pub struct Queue {
 
 impl Queue {
     /// Returns a queue whose workers are all free.
-    pub fn new(capacity: Capacity) -> Self {
+    pub fn new(capacity: PlantedCapacity) -> Self {
         let free = (0..capacity.workers.max(1)).map(|_| Reverse(0)).collect();
         Self { capacity, free, random: fastrand::Rng::with_seed(capacity.seed) }
     }
@@ -74,13 +74,13 @@ fn nanos(duration: Duration) -> u64 {
 mod tests {
     use super::*;
 
-    fn capacity(rate: f64, workers: u32, spread: f64, queue_s: f64) -> Capacity {
-        Capacity { rate, workers, spread, queue: Duration::from_secs_f64(queue_s), seed: 5 }
+    fn capacity(rate: f64, workers: u32, spread: f64, queue_s: f64) -> PlantedCapacity {
+        PlantedCapacity { rate, workers, spread, queue: Duration::from_secs_f64(queue_s), seed: 5 }
     }
 
     /// Sends `rate` requests per second for a minute. Returns how many were served, the longest
     /// wait, and how many were shed.
-    fn minute(capacity: Capacity, rate: u64) -> (u64, Duration, u64) {
+    fn minute(capacity: PlantedCapacity, rate: u64) -> (u64, Duration, u64) {
         let mut queue = Queue::new(capacity);
         let (mut served, mut longest, mut shed) = (0, Duration::ZERO, 0);
         for number in 0..60 * rate {

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::PoisonError;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -18,9 +17,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use super::Shared;
-use super::counts::Became;
-use super::freeze::Freezing;
+use super::counts::Ending;
+use super::shared::EchoState;
+use super::stream::Freezing;
 
 /// The longest body that is read, in bytes.
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -29,7 +28,7 @@ const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
 
 /// Accepts connections until the echo is dropped.
-pub async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+pub async fn accept(listener: TcpListener, shared: Arc<EchoState>) {
     let acceptor = shared.options.tls.clone().map(TlsAcceptor::from);
     loop {
         let accepted = tokio::select! {
@@ -58,7 +57,7 @@ pub async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-async fn connection<S>(stream: S, shared: Arc<Shared>)
+async fn connection<S>(stream: S, shared: Arc<EchoState>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -72,7 +71,7 @@ where
     _ = builder.serve_connection(TokioIo::new(stream), service).await;
 }
 
-async fn answer(request: Request<Incoming>, shared: &Shared) -> Response<Full<Bytes>> {
+async fn answer(request: Request<Incoming>, shared: &EchoState) -> Response<Full<Bytes>> {
     if request.uri().path() == "/_lab/counts" {
         return json(&shared.counts.as_json());
     }
@@ -103,7 +102,7 @@ async fn answer(request: Request<Incoming>, shared: &Shared) -> Response<Full<By
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         return failed(shared, status);
     }
-    shared.counts.end(Became::Answered);
+    shared.counts.end(Ending::Answered);
     let is_fixed = shared.options.body_bytes.is_some();
     let mut response =
         Response::new(Full::new(if is_fixed { shared.body.clone() } else { posted }));
@@ -113,18 +112,8 @@ async fn answer(request: Request<Incoming>, shared: &Shared) -> Response<Full<By
     response
 }
 
-impl Shared {
-    /// Returns whether the next request is to fail. Failures are spread evenly over all requests,
-    /// so the share is exact.
-    fn next_fails(&self, share: f64) -> bool {
-        let number = self.failed_at.fetch_add(1, Ordering::Relaxed);
-        let whole = |number: u64| (number as f64 * share).floor();
-        whole(number + 1) > whole(number)
-    }
-}
-
-fn shed(shared: &Shared, wait: Duration) -> Response<Full<Bytes>> {
-    shared.counts.end(Became::Shed);
+fn shed(shared: &EchoState, wait: Duration) -> Response<Full<Bytes>> {
+    shared.counts.end(Ending::Shed);
     let mut response = Response::new(Full::default());
     *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
@@ -132,8 +121,8 @@ fn shed(shared: &Shared, wait: Duration) -> Response<Full<Bytes>> {
     response
 }
 
-fn failed(shared: &Shared, status: StatusCode) -> Response<Full<Bytes>> {
-    shared.counts.end(Became::Failed);
+fn failed(shared: &EchoState, status: StatusCode) -> Response<Full<Bytes>> {
+    shared.counts.end(Ending::Failed);
     let mut response = Response::new(Full::default());
     *response.status_mut() = status;
     response

@@ -1,5 +1,6 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use super::*;
 
@@ -30,7 +31,7 @@ fn statuses(answers: &str) -> Vec<&str> {
 
 #[test]
 fn what_was_posted_is_answered_and_counted() {
-    let echo = Echo::start(Options { by_millisecond: true, ..Options::plain() }).unwrap();
+    let echo = Echo::start(EchoOptions { by_millisecond: true, ..EchoOptions::plain() }).unwrap();
 
     let answers = exchange(&echo, &posts(2));
 
@@ -49,7 +50,7 @@ fn what_was_posted_is_answered_and_counted() {
 
 #[test]
 fn a_fixed_body_is_as_long_as_was_asked() {
-    let echo = Echo::start(Options { body_bytes: Some(1024), ..Options::plain() }).unwrap();
+    let echo = Echo::start(EchoOptions { body_bytes: Some(1024), ..EchoOptions::plain() }).unwrap();
 
     let answers = exchange(&echo, &post("hello", true));
 
@@ -58,7 +59,8 @@ fn a_fixed_body_is_as_long_as_was_asked() {
 
 #[test]
 fn the_share_of_errors_is_exact() {
-    let echo = Echo::start(Options { errors: Some((0.25, 418)), ..Options::plain() }).unwrap();
+    let echo =
+        Echo::start(EchoOptions { errors: Some((0.25, 418)), ..EchoOptions::plain() }).unwrap();
 
     let answers = exchange(&echo, &posts(40));
 
@@ -68,8 +70,10 @@ fn the_share_of_errors_is_exact() {
 
 #[test]
 fn beyond_its_capacity_it_sheds_and_says_when_to_come_again() {
-    let capacity = Capacity { rate: 1.0, workers: 1, spread: 0.0, queue: Duration::ZERO, seed: 1 };
-    let echo = Echo::start(Options { capacity: Some(capacity), ..Options::plain() }).unwrap();
+    let capacity =
+        PlantedCapacity { rate: 1.0, workers: 1, spread: 0.0, queue: Duration::ZERO, seed: 1 };
+    let echo =
+        Echo::start(EchoOptions { capacity: Some(capacity), ..EchoOptions::plain() }).unwrap();
     let first = TcpStream::connect(echo.address()).unwrap();
     (&first).write_all(post("hello", true).as_bytes()).unwrap();
     while echo.counts()["arrived"] != 1 {
@@ -91,7 +95,7 @@ fn beyond_its_capacity_it_sheds_and_says_when_to_come_again() {
 #[test]
 fn while_it_is_frozen_nothing_is_read() {
     let freeze = Some((Duration::ZERO, Duration::from_millis(300)));
-    let echo = Echo::start(Options { freeze, ..Options::plain() }).unwrap();
+    let echo = Echo::start(EchoOptions { freeze, ..EchoOptions::plain() }).unwrap();
     let begun = std::time::Instant::now();
 
     // The first request starts the freeze; its answer and the second request wait until it ends.

@@ -3,12 +3,12 @@
 mod plain;
 mod streams;
 
+use super::exchange::{Fixed, Progress};
 use super::http1::{HEADERS, Header};
 use super::source::{Answer, Request};
 use super::transport::Transport;
-use crate::outcome::Outcome;
-use plain::Plain;
-use streams::Streams;
+use plain::Http1Connection;
+use streams::Http2Connection;
 
 /// The version of HTTP that a connection uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,44 +20,20 @@ pub enum Protocol {
     Http2,
 }
 
-/// How far the answer to a request has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
-    /// More has to come.
-    Pending,
-    /// The answer is complete.
-    Answered,
-    /// There will be no answer.
-    Failed(Outcome),
-}
-
-/// The parts that all requests of a connection share.
-#[derive(Debug, Clone, Copy)]
-pub struct Fixed<'a> {
-    /// The origin: scheme, name and port.
-    pub origin: &'a str,
-    /// The prefix of every path.
-    pub prefix: &'a str,
-    /// The header line that all requests have: `Host`.
-    pub lines: &'a [u8],
-    /// The header line with the token.
-    pub token: &'a [u8],
-}
-
 /// A connection, which may still be connecting.
 pub enum Connection {
     /// HTTP/1.1.
-    Http1(Plain),
+    Http1(Http1Connection),
     /// HTTP/2.
-    Http2(Box<Streams>),
+    Http2(Box<Http2Connection>),
 }
 
 impl Connection {
     /// Returns a connection over a transport that may still be connecting.
     pub fn new(transport: Transport, protocol: Protocol) -> Self {
         match protocol {
-            Protocol::Http1 => Self::Http1(Plain::new(transport)),
-            Protocol::Http2 => Self::Http2(Box::new(Streams::new(transport))),
+            Protocol::Http1 => Self::Http1(Http1Connection::new(transport)),
+            Protocol::Http2 => Self::Http2(Box::new(Http2Connection::new(transport))),
         }
     }
 

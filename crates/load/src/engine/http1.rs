@@ -6,7 +6,7 @@ use httparse::{EMPTY_HEADER, Status};
 
 pub use httparse::Header;
 
-use super::connection::Fixed;
+use super::exchange::Fixed;
 use super::source::Request;
 
 /// The most bytes of an answer's head; a longer one is refused.

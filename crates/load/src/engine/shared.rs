@@ -11,6 +11,7 @@ use rustls::client::Resumption;
 use rustls::pki_types::ServerName;
 
 use super::connection::Protocol;
+use super::error::EngineError;
 use super::target::{Target, TargetError};
 use super::transport::Transport;
 use crate::outcome::Outcome;
@@ -70,16 +71,16 @@ impl Shared {
     ///
     /// If the target has no address, none that the given local addresses can reach, or a name that
     /// is not valid in a certificate.
-    pub fn new(options: Options, stop: Arc<AtomicBool>) -> Result<Self, super::EngineError> {
+    pub fn new(options: Options, stop: Arc<AtomicBool>) -> Result<Self, EngineError> {
         let ways = ways(options.target.resolve()?, &options.from);
         if ways.is_empty() {
-            let why = "it has none of the kind that connections are to go out from".into();
+            let why = "it has no address of the same family as the local addresses".into();
             return Err(TargetError::NoAddress { host: options.target.host, why }.into());
         }
         let name = match &options.tls {
             Some(_) => {
                 let name = options.target.name().to_owned();
-                Some(ServerName::try_from(name).map_err(|_| super::EngineError::Name)?)
+                Some(ServerName::try_from(name).map_err(|_| EngineError::Name)?)
             }
             None => None,
         };

@@ -22,7 +22,8 @@ pub trait Source: Send {
     fn next(&mut self, client: &mut Self::Client, request: &mut Request) -> usize;
 
     /// Takes in how the client's last request ended.
-    fn answered(&mut self, client: &mut Self::Client, step: usize, answer: &Answer<'_>) -> Verdict;
+    fn answered(&mut self, client: &mut Self::Client, step: usize, answer: &Answer<'_>)
+    -> Reaction;
 }
 
 /// The constant properties of a step.
@@ -82,7 +83,7 @@ impl<'a> Answer<'a> {
 
 /// The source's judgement of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Verdict {
+pub struct Reaction {
     /// Whether the answer is what the step expects, including its checks.
     pub ok: bool,
     /// How long this client pauses before its next request; ignored for requests at a rate.

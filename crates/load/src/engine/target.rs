@@ -21,7 +21,7 @@ pub struct Target {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
     /// It is not an absolute HTTP URL.
-    #[error("{url:?} is no URL of a server: write it as http://host:port or https://host/path")]
+    #[error("{url:?} is not the URL of a server: write http://host:port or https://host/path")]
     NoUrl {
         /// What was given, without parts that may be a password.
         url: String,
@@ -96,7 +96,7 @@ impl Target {
             .to_socket_addrs()
             .map_err(|error| failed(error.to_string()))?
             .collect();
-        if found.is_empty() { Err(failed("the resolver knows none".into())) } else { Ok(found) }
+        if found.is_empty() { Err(failed("the resolver found none".into())) } else { Ok(found) }
     }
 }
 
@@ -131,7 +131,7 @@ mod tests {
         ] {
             let shown = Target::parse(url).unwrap_err().to_string();
 
-            assert!(shown.starts_with(&format!("{wanted} is no URL")), "{url}: {shown}");
+            assert!(shown.starts_with(&format!("{wanted} is not the URL")), "{url}: {shown}");
         }
     }
 

@@ -25,7 +25,7 @@ pub enum Trust<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// The PEM text has no certificate, or one that cannot be read.
-    #[error("no certificate can be read there: {0}")]
+    #[error("no certificate could be read: {0}")]
     Unreadable(String),
     /// The TLS library refused.
     #[error("TLS cannot be used: {0}")]
@@ -60,7 +60,7 @@ pub fn client(trust: Trust<'_>, protocol: Protocol) -> Result<Arc<ClientConfig>,
                 roots.add(certificate)?;
             }
             if roots.is_empty() {
-                return Err(TrustError::Unreadable("the file names none".into()));
+                return Err(TrustError::Unreadable("the file contains none".into()));
             }
             builder.with_root_certificates(roots).with_no_client_auth()
         }

@@ -19,14 +19,15 @@ use rustix::thread::set_current_timer_slack;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::alarm::Alarm;
-use super::connection::{Connection, Fixed, Progress};
+use super::connection::Connection;
+use super::exchange::{Fixed, Progress};
 use super::http1::HEADERS;
 use super::schedule::{Due, nanoseconds};
 use super::shared::Shared;
 use super::source::{Answer, Request, Source};
 use super::users::User;
 use crate::outcome::Outcome;
-use crate::record::{Over, Second, Share};
+use crate::record::{Ended, Recording, Second};
 pub use run::Plan;
 use run::Run;
 
@@ -96,7 +97,7 @@ impl<S: Source> Worker<S> {
     }
 
     /// Sends this thread's share of the stages and waits for the answers.
-    pub fn run(&mut self, plan: Plan<'_>, seconds: &Sender<Second>) -> Share {
+    pub fn run(&mut self, plan: Plan<'_>, seconds: &Sender<Second>) -> Recording {
         // Without it, sleeps end some 50 µs late. If it is refused, the measured lag shows that.
         _ = set_current_timer_slack(NonZeroU64::new(1));
         let steps = self.source.steps().len();
@@ -126,10 +127,10 @@ impl<S: Source> Worker<S> {
             }
         }
         self.abandon(&mut run);
-        run.share.cpu = thread_cpu().saturating_sub(cpu);
-        run.share.wall = run.begun.elapsed();
+        run.recording.cpu = thread_cpu().saturating_sub(cpu);
+        run.recording.wall = run.begun.elapsed();
         _ = run.seconds.send(run.second);
-        run.share
+        run.recording
     }
 
     /// Returns the next moment at which something must be done if no event comes first.
@@ -385,7 +386,7 @@ impl<S: Source> Worker<S> {
     ) {
         run.waiting.remove(at);
         let slot = &mut self.slots[at as usize];
-        let over = Over {
+        let ended = Ended {
             stage: slot.stage,
             step: Some(slot.step),
             due: slot.due,
@@ -395,7 +396,7 @@ impl<S: Source> Worker<S> {
             ok,
             late: slot.late,
         };
-        run.share.add(&over, &mut run.second);
+        run.recording.add(&ended, &mut run.second);
         let next = now + nanoseconds(pause);
         match slot.user {
             // Not sent from here: a client that is answered at once would recurse without end.
@@ -429,7 +430,7 @@ impl<S: Source> Worker<S> {
     fn abandon(&mut self, run: &mut Run<'_>) {
         let now = run.now();
         let outcome = if run.was_stopped() { Outcome::Unfinished } else { Outcome::TimedOut };
-        run.share.abandoned += run.waiting.len() as u64;
+        run.recording.abandoned += run.waiting.len() as u64;
         while let Some(slot) = run.waiting.first() {
             self.fail(run, slot, outcome, now);
         }

@@ -16,7 +16,7 @@ enum How {
 /// A known series: its name, how it is computed, the metrics it is the sum of with their factors,
 /// label values whose samples do not count, and a metric in whose presence the series has another
 /// meaning.
-struct Known {
+struct KnownMetric {
     series: &'static str,
     how: How,
     metrics: &'static [(&'static str, f64)],
@@ -29,71 +29,71 @@ const MB: f64 = 1.0 / (1024.0 * 1024.0);
 /// Beside this metric of PostgreSQL's exporter, `process_…` describes the exporter itself.
 const POSTGRES: Option<&str> = Some("pg_up");
 
-const KNOWN: &[Known] = &[
-    Known {
+const KNOWN: &[KnownMetric] = &[
+    KnownMetric {
         series: "cpu_percent",
         how: How::Rate,
         metrics: &[("node_cpu_seconds_total", 100.0)],
         except: &[("mode", "idle"), ("mode", "iowait"), ("mode", "steal")],
         unless: None,
     },
-    Known {
+    KnownMetric {
         series: "cpu_percent",
         how: How::Rate,
         metrics: &[("process_cpu_seconds_total", 100.0)],
         except: &[],
         unless: POSTGRES,
     },
-    Known {
+    KnownMetric {
         series: "memory_mb",
         how: How::Gauge,
         metrics: &[("node_memory_MemTotal_bytes", MB), ("node_memory_MemAvailable_bytes", -MB)],
         except: &[],
         unless: None,
     },
-    Known {
+    KnownMetric {
         series: "memory_mb",
         how: How::Gauge,
         metrics: &[("process_resident_memory_bytes", MB)],
         except: &[],
         unless: POSTGRES,
     },
-    Known {
+    KnownMetric {
         series: "disk_read_mb_s",
         how: How::Rate,
         metrics: &[("node_disk_read_bytes_total", MB)],
         except: &[],
         unless: None,
     },
-    Known {
+    KnownMetric {
         series: "disk_write_mb_s",
         how: How::Rate,
         metrics: &[("node_disk_written_bytes_total", MB)],
         except: &[],
         unless: None,
     },
-    Known {
+    KnownMetric {
         series: "net_in_mb_s",
         how: How::Rate,
         metrics: &[("node_network_receive_bytes_total", MB)],
         except: &[("device", "lo")],
         unless: None,
     },
-    Known {
+    KnownMetric {
         series: "net_out_mb_s",
         how: How::Rate,
         metrics: &[("node_network_transmit_bytes_total", MB)],
         except: &[("device", "lo")],
         unless: None,
     },
-    Known {
+    KnownMetric {
         series: "connections",
         how: How::Gauge,
         metrics: &[("pg_stat_activity_count", 1.0)],
         except: &[],
         unless: None,
     },
-    Known {
+    KnownMetric {
         series: "commits_per_s",
         how: How::Rate,
         metrics: &[("pg_stat_database_xact_commit", 1.0)],

@@ -18,7 +18,7 @@ pub struct Stat {
 
 /// Reads `/proc/PID/stat`.
 pub fn stat(text: &str) -> Option<Stat> {
-    // The second field is a name in brackets, which may itself contain blanks and brackets.
+    // The second field is a name in brackets, which may itself contain spaces and brackets.
     let fields: Vec<&str> = text[text.rfind(')')? + 1..].split_ascii_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
     Some(Stat {
@@ -58,7 +58,7 @@ pub fn io(text: &str) -> Option<(u64, u64)> {
 }
 
 /// Reads `/proc/PID/cmdline`: the program without its folder, and its arguments, separated by
-/// blanks.
+/// spaces.
 pub fn command_line(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_end_matches(['\0', ' ']).replace('\0', " ");

@@ -11,13 +11,13 @@ const THREADS_MAX: usize = 512;
 
 /// All processes of this machine at one moment.
 #[derive(Debug, Default)]
-pub struct Table {
+pub struct Processes {
     stats: BTreeMap<u32, Stat>,
     /// Command lines of processes, as they were when first seen.
     lines: BTreeMap<(u32, u64), String>,
 }
 
-impl Table {
+impl Processes {
     /// Refreshes the table. Command lines are read only for new processes, and only if they are
     /// needed.
     pub fn read(&mut self, with_lines: bool) {
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn a_program_is_found_with_its_children_and_this_one_is_not() {
         let mut child = Command::new("sh").args(["-c", "sleep 30 & wait"]).spawn().unwrap();
-        let mut table = Table::default();
+        let mut table = Processes::default();
         let pattern = What::Named("sh -c sleep 30 & wait".into());
         // The shell takes a moment to start and to create its own child.
         let found = (0..500).map(|_| {

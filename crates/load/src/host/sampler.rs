@@ -8,18 +8,12 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::metrics;
-use super::process::{Table, Usage};
-use super::system::Counts;
-use super::watch::{Watch, What};
+use super::process::{Processes, Usage};
+use super::system::MachineCounters;
+use super::watch::{GENERATOR, MACHINE, Watch, What};
 use crate::client::{Caller, words};
 use crate::engine::Target;
 use crate::run::{RunFile, Series, Watched};
-
-/// The name of this machine in the results.
-pub const MACHINE: &str = "machine";
-
-/// The name of the generator in the results.
-pub const GENERATOR: &str = "generator";
 
 /// The time between samples.
 const EVERY: Duration = Duration::from_secs(1);
@@ -32,14 +26,14 @@ const EXPORTER_TIME_MAX: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct Sampler {
     stop: Arc<AtomicBool>,
-    own: JoinHandle<Seen>,
+    own: JoinHandle<Readings>,
     exporters: Vec<JoinHandle<Watched>>,
     within: Vec<Watched>,
 }
 
 /// The results of sampling.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Seen {
+pub struct Readings {
     /// What was asked for, followed by [`MACHINE`] and [`GENERATOR`].
     pub watched: Vec<Watched>,
     /// The share of processor time that the host took from this machine.
@@ -90,7 +84,7 @@ impl Sampler {
     }
 
     /// Stops sampling and returns the results.
-    pub fn stop(self) -> Seen {
+    pub fn stop(self) -> Readings {
         self.stop.store(true, Ordering::Relaxed);
         self.own.thread().unpark();
         self.exporters.iter().for_each(|thread| thread.thread().unpark());
@@ -110,7 +104,7 @@ impl Sampler {
     }
 }
 
-impl Seen {
+impl Readings {
     /// Adds the results to a run's file, with means by stage under `NAME.SERIES`.
     pub fn put_into(self, run: &mut RunFile) {
         run.generator.steal_share = self.steal_share;
@@ -206,10 +200,10 @@ impl Gathered {
 
 /// Everything that is sampled on this machine.
 struct Local {
-    table: Table,
+    table: Processes,
     processes: Vec<(Watch, Gathered, Option<Usage>)>,
     generator: (Gathered, Option<Usage>, f64),
-    machine: (Gathered, Option<Counts>, Option<Counts>),
+    machine: (Gathered, Option<MachineCounters>, Option<MachineCounters>),
     last_s: f64,
 }
 
@@ -218,7 +212,7 @@ impl Local {
         let processes =
             watches.into_iter().map(|watch| (watch.clone(), Gathered::new(&watch.name), None));
         Self {
-            table: Table::default(),
+            table: Processes::default(),
             processes: processes.collect(),
             generator: (Gathered::new(GENERATOR), None, 0.0),
             machine: (Gathered::new(MACHINE), None, None),
@@ -240,7 +234,7 @@ impl Local {
                 continue;
             }
             if usage.hides_disk {
-                gathered.hint = "what it reads and writes is told to its own user only";
+                gathered.hint = "only its own user may see what it reads and writes";
             }
             if let Some(before) = before {
                 gathered.add(at_s, usage.values(before, seconds));
@@ -257,7 +251,7 @@ impl Local {
         *before = Some(usage);
         let (gathered, first, before) = &mut self.machine;
         gathered.looks += 1;
-        match Counts::read() {
+        match MachineCounters::read() {
             None => gathered.miss("this system has no /proc"),
             Some(counts) => {
                 if let Some(before) = before {
@@ -269,11 +263,11 @@ impl Local {
         }
     }
 
-    fn into_seen(self) -> Seen {
+    fn into_seen(self) -> Readings {
         let (machine, first, last) = self.machine;
         let (generator, _, generator_memory_mb) = self.generator;
         let watched = self.processes.into_iter().map(|(_, gathered, _)| gathered);
-        Seen {
+        Readings {
             steal_share: first.zip(last).map_or(0.0, |(first, last)| last.steal_share(&first)),
             watched: watched.chain([machine, generator]).map(Gathered::into_watched).collect(),
             generator_memory_mb,
@@ -312,7 +306,7 @@ impl Exporter {
     fn read(&mut self, at_s: f64, text: &str) {
         let reading = metrics::read(text, &self.metrics);
         if reading.is_empty() {
-            return self.gathered.miss("it tells nothing that is known or was asked for");
+            return self.gathered.miss("it exports none of the known or requested metrics");
         }
         let before = self.before.as_ref().map(|(before, then)| (before, at_s - then));
         self.gathered.add(at_s, reading.values(before));

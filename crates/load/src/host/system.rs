@@ -24,14 +24,14 @@ pub fn machine() -> Machine {
 
 /// The counters of the whole machine at one moment.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Counts {
+pub struct MachineCounters {
     pub(super) cpu: Cpu,
     network: Network,
     load: Option<f64>,
     used_kb: Option<u64>,
 }
 
-impl Counts {
+impl MachineCounters {
     /// Reads the counters; `None` without `/proc`.
     pub fn read() -> Option<Self> {
         let memory = read_to_string("/proc/meminfo").ok().and_then(|text| proc::memory(&text));
@@ -71,7 +71,7 @@ impl Counts {
     }
 }
 
-fn share(now: u64, then: u64, counts: &Counts, before: &Counts) -> f64 {
+fn share(now: u64, then: u64, counts: &MachineCounters, before: &MachineCounters) -> f64 {
     let total = counts.cpu.total.saturating_sub(before.cpu.total);
     if total == 0 { 0.0 } else { now.saturating_sub(then) as f64 / total as f64 }
 }
@@ -80,9 +80,14 @@ fn share(now: u64, then: u64, counts: &Counts, before: &Counts) -> f64 {
 mod tests {
     use super::*;
 
-    fn counts(total: u64, idle: u64, steal: u64, sent: u64) -> Counts {
+    fn counts(total: u64, idle: u64, steal: u64, sent: u64) -> MachineCounters {
         let network = Network { received: 0, sent, loopback: 0 };
-        Counts { cpu: Cpu { total, idle, steal }, network, load: Some(1.5), used_kb: Some(2048) }
+        MachineCounters {
+            cpu: Cpu { total, idle, steal },
+            network,
+            load: Some(1.5),
+            used_kb: Some(2048),
+        }
     }
 
     #[test]

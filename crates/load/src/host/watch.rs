@@ -2,6 +2,12 @@
 
 use crate::engine::Target;
 
+/// The name of this machine in the results.
+pub const MACHINE: &str = "machine";
+
+/// The name of the generator in the results.
+pub const GENERATOR: &str = "generator";
+
 /// Something that is watched during a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watch {
@@ -42,23 +48,27 @@ impl Watch {
     pub fn parse(text: &str) -> Result<Self, String> {
         const FORM: &str = "write web=1234, database=postgres, \"web=homeroom serve\" or \
                             database=http://127.0.0.1:9100/metrics";
-        let (name, what) =
-            text.split_once('=').ok_or_else(|| format!("what is watched has no name; {FORM}"))?;
+        let (name, what) = text.split_once('=').ok_or_else(|| format!("it has no name; {FORM}"))?;
         let is_allowed = |c: char| c.is_alphanumeric() || "_-.".contains(c);
         if name.is_empty() || name.len() > 64 || !name.chars().all(is_allowed) {
-            return Err(format!("`{name}` is no name; letters, digits and _ - . make one"));
+            return Err(format!("`{name}` is not a valid name: use letters, digits, _ - and ."));
         }
-        if [super::GENERATOR, super::MACHINE].contains(&name) {
-            return Err(format!("`{name}` is watched anyway; choose another name"));
+        if [GENERATOR, MACHINE].contains(&name) {
+            return Err(format!("`{name}` is always watched; choose another name"));
         }
         let what = match what.trim() {
-            "" => return Err(format!("`{name}` says nothing to watch; {FORM}")),
+            "" => return Err(format!("`{name}` names nothing to watch; {FORM}")),
             url if url.starts_with("https://") => {
                 return Err("exporters are read over http://, not https://".into());
             }
             url if url.starts_with("http://") => exporter(url)?,
             number if number.bytes().all(|byte| byte.is_ascii_digit()) => {
-                What::Process(number.parse().map_err(|_| format!("`{number}` is no process"))?)
+                What::Process(number.parse().map_err(|_| {
+                    format!(
+                        "`{number}` is not a process \
+                    id"
+                    )
+                })?)
             }
             web @ "web" if name == "database" => What::Within(web.into()),
             program => What::Named(program.into()),
@@ -76,7 +86,7 @@ fn exporter(url: &str) -> Result<What, String> {
         Some(_) => return Err("the URL has no path before its `?`".into()),
     };
     if !path.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err("what follows the URL's host is no path".into());
+        return Err("what follows the host is not a valid path".into());
     }
     let target = Target::parse(origin).map_err(|error| error.to_string())?;
     let metrics = metrics.split(',').map(str::trim).filter(|name| !name.is_empty());
@@ -131,16 +141,16 @@ mod tests {
     fn what_cannot_be_watched_is_told() {
         for (text, told) in [
             ("postgres", "has no name"),
-            ("=postgres", "is no name"),
-            ("a b=postgres", "is no name"),
-            ("web=", "says nothing"),
-            ("web=99999999999", "is no process"),
+            ("=postgres", "is not a valid name"),
+            ("a b=postgres", "is not a valid name"),
+            ("web=", "names nothing"),
+            ("web=99999999999", "is not a process id"),
             ("web=https://h", "not https"),
-            ("web=http://", "is no URL"),
-            ("web=http://h i", "is no URL"),
-            ("web=http://h/ x", "is no path"),
+            ("web=http://", "is not the URL"),
+            ("web=http://h i", "is not the URL"),
+            ("web=http://h/ x", "is not a valid path"),
             ("web=http://h?x", "no path"),
-            ("machine=1", "watched anyway"),
+            ("machine=1", "always watched"),
         ] {
             let error = Watch::parse(text).unwrap_err();
 

@@ -1,6 +1,7 @@
 //! Records by tenths of a second, by which trials are judged.
 
-use super::{Over, Times, latency, merge, micros, record, times};
+use super::ended::Ended;
+use super::times::{Times, latency, merge, micros, record, times};
 
 /// The length of a [`Bin`] in seconds.
 pub const BIN_SECONDS: f64 = 0.1;
@@ -30,21 +31,21 @@ const WINDOW_NANOSECONDS: u64 = 10_000_000_000;
 pub struct Bins {
     tenths: Vec<Bin>,
     /// How many requests ended in each tenth.
-    over: Vec<u64>,
+    ended: Vec<u64>,
     /// Response times by the window in which the request was due.
     windows: Vec<Times>,
 }
 
 impl Bins {
     /// Counts a request that has ended.
-    pub(super) fn add(&mut self, over: &Over) {
-        let bin = place(&mut self.tenths, over.due);
+    pub(super) fn add(&mut self, ended: &Ended) {
+        let bin = place(&mut self.tenths, ended.due);
         bin.due += 1;
-        bin.not_ok += u64::from(!over.ok);
-        bin.sum_ms += (over.done - over.due) as f64 / 1e6;
-        *place(&mut self.over, over.done) += 1;
-        let window = self.window(over.due / WINDOW_NANOSECONDS);
-        record(window, micros(over.done - over.due));
+        bin.not_ok += u64::from(!ended.ok);
+        bin.sum_ms += (ended.done - ended.due) as f64 / 1e6;
+        *place(&mut self.ended, ended.done) += 1;
+        let window = self.window(ended.due / WINDOW_NANOSECONDS);
+        record(window, micros(ended.done - ended.due));
     }
 
     fn window(&mut self, number: u64) -> &mut Times {
@@ -76,8 +77,8 @@ impl Bins {
             into.not_ok += bin.not_ok;
             into.sum_ms += bin.sum_ms;
         }
-        for (at, over) in other.over.iter().enumerate() {
-            *place(&mut self.over, at as u64 * BIN_NANOSECONDS) += over;
+        for (at, ended) in other.ended.iter().enumerate() {
+            *place(&mut self.ended, at as u64 * BIN_NANOSECONDS) += ended;
         }
         for (at, window) in other.windows.iter().enumerate() {
             merge(self.window(at as u64), window);
@@ -88,10 +89,10 @@ impl Bins {
     pub fn finish(&self) -> Vec<Bin> {
         let mut waiting = 0;
         let mut bins = self.tenths.clone();
-        let over = self.over.iter().chain(std::iter::repeat(&0));
-        for (bin, over) in bins.iter_mut().zip(over) {
+        let ended = self.ended.iter().chain(std::iter::repeat(&0));
+        for (bin, ended) in bins.iter_mut().zip(ended) {
             waiting += bin.due;
-            waiting = waiting.saturating_sub(*over);
+            waiting = waiting.saturating_sub(*ended);
             bin.waiting = waiting;
         }
         bins

@@ -1,46 +1,33 @@
-//! Writes dates as text, with the calendar arithmetic that this needs.
+//! Writes dates and moments as text.
 
 use std::io::Write as _;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
-/// Days from 1900-01-01 to 1970-01-01.
-const TO_1970: u64 = 25_567;
+use jiff::civil::Date;
+use jiff::{SignedDuration, Timestamp};
 
-/// Days from 1900-01-01 to the first date whose year has five digits.
+/// The date from which days are counted.
+const FIRST: Date = Date::constant(1900, 1, 1);
+
+/// The number of days from 1900-01-01 to 9999-12-31, both included.
 const DAYS: u64 = 2_958_464;
 
-/// Writes the date `days` days after 1900-01-01; after the year 9999 it starts over.
+/// Writes the date `days` days after 1900-01-01; after 9999-12-31 it starts over.
 pub fn write_date(out: &mut Vec<u8>, days: u64) {
-    let (year, month, day) = civil(days % DAYS);
-    _ = write!(out, "{year:04}-{month:02}-{day:02}");
+    let hours = i64::try_from(days % DAYS * 24).expect("DAYS days have few hours");
+    _ = write!(out, "{}", FIRST.saturating_add(SignedDuration::from_hours(hours)));
 }
 
 /// Writes a moment in RFC 3339 form, in UTC, with milliseconds.
 pub fn write_moment(out: &mut Vec<u8>, moment: SystemTime) {
-    let since = moment.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    let seconds = since.as_secs();
-    write_date(out, TO_1970 + seconds / 86_400);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    _ = write!(out, "T{hour:02}:{minute:02}:{second:02}.{:03}Z", since.subsec_millis());
-}
-
-/// Returns year, month and day in the Gregorian calendar, in which 400 years have 146,097 days.
-fn civil(days_since_1900: u64) -> (u64, u64, u64) {
-    // There are 693,901 days between 0000-03-01 and 1900-01-01; years are counted from March, so
-    // that the leap day is the last day of the year.
-    let days = days_since_1900 + 693_901;
-    let era = days / 146_097;
-    let of_era = days % 146_097;
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+    let moment = Timestamp::try_from(moment).unwrap_or(Timestamp::UNIX_EPOCH);
+    _ = write!(out, "{moment:.3}");
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
     use super::*;
 
     fn date(days: u64) -> String {
@@ -55,9 +42,9 @@ mod tests {
             (0, "1900-01-01"),
             (58, "1900-02-28"),
             (59, "1900-03-01"),
-            (TO_1970, "1970-01-01"),
-            (TO_1970 + 11_016, "2000-02-29"),
-            (TO_1970 + 20_779, "2026-11-22"),
+            (25_567, "1970-01-01"),
+            (36_583, "2000-02-29"),
+            (46_346, "2026-11-22"),
             (DAYS - 1, "9999-12-31"),
             (DAYS, "1900-01-01"),
         ] {

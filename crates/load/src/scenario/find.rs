@@ -21,7 +21,7 @@ impl Pointer {
             return Ok(Self(Box::default()));
         }
         let rest = text.strip_prefix('/').ok_or_else(|| {
-            format!("`{text}` is no JSON pointer; write `/` before each name: /items/0/id")
+            format!("`{text}` is not a JSON pointer; write `/` before each name: /items/0/id")
         })?;
         Ok(Self(
             rest.split('/').map(|part| part.replace("~1", "/").replace("~0", "~").into()).collect(),
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_pointer_begins_with_a_slash() {
-        assert!(Pointer::parse("id").unwrap_err().contains("no JSON pointer"));
+        assert!(Pointer::parse("id").unwrap_err().contains("not a JSON pointer"));
     }
 
     fn json() -> impl Strategy<Value = Value> {

@@ -1,6 +1,7 @@
 //! A scenario in the form that the engine's threads execute.
 
 mod compile;
+mod setup;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use super::template::Template;
 use crate::engine::StepFacts;
 use crate::run::RunFile;
 
-pub use compile::Setup;
+pub use setup::Setup;
 
 /// A checked scenario; only its tallies change from now on.
 #[derive(Debug)]

@@ -88,7 +88,7 @@ mod tests {
         let text = "name = 'x'\n\n[[steps]]\nname = 'a'\npath = '/'\n\n[[steps]]\nname = 'b'\npath = \
                     '/x'\ncheck = ['status']\n";
 
-        assert!(error(text).starts_with("line 10: step 2 (`b`), check: `status` is no check;"));
+        assert!(error(text).starts_with("line 10: step 2 (`b`), check: `status` is not a check;"));
         let text = text.replace("'/x'", "'/${y}'");
         assert!(error(&text).starts_with("line 9: step 2 (`b`), path: unknown variable `y`"));
     }

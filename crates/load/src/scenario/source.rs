@@ -6,7 +6,7 @@ use super::choice::Choice;
 use super::pool::{Entry, Pool};
 use super::program::{PoolFacts, Program, Step};
 use super::template::{Slot, Values};
-use crate::engine::{Answer, Request, Source, StepFacts, Verdict};
+use crate::engine::{Answer, Reaction, Request, Source, StepFacts};
 use crate::outcome::Outcome;
 
 /// How often a step is drawn again if the client lacks values for it, before any other step is
@@ -15,7 +15,7 @@ const DRAWS_MAX: u32 = 8;
 
 /// The part of a run's requests that a source produces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Share {
+pub struct ThreadShare {
     /// The thread's number, from 0.
     pub thread: u32,
     /// How many threads there are.
@@ -53,7 +53,7 @@ pub struct ScenarioSource {
 
 impl ScenarioSource {
     /// Returns the source of one thread.
-    pub fn new(program: &Arc<Program>, share: Share) -> Self {
+    pub fn new(program: &Arc<Program>, share: ThreadShare) -> Self {
         // Consecutive seeds would give threads random streams that resemble each other.
         let mut seeds = fastrand::Rng::with_seed(share.seed);
         let seed = (0..=share.thread).map(|_| seeds.u64(..)).last().unwrap_or(share.seed);
@@ -190,7 +190,7 @@ impl ScenarioSource {
 
 /// Returns a thread's share of a pool's initial entries: every n-th if steps remove them, otherwise
 /// all.
-fn own_pool(facts: &PoolFacts, program: &Program, share: Share) -> Pool {
+fn own_pool(facts: &PoolFacts, program: &Program, share: ThreadShare) -> Pool {
     let (first, every) = if facts.is_used_up {
         (share.thread as usize, share.threads.max(1) as usize)
     } else {
@@ -240,7 +240,7 @@ impl Source for ScenarioSource {
         at
     }
 
-    fn answered(&mut self, client: &mut Client, at: usize, answer: &Answer<'_>) -> Verdict {
+    fn answered(&mut self, client: &mut Client, at: usize, answer: &Answer<'_>) -> Reaction {
         let program = Arc::clone(&self.program);
         let step = &program.steps[at];
         let has_right_status =
@@ -258,7 +258,7 @@ impl Source for ScenarioSource {
         if ok && !(is_whole && self.keep(at, client)) {
             program.tallies[at].add_untaken();
         }
-        Verdict { ok, pause: self.pause(step) }
+        Reaction { ok, pause: self.pause(step) }
     }
 }
 

@@ -39,10 +39,10 @@ fn add(ranges: &mut Vec<(u16, u16)>, expect: &Expect) -> Result<(), String> {
     match expect {
         Expect::Status(status) if (100..=599).contains(status) => ranges.push((*status, *status)),
         Expect::Status(status) => {
-            return Err(format!("{status} is no status; they are from 100 to 599"));
+            return Err(format!("{status} is not a status; statuses run from 100 to 599"));
         }
         Expect::Class(class) => ranges.push(read_class(class).ok_or_else(|| {
-            format!("`{class}` is no status; write 200, \"2xx\", or a list: [200, \"4xx\"]")
+            format!("`{class}` is not a status; write 200, \"2xx\", or a list: [200, \"4xx\"]")
         })?),
         Expect::Any(any) => {
             for expect in any {

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::find::{Pointer, content};
-use super::template::{Meaning, Place, Template, Values};
+use super::template::{Context, Meaning, Template, Values};
+use super::token::is_token;
 use crate::engine::Answer;
 
 /// The longest value that is taken; a longer one counts as missing.
@@ -75,7 +76,7 @@ impl Check {
         meaning: impl Fn(&str) -> Option<Meaning<'a>>,
     ) -> Result<Self, String> {
         if let Some(text) = text.strip_prefix("body contains ") {
-            return Ok(Self::Contains(Template::parse(text, Place::Plain, meaning)?));
+            return Ok(Self::Contains(Template::parse(text, Context::Plain, meaning)?));
         }
         let (of, value) = match text.split_once("==") {
             Some((of, value)) => (of.trim(), Some(value.trim())),
@@ -84,7 +85,7 @@ impl Check {
         let take = match place(of) {
             Ok(Take::Body) | Err(_) => {
                 return Err(format!(
-                    "`{text}` is no check; write `json:/POINTER`, `json:/POINTER == VALUE`, \
+                    "`{text}` is not a check; write `json:/POINTER`, `json:/POINTER == VALUE`, \
                      `header:NAME`, `header:NAME == VALUE` or `body contains TEXT`"
                 ));
             }
@@ -93,7 +94,7 @@ impl Check {
         let Some(value) = value else { return Ok(Self::Has(take)) };
         // A JSON string is compared by its content.
         let value = serde_json::from_str::<String>(value).unwrap_or_else(|_| value.into());
-        Ok(Self::Is(take, Template::parse(&value, Place::Plain, meaning)?))
+        Ok(Self::Is(take, Template::parse(&value, Context::Plain, meaning)?))
     }
 
     /// Returns whether it reads the body.
@@ -122,9 +123,12 @@ impl Check {
 fn place(text: &str) -> Result<Take, String> {
     match text.split_once(':') {
         None if text == "body" => Ok(Take::Body),
-        Some(("header", name)) if super::is_token(name) => Ok(Take::Header(name.into())),
+        Some(("header", name)) if is_token(name) => Ok(Take::Header(name.into())),
         Some(("json", pointer)) => Ok(Take::Json(Pointer::parse(pointer)?)),
-        _ => Err(format!("`{text}` is no place; write `header:NAME`, `json:/POINTER` or `body`")),
+        _ => Err(format!(
+            "`{text}` is not a source of a value; write `header:NAME`, \
+            `json:/POINTER` or `body`"
+        )),
     }
 }
 

@@ -11,11 +11,11 @@ use super::calendar;
 /// A text with placeholders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Template {
-    parts: Box<[Part]>,
+    parts: Box<[Piece]>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum Piece {
     Text(Box<str>),
     Variable(u16, Escape),
     Serial,
@@ -28,7 +28,7 @@ enum Part {
 
 /// The place in which a text is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Context {
     /// A path and query.
     Path,
     /// Header lines.
@@ -78,7 +78,7 @@ impl Template {
     /// Names the placeholder that cannot be parsed, or the unknown name.
     pub fn parse<'a>(
         text: &str,
-        place: Place,
+        place: Context,
         meaning: impl Fn(&str) -> Option<Meaning<'a>>,
     ) -> Result<Self, String> {
         let mut reading = Reading { place, parts: vec![], text: String::new(), in_quotes: false };
@@ -108,7 +108,7 @@ impl Template {
     /// Returns the numbers of the variables that it needs.
     pub fn variables(&self) -> impl Iterator<Item = u16> + '_ {
         self.parts.iter().filter_map(|part| match part {
-            Part::Variable(slot, _) => Some(*slot),
+            Piece::Variable(slot, _) => Some(*slot),
             _ => None,
         })
     }
@@ -116,26 +116,26 @@ impl Template {
     /// Returns whether it begins like a path: with a slash, or with a value that is a whole path.
     pub fn is_path(&self) -> bool {
         match self.parts.first() {
-            Some(Part::Text(text)) => text.starts_with('/'),
-            Some(Part::Variable(..)) => true,
+            Some(Piece::Text(text)) => text.starts_with('/'),
+            Some(Piece::Variable(..)) => true,
             _ => false,
         }
     }
 
     /// Returns whether it begins with a value that is a whole path.
     pub fn is_whole_path(&self) -> bool {
-        matches!(self.parts.first(), Some(Part::Variable(_, Escape::WholePath)))
+        matches!(self.parts.first(), Some(Piece::Variable(_, Escape::WholePath)))
     }
 
     /// Returns whether it contains the serial number.
     pub fn has_serial(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::Serial | Part::SerialDate))
+        self.parts.iter().any(|part| matches!(part, Piece::Serial | Piece::SerialDate))
     }
 
     /// Returns the literal parts.
     pub fn literals(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Text(text) => Some(&**text),
+            Piece::Text(text) => Some(&**text),
             _ => None,
         })
     }
@@ -145,17 +145,17 @@ impl Template {
         let mut whole = true;
         for part in &self.parts {
             match part {
-                Part::Text(text) => out.extend_from_slice(text.as_bytes()),
-                Part::Variable(slot, escape) => match values.slots.get(usize::from(*slot)) {
+                Piece::Text(text) => out.extend_from_slice(text.as_bytes()),
+                Piece::Variable(slot, escape) => match values.slots.get(usize::from(*slot)) {
                     Some(slot) if slot.is_set => escape.write(out, &slot.text),
                     _ => whole = false,
                 },
-                Part::Serial => write_number(out, values.serial),
-                Part::SerialDate => calendar::write_date(out, values.serial),
-                Part::Client => write_number(out, u64::from(values.client)),
-                Part::Random(from, to) => _ = write!(out, "{}", values.random.i64(*from..=*to)),
-                Part::Uuid => write_uuid(out, values.random.u128(..)),
-                Part::Now => calendar::write_moment(out, SystemTime::now()),
+                Piece::Serial => write_number(out, values.serial),
+                Piece::SerialDate => calendar::write_date(out, values.serial),
+                Piece::Client => write_number(out, u64::from(values.client)),
+                Piece::Random(from, to) => _ = write!(out, "{}", values.random.i64(*from..=*to)),
+                Piece::Uuid => write_uuid(out, values.random.u128(..)),
+                Piece::Now => calendar::write_moment(out, SystemTime::now()),
             }
         }
         whole
@@ -164,15 +164,15 @@ impl Template {
 
 /// A text during parsing.
 struct Reading {
-    place: Place,
-    parts: Vec<Part>,
+    place: Context,
+    parts: Vec<Piece>,
     text: String,
     in_quotes: bool,
 }
 
 impl Reading {
     fn literal(&mut self, text: &str) {
-        if self.place == Place::Json {
+        if self.place == Context::Json {
             let mut escaped = false;
             for byte in text.bytes() {
                 match byte {
@@ -188,7 +188,7 @@ impl Reading {
 
     fn flush(&mut self) {
         if !self.text.is_empty() {
-            self.parts.push(Part::Text(std::mem::take(&mut self.text).into()));
+            self.parts.push(Piece::Text(std::mem::take(&mut self.text).into()));
         }
     }
 
@@ -198,18 +198,18 @@ impl Reading {
         meaning: &impl Fn(&str) -> Option<Meaning<'a>>,
     ) -> Result<(), String> {
         let part = match name {
-            "serial" => Part::Serial,
-            "serial:date" => Part::SerialDate,
-            "client" => Part::Client,
-            "uuid" => Part::Uuid,
-            "now" => Part::Now,
+            "serial" => Piece::Serial,
+            "serial:date" => Piece::SerialDate,
+            "client" => Piece::Client,
+            "uuid" => Piece::Uuid,
+            "now" => Piece::Now,
             _ => match (name.strip_prefix("random:"), meaning(name)) {
                 (Some(range), _) => random(range)?,
                 (None, Some(Meaning::Fixed(text))) => {
                     self.literal(text);
                     return Ok(());
                 }
-                (None, Some(Meaning::Variable(slot))) => Part::Variable(slot, self.escape()),
+                (None, Some(Meaning::Variable(slot))) => Piece::Variable(slot, self.escape()),
                 (None, None) => return Err(format!("unknown variable `{name}`")),
             },
         };
@@ -220,23 +220,23 @@ impl Reading {
 
     fn escape(&self) -> Escape {
         match self.place {
-            Place::Path if self.parts.is_empty() && self.text.is_empty() => Escape::WholePath,
-            Place::Path => Escape::Path,
-            Place::Header => Escape::Header,
-            Place::Json if self.in_quotes => Escape::Json,
-            Place::Json | Place::Plain => Escape::Plain,
+            Context::Path if self.parts.is_empty() && self.text.is_empty() => Escape::WholePath,
+            Context::Path => Escape::Path,
+            Context::Header => Escape::Header,
+            Context::Json if self.in_quotes => Escape::Json,
+            Context::Json | Context::Plain => Escape::Plain,
         }
     }
 }
 
-fn random(range: &str) -> Result<Part, String> {
+fn random(range: &str) -> Result<Piece, String> {
     let read = || {
         let (from, to) = range.split_once("..")?;
         Some((from.trim().parse::<i64>().ok()?, to.trim().parse::<i64>().ok()?))
     };
     match read() {
-        Some((from, to)) if from <= to => Ok(Part::Random(from, to)),
-        _ => Err(format!("`${{random:{range}}}` is no range; write `${{random:1..100}}`")),
+        Some((from, to)) if from <= to => Ok(Piece::Random(from, to)),
+        _ => Err(format!("`${{random:{range}}}` is not a range; write `${{random:1..100}}`")),
     }
 }
 
@@ -279,7 +279,7 @@ mod tests {
         }
     }
 
-    fn filled(text: &str, place: Place, id: &str) -> String {
+    fn filled(text: &str, place: Context, id: &str) -> String {
         let template = Template::parse(text, place, meaning).unwrap();
         let slots = [Slot { text: id.into(), is_set: true }];
         let mut random = fastrand::Rng::with_seed(7);
@@ -303,7 +303,7 @@ mod tests {
             ("$$${id}", "$${id}"),
             ("$${${id}", "${12"),
         ] {
-            assert_eq!(filled(text, Place::Plain, "12"), shown, "{text}");
+            assert_eq!(filled(text, Context::Plain, "12"), shown, "{text}");
         }
     }
 
@@ -312,11 +312,11 @@ mod tests {
         for (text, told) in [
             ("${scool}", "unknown variable `scool`"),
             ("a ${id", "`${id` has no `}`"),
-            ("${random:9..1}", "no range"),
-            ("${random:x}", "no range"),
+            ("${random:9..1}", "not a range"),
+            ("${random:x}", "not a range"),
             ("${}", "unknown variable ``"),
         ] {
-            let error = Template::parse(text, Place::Plain, meaning).unwrap_err();
+            let error = Template::parse(text, Context::Plain, meaning).unwrap_err();
 
             assert!(error.contains(told), "{text}: {error}");
         }
@@ -326,7 +326,7 @@ mod tests {
     fn a_value_in_a_path_stays_one_value() {
         let odd = "a b/c?d=e&f\r\nX: y%20é";
 
-        let shown = filled("/x/${id}?q=${id}", Place::Path, odd);
+        let shown = filled("/x/${id}?q=${id}", Context::Path, odd);
 
         let value = "a%20b/c%3Fd%3De%26f%0D%0AX%3A%20y%2520%C3%A9";
         assert_eq!(shown, format!("/x/{value}?q={value}"));
@@ -340,20 +340,20 @@ mod tests {
             ("http://host", "/"),
             ("a b\r\n#", "/a%20b%0D%0A%23"),
         ] {
-            assert_eq!(filled("${id}", Place::Path, value), shown, "{value}");
+            assert_eq!(filled("${id}", Context::Path, value), shown, "{value}");
         }
     }
 
     #[test]
     fn a_value_in_a_header_cannot_end_its_line() {
-        assert_eq!(filled("x: ${id}\r\n", Place::Header, "a\r\nb: c"), "x: a  b: c\r\n");
+        assert_eq!(filled("x: ${id}\r\n", Context::Header, "a\r\nb: c"), "x: a  b: c\r\n");
     }
 
     #[test]
     fn within_quotes_of_json_a_value_is_a_string() {
         let text = r#"{"a\"${id}": "${id}", "b": ${id}}"#;
 
-        let shown = filled(text, Place::Json, "\"\\\n");
+        let shown = filled(text, Context::Json, "\"\\\n");
 
         let string = r#"\"\\\u000a"#;
         assert_eq!(shown, format!("{{\"a\\\"{string}\": \"{string}\", \"b\": \"\\\n}}"));
@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn a_uuid_is_random_and_of_version_4() {
-        let first = filled("${uuid}${uuid}", Place::Plain, "");
+        let first = filled("${uuid}${uuid}", Context::Plain, "");
 
         let (one, other) = first.split_at(36);
         for uuid in [one, other] {
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn without_a_value_the_answer_is_no() {
-        let template = Template::parse("${id}${other}", Place::Plain, meaning).unwrap();
+        let template = Template::parse("${id}${other}", Context::Plain, meaning).unwrap();
         let slots = [Slot { text: "old".into(), is_set: false }];
         let mut random = fastrand::Rng::with_seed(7);
         let mut values = Values { slots: &slots, serial: 0, client: 0, random: &mut random };

@@ -33,7 +33,7 @@ impl Stage {
     pub fn parse_list(text: &str) -> Result<Vec<Self>, String> {
         let parts: Vec<&str> = text.split(',').map(str::trim).collect();
         if parts.len() > STAGES_MAX {
-            return Err(format!("{} stages are more than {STAGES_MAX}", parts.len()));
+            return Err(format!("{} stages exceed the limit of {STAGES_MAX}", parts.len()));
         }
         let read = |(at, part): (usize, &&str)| {
             stage(part).map_err(|why| format!("stage {} (`{part}`): {why}", at + 1))
@@ -71,7 +71,7 @@ fn stage(text: &str) -> Result<Stage, String> {
     };
     let duration = duration::parse(time)?;
     if duration == Duration::ZERO {
-        return Err("it takes no time".into());
+        return Err("its duration is zero".into());
     }
     Ok(Stage { load, duration })
 }
@@ -79,8 +79,8 @@ fn stage(text: &str) -> Result<Stage, String> {
 fn rate_of(text: &str) -> Result<Load, String> {
     let read = |text: &str| match text.parse::<f64>() {
         Ok(rate) if rate.is_finite() && (0.0..=RATE_MAX).contains(&rate) => Ok(rate),
-        Ok(_) => Err(format!("`{text}` is no rate from 0 to {RATE_MAX} a second")),
-        Err(_) => Err(format!("`{text}` is no number of requests a second")),
+        Ok(_) => Err(format!("`{text}` is not a rate from 0 to {RATE_MAX} per second")),
+        Err(_) => Err(format!("`{text}` is not a number of requests per second")),
     };
     let (from, to) = ends(text);
     Ok(Load::Rate { from: read(from)?, to: read(to)? })
@@ -89,8 +89,8 @@ fn rate_of(text: &str) -> Result<Load, String> {
 fn users_of(text: &str) -> Result<Load, String> {
     let read = |text: &str| match text.parse::<u32>() {
         Ok(users) if users <= USERS_MAX => Ok(users),
-        Ok(_) => Err(format!("{text} users are more than {USERS_MAX}")),
-        Err(_) => Err(format!("`{text}` is no whole number of users")),
+        Ok(_) => Err(format!("{text} users exceed the limit of {USERS_MAX}")),
+        Err(_) => Err(format!("`{text}` is not a whole number of users")),
     };
     let (from, to) = ends(text);
     Ok(Load::Users { from: read(from)?, to: read(to)? })
@@ -156,14 +156,14 @@ mod tests {
             ("50/s 5m,", "stage 2 (``): there is none"),
             ("50/s", "it needs a load and a duration"),
             ("50 5m", "write `50/s 5m`"),
-            ("50/s 5", "`5` is no duration"),
-            ("50/s 0s", "it takes no time"),
-            ("x/s 5m", "`x` is no number of requests a second"),
-            ("-1/s 5m", "is no rate from 0"),
-            ("NaN/s 5m", "is no rate from 0"),
-            ("1.5 users 5m", "`1.5` is no whole number of users"),
-            ("5000000 users 5m", "more than 1000000"),
-            ("5..x users 5m", "`x` is no whole number"),
+            ("50/s 5", "`5` is not a duration"),
+            ("50/s 0s", "its duration is zero"),
+            ("x/s 5m", "`x` is not a number of requests per second"),
+            ("-1/s 5m", "is not a rate from 0"),
+            ("NaN/s 5m", "is not a rate from 0"),
+            ("1.5 users 5m", "`1.5` is not a whole number of users"),
+            ("5000000 users 5m", "exceed the limit of 1000000"),
+            ("5..x users 5m", "`x` is not a whole number"),
         ] {
             let error = Stage::parse_list(text).unwrap_err();
 

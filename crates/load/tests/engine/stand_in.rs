@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use homeroom_load::engine::{
-    Answer, Options, Protocol, Request, Source, StepFacts, Target, Verdict,
+    Answer, Options, Protocol, Reaction, Request, Source, StepFacts, Target,
 };
 use homeroom_load::outcome::Outcome;
 
@@ -184,7 +184,7 @@ impl Source for Asking {
         0
     }
 
-    fn answered(&mut self, (): &mut (), _: usize, answer: &Answer<'_>) -> Verdict {
-        Verdict { ok: answer.outcome == Outcome::Status(200), pause: self.pause }
+    fn answered(&mut self, (): &mut (), _: usize, answer: &Answer<'_>) -> Reaction {
+        Reaction { ok: answer.outcome == Outcome::Status(200), pause: self.pause }
     }
 }

@@ -64,7 +64,7 @@ fn key(resource: &Resource) -> String {
 /// Returns what the schema states about the kinds that the model also has.
 pub fn theirs(text: &str, model: &Model) -> Result<Facts, String> {
     let document: Value = serde_json::from_str(text)
-        .map_err(|error| format!("the API schema is no JSON: {error}"))?;
+        .map_err(|error| format!("the API schema is not JSON: {error}"))?;
     let mut facts = Facts::default();
     let projects = document["projectSchemas"].as_object().into_iter().flat_map(Map::values);
     for project in projects.chain(document.get("projectSchema")) {

@@ -36,7 +36,7 @@ impl Exceptions {
     ///
     /// # Errors
     ///
-    /// Returns a message when the file is no valid TOML or a row has an unknown or missing field.
+    /// Returns a message if the file is not valid TOML or a row has an unknown or missing field.
     pub fn read(text: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| error.to_string())
     }

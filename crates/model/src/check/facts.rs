@@ -52,11 +52,11 @@ pub struct Spot<'a> {
     /// Whether every row of its table has a value: it is required, and so are the objects around it
     /// up to the nearest collection.
     pub in_every_row: bool,
-    /// What stands at the place.
+    /// The value at the place.
     pub kind: SpotKind<'a>,
 }
 
-/// What stands at a spot of a document.
+/// The value at a spot of a document.
 pub enum SpotKind<'a> {
     /// A value.
     Scalar(Scalar),

@@ -59,7 +59,7 @@ fn type_name(model: &Model, scalar: &Scalar) -> String {
 /// Returns what the manifest states.
 pub fn theirs(text: &str) -> Result<Facts, String> {
     let manifest: Value =
-        serde_json::from_str(text).map_err(|error| format!("the manifest is no JSON: {error}"))?;
+        serde_json::from_str(text).map_err(|error| format!("the manifest is not JSON: {error}"))?;
     let mut facts = Facts::default();
     for entry in list(&manifest["resources"]) {
         let resource = &entry["manifest"];

@@ -156,7 +156,7 @@ pub fn theirs(texts: &[&str], model: &Model) -> Result<Facts, String> {
     let mut facts = Facts::default();
     for text in texts {
         let document: Value = serde_json::from_str(text)
-            .map_err(|error| format!("an OpenAPI document is no JSON: {error}"))?;
+            .map_err(|error| format!("an OpenAPI document is not JSON: {error}"))?;
         for (path, operations) in document["paths"].as_object().into_iter().flatten() {
             let Some(endpoint) = path.strip_prefix(&prefix).filter(|rest| !rest.contains('/'))
             else {

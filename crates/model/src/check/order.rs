@@ -19,7 +19,7 @@ pub fn ours(model: &Model) -> Facts {
 /// Returns the levels in the endpoint's answer.
 pub fn theirs(text: &str) -> Result<Facts, String> {
     let answer: Value = serde_json::from_str(text)
-        .map_err(|error| format!("the dependencies are no JSON: {error}"))?;
+        .map_err(|error| format!("the dependencies are not JSON: {error}"))?;
     let mut facts = Facts::default();
     for entry in answer.as_array().into_iter().flatten() {
         let operations: Vec<&str> = entry["operations"]

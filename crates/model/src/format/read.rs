@@ -56,7 +56,7 @@ pub fn read(text: &str) -> Result<Source, FormatError> {
                 let extension = reader.extension(line, rest)?;
                 source.extensions.push(extension);
             }
-            other => return Err(line.wrong(format!("`{other}` is no section of a model file"))),
+            other => return Err(line.wrong(format!("`{other}` is not a section of a model file"))),
         }
     }
     if source.schema.is_empty() {
@@ -94,7 +94,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Takes the next line if it stands at `depth`; leaves a shallower one to the caller.
+    /// Takes the next line if it is at `depth`; leaves a shallower one to the caller.
     fn take_at(&mut self, depth: usize) -> Result<Option<Line<'a>>, FormatError> {
         let Some(line) = self.lines.get(self.next).copied() else { return Ok(None) };
         match line.depth {
@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
                 Ok(Some(line))
             }
             Some(found) if found < depth => Ok(None),
-            _ => Err(line.wrong("the indentation fits no owner; a level is two spaces")),
+            _ => Err(line.wrong("the indentation matches no owner; a level is two spaces")),
         }
     }
 
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
                 },
                 other => {
                     return Err(line.wrong(format!(
-                        "`{other}` is no attribute of a resource; a property begins with @, ! or ?"
+                        "`{other}` is not an attribute of a resource; a property begins with @, ! or ?"
                     )));
                 }
             }
@@ -208,7 +208,7 @@ impl<'a> Reader<'a> {
                 }
                 other => {
                     return Err(line.wrong(format!(
-                        "`{other}` is no attribute of an extension; there are required, unified and \
+                        "`{other}` is not an attribute of an extension; there are required, unified and \
                          in, and a property begins with ! or ?"
                     )));
                 }
@@ -282,7 +282,7 @@ fn scalar_or_reference(line: Line<'_>, text: &str) -> Result<Type, FormatError> 
         Ok((bound(min.trim()), bound(max.trim())))
     };
     let number = |text: &str| -> Result<u32, FormatError> {
-        text.trim().parse().map_err(|_| line.wrong(format!("`{text}` is no number")))
+        text.trim().parse().map_err(|_| line.wrong(format!("`{text}` is not a number")))
     };
     match (word, arguments) {
         ("boolean", None) => Ok(Type::Boolean),
@@ -321,7 +321,7 @@ fn scalar_or_reference(line: Line<'_>, text: &str) -> Result<Type, FormatError> 
             }
             Ok(Type::Decimal { precision, scale, min, max })
         }
-        _ => Err(line.wrong(format!("`{text}` is no type of a model file"))),
+        _ => Err(line.wrong(format!("`{text}` is not a type of a model file"))),
     }
 }
 

@@ -46,14 +46,14 @@ fn is_plain(resource: &ResourceSource) -> bool {
         && resource.subjects.is_empty()
 }
 
-/// Writes one resource as it stands in a model file.
+/// Writes one resource in the form of a model file.
 pub fn write_resource(resource: &ResourceSource) -> String {
     let mut out = String::new();
     put_resource(&mut out, resource);
     out
 }
 
-/// Writes what an extension adds to a resource as it stands in a model file.
+/// Writes what an extension adds to a resource in the form of a model file.
 pub fn write_extension(extension: &ExtensionSource) -> String {
     let mut out = String::new();
     put_extension(&mut out, extension);

@@ -21,7 +21,7 @@ pub struct Column {
     pub name: String,
 }
 
-/// Where the value of a column stands in a document.
+/// The place of a column's value in a document.
 #[derive(Debug, Clone)]
 pub struct ColumnPlace {
     /// The column.

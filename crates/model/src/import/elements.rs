@@ -82,7 +82,7 @@ struct At<'a> {
     path: String,
     /// Elements from the record to here, for messages and rules.
     whole: String,
-    /// Names that may stand in front of an element's name.
+    /// Prefixes that an element's name may have.
     owners: Vec<String>,
     /// Role of the common type that the elements belong to.
     role: Option<String>,

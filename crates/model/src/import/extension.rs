@@ -49,7 +49,11 @@ pub fn import_extension(file: Text<'_>, loaded: &[Source]) -> Result<Imported, V
 fn extension(text: &str, loaded: &[Source]) -> Result<Imported, Vec<Problem>> {
     let document: Value = serde_json::from_str(text).map_err(|error| {
         let place = format!("line {}, column {}", error.line(), error.column());
-        vec![Problem::new(place, "no JSON; the file may have been cut off or edited by hand")]
+        vec![Problem::new(
+            place,
+            "it is not JSON; the file may have been cut off or edited by \
+             hand",
+        )]
     })?;
     let model = link(loaded).map_err(|error| vec![Problem::new(error.resource, error.message)])?;
     let mut importer = Importer { model: &model, problems: vec![] };
@@ -82,7 +86,7 @@ impl Importer<'_> {
             self.problems.push(
                 project
                     .at("isExtensionProject")
-                    .wrong("it is false, so this is a whole standard; an extension has true here"),
+                    .wrong("it is false, so this is a standard; it must be true for an extension"),
             );
             return None;
         }
@@ -132,7 +136,7 @@ impl Importer<'_> {
     fn text<'a>(&mut self, at: &At<'a>, name: &str) -> Option<&'a str> {
         let found = at.get(name).and_then(|found| found.text()).filter(|text| !text.is_empty());
         if found.is_none() {
-            self.problems.push(at.at(name).wrong("it must be a text that says something"));
+            self.problems.push(at.at(name).wrong("it must be a string that is not empty"));
         }
         found
     }
@@ -142,20 +146,21 @@ impl Importer<'_> {
             text.chars().all(|letter| letter.is_ascii_alphanumeric() || more.contains(&letter))
         };
         if !plain(name, &['-', '_']) {
-            let message = format!("`{name}` holds more than letters, digits, - and _");
+            let message = format!("`{name}` may contain only letters, digits, - and _");
             self.problems.push(project.at("projectName").wrong(message));
         }
         let at = project.at("projectEndpointName");
         if !plain(schema, &['-']) || schema.chars().any(|letter| letter.is_ascii_uppercase()) {
             self.problems.push(at.wrong(format!(
-                "`{schema}` holds more than small letters, digits and -; it is part of every path"
+                "`{schema}` may contain only lower-case letters, digits and -; it is part of \
+                 every path"
             )));
         }
         if !schema.starts_with(|first: char| first.is_ascii_alphabetic())
             || RESERVED_SCHEMAS.contains(&schema)
         {
             self.problems.push(at.wrong(format!(
-                "`{schema}` is no endpoint name of a project: a letter comes first, and {} are taken",
+                "`{schema}` is not an endpoint name of a project: a letter comes first, and {} are taken",
                 RESERVED_SCHEMAS.join(" and ")
             )));
         }
@@ -166,7 +171,7 @@ impl Importer<'_> {
             )));
         }
         if !plain(version, &['.', '-', '_']) {
-            let message = format!("`{version}` is no version, such as 1.0.0");
+            let message = format!("`{version}` is not a version such as 1.0.0");
             self.problems.push(project.at("projectVersion").wrong(message));
         }
         let range = project.get("compatibleDsRange").and_then(|range| range.text());
@@ -174,7 +179,7 @@ impl Importer<'_> {
         let core = &self.model.projects[0];
         if let Some(range) = range.filter(|range| is_exact(range) && **range != core.version) {
             self.problems.push(project.at("compatibleDsRange").wrong(format!(
-                "it is made for Data Standard {range}, and the model is of {}; name the right \
+                "it is made for Data Standard {range}, but the model is of {}; choose the right \
                  standard",
                 core.version
             )));
@@ -240,7 +245,7 @@ impl Importer<'_> {
         let base = facts.base.as_ref()?;
         let Some(name) = targets.base(&base.project, &base.name) else {
             self.problems.push(facts.at.at("superclassResourceName").wrong(format!(
-                "`{}` is no abstract base of {}; there are {}",
+                "`{}` is not an abstract base of {}; there are {}",
                 base.name,
                 base.project,
                 targets.bases().join(", ")

@@ -38,7 +38,7 @@ pub fn unified(places: &[ColumnPlace]) -> Vec<Vec<String>> {
     groups
 }
 
-/// Whether one of the two stands in the other's collection or in something that encloses it.
+/// Returns whether one of the two is in the other's collection or in something that encloses it.
 fn comparable(one: &ColumnPlace, other: &ColumnPlace) -> bool {
     let within = |inner: &str, outer: &str| {
         outer.is_empty()

@@ -87,7 +87,7 @@ pub fn segments(schema: &str) -> Vec<&str> {
 /// without a schema.
 pub fn read(text: &str, project: &str) -> Result<Api, Vec<Problem>> {
     let document: Value = serde_json::from_str(text)
-        .map_err(|error| vec![Problem::new("document", format!("no JSON: {error}"))])?;
+        .map_err(|error| vec![Problem::new("document", format!("not JSON: {error}"))])?;
     let mut api = Api::default();
     let mut problems = vec![];
     let prefix = format!("/{project}/");
@@ -123,7 +123,7 @@ pub fn read(text: &str, project: &str) -> Result<Api, Vec<Problem>> {
 /// Returns a problem when the document is no JSON.
 pub fn domains(text: &str) -> Result<HashMap<String, Vec<String>>, Vec<Problem>> {
     let document: Value = serde_json::from_str(text)
-        .map_err(|error| vec![Problem::new("document", format!("no JSON: {error}"))])?;
+        .map_err(|error| vec![Problem::new("document", format!("not JSON: {error}"))])?;
     let tags = document["tags"].as_array().map_or(&[][..], Vec::as_slice);
     Ok(tags
         .iter()

@@ -81,7 +81,7 @@ impl Schemas {
         loop {
             let position = reader.buffer_position();
             let event = reader.read_event().map_err(|error| {
-                Problem::new(format!("byte {position}"), format!("no XML: {error}"))
+                Problem::new(format!("byte {position}"), format!("not XML: {error}"))
             })?;
             match event {
                 Event::Start(tag) => {

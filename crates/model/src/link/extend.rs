@@ -60,8 +60,8 @@ pub(super) fn extend(
     for part in &extension.parts {
         if let Some(key) = part.properties.iter().find(|p| p.presence == Presence::Key) {
             return Err(owner.wrong(format!(
-                "`{}` is marked as part of a key; an extension adds nothing to the key of what it \
-                 extends, write ! or ?",
+                "`{}` is marked as part of a key; an extension cannot add to the key of the \
+                 resource that it extends; write ! or ?",
                 key.name
             )));
         }
@@ -77,10 +77,10 @@ pub(super) fn extend(
             projects.presence = presence;
         }
         let PropertyKind::Object(projects) = &mut projects.kind else {
-            return Err(owner.wrong("what extensions add is an object"));
+            return Err(owner.wrong("extensions must add an object"));
         };
         if projects.iter().any(|property| property.name == owner.schema) {
-            return Err(owner.wrong(format!("`in {}` stands twice; join the two", part.within)));
+            return Err(owner.wrong(format!("`in {}` appears twice; join the two", part.within)));
         }
         projects.push(Property {
             name: owner.schema.to_owned(),
@@ -105,7 +105,7 @@ fn inside<'p>(
             Some(PropertyKind::Object(inner) | PropertyKind::List(inner)) => at = inner,
             _ => {
                 return Err(owner.wrong(format!(
-                    "`in {path}`: `{name}` is no object or collection of what it extends"
+                    "`in {path}`: `{name}` is not an object or collection of what it extends"
                 )));
             }
         }

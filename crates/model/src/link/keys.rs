@@ -21,7 +21,7 @@ impl Keys<'_> {
         }
         let (owner, source) = self.names.source(target);
         if self.open.contains(&target) {
-            return Err(owner.wrong("its key refers to itself in a circle"));
+            return Err(owner.wrong("its key refers to itself through a cycle"));
         }
         self.open.push(target);
         let mut key: Vec<KeyColumn> = vec![];

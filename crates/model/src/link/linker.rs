@@ -42,7 +42,7 @@ impl Linker<'_> {
         let query_fields = query_fields(&properties);
         let base = source.base.as_ref().map(|(name, map)| {
             let Target::Abstract(id) = self.properties.names.target(owner, name)? else {
-                return Err(owner.wrong(format!("`{name}` is no abstract base")));
+                return Err(owner.wrong(format!("`{name}` is not an abstract base")));
             };
             let columns = self.properties.keys[&Target::Abstract(id)]
                 .iter()
@@ -162,7 +162,7 @@ fn places(
 }
 
 fn place(owner: Owner<'_>, root: &[Property], path: &str) -> Result<Place, LinkError> {
-    let unknown = || owner.wrong(format!("`{path}` is no place in it"));
+    let unknown = || owner.wrong(format!("`{path}` is not a place in it"));
     let mut steps = vec![];
     let mut inside = Some(root);
     let mut reference: Option<&Reference> = None;

@@ -32,8 +32,9 @@ impl Owner<'_> {
         if is_word(text) {
             return Ok(());
         }
-        Err(self
-            .wrong(format!("`{text}` is no name of a {what}: letters and digits, a letter first")))
+        Err(self.wrong(format!(
+            "`{text}` is not a name of a {what}: letters and digits, a letter first"
+        )))
     }
 }
 
@@ -85,7 +86,7 @@ impl<'a> Names<'a> {
         };
         let name = format!("{}/{}", self.schemas[project], source.name);
         match self.targets.insert(name, target) {
-            Some(_) => Err(self.owner(project, &source.name).wrong("the name stands twice")),
+            Some(_) => Err(self.owner(project, &source.name).wrong("the name appears twice")),
             None => Ok(()),
         }
     }
@@ -150,7 +151,7 @@ impl<'a> Names<'a> {
         near.sort_unstable();
         match near.as_slice() {
             [] => format!("nothing is named `{name}`"),
-            _ => format!("nothing is named `{name}`; there is {}", near.join(", ")),
+            _ => format!("nothing is named `{name}`; available: {}", near.join(", ")),
         }
     }
 
@@ -195,7 +196,7 @@ impl<'a> Names<'a> {
                 {
                     Scalar::Descriptor(id)
                 }
-                _ => return Err(owner.wrong(format!("`{name}` is no descriptor"))),
+                _ => return Err(owner.wrong(format!("`{name}` is not a descriptor"))),
             },
             Type::Reference { .. } | Type::Object(_) | Type::List(_) => return Ok(None),
         }))
@@ -206,7 +207,7 @@ fn bound<T: std::str::FromStr>(
     owner: Owner<'_>,
     text: Option<&str>,
 ) -> Result<Option<T>, LinkError> {
-    text.map(|text| text.parse().map_err(|_| owner.wrong(format!("`{text}` is no bound"))))
+    text.map(|text| text.parse().map_err(|_| owner.wrong(format!("`{text}` is not a bound"))))
         .transpose()
 }
 

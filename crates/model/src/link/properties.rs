@@ -43,10 +43,13 @@ impl Properties<'_> {
         for (at, source) in sources.iter().enumerate() {
             let twice = |other: &PropertySource| other.name.eq_ignore_ascii_case(&source.name);
             if sources[..at].iter().any(twice) {
-                return Err(owner.wrong(format!("`{}` stands twice in one object", source.name)));
+                return Err(owner.wrong(format!("`{}` appears twice in one object", source.name)));
             }
             if source.name == EXTENSIONS {
-                let message = format!("`{EXTENSIONS}` is where extensions stand, and no property");
+                let message = format!(
+                    "`{EXTENSIONS}` is reserved for extensions and cannot be a \
+                     property"
+                );
                 return Err(owner.wrong(message));
             }
             owner.name("property", &source.name)?;

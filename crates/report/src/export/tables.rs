@@ -51,7 +51,7 @@ impl<'a> TableFiles<'a> {
             id: id.clone(),
             problem,
         };
-        let json = Json::read(row.body.as_bytes()).map_err(|_| wrong("is no JSON".into()))?;
+        let json = Json::read(row.body.as_bytes()).map_err(|_| wrong("is not JSON".into()))?;
         let about = About { id: &id, change_version: row.change_version, modified: row.modified };
         for (table, file) in &mut self.tables {
             each_row(table, &json, about, &mut |cells| {

@@ -62,8 +62,8 @@ impl Connector {
     ) -> Result<Self, StoreError> {
         let no_tls = || {
             StoreError::Unusable(format!(
-                "{url}: this Homeroom does not speak TLS to PostgreSQL; reach the server by a \
-                 socket, a private network or a tunnel, without sslmode"
+                "{url}: this Homeroom does not support TLS to PostgreSQL; reach the server \
+                 through a socket, a private network or a tunnel, without sslmode"
             ))
         };
         // The driver does not support these two modes.
@@ -72,7 +72,11 @@ impl Connector {
         }
         let mut config = Config::from_str(url.exposed()).map_err(|error| {
             let why = std::error::Error::source(&error).map(ToString::to_string);
-            StoreError::Unusable(format!("{url} is no address: {}", why.unwrap_or_default()))
+            StoreError::Unusable(format!(
+                "{url} is not a valid address: \
+                 {}",
+                why.unwrap_or_default()
+            ))
         })?;
         if config.get_ssl_mode() == SslMode::Require {
             return Err(no_tls());

@@ -125,7 +125,7 @@ async fn step(connection: &Connection, migration: &Migration) -> Result<(), Faul
 async fn made(connection: &Connection, shown: &str) -> Result<i64, Fault> {
     let found = version(connection, VERSION).await.map_err(|fault| match fault {
         Fault::Own(StoreError::Failed(why)) | Fault::Everybody(StoreError::Failed(why)) => {
-            StoreError::Unusable(format!("{shown} holds no Homeroom store: {why}")).into()
+            StoreError::Unusable(format!("{shown} contains no Homeroom store: {why}")).into()
         }
         other => other,
     })?;
@@ -137,7 +137,7 @@ async fn made(connection: &Connection, shown: &str) -> Result<i64, Fault> {
 pub(super) async fn expect_newest(connection: &Connection, shown: &str) -> Result<(), Fault> {
     if made(connection, shown).await? < newest() {
         return Err(StoreError::Unusable(format!(
-            "{shown} was made by an older Homeroom; start this one on it once, which migrates it"
+            "{shown} was made by an older Homeroom; start this version on it once to migrate it"
         ))
         .into());
     }
@@ -154,7 +154,7 @@ pub(super) async fn hold(connection: &Connection) -> Result<(), Fault> {
 fn taken(fault: Fault) -> Fault {
     let codes = [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_TABLE, SqlState::DUPLICATE_OBJECT];
     if codes.iter().any(|code| fault.has_code(code)) {
-        return Fault::Again("somebody else has made it".into());
+        return Fault::Again("another process has just created it".into());
     }
     fault
 }
@@ -193,14 +193,14 @@ pub(super) async fn check(connector: &Connector, time_max: Duration) -> Result<H
         }
     }
     if is_late() {
-        health.left_out.push("whether a document is no JSON".into());
+        health.left_out.push("whether a document is not JSON".into());
         return Ok(health);
     }
     match connection.query(PARSE, &[]).await {
         Err(fault) if fault.has_code(&SqlState::INVALID_TEXT_REPRESENTATION) => {
-            health.problems.push("a document is no JSON".into());
+            health.problems.push("a document is not JSON".into());
         }
-        Err(Fault::Late) => health.left_out.push("whether a document is no JSON".into()),
+        Err(Fault::Late) => health.left_out.push("whether a document is not JSON".into()),
         parsed => _ = parsed.map_err(told)?,
     }
     Ok(health)
@@ -209,27 +209,27 @@ pub(super) async fn check(connector: &Connector, time_max: Duration) -> Result<H
 /// Checks that only this database can make.
 const OWN_CHECKS: &[(&str, &str)] = &[
     (
-        "a document has a number that will be given again",
+        "a document has a number that will be issued again",
         "SELECT 'document ' || d.id FROM counter c JOIN doc d ON d.id > c.id WHERE c.name = 'writer' LIMIT 1",
     ),
     (
-        "a document has a change version that will be given again",
+        "a document has a change version that will be issued again",
         "SELECT 'document ' || d.id FROM counter c JOIN doc d ON d.cv > c.cv WHERE c.name = 'writer' LIMIT 1",
     ),
     (
-        "a number that a document had will be given again",
+        "a number that a document had will be issued again",
         "SELECT 'document ' || t.number FROM counter c JOIN tomb t ON t.number > c.id WHERE c.name = 'writer' LIMIT 1",
     ),
     (
-        "a tie of a deleted document has a number that will be given again",
+        "a tie of a deleted document has a number that will be issued again",
         "SELECT 'document ' || t.via FROM counter c JOIN past_tie t ON t.via > c.id WHERE c.name = 'writer' LIMIT 1",
     ),
     (
-        "a deletion has a change version that will be given again",
+        "a deletion has a change version that will be issued again",
         "SELECT 'change version ' || t.cv FROM counter c JOIN tomb t ON t.cv > c.cv WHERE c.name = 'writer' LIMIT 1",
     ),
     (
-        "change versions that were passed over will be given out",
+        "change versions that were passed over will be issued again",
         "SELECT 'change version ' || p.last FROM counter c JOIN passed_over p ON p.last > c.cv OR p.last > c.id WHERE c.name = 'writer' LIMIT 1",
     ),
     (

@@ -70,8 +70,8 @@ pub(super) async fn settle(connection: &Connection) -> Result<Option<Raised>, Fa
     if let Some(raised) = &raised {
         tracing::warn!(
             version = raised.version,
-            "the database is a copy or has a new server: change versions go on above all that may \
-             have been given out"
+            "the database is a copy or has a new server: change versions continue above all that \
+             may have been issued"
         );
     }
     Ok(raised)

@@ -75,7 +75,7 @@ async fn replace(
         let (schema, name): (String, String) = (row.try_get(0)?, row.try_get(1)?);
         let text = format!("DROP VIEW IF EXISTS {}", full(&schema, &name));
         connection.simple(&text).await.map_err(|fault| {
-            let why = "somebody's view or function reads it; drop that first";
+            let why = "another view or function depends on it; drop that first";
             in_words(fault, &SqlState::DEPENDENT_OBJECTS_STILL_EXIST, &schema, &name, why)
         })?;
         before.insert(schema);
@@ -99,7 +99,7 @@ async fn replace(
         let schema = schema_of(view);
         let made = format!("CREATE VIEW {} AS {}", full(&schema, &view.name), view.select);
         connection.simple(&made).await.map_err(|fault| {
-            let why = "something else is called so; give it another name, or drop it";
+            let why = "another object has this name; rename or drop it";
             in_words(fault, &SqlState::DUPLICATE_TABLE, &schema, &view.name, why)
         })?;
         connection.query(ADD, &[&schema, &view.name, &version]).await?;
@@ -113,15 +113,15 @@ async fn make_schema(connection: &Connection, schema: &str) -> Result<(), Fault>
         return Ok(());
     }
     let made = connection.simple(&format!("CREATE SCHEMA {}", quoted(schema))).await;
-    made.map_err(|fault| {
-        match fault {
-        fault if fault.has_code(&SqlState::INSUFFICIENT_PRIVILEGE) => StoreError::Unusable(format!(
-            "the user may not make the schema {schema}; give it CREATE on the database, or make \
-             the schema and give it CREATE on that"
-        ))
-        .into(),
+    made.map_err(|fault| match fault {
+        fault if fault.has_code(&SqlState::INSUFFICIENT_PRIVILEGE) => {
+            StoreError::Unusable(format!(
+                "the user may not create the schema {schema}; grant it CREATE on the database, or \
+             create the schema and grant it CREATE on that"
+            ))
+            .into()
+        }
         fault => fault,
-    }
     })
 }
 

@@ -230,7 +230,7 @@ impl Lane {
             let seen = Counted { change_version, ..Counted::default() };
             let (_, raised) = place::raise(self.connection().await?, seen).await?;
             let version = raised.version;
-            tracing::warn!(version, "the database has gone back: change versions go on above");
+            tracing::warn!(version, "the database has gone back: change versions continue above");
             memory.caught_up();
         }
         let connection = self.connection().await?;
@@ -268,7 +268,8 @@ impl Lane {
     async fn connection(&mut self) -> Result<&Connection, Fault> {
         if self.connection.as_ref().is_none_or(Connection::is_closed) {
             let made = self.made().await;
-            // What keeps the node out is not a plan's own fault, whatever the server calls it.
+            // A condition that locks the node out is not a plan's own fault, whatever the server
+            // calls it.
             let made = made.map_err(|fault| match fault {
                 fault @ Fault::Everybody(StoreError::FromTheFuture { .. }) => fault,
                 Fault::Own(error) | Fault::Everybody(error) => {

@@ -1,5 +1,5 @@
 //! Lists that are restricted by marks or by what their documents lead to. If few documents qualify,
-//! they are found from what leads to them; if many do, in order of creation.
+//! they are found through edges that lead to them; if many do, in order of creation.
 
 mod check;
 mod chunk;

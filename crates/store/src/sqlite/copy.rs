@@ -35,7 +35,7 @@ pub(crate) fn backup(from: &Shared, to: &Path, look: &mut Look<'_>) -> Result<()
     for name in [to, &part] {
         if name.symlink_metadata().is_ok() {
             return Err(StoreError::Unusable(format!(
-                "{} exists already; remove it, or name another file",
+                "{} already exists; remove it, or name another file",
                 name.display()
             )));
         }
@@ -91,14 +91,15 @@ pub(crate) fn restore(
     let from = real.as_path();
     let _still = hold_still(from).map_err(|error| match error {
         StoreError::InUse(from) => StoreError::Unusable(format!(
-            "another process has {from} open; homeroom backup makes a copy of it to be restored"
+            "another process has {from} open; make a copy of it with homeroom backup and restore \
+             that"
         )),
         error => error,
     })?;
     if log_bytes(from) > 0 {
         return Err(StoreError::Unusable(format!(
             "{} has a write-ahead log beside it, which a copy would lose; start a server on it \
-             and take a backup of that",
+             and run homeroom backup",
             from.display()
         )));
     }
@@ -120,8 +121,8 @@ pub(crate) fn restore(
     // It may be left from a restore that was killed, or be a store or a backup.
     if let Some(name) = parts.iter().find(|name| name.symlink_metadata().is_ok()) {
         return Err(StoreError::Unusable(format!(
-            "{} exists already, where the restored store is made; if it is a backup, give it another \
-             name, and if a restore that was killed has left it, remove it",
+            "{} already exists, and the restored store is made there; rename it if it is a \
+             backup, or remove it if an interrupted restore left it",
             name.display()
         )));
     }
@@ -198,7 +199,7 @@ fn prepare(
     if let Err(error) = take_in_log(to)
         && to.exists()
     {
-        tracing::warn!(%error, "the store before cannot be opened; it is kept as it is");
+        tracing::warn!(%error, "the previous store cannot be opened; it is kept unchanged");
     }
     let options = SnapshotOptions::default();
     let replaced = Snapshot::open(&StoreUrl::Sqlite(to.to_owned()), &options);
@@ -262,7 +263,7 @@ fn damaged(from: &Path, first: &str) -> StoreError {
 fn keep(file: &Path) -> io::Result<PathBuf> {
     // If the file is put back by hand later, the mark shows the store that it is a copy.
     if let Err(error) = mark_kept(file) {
-        tracing::debug!(%error, "the store before cannot be marked");
+        tracing::debug!(%error, "the previous store cannot be marked");
     }
     let kept = free_name(file);
     link(file, &kept)?;

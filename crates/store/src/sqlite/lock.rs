@@ -164,9 +164,9 @@ impl Lock {
         text.split_whitespace().map(str::to_owned).collect()
     }
 
-    /// Returns when `FILE.lock` was changed last: its content, name, owner or mode. Unlike the time of
-    /// its last writing, a program that puts back a copy cannot set it. [`None`] if the file cannot be
-    /// looked at.
+    /// Returns when `FILE.lock` was changed last: its content, name, owner or mode. Unlike the time
+    /// of its last writing, a program that puts back a copy cannot set it. [`None`] if the file
+    /// cannot be looked at.
     pub(crate) fn changed_at(&self) -> Option<String> {
         let about = self.beside.metadata().ok()?;
         Some(format!("{}.{:09}", about.ctime(), about.ctime_nsec()))
@@ -198,7 +198,8 @@ impl Lock {
             tighten(&path);
             let id = FileId::of(&path).ok_or_else(|| {
                 StoreError::Unusable(format!(
-                    "{} is not there though the store is open; is the disk a local one?",
+                    "{} does not exist although the store is open; check that the disk is a local \
+                     one",
                     path.display()
                 ))
             })?;
@@ -286,7 +287,8 @@ fn lock_beside(path: &Path) -> Result<(File, bool), StoreError> {
             Err(TryLockError::WouldBlock) if holder::are_strangers(&about) => {
                 tracing::warn!(
                     file = %name.display(),
-                    "somebody who may not write the store holds its lock; the lock is made anew"
+                    "a user who may not write the store holds its lock; the lock file is created \
+                     again"
                 );
                 std::fs::remove_file(&name).map_err(|error| cannot("remove", &name, error))?;
                 was_replaced = true;
@@ -320,8 +322,8 @@ fn lock_file(path: &Path, make: bool) -> Result<Option<(File, AtomicBool)>, Stor
             Err(TryLockError::WouldBlock) if holder::are_strangers(&about) => {
                 tracing::warn!(
                     file = %path.display(),
-                    "somebody who may not write the store holds its file's lock; who may is known \
-                     by the lock beside it meanwhile"
+                    "a user who may not write the store holds the lock on its file; until that is \
+                     free, only the lock file beside it counts"
                 );
                 false
             }
@@ -335,7 +337,8 @@ fn lock_file(path: &Path, make: bool) -> Result<Option<(File, AtomicBool)>, Stor
     Err(in_use(path))
 }
 
-/// Withdraws the right to read a file from users who may not write it: who may read it may lock it.
+/// Withdraws the right to read a file from users who may not write it: a user who may read it may
+/// lock it.
 fn tighten(path: &Path) {
     let Ok(about) = std::fs::metadata(path) else { return };
     let mode = about.permissions().mode() & 0o7777;
@@ -351,11 +354,11 @@ fn tighten(path: &Path) {
     match std::fs::set_permissions(path, Permissions::from_mode(tight)) {
         Ok(()) => tracing::info!(
             file = %path.display(),
-            "those who may not write the store may no longer read this file"
+            "users who may not write the store can no longer read this file"
         ),
         Err(error) => tracing::warn!(
             file = %path.display(), %error,
-            "those who may not write the store may read this file, and lock it"
+            "users who may not write the store can read this file, and therefore lock it"
         ),
     }
 }

@@ -77,8 +77,13 @@ pub(crate) fn make_private(path: &Path) -> Result<(), StoreError> {
 }
 
 fn version(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
-    let not_ours =
-        |_| StoreError::Unusable(format!("{} is no Homeroom store (not SQLite)", path.display()));
+    let not_ours = |_| {
+        StoreError::Unusable(format!(
+            "{} is not a Homeroom store (not \
+             SQLite)",
+            path.display()
+        ))
+    };
     let application: i64 =
         connection.query_row("PRAGMA application_id", [], |row| row.get(0)).map_err(not_ours)?;
     let found: i64 =
@@ -102,7 +107,7 @@ fn version(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
 pub(super) fn bring_up_to_date(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let version = version(connection, path)?;
     if version == 0 {
-        return Err(StoreError::Unusable(format!("{} is no Homeroom store", path.display())));
+        return Err(StoreError::Unusable(format!("{} is not a Homeroom store", path.display())));
     }
     if is_too_old(version)
         && connection.query_row(HAS_DOCUMENTS, [], |row| row.get::<_, i64>(0))? > 0
@@ -140,14 +145,14 @@ pub(crate) fn open_existing(path: &Path, cache_kib: u32) -> Result<(Connection, 
     let connection =
         open_reader(&real, cache_kib).map_err(|error| match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => StoreError::Unusable(format!(
-                "{} is no Homeroom store (not SQLite)",
+                "{} is not a Homeroom store (not SQLite)",
                 path.display()
             )),
             _ => cannot_open(&error),
         })?;
     let found = version(&connection, path)?;
     if found == 0 {
-        return Err(StoreError::Unusable(format!("{} is no Homeroom store", path.display())));
+        return Err(StoreError::Unusable(format!("{} is not a Homeroom store", path.display())));
     }
     Ok((connection, found))
 }
@@ -165,7 +170,7 @@ pub(crate) fn check(path: &Path, time_max: Duration) -> Result<Health, StoreErro
     let (mut connection, version) = open_existing(path, 65_536)?;
     connection.progress_handler(STEPS, Some(move || Instant::now() >= end))?;
     let mut health = Health::default();
-    // What an interrupted statement would have found is unknown.
+    // The result of an interrupted statement is unknown.
     let done = |found: rusqlite::Result<String>| match found {
         Ok(hit) => Ok(Some(hit)),
         Err(rusqlite::Error::QueryReturnedNoRows) => Ok(None),
@@ -207,11 +212,11 @@ const STEPS: i32 = 100_000;
 /// Checks that only this database can make.
 const OWN_CHECKS: &[(&str, &str)] = &[
     (
-        "a document is no JSON",
+        "a document is not JSON",
         "SELECT 'document ' || id FROM doc WHERE NOT json_valid(body) LIMIT 1",
     ),
     (
-        "a number that a document had will be given again",
+        "a number that a document had will be issued again",
         "SELECT 'document ' || n FROM (SELECT max(coalesce((SELECT max(number) FROM tomb), 0), \
          coalesce((SELECT max(via) FROM past_tie), 0), \
          coalesce((SELECT max(last) FROM passed_over), 0)) AS n) x \

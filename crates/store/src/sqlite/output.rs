@@ -32,7 +32,7 @@ pub enum OutputError {
     Database(PathBuf),
     /// An existing file of another kind.
     #[error(
-        "{} is there already, and is not {kind} that a command has written; remove it, or name another \
+        "{} already exists and is not {kind} written by a command; remove it, or name another \
          file", path.display()
     )]
     NotOurs {
@@ -45,7 +45,7 @@ pub enum OutputError {
     #[error("{} is in use by another process; name another file", .0.display())]
     InUse(PathBuf),
     /// A folder where a file is expected, or the other way round.
-    #[error("{} is there already, and is no {wanted}; name another", path.display())]
+    #[error("{} already exists and is not a {wanted}; name another", path.display())]
     Wrong {
         /// The existing path.
         path: PathBuf,

@@ -35,8 +35,8 @@ pub(super) fn settle(connection: &Connection, lock: &Lock) -> Result<Option<Rais
         tracing::warn!(
             file = %path.display(),
             version = raised.version,
-            "the file is a copy: change versions go on above all that the other one may have given \
-             out"
+            "the file is a copy: change versions continue above all that the original may have \
+             issued"
         );
         Some(raised)
     } else {
@@ -54,7 +54,7 @@ pub(super) fn settle(connection: &Connection, lock: &Lock) -> Result<Option<Rais
         connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
     }
     if let Err(error) = change_word(connection, lock) {
-        tracing::warn!(%error, "an earlier copy of the file could be taken for it");
+        tracing::warn!(%error, "an earlier copy of the file could be mistaken for it");
     }
     Ok(raised)
 }
@@ -126,8 +126,8 @@ pub(super) fn refuse_second_name(connection: &Connection, path: &Path) -> Result
         return Ok(());
     }
     Err(StoreError::Unusable(format!(
-        "{} is a second name of {name}, beside which the store's log is; open it as {name}, or remove \
-         that name after a server on it was stopped",
+        "{} is a second name of {name}, and the store's log is beside {name}; open it as {name}, \
+         or remove that name after stopping the server that uses it",
         path.display()
     )))
 }

@@ -53,7 +53,7 @@ impl SqliteSnapshot {
         let (mut connection, version) = open_existing(path, cache_kib)?;
         if version < newest() {
             return Err(StoreError::Unusable(format!(
-                "{} was made by an older Homeroom; start this one on it once, which migrates it",
+                "{} was made by an older Homeroom; start this version on it once to migrate it",
                 path.display()
             )));
         }

@@ -13,10 +13,3 @@ mod silence;
 mod snapshots;
 mod support;
 mod upgrades;
-
-#[test]
-fn there_is_a_postgresql_to_test_on() {
-    if homeroom_testkit::trial::postgres().unwrap().is_empty() {
-        println!("{}", homeroom_testkit::trial::SKIPPED);
-    }
-}

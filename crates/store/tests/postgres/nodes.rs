@@ -182,8 +182,8 @@ fn damage_is_found() {
         for (text, problem) in [
             ("UPDATE tally SET n = n + 1", "kept counts"),
             ("INSERT INTO ref (target, kind, source) VALUES (1, 1, 77)", "an edge begins"),
-            ("UPDATE doc SET body = '{'", "no JSON"),
-            ("UPDATE doc SET id = 78", "given again"),
+            ("UPDATE doc SET body = '{'", "not JSON"),
+            ("UPDATE doc SET id = 78", "issued again"),
         ] {
             write(&place, text);
 

@@ -11,7 +11,7 @@ fn an_address_that_wants_encryption_is_refused() {
         let opened = Store::open(&Options::new(url.parse().unwrap()));
 
         let Err(StoreError::Unusable(why)) = opened else { panic!("{mode}: {opened:?}") };
-        assert!(why.contains("does not speak TLS") && !why.contains("secret"), "{why}");
+        assert!(why.contains("does not support TLS") && !why.contains("secret"), "{why}");
     }
 }
 

@@ -12,6 +12,6 @@ fn a_database_that_holds_no_store_has_no_snapshot() {
 
         let refused = Snapshot::open(&elsewhere.url, &SnapshotOptions::default()).unwrap_err();
 
-        assert!(refused.to_string().contains("holds no Homeroom store"), "{refused}");
+        assert!(refused.to_string().contains("contains no Homeroom store"), "{refused}");
     }
 }

@@ -320,7 +320,7 @@ fn a_store_of_the_first_release_is_taken_along_with_its_counts() {
 #[tokio::test]
 async fn a_read_that_takes_too_long_is_interrupted() {
     let place = Place::new();
-    let mut all = trial::postgres().unwrap();
+    let mut all = trial::databases().unwrap();
     all.push(place.options());
     for mut options in all {
         options.list_deadline = std::time::Duration::from_millis(100);

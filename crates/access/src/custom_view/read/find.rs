@@ -25,7 +25,7 @@ pub(super) fn find(resource: &Resource, path: &str) -> Result<Found, String> {
         let is_last = at + 1 == steps.len();
         let unknown = |names: Vec<&str>| {
             let near = did_you_mean(step, names);
-            format!("`{step}` is no member there ('{path}' of {}){near}", resource.name)
+            format!("`{step}` is not a member there ('{path}' of {}){near}", resource.name)
         };
         match inner {
             Some(Inner::Properties(properties)) => {
@@ -95,7 +95,7 @@ pub(super) fn same(
             Some(at.ok_or_else(|| {
                 let list = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
                 format!(
-                    "`by`: `{by}` is no reference of {} to a {basis_name}; there is {list}",
+                    "`by`: `{by}` is not a reference of {} to a {basis_name}; available: {list}",
                     resource.name
                 )
             })?)

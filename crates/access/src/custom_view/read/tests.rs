@@ -43,7 +43,7 @@ fn a_definition_says_what_it_asks_for_and_what_may_be_missing() {
             "SchoolWithWebSite",
             json!({"where": {"member": "webSite", "present": true}}),
             "a 'School' with a 'webSite'",
-            "The 'School' must be changed first, by a key that may.",
+            "A key that has the right to must change the 'School' first.",
         ),
     ] {
         let view = CustomView::read(name, &definition, &model).unwrap();
@@ -151,18 +151,18 @@ fn every_fault_is_named_with_its_place_and_what_may_have_been_meant() {
         (
             "GradeLevelDescriptorWithX",
             rule(json!({})),
-            "basis: a descriptor cannot be what a view is of",
+            "basis: a view cannot be based on a descriptor",
         ),
         (
             "StudentWithX",
             json!({"basis": "Staff", "where": {}}),
             "basis: the name must begin with `StaffWith`",
         ),
-        ("StudentWithX", json!({"basis": "Stud"}), "basis: `Stud` is no resource"),
+        ("StudentWithX", json!({"basis": "Stud"}), "basis: `Stud` is not a resource"),
         (
             "StudentWithX",
             json!({"wher": {}}),
-            "definition: `wher` is none of name, basis, where; did you mean where?",
+            "definition: `wher` is not one of name, basis, where; did you mean where?",
         ),
         ("StudentWithX", json!({"wher": {}}), "where: expected an object"),
         ("StudentWithX", rule(json!([])), "where: expected an object: `all`"),
@@ -175,13 +175,13 @@ fn every_fault_is_named_with_its_place_and_what_may_have_been_meant() {
         (
             "StudentWithX",
             rule(json!({"any": [{"member": "fristName", "present": true}]})),
-            "where.any[0].member: `fristName` is no member there ('fristName' of Student); did \
+            "where.any[0].member: `fristName` is not a member there ('fristName' of Student); did \
              you mean firstName",
         ),
         (
             "StudentWithX",
             rule(json!({"member": "firstName.x", "present": true})),
-            "where.member: `x` is no member there",
+            "where.member: `x` is not a member there",
         ),
         (
             "StudentWithX",
@@ -216,12 +216,12 @@ fn every_fault_is_named_with_its_place_and_what_may_have_been_meant() {
         (
             "StudentWithX",
             rule(json!({"member": "visas.visaDescriptor", "present": false})),
-            "where: what is absent cannot be asked within a list",
+            "where: an absent member cannot be tested inside a list",
         ),
         (
             "StudentWithX",
             rule(json!({"exists": "studentSchoolAsociations"})),
-            "where.exists: `studentSchoolAsociations` is no resource of the model; did you mean",
+            "where.exists: `studentSchoolAsociations` is not a resource of the model; did you mean",
         ),
         (
             "StudentWithX",
@@ -236,20 +236,24 @@ fn every_fault_is_named_with_its_place_and_what_may_have_been_meant() {
         (
             "SchoolWithX",
             rule(json!({"exists": "studentSchoolAssociations", "by": "students"})),
-            "where: `by`: `students` is no reference of StudentSchoolAssociation to a School",
+            "where: `by`: `students` is not a reference of StudentSchoolAssociation to a School",
         ),
         (
             "StudentWithX",
             rule(json!({"exists": "studentSchoolAssociations", "where": {"exists": "schools"}})),
-            "where.where: `exists` cannot stand within `exists`",
+            "where.where: `exists` cannot be nested in `exists`",
         ),
         (
             "EducationOrganizationWithX",
             rule(json!({"member": "webSite", "present": true})),
-            "where: documents of the kinds of EducationOrganization name their members",
+            "where: the subclasses of EducationOrganization name their members",
         ),
-        ("StudentWithX", rule(deep), "more than 100 rules, or 8 in each other"),
-        ("StudentWithX", rule(json!({ "all": many })), "more than 100 rules, or 8"),
+        ("StudentWithX", rule(deep), "more than 100 rules, or rules nested deeper than 8"),
+        (
+            "StudentWithX",
+            rule(json!({ "all": many })),
+            "more than 100 rules, or rules nested deeper than 8",
+        ),
     ] {
         let faults = CustomView::read(name, &definition, &model).unwrap_err();
 

@@ -33,7 +33,8 @@ pub fn document(model: &Model, category: &Category) -> Value {
             let base = &model.resource(composite.base).endpoint;
             json!({
                 "name": composite.plural,
-                "description": format!("What is known around {}, read in one request.", sentences(base)),
+                "description": format!("Everything related to {}, read in one \
+                                        request.", sentences(base)),
             })
         })
         .collect();
@@ -42,8 +43,8 @@ pub fn document(model: &Model, category: &Category) -> Value {
         "info": {
             "title": format!("Homeroom: {} composites", category.display_name),
             "description":
-                "Documents put together from several resources. What the caller may not read of a \
-                 resource that takes part is left out.",
+                "Documents combined from several resources. Whatever the caller may not read is \
+                 left out.",
             "version": "1",
         },
         "servers": [{ "url": format!("{BASE_URL}/composites/v1") }],
@@ -262,8 +263,8 @@ fn fields() -> Value {
         "name": "fields",
         "in": "query",
         "description":
-            "The members that an answer shall have, and in parentheses the members of those: \
-             id,name,addresses(city,postalCode). All where it is not given.",
+            "The members to return, with the members of each in parentheses: \
+             id,name,addresses(city,postalCode). Default: all members.",
         "schema": { "type": "string" },
     })
 }

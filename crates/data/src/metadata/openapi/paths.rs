@@ -120,8 +120,9 @@ impl Operations<'_> {
         ]);
         answers.insert("204".into(), to_response("Updated"));
         let note = if self.resource.updatable_key {
-            "The standard lets the identifying values of this kind change; this server does not yet, \
-             and answers 400. An id in the body must be the one in the path."
+            "The standard allows the identifying values of this resource to change; this server \
+             does not support that yet and answers 400. An id in the body must be the one in the \
+             path."
         } else {
             "The identifying values cannot change. An id in the body must be the one in the path."
         };
@@ -145,14 +146,14 @@ impl Operations<'_> {
         self.operation(
             &format!("delete{}ById", self.single()),
             &format!("Deletes one of the {}.", words(&self.resource.endpoint)),
-            "A document that others refer to stays.",
+            "A document that others refer to cannot be deleted.",
             &[to_parameter("id"), to_parameter("If-Match")],
             answers,
         )
     }
 
     fn deletes(&self) -> Value {
-        self.tracked_changes("deletes", "Delete", "Lists what was deleted.")
+        self.tracked_changes("deletes", "Delete", "Lists deleted documents.")
     }
 
     fn key_changes(&self) -> Value {

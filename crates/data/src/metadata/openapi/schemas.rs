@@ -45,7 +45,7 @@ impl Writer<'_> {
             "_etag".into(),
             json!({
                 "type": "string",
-                "description": "The version of the document, as the ETag header has it.",
+                "description": "The version of the document, as in the ETag header.",
                 "readOnly": true,
             }),
         );

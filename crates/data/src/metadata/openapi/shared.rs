@@ -15,7 +15,7 @@ pub fn parameters() -> Value {
         ),
         "limit": query(
             "limit",
-            "The most items to return.",
+            "The maximum number of items to return.",
             &json!({ "type": "integer", "format": "int32", "minimum": 0, "maximum": PAGE_MAX, "default": PAGE_MAX }),
         ),
         "pageToken": query(
@@ -26,7 +26,7 @@ pub fn parameters() -> Value {
         ),
         "pageSize": query(
             "pageSize",
-            "The most items of a page that is asked for by pageToken.",
+            "The maximum number of items of a page when paging by pageToken.",
             &json!({ "type": "integer", "format": "int32", "minimum": 0, "maximum": PAGE_MAX, "default": PAGE_MAX }),
         ),
         "totalCount": query(
@@ -46,7 +46,7 @@ pub fn parameters() -> Value {
         ),
         "numberOfPartitions": query(
             "number",
-            "The most partitions to make; there are fewer where there are few documents.",
+            "The maximum number of partitions; there are fewer if there are few documents.",
             &json!({ "type": "integer", "format": "int32", "minimum": 1, "maximum": PARTITIONS_MAX, "default": 5 }),
         ),
         "id": {
@@ -89,7 +89,12 @@ pub const REFUSALS: [(&str, &str, &str); 13] = [
     ("415", "UnsupportedMediaType", "The body is not application/json in UTF-8."),
     ("429", "TooManyRequests", "Too many requests; Retry-After says how long to wait."),
     ("500", "Error", "The server failed."),
-    ("501", "NotImplemented", "What the key is authorized by is not built yet for this operation."),
+    (
+        "501",
+        "NotImplemented",
+        "The authorization strategy of the key is not implemented for this \
+         operation.",
+    ),
     ("503", "Unavailable", "The server is too busy; Retry-After says how long to wait."),
 ];
 
@@ -166,7 +171,7 @@ pub fn problem_details() -> Value {
             "type": text("The kind of problem, a URN."),
             "title": text("The kind of problem, for people."),
             "status": { "type": "integer", "description": "The HTTP status." },
-            "correlationId": text("What the server's log calls this request."),
+            "correlationId": text("The id of this request in the server's log."),
             "validationErrors": {
                 "type": "object",
                 "description": "Violations of the document by JSON path.",

@@ -86,7 +86,7 @@ pub fn property(property: &Property, descriptor: impl Fn(Scalar) -> Option<Strin
             format!("The {}, in no particular order.", words(&property.name))
         }
         PropertyKind::Object(_) if property.is_extensions() => {
-            "What extensions of the standard add, by extension.".to_owned()
+            "Members that extensions of the standard add, by extension.".to_owned()
         }
         PropertyKind::Object(_) | PropertyKind::Reference(_) => {
             format!("The {}.", words(&property.name))

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use clap::Args;
 use homeroom_lab::capacity::{Capacity, Constants, Event, Goal, Phase, find};
-use homeroom_lab::probe::{Kept, Probe, at_level, check_self};
 use homeroom_lab::report::Report;
+use homeroom_lab::runner::{KeptTrial, TrialRunner, at_level};
+use homeroom_lab::self_check::check_self;
 use homeroom_load::run::RunFile;
 use serde_json::{Value, json};
 
@@ -19,19 +20,20 @@ use crate::command::terminal::ProgressLine;
 use crate::config::HumanDuration;
 use crate::exit::{Exit, Failure};
 
-/// Finds how much load the target holds: for ever, for a while, and where it breaks.
+/// Finds how much load the target holds indefinitely, how much for a while, and where it breaks.
 #[derive(Debug, Args)]
 #[command(after_help = "Three levels, each with the interval in which it lies:
   stable   it holds indefinitely: the mean response time stays below a second and does not grow,
-           answers keep up with what is asked to 1 %, and at most 0.1 % of requests get no right answer
+           answers keep up with requests to within 1 %, and at most 0.1 % of requests get no right answer
   burst    it holds for half a minute from idle, though people wait: at most 1 % get no right answer
-  failure  within half a minute more than 5 % get none, or it does less than 70 % of its best
-Stable is never above burst, nor burst above failure. A level that no valid trial of its own length
-has kept is what the target holds at least, and so is stable where the generator or this machine
-was the limit, which the verdict says.
+  failure  it breaks within half a minute: more than 5 % get no right answer, or it answers less
+           than 70 % of its best rate
+Stable is never above burst, nor burst above failure. A level is only a lower bound if no valid trial
+of its own length kept it. So is stable if the generator or this machine was the limit; the verdict
+says so.
 
-Exit codes: 0 done, whatever the verdict; 5 nothing answers there, 130 interrupted; the files are
-written all the same, if a trial was made
+Exit codes: 0 done, whatever the verdict; 5 the target does not answer; 130 interrupted. The files
+are written in each case if at least one trial was made.
 
 Examples:
   homeroom lab capacity --target http://127.0.0.1:8080/readyz --json capacity.json
@@ -40,17 +42,17 @@ Examples:
 pub struct CapacityArgs {
     #[command(flatten)]
     to: TargetArgs,
-    /// About the longest that the search takes; what the scenario needs beforehand comes on top
+    /// Approximate time limit of the search, not counting the set-up of the scenario
     #[arg(long, value_name = "TIME", default_value = "10m")]
     budget: HumanDuration,
-    /// The first rate that is tried, requests a second
+    /// First rate to try, in requests per second
     #[arg(long, value_name = "RATE", value_parser = rate)]
     start_rate: Option<f64>,
-    /// No rate above this is tried
+    /// Highest rate to try, in requests per second
     #[arg(long, value_name = "RATE", value_parser = rate)]
     rate_max: Option<f64>,
-    /// Stable is where the 99th percentile of the median 10 seconds stays within this, and of the worst
-    /// within twice as much, instead of the mean below a second
+    /// Goal of the stable level, in place of a mean below a second: the limit on the 99th percentile
+    /// of the median 10 seconds; the worst 10 seconds may take twice as long
     #[arg(long, value_name = "TIME")]
     p99: Option<HumanDuration>,
     #[command(flatten)]
@@ -93,7 +95,7 @@ pub fn search(
     let threads = ready.facts.settings.threads as usize;
     let check = check_self(threads).map_err(|error| engine_failure(&error))?;
     let mut tell = |event: &Event<'_>| tell(&mut line, event);
-    let mut probe = Probe::new(
+    let mut runner = TrialRunner::new(
         ready.engine,
         send.arrivals(),
         ready.facts.seed,
@@ -102,13 +104,13 @@ pub fn search(
         &mut tell,
     )
     .watching(watches);
-    let found = find(constants, check.ceiling(), &mut probe);
-    let kept = probe.into_kept();
+    let found = find(constants, check.ceiling(), &mut runner);
+    let kept = runner.into_kept();
     line.end();
     let mut found = found.map_err(|error| engine_failure(&error))?;
     found.self_check = Some(check);
     let was_interrupted = stop.load(Ordering::Relaxed);
-    let of = |kept: &Kept| {
+    let of = |kept: &KeptTrial| {
         let steps = ready.program.facts();
         let mut run = RunFile::new(ready.facts.clone(), &[kept.stage], steps, &kept.observed);
         kept.meanwhile.clone().put_into(&mut run);
@@ -118,7 +120,7 @@ pub fn search(
         if was_interrupted {
             Failure::Interrupted("interrupted: there is no result".into())
         } else {
-            Failure::Failed("there was no time for a trial: raise --budget".into())
+            Failure::Failed("there was not enough time for a single trial: raise --budget".into())
         }
     };
     let mut run = of(at_level(&kept, found.levels.stable().rate).ok_or_else(no_time)?);
@@ -141,7 +143,7 @@ pub fn search(
     output.write(&report, &file(&found, &run), &trouble(&run))?;
     if was_interrupted {
         return Err(Failure::Interrupted(
-            "interrupted: the levels are what was known until then".into(),
+            "interrupted: the levels show what was known by then".into(),
         ));
     }
     Ok(())
@@ -158,8 +160,8 @@ fn file(found: &Capacity, run: &RunFile) -> serde_json::Value {
 
 fn tell(line: &mut ProgressLine, event: &Event<'_>) {
     match event {
-        Event::Trying { phase, ask, spent_s } => line.show(|| {
-            let (rate, seconds) = (ask.rate, ask.seconds);
+        Event::Trying { phase, plan, spent_s } => line.show(|| {
+            let (rate, seconds) = (plan.rate, plan.seconds);
             format!("{spent_s:.0} s, {}: {rate:.0}/s for {seconds:.0} s", phase.words())
         }),
         Event::Tried(tried) => {
@@ -174,5 +176,5 @@ fn tell(line: &mut ProgressLine, event: &Event<'_>) {
 
 fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse::<f64>().ok().filter(|rate| (0.1..=1e7).contains(rate));
-    rate.ok_or_else(|| "it is no rate from 0.1 to 10000000 a second".into())
+    rate.ok_or_else(|| "it is not a rate from 0.1 to 10000000 per second".into())
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
-use homeroom_lab::compare::{Seen, Settings, Side, Verdict, compare, order, table};
+use homeroom_lab::compare::{
+    ComparisonSettings, Difference, RunFigures, Side, compare, order, table,
+};
 use homeroom_lab::report::comparison;
 use homeroom_load::run::RunFile;
 use homeroom_load::stage::Stage;
@@ -19,13 +21,13 @@ use crate::config::HumanDuration;
 use crate::exit::{Exit, Failure};
 use crate::output::{MARKDOWN, check, write as write_output};
 
-/// Runs the same load against two targets in turns, and says whether B is better, worse or the same.
+/// Runs the same load test against two targets in turn, and tells whether B is better or worse
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A machine's speed drifts, so the runs alternate: A B B A, B A A B, and so on. Each figure has the
-interval in which its change lies.
+    after_help = "A machine's speed drifts, so the runs alternate: A B B A, B A A B, and so on. Each figure is shown
+with the interval in which its change lies.
 
-Exit codes: 0 done, 5 nothing answers there or neither gives a right answer, 6 B is worse,
+Exit codes: 0 done; 5 a target does not answer, or neither gives a right answer; 6 B is worse;
 130 interrupted
 
 Examples:
@@ -35,16 +37,16 @@ Examples:
 pub struct CompareArgs {
     #[command(flatten)]
     to: TargetArgs,
-    /// Where B is; scenario, key and trust are as for A, the target
+    /// Address of B; scenario, key and trusted certificates are those of A, the target
     #[arg(long, value_name = "URL")]
     against: String,
-    /// Requests a second
+    /// Requests per second
     #[arg(long, value_name = "RATE")]
     rate: f64,
     /// Length of each run
     #[arg(long, value_name = "TIME", default_value = "10s")]
     duration: HumanDuration,
-    /// Blocks of four runs
+    /// Number of blocks, each of four runs
     #[arg(long, value_name = "N", default_value = "5",
         value_parser = clap::value_parser!(u32).range(2..=1000))]
     blocks: u32,
@@ -69,7 +71,11 @@ pub fn run(args: CompareArgs) -> Result<Exit, Failure> {
     other.target.clone_from(&args.against);
     let mut a = Ready::new(&args.to, &args.send, None, &stop)?;
     let mut b = Ready::new(&other, &args.send, None, &stop)?;
-    let settings = Settings { blocks: args.blocks, seed: a.facts.seed, ..Settings::default() };
+    let settings = ComparisonSettings {
+        blocks: args.blocks,
+        seed: a.facts.seed,
+        ..ComparisonSettings::default()
+    };
     let names = [a.facts.target.clone(), b.facts.target.clone()];
     let (all, mut done) = (order(args.blocks).len(), 0_u64);
     let mut line = ProgressLine::new();
@@ -88,7 +94,7 @@ pub fn run(args: CompareArgs) -> Result<Exit, Failure> {
     if compared.nobody_answers() {
         return Err(Failure::Unreachable("neither gave a right answer".into()));
     }
-    Ok(if compared.verdict == Verdict::Worse { Exit::Differences } else { Exit::Done })
+    Ok(if compared.verdict == Difference::Worse { Exit::Differences } else { Exit::Done })
 }
 
 fn one(
@@ -97,7 +103,7 @@ fn one(
     args: &CompareArgs,
     number: u64,
     stop: &Arc<AtomicBool>,
-) -> Result<Seen, Failure> {
+) -> Result<RunFigures, Failure> {
     // Both runs of a pair use the same seed.
     let seed = ready.facts.seed.wrapping_add((number - 1) / 2);
     let observed = ready
@@ -108,7 +114,7 @@ fn one(
         return Err(Failure::Interrupted("interrupted: there is no result".into()));
     }
     let run = RunFile::new(ready.facts.clone(), stages, ready.program.facts(), &observed);
-    Ok(Seen {
+    Ok(RunFigures {
         goodput: run.goodput(),
         mean_ms: run.response_ms.mean,
         p50_ms: run.response_ms.p50,

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use homeroom_load::echo::{Capacity, Echo, Options, tls};
+use homeroom_load::echo::{Echo, EchoOptions, PlantedCapacity, tls};
 
 use crate::config::HumanDuration;
 use crate::exit::{Exit, Failure};
@@ -13,64 +13,66 @@ use crate::serve::told_to_stop;
 /// The longest fixed body in bytes: 64 MiB.
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Answers what was posted, as the back end of a test, with trouble planted where wanted.
+/// Runs a test server that answers with what was posted; faults can be planted in it
 #[derive(Debug, Args)]
-#[command(after_help = "GET /_lab/counts tells what came, by second, and what became of it.
+#[command(
+    after_help = "GET /_lab/counts answers with the number of requests, by second and by how they ended.
 
 Examples:
   homeroom lab echo --listen 127.0.0.1:9000
   homeroom lab echo --listen 127.0.0.1:9000 --body 1KiB --delay 5ms
   homeroom lab echo --listen 127.0.0.1:9000 --capacity 400 --workers 2 --spread 0.5 --queue 2s
-  homeroom lab echo --listen 127.0.0.1:9000 --freeze-at 4s --freeze-for 2s --error-share 1%")]
+  homeroom lab echo --listen 127.0.0.1:9000 --freeze-at 4s --freeze-for 2s --error-share 1%"
+)]
 pub struct EchoArgs {
-    /// Where it listens
+    /// Address to listen on
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9000")]
     listen: SocketAddr,
-    /// How long each answer is held back
+    /// Delay of each answer
     #[arg(long, value_name = "TIME", default_value = "0s")]
     delay: HumanDuration,
-    /// Each answer has a body of this size: 1KiB, 100B, 1MiB
+    /// Size of the body of each answer: 1KiB, 100B, 1MiB
     #[arg(long, value_name = "SIZE", value_parser = size)]
     body: Option<usize>,
-    /// Each answer has the body that was posted, which is so unless --body is given
+    /// Answers with the body that was posted; this is the default without --body
     #[arg(long, conflicts_with = "body")]
     echo: bool,
-    /// Serves at most so many requests a second
+    /// Serves at most this many requests per second
     #[arg(long, value_name = "RATE", value_parser = rate)]
     capacity: Option<f64>,
-    /// How many requests are served at a time, with --capacity
+    /// Number of requests served at a time, with --capacity
     #[arg(long, value_name = "N", default_value = "2", requires = "capacity",
         value_parser = clap::value_parser!(u32).range(1..=100_000))]
     workers: u32,
-    /// How unequal times of service are, with --capacity: the standard deviation of their logarithm
+    /// Spread of service times, with --capacity: the standard deviation of their logarithm
     #[arg(long, value_name = "SIGMA", default_value = "0", requires = "capacity", value_parser = spread)]
     spread: f64,
-    /// With --capacity: a request that would wait longer than this is answered 503, with Retry-After
+    /// Longest wait, with --capacity: a request that would wait longer gets 503 and Retry-After
     #[arg(long, value_name = "TIME", default_value = "2s", requires = "capacity")]
     queue: HumanDuration,
-    /// How long after the first request nothing is read or written
+    /// When the freeze begins, counted from the first request; nothing is read or written during it
     #[arg(long, value_name = "TIME", default_value = "0s", requires = "freeze_for")]
     freeze_at: HumanDuration,
-    /// For how long
+    /// Length of the freeze
     #[arg(long, value_name = "TIME")]
     freeze_for: Option<HumanDuration>,
-    /// This share of requests gets an error: 1% or 0.01
+    /// Share of requests that get an error: 1% or 0.01
     #[arg(long, value_name = "SHARE", value_parser = share)]
     error_share: Option<f64>,
-    /// The status of these errors
+    /// Status of these errors
     #[arg(long, value_name = "STATUS", default_value = "503", requires = "error_share",
         value_parser = clap::value_parser!(u16).range(200..=599))]
     status: u16,
-    /// What random times follow from
+    /// Seed of random service times
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     seed: u64,
-    /// Counts arrivals by millisecond, too, for the first ten minutes
+    /// Also counts arrivals by millisecond, for the first ten minutes
     #[arg(long)]
     by_millisecond: bool,
-    /// Certificate for TLS (PEM); HTTP/2 is offered, too
+    /// Certificate for TLS (PEM); HTTP/2 is offered as well
     #[arg(long, value_name = "FILE", requires = "private_key")]
     certificate: Option<PathBuf>,
-    /// Its private key (PEM)
+    /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "certificate")]
     private_key: Option<PathBuf>,
 }
@@ -81,14 +83,14 @@ pub fn run(args: EchoArgs) -> Result<Exit, Failure> {
         (Some(certificate), Some(key)) => Some(tls(certificate, key).map_err(Failure::Usage)?),
         _ => None,
     };
-    let capacity = args.capacity.map(|rate| Capacity {
+    let capacity = args.capacity.map(|rate| PlantedCapacity {
         rate,
         workers: args.workers,
         spread: args.spread,
         queue: args.queue.0,
         seed: args.seed,
     });
-    let options = Options {
+    let options = EchoOptions {
         listen: args.listen,
         delay: args.delay.0,
         body_bytes: args.body,
@@ -109,7 +111,7 @@ pub fn run(args: EchoArgs) -> Result<Exit, Failure> {
     crate::exit::say!("listening on {}", echo.url());
     runtime.block_on(told);
     let counts = echo.counts();
-    eprintln!("{} requests came", counts["arrived"]);
+    eprintln!("{} requests arrived", counts["arrived"]);
     Ok(Exit::Done)
 }
 
@@ -124,24 +126,25 @@ fn size(text: &str) -> Result<usize, String> {
         _ => return Err("write 100B, 1KiB or 1MiB".into()),
     };
     let size = text[..at].parse::<usize>().ok().and_then(|number| number.checked_mul(unit));
-    size.filter(|size| *size <= BODY_BYTES_MAX).ok_or_else(|| "it is no size up to 64MiB".into())
+    size.filter(|size| *size <= BODY_BYTES_MAX)
+        .ok_or_else(|| "it is not a size of at most 64MiB".into())
 }
 
 fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse::<f64>().ok().filter(|rate| (0.001..=1e7).contains(rate));
-    rate.ok_or_else(|| "it is no rate from 0.001 to 10000000 a second".into())
+    rate.ok_or_else(|| "it is not a rate from 0.001 to 10000000 per second".into())
 }
 
 fn spread(text: &str) -> Result<f64, String> {
     let spread = text.parse::<f64>().ok().filter(|spread| (0.0..=3.0).contains(spread));
-    spread.ok_or_else(|| "it is no number from 0 to 3".into())
+    spread.ok_or_else(|| "it is not a number from 0 to 3".into())
 }
 
 fn share(text: &str) -> Result<f64, String> {
     let (number, of) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     let share = number.trim().parse::<f64>().ok().map(|share| share / of);
     let share = share.filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "it is no share from 0% to 100%".into())
+    share.ok_or_else(|| "it is not a share from 0% to 100%".into())
 }
 
 #[cfg(test)]

@@ -3,34 +3,35 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use homeroom_lab::gate::{Goal, Row, evaluate, junit, parse, table, verdict};
+use homeroom_lab::gate::{Goal, GoalResult, evaluate, junit, parse, table, verdict};
 use homeroom_lab::report;
 use homeroom_load::run::RunFile;
 
 use crate::exit::{Exit, Failure};
 use crate::output::{JUNIT, MARKDOWN, check, write as write_output};
 
-/// Holds the file of a run, or of a search for the capacity, against goals.
+/// Checks the file of a run or of a capacity search against goals
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A goal says what must not be. If it is, the exit code is 7. What a file says only as a bound, as
-the generator or its host was the limit, misses no goal: then the exit code is 2.
+    after_help = "A goal names a condition that must not hold. If one holds, the exit code is 7. A figure that is only
+a lower bound, because the generator or its host was the limit, cannot miss a goal: the exit code is
+then 2.
 
 Examples:
   homeroom lab gate run.json --fail-if \"p99 > 500ms\" --fail-if \"failed > 0.1%\"
   homeroom lab gate capacity.json --fail-if \"stable < 400/s\" --junit gate.xml"
 )]
 pub struct GateArgs {
-    /// What `lab run --json FILE` or `lab capacity --json FILE` has written
+    /// File that `lab run --json FILE` or `lab capacity --json FILE` wrote
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// What must not be; may be given again
+    /// Condition that must not hold; may be repeated
     #[arg(long, value_name = "GOAL", required = true)]
     fail_if: Vec<String>,
-    /// Writes a test report, a case a goal
+    /// Writes an XML test report for build servers, with one test case per goal
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Writes the goals and what was measured as Markdown
+    /// Writes the goals and the measured values as Markdown
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
 }
@@ -78,6 +79,6 @@ pub fn judge_run(run: &RunFile, goals: &[Goal]) -> Result<Exit, Failure> {
     Ok(judged(&rows))
 }
 
-fn judged(rows: &[Row]) -> Exit {
+fn judged(rows: &[GoalResult]) -> Exit {
     if rows.iter().any(|row| row.failed) { Exit::GateNotMet } else { Exit::Done }
 }

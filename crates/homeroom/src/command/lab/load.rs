@@ -16,25 +16,25 @@ use crate::exit::Failure;
 /// The environment variable for the secret, which keeps it out of process lists.
 const SECRET_VARIABLE: &str = "HOMEROOM_LAB_SECRET";
 
-/// Whom requests go to, and what they are.
+/// The server to send to, and the scenario.
 #[derive(Debug, Clone, Args)]
 pub struct TargetArgs {
-    /// Where the server is; of an Ed-Fi API, where its discovery document is
+    /// Address of the server; for an Ed-Fi API, the address of its discovery document
     #[arg(long, value_name = "URL")]
     pub target: String,
-    /// What is sent: a file, or the name of a scenario that is built in
+    /// Scenario to send: a file, or the name of a built-in one
     #[arg(long, value_name = "FILE|NAME", default_value = "get")]
     pub scenario: String,
-    /// Sets a variable of the scenario; may be given again
+    /// Sets a variable of the scenario; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// Key for a token of the target's
+    /// Key with which to request a token from the target
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
-    /// Its secret; better in the environment, as `HOMEROOM_LAB_SECRET`
+    /// Secret of the key; better set in the environment as `HOMEROOM_LAB_SECRET`
     #[arg(long, value_name = "SECRET", requires = "key")]
     secret: Option<String>,
-    /// Trusts any certificate of the target
+    /// Accepts any certificate from the target
     #[arg(long, conflicts_with = "ca")]
     insecure: bool,
     /// Trusts only certificates signed by one in this file (PEM)
@@ -45,48 +45,48 @@ pub struct TargetArgs {
 /// How requests are sent.
 #[derive(Debug, Args)]
 pub struct SendArgs {
-    /// How the moments of a rate lie
+    /// Spacing of requests at a rate
     #[arg(long, value_enum, default_value = "even")]
     arrivals: ArrivalsArg,
-    /// At most so many connections for requests at a rate
+    /// Most connections for requests at a rate
     #[arg(long, value_name = "N", default_value = "1000",
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: u32,
-    /// After this, a request has failed
+    /// Time after which a request has failed
     #[arg(long, value_name = "TIME", default_value = "30s")]
     timeout: HumanDuration,
-    /// Threads that send, no more than connections; half the cores unless given
+    /// Sending threads, at most one per connection; default: half of the cores
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     threads: Option<u32>,
-    /// Sends requests together that are due within this time, which saves processor time
+    /// Sends requests together that are due within this time of each other, to save processor time
     #[arg(long, value_name = "TIME", default_value = "0s")]
     slack: HumanDuration,
-    /// Local addresses that connections go out from, in turn: one has room for some 28,000
+    /// Local addresses to connect from, in turn; each has room for some 28,000 connections
     #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
     from: Vec<std::net::IpAddr>,
-    /// Speaks HTTP/2
+    /// Uses HTTP/2
     #[arg(long)]
     http2: bool,
-    /// What random choices follow from; another one each time unless given
+    /// Seed of random choices; default: a new one each time
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
 }
 
-/// What is watched meanwhile.
+/// What to watch during the run.
 #[derive(Debug, Args)]
 pub struct WatchArgs {
-    /// Watches processes on this machine, with their children, or an exporter of Prometheus; `web`
-    /// and `database` have columns of their own in reports, and `database=web` says that the
-    /// database is in the process that is called web
+    /// Watches processes on this machine with their children, or a Prometheus exporter; may be
+    /// repeated. `web` and `database` have their own columns in reports; `database=web` states that
+    /// the database runs in the process called web
     #[arg(long, value_name = "NAME=PID|PROGRAM|URL")]
     watch: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ArrivalsArg {
-    /// Each at its place
+    /// Evenly spaced
     Even,
-    /// Independent of each other, as many people are
+    /// Independent of each other, like those of many people
     Poisson,
 }
 
@@ -204,10 +204,7 @@ impl WatchArgs {
         let watches: Vec<Watch> = self.watch.iter().map(read).collect::<Result<_, _>>()?;
         for (at, watch) in watches.iter().enumerate() {
             if watches[..at].iter().any(|other| other.name == watch.name) {
-                return Err(Failure::Usage(format!(
-                    "--watch: there are two called {}",
-                    watch.name
-                )));
+                return Err(Failure::Usage(format!("--watch: two are called {}", watch.name)));
             }
         }
         let without = watches.iter().find(|watch| match &watch.what {
@@ -217,7 +214,7 @@ impl WatchArgs {
         match without {
             None => Ok(watches),
             Some(watch) => Err(Failure::Usage(format!(
-                "--watch {}=web: nothing is watched that is called web; say what that is, too",
+                "--watch {}=web: nothing called web is watched; add --watch web=…",
                 watch.name
             ))),
         }

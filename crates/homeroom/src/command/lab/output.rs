@@ -18,16 +18,16 @@ const TABLES: [&str; 4] = ["", "stages", "levels", "trials"];
 pub struct OutputArgs {
     #[command(flatten)]
     figures: FiguresArgs,
-    /// Writes a report for people: one page, which needs no network
+    /// Writes a report for people as one HTML page, which needs no network
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Writes the tables as Markdown: of a search verdict, levels and trials first; stages as
-    /// published tables have them; every step
+    /// Writes the tables as Markdown: for a search, its verdict, levels and trials; the stages in the
+    /// form of the published tests; every step
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Writes the tables as CSV: samples by stage and step into FILE, beside it stages as published
-    /// tables have them (`.stages.csv` in place of `.csv`), of a search levels (`.levels.csv`) and
-    /// trials (`.trials.csv`)
+    /// Writes the tables as CSV: samples by stage and step to FILE; beside it, with `.stages.csv` in
+    /// place of `.csv`, the stages in the form of the published tests; for a search, also its levels
+    /// (`.levels.csv`) and trials (`.trials.csv`)
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 }
@@ -35,7 +35,7 @@ pub struct OutputArgs {
 /// The file for programs.
 #[derive(Debug, Args)]
 pub struct FiguresArgs {
-    /// Writes all figures as JSON; without a file, to stdout instead of the summary
+    /// Writes all figures as JSON; without FILE, to stdout in place of the summary
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
 }

@@ -8,12 +8,12 @@ use super::load::{SendArgs, TargetArgs, WatchArgs};
 use super::output::OutputArgs;
 use crate::exit::{Exit, Failure};
 
-/// A minute, a number, a file: about how much the target holds.
+/// Estimates in about a minute how much load the target holds, and writes a report
 #[derive(Debug, Args)]
 #[command(
-    after_help = "It is the search of `homeroom lab capacity` with short trials, so its number is coarse: the
-interval beside it says how coarse. Burst and failure are those of 4 seconds, if there is time to
-look for them. Use `capacity` for a number to stand by.
+    after_help = "This is the search of `homeroom lab capacity` with short trials, so its result is coarse; the
+interval beside it shows how coarse. Burst and failure are measured over 4 seconds, if there is time
+to look for them. Use `capacity` for a figure to rely on.
 
 Examples:
   homeroom lab quick --target http://127.0.0.1:8080/readyz

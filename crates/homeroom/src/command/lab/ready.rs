@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use homeroom_load::engine::{Engine, EngineError, Options};
 use homeroom_load::host::machine;
 use homeroom_load::run::Facts;
-use homeroom_load::scenario::{Program, ScenarioSource, Share, write_moment};
+use homeroom_load::scenario::{Program, ScenarioSource, ThreadShare, write_moment};
 
 use super::load::{SendArgs, TargetArgs, shown_command};
 use super::scenario::{self, Chosen};
@@ -108,7 +108,7 @@ fn engine(
 ) -> Result<Engine<ScenarioSource>, Failure> {
     let threads = u32::try_from(options.threads).unwrap_or(u32::MAX);
     let source =
-        |thread| ScenarioSource::new(program, Share { thread, threads, seed, first_serial });
+        |thread| ScenarioSource::new(program, ThreadShare { thread, threads, seed, first_serial });
     let sources = (0..threads).map(source).collect();
     Engine::new(options.clone(), sources, stop).map_err(|error| engine_failure(&error))
 }

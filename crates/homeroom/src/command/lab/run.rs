@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args};
 use homeroom_lab::report::{Board, Report};
 use homeroom_load::duration;
 use homeroom_load::engine::{Engine, Observed};
-use homeroom_load::host::{Sampler, Seen};
+use homeroom_load::host::{Readings, Sampler};
 use homeroom_load::run::{Facts, Interval, RunFile};
 use homeroom_load::scenario::{Program, ScenarioSource};
 use homeroom_load::stage::{Load, Stage};
@@ -27,22 +27,21 @@ const PUBLISHED_RATES: &[f64] = &[50.0, 100.0, 200.0, 300.0, 400.0, 500.0];
 /// How long each of these rates is held.
 const PUBLISHED_TIME: Duration = Duration::from_mins(5);
 
-/// Sends load on a schedule, whether or not answers come, and says how the target did.
+/// Runs a load test: sends on schedule, whether or not answers come, and reports how the target did
 #[derive(Debug, Args)]
 #[command(
     group(ArgGroup::new("load").required(true).args(["rate", "users", "stages", "published"])),
-    after_help = "Response times are counted from the moment at which a request was due, so that a \
-server that stalls
-cannot hide it. Nothing is left out of the figures unless --warm-up says so.
+    after_help = "Response times count from the moment at which a request was due, so that a server that
+stalls cannot hide it. The figures leave nothing out except what --warm-up sends.
 
 Stages:
-  50/s 5m               50 requests a second for 5 minutes
+  50/s 5m               50 requests per second for 5 minutes
   100..500/s 2m         a ramp
-  20 users 1m           20 modelled clients, each waiting for its answers
-  0..200 users 30s      more of them, evenly
+  20 users 1m           20 modelled clients, each waiting for its answer
+  0..200 users 30s      a ramp of modelled clients
 
-Exit codes: 0 done, 5 nothing answers there, 7 a goal was not kept, 130 interrupted; the files are
-written all the same
+Exit codes: 0 done; 5 the target does not answer; 7 a goal was missed; 130 interrupted. The files
+are written in each case.
 
 Examples:
   homeroom lab run --target http://127.0.0.1:8080/readyz --rate 1000 --duration 10s
@@ -54,26 +53,26 @@ Examples:
 pub struct RunArgs {
     #[command(flatten)]
     to: TargetArgs,
-    /// Requests a second
+    /// Requests per second
     #[arg(long, value_name = "RATE")]
     rate: Option<f64>,
-    /// Modelled clients, each waiting for its answers and thinking as the scenario says
+    /// Modelled clients, each of which waits for its answer and then pauses as the scenario says
     #[arg(long, value_name = "N")]
     users: Option<u32>,
-    /// How long --rate or --users lasts
+    /// Length of the run, with --rate or --users
     #[arg(long, value_name = "TIME", default_value = "10s", conflicts_with_all = ["stages", "published"])]
     duration: HumanDuration,
-    /// Several loads one after the other
+    /// Several stages, one after the other; see below
     #[arg(long, value_name = "STAGES")]
     stages: Option<String>,
-    /// The stages of the published tests: 50, 100, 200, 300, 400, 500 a second, 5 minutes each
+    /// Runs the stages of the published tests: 50, 100, 200, 300, 400 and 500 per second, 5 minutes each
     #[arg(long)]
     published: bool,
-    /// What must not be, such as `p99 > 500ms` or `failed > 0.1%`: if it is, the exit code is 7; may
-    /// be given again
+    /// Condition that must not hold, such as `p99 > 500ms` or `failed > 0.1%`; if it holds, the exit
+    /// code is 7; may be repeated
     #[arg(long, value_name = "GOAL")]
     fail_if: Vec<String>,
-    /// Sends as much as at the start for this long beforehand, which is not counted
+    /// Sends the initial load for this long beforehand, without counting it
     #[arg(long, value_name = "TIME")]
     warm_up: Option<HumanDuration>,
     #[command(flatten)]
@@ -109,14 +108,14 @@ pub fn run(args: RunArgs) -> Result<Exit, Failure> {
     args.output.write(&Report::of(&run), &run, &trouble(&run))?;
     if was_interrupted {
         return Err(Failure::Interrupted(
-            "interrupted: the figures are of the part until then".into(),
+            "interrupted: the figures cover the part until then".into(),
         ));
     }
     let has_answers = run.outcomes.keys().any(|name| name.bytes().all(|b| b.is_ascii_digit()));
     if run.requests.total > 0 && run.outcomes.keys().all(|name| name == "no-room") {
         return Err(Failure::Failed(
-            "this machine has no socket, port or such address for a connection: mend --from, or \
-             the limit of open files (ulimit -Hn)"
+            "this machine has no socket, port or such address for a connection: correct --from, or \
+             raise the limit of open files (ulimit -Hn)"
                 .into(),
         ));
     }
@@ -204,7 +203,7 @@ fn file(
     stages: &[Stage],
     program: &Program,
     observed: &Observed,
-    meanwhile: Seen,
+    meanwhile: Readings,
 ) -> RunFile {
     let mut run = RunFile::new(facts, stages, program.facts(), observed);
     meanwhile.put_into(&mut run);
@@ -219,14 +218,20 @@ pub fn trouble(run: &RunFile) -> String {
         let name = &step.name;
         if step.skipped > 0 {
             let times = grouped(step.skipped);
-            _ = writeln!(lines, "  step {name}: skipped {times} times, as a value was missing");
+            _ = writeln!(
+                lines,
+                "  step {name}: skipped {times} times, because a value was missing"
+            );
         }
         if step.is_used_up {
-            _ = writeln!(lines, "  step {name}: not done any more, all its combinations were used");
+            _ = writeln!(
+                lines,
+                "  step {name}: no longer done, because all its combinations had been used"
+            );
         }
         if step.untaken > 0 {
             let many = grouped(step.untaken);
-            _ = writeln!(lines, "  step {name}: {many} right answers lacked what was to be taken");
+            _ = writeln!(lines, "  step {name}: {many} right answers lacked a value to take");
         }
     }
     for watched in run.server.iter().filter(|watched| !watched.trouble.is_empty()) {

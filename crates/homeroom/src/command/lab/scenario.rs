@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use homeroom_lab_edfi::{ApiError, Client, EdfiError};
+use homeroom_lab_edfi::{ApiError, EdfiError, HttpApi};
 use homeroom_load::engine::Options;
 use homeroom_load::scenario::{self, EdfiFile, Program, ScenarioFile, Setup, Shipped};
 use homeroom_load::token::Key;
@@ -63,7 +63,7 @@ fn text(name: &str) -> Result<String, Failure> {
     std::fs::read_to_string(name).map_err(|error| {
         let names: Vec<&str> = shipped().map(|shipped| shipped.name).collect();
         Failure::Usage(format!(
-            "--scenario {name}: {error}; it is no file, and built in are: {}",
+            "--scenario {name}: {error}; it is not a file; the built-in scenarios are: {}",
             names.join(", ")
         ))
     })
@@ -81,20 +81,22 @@ fn over_edfi(
     let key = key.ok_or_else(missing)?;
     let failed = |error: &EdfiError| match error {
         EdfiError::Api(ApiError::Unanswered { .. }) => Failure::Unreachable(error.to_string()),
-        EdfiError::Api(ApiError::Stopped) => {
-            Failure::Interrupted("interrupted before the run: the set-up's documents stay".into())
-        }
+        EdfiError::Api(ApiError::Stopped) => Failure::Interrupted(
+            "interrupted before the run: the documents of the set-up remain".into(),
+        ),
         EdfiError::NoSuchResource { .. } => Failure::Usage(error.to_string()),
         EdfiError::Api(_) | EdfiError::Nothing(_) => Failure::Failed(error.to_string()),
     };
-    let mut client = Client::new(session::caller(options), &key.id, &key.secret, stop.clone());
-    eprintln!("making steps from the target's description, and the documents that they need");
+    let mut client = HttpApi::new(session::caller(options), &key.id, &key.secret, stop.clone());
+    eprintln!(
+        "making steps from the target's description, and creating the documents that they need"
+    );
     let prepared =
         homeroom_lab_edfi::prepare(&mut client, edfi, seed).map_err(|error| failed(&error))?;
-    eprint!("{}", prepared.report);
+    eprint!("{}", prepared.coverage);
     let file = ScenarioFile { steps: prepared.steps, pools: prepared.pools, edfi: None, ..file };
     let setup = Setup { prefix: options.target.prefix.clone(), ..Setup::default() };
     let program = Program::compile(&file, &setup)
-        .map_err(|error| Failure::Failed(format!("the steps that were made: {error}")))?;
+        .map_err(|error| Failure::Failed(format!("the prepared steps are wrong: {error}")))?;
     Ok(Chosen { program: Arc::new(program), token_path: Some(prepared.token_path) })
 }

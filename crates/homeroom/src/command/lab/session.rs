@@ -1,4 +1,4 @@
-//! Runs beside the load: signals, and the renewal of a token before it expires.
+//! Runs beside the sending: signals, and the renewal of a token before it expires.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -90,7 +90,7 @@ impl Renewal {
                         wait = token.renew_after();
                     }
                     Err(error) => {
-                        eprintln!("homeroom: the token is not renewed: {error}");
+                        eprintln!("homeroom: the token could not be renewed: {error}");
                         wait = AGAIN;
                     }
                 }

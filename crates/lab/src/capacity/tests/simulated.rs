@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use crate::capacity::{Driver, Phase};
 use homeroom_load::record::{BIN_SECONDS, Bin, WINDOW_SECONDS};
 
-use crate::trial::{Ask, Trial};
+use crate::trial::{Trial, TrialPlan};
 
 /// How long the client waits for an answer, and for a drain, in seconds.
 const TIMEOUT_S: f64 = 10.0;
@@ -210,14 +210,14 @@ impl Simulated {
     }
 
     /// Returns the moments at which requests are due, in seconds since the trial began.
-    fn moments(&mut self, ask: Ask) -> Vec<f64> {
-        let count = whole(ask.rate * ask.seconds);
+    fn moments(&mut self, plan: TrialPlan) -> Vec<f64> {
+        let count = whole(plan.rate * plan.seconds);
         if self.world.poisson {
-            let mut moments: Vec<f64> = (0..count).map(|_| self.rng.f64() * ask.seconds).collect();
+            let mut moments: Vec<f64> = (0..count).map(|_| self.rng.f64() * plan.seconds).collect();
             moments.sort_by(f64::total_cmp);
             moments
         } else {
-            (0..count).map(|place| place as f64 / ask.rate).collect()
+            (0..count).map(|place| place as f64 / plan.rate).collect()
         }
     }
 }
@@ -225,26 +225,26 @@ impl Simulated {
 impl Driver for Simulated {
     type Error = Infallible;
 
-    fn trial(&mut self, _: Phase, ask: Ask) -> Result<Option<Trial>, Infallible> {
+    fn trial(&mut self, _: Phase, plan: TrialPlan) -> Result<Option<Trial>, Infallible> {
         if self.stops_after.is_some_and(|trials| self.trials >= trials) {
             return Ok(None);
         }
         self.trials += 1;
         let start = self.now;
-        let length = whole(ask.seconds / BIN_SECONDS).max(1);
+        let length = whole(plan.seconds / BIN_SECONDS).max(1);
         let mut bins = vec![Bin::default(); length];
         let mut change = vec![0i64; length + 1];
         let bin_of = |seconds: f64| floor(seconds / BIN_SECONDS).min(length);
-        let mut windows: Vec<Vec<f64>> = vec![vec![]; floor(ask.seconds / WINDOW_SECONDS).max(1)];
+        let mut windows: Vec<Vec<f64>> = vec![vec![]; floor(plan.seconds / WINDOW_SECONDS).max(1)];
         let last_window = windows.len() - 1;
         let mut lags = vec![];
         let mut all = vec![];
-        let (mut sent_at, mut last, mut unsent) = (f64::NEG_INFINITY, ask.seconds, 0u64);
-        let moments = self.moments(ask);
+        let (mut sent_at, mut last, mut unsent) = (f64::NEG_INFINITY, plan.seconds, 0u64);
+        let moments = self.moments(plan);
         for due in &moments {
             let sent = due.max(sent_at + 1.0 / self.world.generator);
             sent_at = sent;
-            let (answered, ok) = if sent > ask.seconds + 0.01 {
+            let (answered, ok) = if sent > plan.seconds + 0.01 {
                 unsent += 1;
                 (due + TIMEOUT_S, false)
             } else {
@@ -269,20 +269,20 @@ impl Driver for Simulated {
             waiting += change;
             bin.waiting = waiting.unsigned_abs();
         }
-        let drain = (last - ask.seconds).clamp(0.0, TIMEOUT_S);
-        self.now = start + ask.seconds + drain + 0.05;
+        let drain = (last - plan.seconds).clamp(0.0, TIMEOUT_S);
+        self.now = start + plan.seconds + drain + 0.05;
         let stolen = if self.now > self.world.steal.1 { self.world.steal.0 } else { 0.0 };
         Ok(Some(Trial {
-            rate: ask.rate,
-            seconds: ask.seconds,
+            rate: plan.rate,
+            seconds: plan.seconds,
             bins,
             lag_p99_ms: at(&mut lags, 0.99),
             sent_share: 1.0 - unsent as f64 / moments.len().max(1) as f64,
             no_room_share: 0.0,
-            generator_share: (ask.rate / self.world.generator).min(1.0),
+            generator_share: (plan.rate / self.world.generator).min(1.0),
             steal_share: stolen,
             spin_share: 1.0 - stolen,
-            drained: last - ask.seconds <= TIMEOUT_S + 1e-6,
+            drained: last - plan.seconds <= TIMEOUT_S + 1e-6,
             drain_s: drain + 0.05,
             percentiles_ms: [0.05, 0.5, 0.95, 0.99].map(|share| at(&mut all, share)),
             windows_p99_ms: windows.iter_mut().map(|window| at(window, 0.99)).collect(),

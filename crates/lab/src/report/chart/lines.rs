@@ -6,7 +6,7 @@ use super::super::markup::Markup;
 use super::super::table::{Cell, Part, Table};
 use super::super::thin::Slice;
 use super::super::words;
-use super::{Frame, Key, Plot, Sample, name_ends, number, strip};
+use super::frame::{Frame, LegendEntry, Plot, Swatch, name_ends, number, strip};
 
 /// The number of line styles; the style sheet has as many.
 pub const LOOKS: usize = 8;
@@ -36,7 +36,7 @@ pub struct Line {
 impl Lines {
     /// Writes the figure.
     pub fn figure(&self, page: &mut Markup) {
-        let keys: Vec<Key> = self.series.iter().enumerate().map(key).collect();
+        let keys: Vec<LegendEntry> = self.series.iter().enumerate().map(key).collect();
         self.frame.figure(page, &keys, &self.data(), |m, plot| self.draw(m, plot));
     }
 
@@ -158,7 +158,7 @@ impl Lines {
         Table {
             id: format!("{}-data", self.frame.id),
             caption: format!(
-                "{}: {}, means from each moment on",
+                "{}: {}, means from each moment to the next",
                 self.frame.title, self.frame.y.name
             ),
             columns,
@@ -168,6 +168,10 @@ impl Lines {
     }
 }
 
-fn key((at, line): (usize, &Line)) -> Key {
-    Key { name: line.name.clone(), look: format!("line s{}", at % LOOKS), sample: Sample::Line }
+fn key((at, line): (usize, &Line)) -> LegendEntry {
+    LegendEntry {
+        name: line.name.clone(),
+        look: format!("line s{}", at % LOOKS),
+        sample: Swatch::Line,
+    }
 }

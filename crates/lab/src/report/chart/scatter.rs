@@ -3,7 +3,7 @@
 use super::super::markup::Markup;
 use super::super::table::{Cell, Part, Table};
 use super::super::words;
-use super::{Frame, Key, Plot, Sample, number};
+use super::frame::{Frame, LETTER, LegendEntry, Plot, Swatch, label, number};
 
 /// A chart of dots.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,7 +85,7 @@ impl Scatter {
     /// Writes the figure.
     pub fn figure(&self, page: &mut Markup) {
         let seen = self.dots.iter().filter(|dots| !dots.each.is_empty());
-        let keys: Vec<Key> = seen.map(key).collect();
+        let keys: Vec<LegendEntry> = seen.map(key).collect();
         self.frame.figure(page, &keys, &self.data(), |m, plot| self.draw(m, plot));
     }
 
@@ -116,14 +116,14 @@ impl Scatter {
         let mut taken: Vec<(f64, f64, f64)> = vec![];
         for dot in self.dots.iter().flat_map(|dots| &dots.each).filter(|dot| !dot.label.is_empty())
         {
-            let wide = dot.label.chars().count() as f64 * super::LETTER;
+            let wide = dot.label.chars().count() as f64 * LETTER;
             let (x, y) = (plot.x(dot.x) - wide / 2.0, plot.y(dot.y) - 10.0);
             let covers = |other: &(f64, f64, f64)| {
                 (other.1 - y).abs() < 14.0 && x < other.0 + other.2 && other.0 < x + wide
             };
             if !taken.iter().any(covers) {
                 taken.push((x, y, wide));
-                super::label(page, "start", (x, y), &dot.label);
+                label(page, "start", (x, y), &dot.label);
             }
         }
     }
@@ -153,7 +153,7 @@ impl Scatter {
     }
 }
 
-fn key(dots: &Dots) -> Key {
-    let sample = Sample::Path(dots.shape.path(14.0, 6.0));
-    Key { name: dots.name.clone(), look: dots.shape.look().into(), sample }
+fn key(dots: &Dots) -> LegendEntry {
+    let sample = Swatch::Path(dots.shape.path(14.0, 6.0));
+    LegendEntry { name: dots.name.clone(), look: dots.shape.look().into(), sample }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::super::markup::Markup;
 use super::super::table::{Cell, Part, Table};
 use super::super::words;
-use super::{Frame, Key, Plot, Sample, number, strip};
+use super::frame::{Frame, LegendEntry, Plot, Swatch, number, strip};
 
 /// A chart of layers over a common axis.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,9 +39,9 @@ impl Stacked {
     pub fn figure(&self, page: &mut Markup) {
         let keys = self.layers.iter().map(|layer| {
             let look = format!("layer {}", layer.look);
-            Key { name: layer.legend.clone(), look, sample: Sample::Area }
+            LegendEntry { name: layer.legend.clone(), look, sample: Swatch::Area }
         });
-        let keys: Vec<Key> = keys.collect();
+        let keys: Vec<LegendEntry> = keys.collect();
         self.frame.figure(page, &keys, &self.data(), |m, plot| self.draw(m, plot));
     }
 
@@ -138,7 +138,7 @@ impl Stacked {
         Table {
             id: format!("{}-data", self.frame.id),
             caption: format!(
-                "{}: {}, means from each moment on",
+                "{}: {}, means from each moment to the next",
                 self.frame.title, self.frame.y.name
             ),
             columns,

@@ -1,8 +1,8 @@
 //! How the figures were obtained: times as three distributions, settings, machine, rules, command.
 
+use super::super::assessment::{self, Assessment};
 use super::super::markup::Markup;
 use super::super::table::{Cell, Part, Table};
-use super::super::verdict::{self, Verdict};
 use super::super::{Report, pace, published, words};
 use crate::capacity::SelfCheck;
 use crate::statistics::{Estimate, quantile_of_times};
@@ -14,7 +14,7 @@ use homeroom_load::stage::Arrivals;
 const COMMAND_CHARS_MAX: usize = 4_000;
 
 /// Writes the section.
-pub fn write(page: &mut Markup, report: &Report, verdict: &Verdict) {
+pub fn write(page: &mut Markup, report: &Report, assessment: &Assessment) {
     let run = report.run;
     distributions(run).html(page);
     page.element("div", &[("class", "facts")], |m| {
@@ -35,9 +35,9 @@ pub fn write(page: &mut Markup, report: &Report, verdict: &Verdict) {
     page.element("pre", &area, |m| m.leaf("code", &[], &command(&run.facts.command)));
     page.leaf("h3", &[], "How it was judged");
     page.leaf("p", &[], &rules());
-    let not_held = verdict.stages.iter().enumerate().filter(|(_, stage)| !stage.held());
+    let not_held = assessment.stages.iter().enumerate().filter(|(_, stage)| !stage.held());
     let not_held: Vec<String> = not_held
-        .take(verdict::STAGES_NAMED_MAX)
+        .take(assessment::STAGES_NAMED_MAX)
         .map(|(at, stage)| {
             format!("Stage {}, {}: {}.", at + 1, stage.load, stage.why_not.join(", "))
         })
@@ -51,17 +51,16 @@ fn rules() -> String {
     format!(
         "A stage is held if at most {} of its requests fail, all are sent, their mean response \
          time stays below {}, requests wait at most {} longer at its end than at its beginning, and \
-         all but {} of what was asked for is answered in it or, as is seen second by second, was under \
-         way all the time. \
+         all but {} of what was asked for is answered in it or, as the seconds show, was under way all the time. \
          The generator is the limit if its own lag (p99) exceeds {} or a thread of it needs more \
          than {} of a core; the host is noisy if it takes more than {} of the processor time.",
-        words::percent(verdict::FAILED_SHARE_MAX),
-        words::time_ms(verdict::MEAN_MS_MAX),
-        words::time_ms(verdict::GROWTH_S_MAX * 1e3),
+        words::percent(assessment::FAILED_SHARE_MAX),
+        words::time_ms(assessment::MEAN_MS_MAX),
+        words::time_ms(assessment::GROWTH_S_MAX * 1e3),
         words::percent(pace::BEHIND_SHARE_MAX),
-        words::time_ms(verdict::LAG_MS_MAX),
-        words::percent(verdict::GENERATOR_SHARE_MAX),
-        words::percent(verdict::STEAL_SHARE_MAX),
+        words::time_ms(assessment::LAG_MS_MAX),
+        words::percent(assessment::GENERATOR_SHARE_MAX),
+        words::percent(assessment::STEAL_SHARE_MAX),
     )
 }
 
@@ -160,7 +159,7 @@ fn histogram(run: &RunFile, name: &str) -> Option<Times> {
 fn settings(run: &RunFile) -> Vec<(&'static str, String)> {
     let settings = &run.facts.settings;
     let arrivals = match settings.arrivals {
-        Arrivals::Even => "even: each at its place",
+        Arrivals::Even => "evenly spaced",
         Arrivals::Poisson => "independent of each other (Poisson)",
     };
     vec![
@@ -169,7 +168,10 @@ fn settings(run: &RunFile) -> Vec<(&'static str, String)> {
         ("Time-out", words::time_ms(settings.timeout_ms as f64)),
         ("Protocol", settings.protocol.clone()),
         ("Sending threads", settings.threads.to_string()),
-        ("Slack", format!("{} µs late at most, so that several go at a time", settings.slack_us)),
+        (
+            "Slack",
+            format!("{} µs late at most, so that several are sent together", settings.slack_us),
+        ),
     ]
 }
 
@@ -199,7 +201,7 @@ fn self_check(found: SelfCheck) -> Vec<(&'static str, String)> {
             "Sends at most",
             format!("{}/s to a server that does nothing", words::figure(found.ceiling)),
         ),
-        ("Late (p99)", format!("{} at a rate that is easy", words::time_ms(found.lag_p99_ms))),
+        ("Late (p99)", format!("{} at an easy rate", words::time_ms(found.lag_p99_ms))),
         ("A fixed piece of work", format!("{} rounds/µs", words::figure(found.spin_reference))),
     ]
 }
@@ -211,7 +213,7 @@ fn identity(run: &RunFile) -> Vec<(&'static str, String)> {
         ("Began", run.facts.started.clone()),
         ("Seed", run.facts.seed.to_string()),
         ("Generator", run.facts.generator_version.clone()),
-        ("Form of the run file", run.format.to_string()),
+        ("Format of the run file", run.format.to_string()),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! The top of the page: the answer, its figures, and whether it can be relied on.
 
+use super::super::assessment::{self, Assessment, Finding, Judgement, StageVerdict};
 use super::super::markup::Markup;
-use super::super::verdict::{self, Finding, Judgement, StageVerdict, Verdict};
 use super::super::{Report, levels, words};
 use crate::capacity::{Capacity, Level};
 use crate::statistics::has_tail;
@@ -21,9 +21,10 @@ const PARTLY: &str = "M5 12h14";
 const QUESTION: &str = "M8 9a4 4 0 1 1 5.5 3.7c-1 .5-1.5 1.1-1.5 2.3M12 19v.5";
 
 /// Writes the banner.
-pub fn write(page: &mut Markup, report: &Report, verdict: &Verdict, headline: &str) {
+pub fn write(page: &mut Markup, report: &Report, assessment: &Assessment, headline: &str) {
     let run = report.run;
-    let (look, sign, word) = judged(report.capacity.map_or(verdict.judgement, levels::judgement));
+    let (look, sign, word) =
+        judged(report.capacity.map_or(assessment.judgement, levels::judgement));
     page.element("header", &[("class", &format!("hero {look}"))], |m| {
         m.element("p", &[("class", "kicker")], |m| {
             m.outside(&words::name(&run.facts.scenario));
@@ -41,11 +42,11 @@ pub fn write(page: &mut Markup, report: &Report, verdict: &Verdict, headline: &s
             m.leaf("p", &[("class", "lead")], &levels::lead(capacity));
             levels(m, capacity);
         } else {
-            m.leaf("p", &[("class", "lead")], &lead(run, verdict));
-            if let Some(says) = verdict::interruption(run) {
+            m.leaf("p", &[("class", "lead")], &lead(run, assessment));
+            if let Some(says) = assessment::interruption(run) {
                 m.leaf("p", &[("class", "lead")], &format!("Interrupted: {says}."));
             }
-            stages(m, run, &verdict.stages);
+            stages(m, run, &assessment.stages);
             tiles(m, run);
         }
         m.element("ul", &[("class", "findings"), ("aria-label", "Whether to rely on it")], |m| {
@@ -54,10 +55,10 @@ pub fn write(page: &mut Markup, report: &Report, verdict: &Verdict, headline: &s
                     finding(m, name, of);
                 }
             } else {
-                finding(m, "Generator", &verdict.generator);
-                finding(m, "Host", &verdict.host);
-                finding(m, "Connections", &verdict.connections);
-                finding(m, "Requests", &verdict.samples);
+                finding(m, "Generator", &assessment.generator);
+                finding(m, "Host", &assessment.host);
+                finding(m, "Connections", &assessment.connections);
+                finding(m, "Requests", &assessment.samples);
             }
         });
         contents(m, report);
@@ -74,11 +75,11 @@ fn judged(judgement: Judgement) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-fn lead(run: &RunFile, verdict: &Verdict) -> String {
+fn lead(run: &RunFile, assessment: &Assessment) -> String {
     if run.requests.total == 0 {
         return "No request was due; there is nothing to judge.".into();
     }
-    let why: Vec<String> = (verdict.stages.iter().filter(|stage| !stage.held()))
+    let why: Vec<String> = (assessment.stages.iter().filter(|stage| !stage.held()))
         .take(2)
         .map(|stage| format!("At {}: {}.", stage.load, stage.why_not.join(", ")))
         .collect();
@@ -122,31 +123,32 @@ fn tiles(page: &mut Markup, run: &RunFile) {
     });
 }
 
-fn stages(page: &mut Markup, run: &RunFile, verdicts: &[StageVerdict]) {
-    if verdicts.len() < 2 {
+fn stages(page: &mut Markup, run: &RunFile, stage_verdicts: &[StageVerdict]) {
+    if stage_verdicts.len() < 2 {
         return;
     }
-    if verdicts.len() > STAGES_SHOWN_MAX {
-        let held = verdicts.iter().filter(|verdict| verdict.held()).count();
-        let says = format!("{held} of {} stages were held; each has a row below.", verdicts.len());
+    if stage_verdicts.len() > STAGES_SHOWN_MAX {
+        let held = stage_verdicts.iter().filter(|assessment| assessment.held()).count();
+        let says =
+            format!("{held} of {} stages were held; each has a row below.", stage_verdicts.len());
         page.leaf("p", &[("class", "lead")], &says);
         return;
     }
     page.element("ol", &[("class", "stages"), ("aria-label", "Stages")], |m| {
-        for (stage, verdict) in run.stages.iter().zip(verdicts) {
+        for (stage, assessment) in run.stages.iter().zip(stage_verdicts) {
             let (look, sign, word) =
-                judged(if verdict.held() { Judgement::Held } else { Judgement::NotHeld });
+                judged(if assessment.held() { Judgement::Held } else { Judgement::NotHeld });
             m.element("li", &[("class", look)], |m| {
                 m.element("span", &[("class", "load")], |m| {
                     icon(m, sign, word);
                     m.text(" ");
-                    m.text(&verdict::short_load(&stage.stage.load));
+                    m.text(&assessment::short_load(&stage.stage.load));
                 });
                 let mean = words::time_ms(stage.response_ms.mean);
-                let says = if verdict.held() {
+                let says = if assessment.held() {
                     format!("mean {mean}")
                 } else {
-                    verdict.why_not.join(", ")
+                    assessment.why_not.join(", ")
                 };
                 m.leaf("span", &[], &says);
             });

@@ -3,7 +3,7 @@
 use super::super::chart::{Across, Axis, Dot, Dots, Frame, Mark, Scatter, Shape};
 use super::super::levels::{self, Named};
 use super::super::markup::Markup;
-use super::super::{Report, published, thin, verdict, words};
+use super::super::{Report, assessment, published, thin, words};
 use crate::capacity::{Capacity, TrialVerdict};
 use homeroom_load::run::RunFile;
 
@@ -32,21 +32,21 @@ pub fn write(page: &mut Markup, report: &Report) {
         })
         .collect();
     let y = Axis::times("response time", least, greatest);
-    if y.high() >= verdict::MEAN_MS_MAX {
+    if y.high() >= assessment::MEAN_MS_MAX {
         marks.push(Mark {
-            at: Across::Y(verdict::MEAN_MS_MAX),
+            at: Across::Y(assessment::MEAN_MS_MAX),
             name: "limit 1 s".into(),
             look: "limit",
         });
     }
     let says = match report.capacity {
         Some(_) => {
-            "Each dot is a trial: where the dots rise steeply, the server is at its end. \
+            "Each dot is a trial: where the dots rise steeply, the server is at its limit. \
              The vertical lines are the three levels."
         }
         None => {
             "A joined dot is a stage, a speck a second of the run: where they rise steeply, the \
-             server is at its end."
+                server is at its limit."
         }
     };
     let frame = Frame {
@@ -85,9 +85,9 @@ fn stages(run: &RunFile) -> Vec<Dots> {
     });
     let stage = |at: usize, y: f64, label: bool| {
         let stage = &run.stages[at];
-        let load = verdict::load(&stage.stage.load);
+        let load = assessment::load(&stage.stage.load);
         let x = stage.answered_per_s;
-        let label = if label { verdict::short_load(&stage.stage.load) } else { String::new() };
+        let label = if label { assessment::short_load(&stage.stage.load) } else { String::new() };
         Dot { name: load, label, x, y }
     };
     let sent = || {
@@ -108,8 +108,8 @@ fn stages(run: &RunFile) -> Vec<Dots> {
 
 fn trials(capacity: &Capacity) -> Vec<Dots> {
     use TrialVerdict::{Failed, Passed, Undecided, VoidGenerator, VoidHost};
-    let of = |name: &str, verdicts: &[TrialVerdict], shape| {
-        let dots = capacity.trials.iter().filter(|tried| verdicts.contains(&tried.verdict));
+    let of = |name: &str, stage_verdicts: &[TrialVerdict], shape| {
+        let dots = capacity.trials.iter().filter(|tried| stage_verdicts.contains(&tried.verdict));
         let dots = dots.map(|tried| Dot {
             name: format!("{} at {}/s", tried.phase.words(), words::figure(tried.rate)),
             label: String::new(),

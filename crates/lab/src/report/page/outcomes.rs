@@ -10,7 +10,7 @@ use homeroom_load::run::RunFile;
 /// Writes the chart; `id` and `of` distinguish several runs, for programs and for readers.
 pub fn chart(page: &mut Markup, id: &str, of: &str, run: &RunFile) {
     if run.intervals.is_empty() {
-        page.leaf("p", &[], "The run file has no row by second.");
+        page.leaf("p", &[], "The run file has no rows by second.");
         return;
     }
     let slices: Vec<Vec<f64>> = thin::slices(run.intervals.len(), thin::SLICES_MAX)

@@ -1,9 +1,9 @@
 //! Charts of requests, responses and response times over time.
 
+use super::super::assessment;
 use super::super::chart::{Across, Axis, Frame, Line, Lines, Mark};
 use super::super::markup::Markup;
 use super::super::thin::{self, Slice};
-use super::super::verdict;
 use super::super::words;
 use homeroom_load::run::{Interval, RunFile};
 
@@ -13,7 +13,7 @@ const STAGES_MARKED_MAX: usize = 40;
 /// Writes the charts; `id` and `of` distinguish several runs, for programs and for readers.
 pub fn write(page: &mut Markup, id: &str, of: &str, run: &RunFile) {
     if run.intervals.is_empty() {
-        page.leaf("p", &[], "The run file has no row by second.");
+        page.leaf("p", &[], "The run file has no rows by second.");
         return;
     }
     rates(id, of, run).figure(page);
@@ -41,7 +41,7 @@ pub fn marks(run: &RunFile) -> Vec<Mark> {
     }
     let marks = run.stages.iter().map(|stage| Mark {
         at: Across::X(stage.start_s),
-        name: verdict::short_load(&stage.stage.load),
+        name: assessment::short_load(&stage.stage.load),
         look: "stage",
     });
     marks.collect()
@@ -70,8 +70,8 @@ fn rates(id: &str, of: &str, run: &RunFile) -> Lines {
     let frame = Frame {
         id: format!("{id}-rates"),
         title: format!("Requests and responses{of}"),
-        says: "Where responses fall below requests, the server falls behind; where those as \
-               expected fall below responses, it errs."
+        says: "Where responses fall below requests, the server falls behind; where expected \
+            responses fall below all responses, it returns errors."
             .into(),
         x: clock(run),
         y: Axis::from_zero("a second", greatest(&lines)),
@@ -101,8 +101,8 @@ fn times(id: &str, of: &str, run: &RunFile) -> Lines {
         (slice.mean, slice.least) = (slice.greatest, slice.greatest);
     }
     let mut marks = marks(run);
-    if y.high() >= verdict::MEAN_MS_MAX {
-        let limit = Across::Y(verdict::MEAN_MS_MAX);
+    if y.high() >= assessment::MEAN_MS_MAX {
+        let limit = Across::Y(assessment::MEAN_MS_MAX);
         marks.push(Mark { at: limit, name: "limit 1 s".into(), look: "limit" });
     }
     let frame = Frame {

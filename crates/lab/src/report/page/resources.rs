@@ -124,9 +124,14 @@ fn not_done(run: &RunFile) -> impl Iterator<Item = (&'static str, String)> {
     let untaken = named(|step| step.untaken);
     let used_up = named(|step| step.requests.total * u64::from(step.is_used_up));
     [
-        ("Skipped", skipped, "as a value, an entry of a pool or a further combination was missing"),
-        ("Used up", used_up, "not done any more, as every combination of its values was used"),
-        ("Lacked a value", untaken, "right answers without what was to be taken from them"),
+        ("Skipped", skipped, "because a value, a pool entry or a further combination was missing"),
+        (
+            "Used up",
+            used_up,
+            "no longer done, because every combination of its values had been \
+            used",
+        ),
+        ("Lacked a value", untaken, "right answers that lacked a value to take"),
     ]
     .into_iter()
     .filter(|(_, steps, _)| !steps.is_empty())

@@ -7,7 +7,7 @@ use super::super::markup::Markup;
 use super::super::published::STAGES_MAX;
 use super::super::server;
 use super::super::table::{Cell, Part, Table};
-use super::super::{thin, verdict, words};
+use super::super::{assessment, thin, words};
 use super::over_time;
 use homeroom_load::run::{RunFile, Series, Watched};
 
@@ -31,7 +31,7 @@ pub fn write(page: &mut Markup, run: &RunFile) {
     }
     for watched in run.server.iter().filter(|watched| !watched.trouble.is_empty()) {
         page.element("p", &[("class", "trouble")], |m| {
-            m.text("Not all could be read of ");
+            m.text("Readings are incomplete for ");
             m.outside(&words::name(&watched.name));
             m.text(": ");
             m.outside(&words::cut(&watched.trouble, 600));
@@ -52,9 +52,9 @@ pub fn write(page: &mut Markup, run: &RunFile) {
 
 /// A kind of series and what was watched for it. The kinds of the published tables come first, the
 /// others by name.
-type Kind<'a> = (&'a str, Vec<(&'a Watched, &'a Series)>);
+type SeriesGroup<'a> = (&'a str, Vec<(&'a Watched, &'a Series)>);
 
-fn kinds(run: &RunFile) -> Vec<Kind<'_>> {
+fn kinds(run: &RunFile) -> Vec<SeriesGroup<'_>> {
     let mut kinds: BTreeMap<(usize, &str), Vec<(&Watched, &Series)>> = BTreeMap::new();
     for watched in &run.server {
         for series in &watched.series {
@@ -112,14 +112,14 @@ fn values(series: &Series, at: &[f64]) -> Vec<Option<thin::Slice>> {
     slices.into_iter().map(|slice| thin::slice(slice.into_iter())).collect()
 }
 
-fn means(run: &RunFile, kinds: &[Kind]) -> Table {
+fn means(run: &RunFile, kinds: &[SeriesGroup]) -> Table {
     let stages = run.stages.iter().take(STAGES_MAX);
     let watched = kinds.iter().take(CHARTS_MAX).flat_map(|(kind, of)| {
         of.iter().take(LINES_MAX).map(move |(watched, _)| (*kind, *watched))
     });
     let watched: Vec<(&str, &Watched)> = watched.collect();
     let rows = stages.enumerate().map(|(at, stage)| {
-        let label = format!("{}: {}", at + 1, verdict::short_load(&stage.stage.load));
+        let label = format!("{}: {}", at + 1, assessment::short_load(&stage.stage.load));
         let mut row = vec![Cell::Text(label)];
         row.extend(watched.iter().map(|(kind, watched)| {
             server::mean(watched, kind, stage).map_or(Cell::Nothing, Cell::Figure)

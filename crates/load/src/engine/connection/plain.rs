@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 
-use super::{Fixed, Progress};
+use crate::engine::exchange::{Fixed, Progress};
 use crate::engine::http1::{self, HEADERS, Header, Reader};
 use crate::engine::source::{Answer, Request};
 use crate::engine::transport::Transport;
@@ -10,7 +10,7 @@ use crate::outcome::Outcome;
 
 /// An HTTP/1.1 connection.
 #[derive(Debug)]
-pub struct Plain {
+pub struct Http1Connection {
     transport: Transport,
     connected: bool,
     out: Vec<u8>,
@@ -20,7 +20,7 @@ pub struct Plain {
     ends: bool,
 }
 
-impl Plain {
+impl Http1Connection {
     /// Returns a connection over a transport that may still be connecting.
     pub fn new(transport: Transport) -> Self {
         Self {

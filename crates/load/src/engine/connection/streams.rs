@@ -15,7 +15,7 @@ use http::header::{CONTENT_LENGTH, HOST};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::{Fixed, Progress};
+use crate::engine::exchange::{Fixed, Progress};
 use crate::engine::http1::{HEADERS, Header, KEPT_ROOM};
 use crate::engine::source::{Answer, Request};
 use crate::engine::transport::Transport;
@@ -29,7 +29,7 @@ const WINDOW: u32 = 1024 * 1024;
 type Shaken = Result<(SendRequest<Bytes>, Driver<Socket, Bytes>), h2::Error>;
 
 /// An HTTP/2 connection.
-pub struct Streams {
+pub struct Http2Connection {
     state: State,
     to_send: Option<(http::Request<()>, Bytes)>,
     waiting: Option<ResponseFuture>,
@@ -52,7 +52,7 @@ enum State {
     Broken,
 }
 
-impl Streams {
+impl Http2Connection {
     /// Returns a connection over a transport that may still be connecting.
     pub fn new(transport: Transport) -> Self {
         Self {
@@ -125,12 +125,12 @@ impl Streams {
         !self.over && !hung_up
     }
 
-    /// See [`Connection`](super::Connection).
+    /// See [`Connection`](crate::engine::connection::Connection).
     pub fn may_have_been_idle_closed(&self) -> bool {
         self.answered > 0 && self.status == 0
     }
 
-    /// See [`Connection`](super::Connection).
+    /// See [`Connection`](crate::engine::connection::Connection).
     pub fn is_reusable(&self) -> bool {
         !self.over
     }

@@ -9,7 +9,7 @@ use crate::engine::shared::Shared;
 use crate::engine::users::{Coming, Thinking};
 use crate::engine::waiting::Waiting;
 use crate::outcome::Outcome;
-use crate::record::{Over, Second, Share};
+use crate::record::{Ended, Recording, Second};
 use crate::stage::{Arrivals, Stage};
 
 /// How long a run that was told to end still waits for answers.
@@ -41,7 +41,7 @@ pub struct Run<'a> {
     pub give_up: u64,
     pub timeout: u64,
     pub slack: u64,
-    pub share: Share,
+    pub recording: Recording,
     pub second: Second,
     pub seconds: &'a Sender<Second>,
     pub token: Arc<[u8]>,
@@ -71,7 +71,7 @@ impl<'a> Run<'a> {
             give_up: end + nanoseconds(options.drain),
             timeout: nanoseconds(options.timeout),
             slack: nanoseconds(options.slack),
-            share: Share::new(ends, steps, options.bins),
+            recording: Recording::new(ends, steps, options.bins),
             second: Second::new(0),
             seconds,
             token: shared.token(),
@@ -95,7 +95,7 @@ impl<'a> Run<'a> {
 
     /// Returns whether the run was told to end early.
     pub fn was_stopped(&self) -> bool {
-        self.share.stopped_at.is_some()
+        self.recording.stopped_at.is_some()
     }
 
     /// Ends the run early: nothing more is sent, and answers are awaited only briefly.
@@ -105,7 +105,7 @@ impl<'a> Run<'a> {
         self.coming = Coming::new(&[], 0, 1);
         self.end = self.end.min(now);
         self.give_up = self.give_up.min(now + nanoseconds(FAREWELL));
-        self.share.stop(now);
+        self.recording.stop(now);
         self.second.stopped_at = Some(now);
     }
 
@@ -122,7 +122,7 @@ impl<'a> Run<'a> {
     /// count.
     pub fn leave(&mut self, outcome: Outcome, now: u64) {
         while let Some(due) = self.schedule.next_if(|due| due.at <= now) {
-            let over = Over {
+            let ended = Ended {
                 stage: due.stage,
                 step: None,
                 due: due.at,
@@ -132,8 +132,8 @@ impl<'a> Run<'a> {
                 ok: false,
                 late: true,
             };
-            self.share.add(&over, &mut self.second);
-            self.share.abandoned += 1;
+            self.recording.add(&ended, &mut self.second);
+            self.recording.abandoned += 1;
         }
     }
 }

@@ -2,20 +2,21 @@
 
 mod names;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use self::names::Names;
+use super::setup::Setup;
 use super::{Each, From, Keeping, Program, Step, Tally};
 use crate::duration;
 use crate::engine::StepFacts;
 use crate::scenario::error::Error;
 use crate::scenario::file::{ScenarioFile, StepFile};
-use crate::scenario::is_token;
 use crate::scenario::statuses::Statuses;
 use crate::scenario::take::{Check, Take};
-use crate::scenario::template::{Place, Template};
+use crate::scenario::template::{Context, Template};
+use crate::scenario::token::is_token;
 
 /// The most steps that a scenario may have.
 const STEPS_MAX: usize = 100_000;
@@ -27,15 +28,6 @@ const NOT_FOR_SCENARIOS: &[&str] =
 /// Headers that each request has unless its step sets them.
 const USUAL_HEADERS: &[(&str, &str)] =
     &[("user-agent", concat!("homeroom-lab/", env!("CARGO_PKG_VERSION"))), ("accept", "*/*")];
-
-/// The parameters of compilation.
-#[derive(Debug, Clone, Default)]
-pub struct Setup {
-    /// Variables from the command line; they override the file's.
-    pub set: BTreeMap<String, String>,
-    /// The target's path, which precedes all its paths; whole paths from answers contain it.
-    pub prefix: String,
-}
 
 impl Program {
     /// Checks a scenario and compiles it.
@@ -63,8 +55,8 @@ impl Program {
         let always = steps.iter().enumerate().find(is_always).map(|(at, _)| at).ok_or_else(|| {
             Error::of_file(
                 "steps",
-                "none can always be done: each needs an entry of a pool, a combination, or a value of \
-                 an earlier answer",
+                "no step is always possible: each needs a pool entry, an unused combination, or a \
+                    value from an earlier answer",
             )
         })?;
         let facts = file.steps.iter().zip(&steps).map(|(file, step)| facts(file, step)).collect();
@@ -89,13 +81,17 @@ fn refuse_odd_files(file: &ScenarioFile) -> Result<(), Error> {
     match (file.steps.len(), &file.edfi) {
         (0, Some(_)) => Err(Error::of_file(
             "edfi",
-            "its steps are made from the target's API description; there is none yet",
+            "its steps come from the target's API description, which has not been read yet",
         )),
         (0, None) => Err(Error::of_file("steps", "there are none; begin one with `[[steps]]`")),
-        (_, Some(_)) => Err(Error::of_file("edfi", "it is instead of steps; take one away")),
-        (many, None) if many > STEPS_MAX => {
-            Err(Error::of_file("steps", format!("{many} are more than {STEPS_MAX}")))
-        }
+        (_, Some(_)) => Err(Error::of_file("edfi", "it replaces `steps`; remove one of the two")),
+        (many, None) if many > STEPS_MAX => Err(Error::of_file(
+            "steps",
+            format!(
+                "there are {many}; at most {STEPS_MAX} are \
+                allowed"
+            ),
+        )),
         (_, None) => Ok(()),
     }
 }
@@ -135,9 +131,15 @@ fn weights(file: &ScenarioFile) -> Result<Option<Vec<f64>>, Error> {
     for (at, step) in file.steps.iter().enumerate() {
         let wrong = |why: String| Error::of_step(at, &step.name, "weight", why);
         match step.weight {
-            None => return Err(wrong("it has none, and others have; give all steps one".into())),
+            None => {
+                return Err(wrong(
+                    "this step has none, but others do; give every step a \
+                weight"
+                        .into(),
+                ));
+            }
             Some(weight) if !(0.0..=1e12).contains(&weight) => {
-                return Err(wrong(format!("{weight} is no weight from 0 to 1e12")));
+                return Err(wrong(format!("{weight} is not a weight from 0 to 1e12")));
             }
             Some(weight) => weights.push(weight),
         }
@@ -145,7 +147,7 @@ fn weights(file: &ScenarioFile) -> Result<Option<Vec<f64>>, Error> {
     if weights.iter().sum::<f64>() > 0.0 {
         Ok(Some(weights))
     } else {
-        Err(Error::of_file("steps", "all weights are 0; give one of them a greater one"))
+        Err(Error::of_file("steps", "all weights are 0; raise one of them"))
     }
 }
 
@@ -157,11 +159,11 @@ impl Names<'_> {
             return Err(wrong("name")("it is empty; reports need one".into()));
         }
         if !is_token(&file.method) {
-            return Err(wrong("method")(format!("`{}` is no method", file.method)));
+            return Err(wrong("method")(format!("`{}` is not a method", file.method)));
         }
         let path = self.path(&file.path).map_err(wrong("path"))?;
         let headers = self.headers(file).map_err(wrong("headers"))?;
-        let place = if is_json(file) { Place::Json } else { Place::Plain };
+        let place = if is_json(file) { Context::Json } else { Context::Plain };
         let body = self.text(file.body.as_deref().unwrap_or(""), place).map_err(wrong("body"))?;
         let expect = Statuses::read(file.expect.as_ref()).map_err(wrong("expect"))?;
         let pause = pause(file.pause.as_deref()).map_err(wrong("pause"))?;
@@ -213,13 +215,13 @@ impl Names<'_> {
     }
 
     fn path(&self, text: &str) -> Result<Template, String> {
-        let path = self.text(text, Place::Path)?;
+        let path = self.text(text, Context::Path)?;
         if !path.is_path() {
             return Err(format!("`{text}` does not begin with `/`"));
         }
         let odd = path.literals().flat_map(str::chars).find(|c| !c.is_ascii_graphic() || *c == '#');
         match odd {
-            Some(odd) => Err(format!("{odd:?} may not stand in a path; percent-encode it")),
+            Some(odd) => Err(format!("{odd:?} is not allowed in a path; percent-encode it")),
             None => Ok(path),
         }
     }
@@ -234,18 +236,18 @@ impl Names<'_> {
         }
         for (name, value) in &file.headers {
             if !is_token(name) {
-                return Err(format!("`{name}` is no name of a header"));
+                return Err(format!("`{name}` is not a header name"));
             }
             if NOT_FOR_SCENARIOS.contains(&&*name.to_ascii_lowercase()) {
-                return Err(format!("`{name}` is the engine's; leave it out"));
+                return Err(format!("the engine sets `{name}` itself; leave it out"));
             }
-            let template = self.text(value, Place::Header)?;
+            let template = self.text(value, Context::Header)?;
             if template.literals().any(|text| text.chars().any(char::is_control)) {
-                return Err(format!("the value of `{name}` has control characters"));
+                return Err(format!("the value of `{name}` contains control characters"));
             }
             _ = write!(lines, "{name}: {}\r\n", value.trim());
         }
-        self.text(&lines, Place::Header)
+        self.text(&lines, Context::Header)
     }
 
     fn each(&self, file: &StepFile) -> Result<Option<Each>, String> {
@@ -265,7 +267,7 @@ impl Names<'_> {
         let Some(keep) = &file.keep else { return Ok(None) };
         let mut values = vec![];
         for text in keep.values.values() {
-            values.push(self.text(text, Place::Json)?);
+            values.push(self.text(text, Context::Json)?);
         }
         // A pool from which no step takes need not be filled.
         Ok(self.pools.get(&*keep.pool).map(|(pool, _)| Keeping { pool: *pool, values }))

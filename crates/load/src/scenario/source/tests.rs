@@ -12,8 +12,8 @@ fn program(text: &str) -> Arc<Program> {
     Arc::new(Program::read(&format!("name = 'test'\n{text}"), &Setup::default()).unwrap())
 }
 
-fn share(thread: u32, threads: u32) -> Share {
-    Share { thread, threads, seed: 7, first_serial: 1_000 }
+fn share(thread: u32, threads: u32) -> ThreadShare {
+    ThreadShare { thread, threads, seed: 7, first_serial: 1_000 }
 }
 
 fn source(text: &str) -> ScenarioSource {
@@ -299,35 +299,38 @@ fn what_cannot_work_is_refused_before_the_run() {
         ("[[steps]]\nname = 'a'\npath = 'x'", "does not begin with `/`"),
         ("[[steps]]\nname = 'a'\npath = 'x${serial}'", "does not begin with `/`"),
         ("[[steps]]\nname = 'a'\npath = '${serial}'", "does not begin with `/`"),
-        ("[[steps]]\nname = 'a'\npath = '/a b'", "' ' may not stand in a path"),
-        ("[[steps]]\nname = 'a'\npath = '/é'", "may not stand in a path"),
-        ("[[steps]]\nname = 'a'\npath = '/${x}'", "unknown variable `x`; known are none"),
-        ("[[steps]]\nname = 'a'\npath = '/${x}'\ntake = { x = 'body' }", "none can always be done"),
+        ("[[steps]]\nname = 'a'\npath = '/a b'", "' ' is not allowed in a path"),
+        ("[[steps]]\nname = 'a'\npath = '/é'", "is not allowed in a path"),
+        ("[[steps]]\nname = 'a'\npath = '/${x}'", "unknown variable `x`; the known ones are none"),
+        (
+            "[[steps]]\nname = 'a'\npath = '/${x}'\ntake = { x = 'body' }",
+            "no step is always possible",
+        ),
         (
             &with("weight = 1\n[[steps]]\nname = 'b'\npath = '/'"),
-            "step 2 (`b`), weight: it has none",
+            "step 2 (`b`), weight: this step has none",
         ),
         (&with("weight = 0"), "all weights are 0"),
-        (&with("weight = -1"), "no weight from 0"),
-        (&with("method = 'GE T'"), "no method"),
-        (&with("headers = { 'a b' = 'x' }"), "no name of a header"),
-        (&with("headers = { Host = 'x' }"), "`Host` is the engine's"),
-        (&with("headers = { a = \"b\\r\\nc: d\" }"), "has control characters"),
-        (&with("expect = '6xx'"), "no status"),
+        (&with("weight = -1"), "not a weight from 0"),
+        (&with("method = 'GE T'"), "not a method"),
+        (&with("headers = { 'a b' = 'x' }"), "not a header name"),
+        (&with("headers = { Host = 'x' }"), "the engine sets `Host` itself"),
+        (&with("headers = { a = \"b\\r\\nc: d\" }"), "contains control characters"),
+        (&with("expect = '6xx'"), "not a status"),
         (&with("pause = '3s..1s'"), "ends before it begins"),
-        (&with("pause = '3'"), "no duration"),
-        (&with("take = { serial = 'body' }"), "a meaning of its own"),
-        (&with("take = { 'a b' = 'body' }"), "no name"),
-        (&with("take = { a = 'foot' }"), "no place"),
-        (&with("from = { pool = 'x' }"), "nothing is ever in pool `x`"),
-        (&with("keep = { pool = 'x', values = {} }"), "gets no values"),
+        (&with("pause = '3'"), "not a duration"),
+        (&with("take = { serial = 'body' }"), "is reserved"),
+        (&with("take = { 'a b' = 'body' }"), "not a valid name"),
+        (&with("take = { a = 'foot' }"), "not a source of a value"),
+        (&with("from = { pool = 'x' }"), "pool `x` is never filled"),
+        (&with("keep = { pool = 'x', values = {} }"), "receives no values"),
         (&with("each = { a = [] }"), "`a` has no values"),
         (
             &with(
                 "keep = { pool = 'x', values = { a = '1' } }\n[[steps]]\nname = 'b'\npath = \
                  '/'\nkeep = { pool = 'x', values = { b = '1' } }",
             ),
-            "give it the same variables",
+            "use the same variables",
         ),
     ] {
         let error = Program::read(&format!("name = 'test'\n{text}"), &Setup::default());

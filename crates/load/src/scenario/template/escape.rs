@@ -14,7 +14,7 @@ pub enum Escape {
     /// At the beginning of a path: a whole path and query, possibly after an origin. Only
     /// characters that are not allowed in a request line are encoded.
     WholePath,
-    /// In a header: control characters become blanks.
+    /// In a header: control characters become spaces.
     Header,
 }
 

@@ -17,7 +17,7 @@ impl Columns {
     /// A value takes the name of its query parameter, if the file has one for the path. Otherwise
     /// it takes the member's name with the reference's role in front; the role is left out where
     /// the member begins with it, or where the value must equal that of a reference without a role.
-    /// Where two values that need not agree would share a name, the second takes its reference's
+    /// If two values that need not agree would share a name, the second takes its reference's
     /// name in front instead.
     pub(super) fn of(facts: &Facts<'_>, problems: &mut Vec<Problem>) -> Self {
         let mut by_path = HashMap::new();
@@ -34,8 +34,8 @@ impl Columns {
         for identity in &facts.identity {
             if columns.of_path(&identity.path).is_none() {
                 problems.push(identity.at.wrong(format!(
-                    "`{}` is neither a value of the document itself nor a member of a reference of \
-                     it that documentPathsMapping has; a key can be made of nothing else",
+                    "`{}` is neither a value of the document itself nor a member of one of its \
+                     references in documentPathsMapping; a key can contain nothing else",
                     identity.path
                 )));
             }

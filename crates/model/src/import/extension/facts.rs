@@ -77,12 +77,12 @@ impl<'a> Facts<'a> {
             return None;
         };
         if !is_word(name) {
-            let message = format!("`{name}` is no name: letters and digits, a letter first");
+            let message = format!("`{name}` is not a name: letters and digits, a letter first");
             problems.push(at.at("resourceName").wrong(message));
         }
         if !is_word(endpoint) {
             let message =
-                format!("`{endpoint}` is no endpoint: letters and digits, a letter first");
+                format!("`{endpoint}` is not an endpoint: letters and digits, a letter first");
             problems.push(at.wrong(message));
         }
         let flag = |name: &str| at.get(name).is_some_and(|flag| flag.is_true());
@@ -170,7 +170,8 @@ fn mapping<'a>(
                 continue;
             };
             if !is_word(member) {
-                let message = format!("`{member}` is no name: letters and digits, a letter first");
+                let message =
+                    format!("`{member}` is not a name: letters and digits, a letter first");
                 problems.push(part.at("referenceJsonPath").wrong(message));
             }
             let found = (member.to_owned(), text(&part, "identityJsonPath"));
@@ -179,7 +180,7 @@ fn mapping<'a>(
         if parts.is_empty() {
             problems.push(
                 at.at("referenceJsonPaths")
-                    .wrong("it names no member; list one for each part of the target's identity"),
+                    .wrong("it lists no member; list one for each part of the target's identity"),
             );
         }
         for (object, parts) in parts {
@@ -259,7 +260,7 @@ fn queries(at: &At<'_>, problems: &mut Vec<Problem>) -> HashMap<String, String> 
     let mut queries = HashMap::new();
     for (name, at) in at.members() {
         if !is_word(&name) {
-            let message = format!("`{name}` is no name: letters and digits, a letter first");
+            let message = format!("`{name}` is not a name: letters and digits, a letter first");
             problems.push(at.wrong(message));
         }
         for path in at.items() {

@@ -57,7 +57,8 @@ impl<'w> Walk<'w> {
         self.parts(&root, "$", "", schema, &mut parts);
         if let Some(path) = self.facts.identity.first() {
             self.problems.push(path.at.wrong(
-                "an extension adds nothing to the identity of what it extends; leave it out",
+                "an extension cannot add to the identity of the resource that it extends; leave \
+                 it out",
             ));
         }
         if parts.iter().all(|part| part.properties.is_empty()) {
@@ -82,7 +83,7 @@ impl<'w> Walk<'w> {
             let added = added.at("properties");
             for (name, at) in added.members().filter(|(name, _)| name != schema) {
                 self.problems.push(at.wrong(format!(
-                    "`{name}` is no name of this extension's; its members stand under `{schema}`"
+                    "`{name}` is not a name of this extension's; its members stand under `{schema}`"
                 )));
             }
             let added = added.at(schema);
@@ -122,7 +123,7 @@ impl<'w> Walk<'w> {
         let mut properties = vec![];
         for (name, at) in members {
             if !is_word(&name) {
-                let message = format!("`{name}` is no name: letters and digits, a letter first");
+                let message = format!("`{name}` is not a name: letters and digits, a letter first");
                 self.problems.push(at.wrong(message));
                 continue;
             }
@@ -172,7 +173,7 @@ impl<'w> Walk<'w> {
             ("object", _) => {
                 if name.ends_with("Reference") {
                     self.problems.push(at.wrong(
-                        "nothing says what it refers to; documentPathsMapping needs an entry with \
+                        "its target is not stated; documentPathsMapping needs an entry with \
                          isReference true and its members under referenceJsonPaths",
                     ));
                     return None;
@@ -184,7 +185,7 @@ impl<'w> Walk<'w> {
             ("array", _) => self.array(at, path, scope),
             _ => {
                 self.problems.push(at.at("type").wrong(format!(
-                    "`{kind}` is no type of a member; there are string, integer, number, boolean, \
+                    "`{kind}` is not a type of a member; there are string, integer, number, boolean, \
                      object and array"
                 )));
                 None
@@ -204,7 +205,7 @@ impl<'w> Walk<'w> {
         }
         if name.ends_with("Descriptor") {
             self.problems.push(at.wrong(
-                "nothing says which descriptor it is; documentPathsMapping needs an entry with \
+                "its descriptor is not stated; documentPathsMapping needs an entry with \
                  isDescriptor true and this path",
             ));
             return None;
@@ -226,7 +227,7 @@ impl<'w> Walk<'w> {
     fn number(&mut self, at: &At<'w>, path: &str) -> Option<Type> {
         let Some((digits, places)) = self.facts.decimals.get(path) else {
             self.problems.push(at.wrong(
-                "nothing says how many digits it has; decimalPropertyValidationInfos needs an entry \
+                "its number of digits is not stated; decimalPropertyValidationInfos needs an entry \
                  with this path, totalDigits and decimalPlaces",
             ));
             return None;
@@ -235,7 +236,8 @@ impl<'w> Walk<'w> {
         let (Some(precision), Some(scale), true) = (small(digits), small(places), places <= digits)
         else {
             self.problems.push(at.wrong(format!(
-                "{digits} digits with {places} after the point is no decimal; there are at most 38"
+                "{digits} digits with {places} after the point is not a valid decimal; the \
+                 maximum is 38"
             )));
             return None;
         };
@@ -259,7 +261,7 @@ impl<'w> Walk<'w> {
         let keys = self.facts.item_keys.get(path).map_or(&[][..], Vec::as_slice);
         for key in keys.iter().filter(|key| items.at("properties").get(key).is_none()) {
             self.problems.push(items.at("properties").wrong(format!(
-                "it has no `{key}`, which arrayUniquenessConstraints says tells items apart"
+                "it has no `{key}`, by which arrayUniquenessConstraints identifies items"
             )));
         }
         let path = format!("{path}[*]");
@@ -287,7 +289,7 @@ impl<'w> Walk<'w> {
             let Some((_, key)) = target.key.iter().find(|(path, _)| path == identity) else {
                 let paths: Vec<&str> = target.key.iter().map(|(path, _)| path.as_str()).collect();
                 self.problems.push(found.at.at("referenceJsonPaths").wrong(format!(
-                    "`{identity}` is no part of the identity of `{}`; that is {}",
+                    "`{identity}` is not part of the identity of `{}`; that is {}",
                     found.name,
                     paths.join(", ")
                 )));
@@ -323,9 +325,10 @@ impl<'w> Walk<'w> {
         let is_empty = self.facts.identity.is_empty() && !self.facts.is_descriptor;
         if is_empty {
             self.problems.push(
-                self.facts.at.at("identityJsonPaths").wrong(
-                    "it names nothing; a resource needs at least one value that identifies it",
-                ),
+                self.facts
+                    .at
+                    .at("identityJsonPaths")
+                    .wrong("it is empty; a resource needs at least one value that identifies it"),
             );
         }
         for identity in &self.facts.identity {
@@ -337,7 +340,7 @@ impl<'w> Walk<'w> {
                 )));
             } else if !required.contains(&first) {
                 self.problems.push(identity.at.wrong(format!(
-                    "`{first}` is optional; what is part of the identity must be required"
+                    "`{first}` is optional; a part of the identity must be required"
                 )));
             }
         }

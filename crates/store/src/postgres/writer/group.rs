@@ -149,7 +149,7 @@ struct Counters {
     ties: Versions,
 }
 
-/// What is known about the ties when a flight begins.
+/// The known state of the ties when a round trip begins.
 #[derive(Clone, Copy)]
 enum Ties<'v> {
     /// Unknown: the transaction begins with this flight.
@@ -160,7 +160,7 @@ enum Ties<'v> {
     Changed,
 }
 
-/// What a transaction has read already when a flight begins.
+/// What a transaction has already read when a round trip begins.
 #[derive(Clone, Copy)]
 struct AlreadyRead<'v> {
     ties: Ties<'v>,

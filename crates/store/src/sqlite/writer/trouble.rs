@@ -21,7 +21,11 @@ impl Writer {
         let told = match error {
             StoreError::Unsure => match self.write_nothing() {
                 Ok(()) => StoreError::DiskFailed("a sync failed".into()),
-                Err(error) if is_unsynced(&error) => StoreError::DiskFailed("no sync works".into()),
+                Err(error) if is_unsynced(&error) => StoreError::DiskFailed(
+                    "every sync \
+                     fails"
+                        .into(),
+                ),
                 Err(_) => StoreError::Unsure,
             },
             StoreError::DiskFull | StoreError::DiskFailed(_) => error,
@@ -37,7 +41,7 @@ impl Writer {
         if self.is_troubled {
             self.is_troubled = false;
             self.tell(None);
-            tracing::info!("the disk takes writes again");
+            tracing::info!("the disk accepts writes again");
         }
     }
 

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Setup;
 use crate::scenario::error::Error;
 use crate::scenario::file::ScenarioFile;
 use crate::scenario::pool::Entry;
+use crate::scenario::program::setup::Setup;
 use crate::scenario::program::{PoolFacts, Step};
-use crate::scenario::template::{Meaning, Place, Template};
+use crate::scenario::template::{Context, Meaning, Template};
 
 /// The most variables that answers and pools may set.
 const VARIABLES_MAX: usize = 50_000;
@@ -92,7 +92,7 @@ impl<'a> Names<'a> {
         pools
     }
 
-    pub(super) fn text(&self, text: &str, place: Place) -> Result<Template, String> {
+    pub(super) fn text(&self, text: &str, place: Context) -> Result<Template, String> {
         Template::parse(text, place, |name| self.meaning(name)).map_err(|why| {
             if why.starts_with("unknown variable") {
                 format!("{why}; {}", self.known())
@@ -108,7 +108,8 @@ impl<'a> Names<'a> {
         let names: Vec<&str> = known.iter().copied().take(SHOWN).collect();
         let more = if known.len() > SHOWN { ", …" } else { "" };
         format!(
-            "known are {}{}{more}; a variable comes from [variables], --set, take, or a pool",
+            "the known ones are {}{}{more}; a variable comes from [variables], --set, take, or a \
+                pool",
             if names.is_empty() { "none" } else { "" },
             names.join(", ")
         )
@@ -143,7 +144,7 @@ fn pools(file: &ScenarioFile) -> Result<BTreeMap<&str, (usize, Vec<&str>)>, Erro
     for (at, step) in file.steps.iter().enumerate() {
         let Some(pick) = &step.from else { continue };
         let Some(variables) = kept.get(&*pick.pool) else {
-            let why = format!("nothing is ever in pool `{}`; let a step keep it there", pick.pool);
+            let why = format!("pool `{}` is never filled; let a step keep values in it", pick.pool);
             return Err(Error::of_step(at, &step.name, "from", why));
         };
         let number = taken.len();
@@ -160,12 +161,12 @@ fn fill_pool<'a>(
 ) -> Result<(), String> {
     let variables: Vec<&str> = values.keys().map(String::as_str).collect();
     if variables.is_empty() {
-        return Err(format!("pool `{pool}` gets no values"));
+        return Err(format!("pool `{pool}` receives no values"));
     }
     match kept.get(pool) {
         Some(others) if *others == variables => Ok(()),
         Some(others) => Err(format!(
-            "pool `{pool}` gets {} here and {} elsewhere; give it the same variables",
+            "pool `{pool}` receives {} here and {} elsewhere; use the same variables",
             variables.join(", "),
             others.join(", "),
         )),
@@ -181,10 +182,10 @@ fn fill_pool<'a>(
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     let is_allowed = |c: char| c.is_alphanumeric() || "_-.".contains(c);
     if name.is_empty() || !name.chars().all(is_allowed) {
-        return Err(format!("`{name}` is no name; letters, digits and _ - . make one"));
+        return Err(format!("`{name}` is not a valid name: use letters, digits, _ - and ."));
     }
     if RESERVED.contains(&name) {
-        return Err(format!("`{name}` has a meaning of its own; choose another name"));
+        return Err(format!("`{name}` is reserved; choose another name"));
     }
     Ok(())
 }

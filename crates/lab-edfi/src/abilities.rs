@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::api::ApiError;
-use super::blank::{self, CHANGED, CHANGED_DIGITS, SERIAL, SERIAL_DATE};
+use super::coverage::{LeftOut, Operation};
 use super::document::{Anchors, Made};
 use super::fresh::Draft;
-use super::report::{LeftOut, Operation};
+use super::placeholders::{self, CHANGED, CHANGED_DIGITS, SERIAL, SERIAL_DATE};
 use super::setup::SetUp;
-use super::shape::{Form, Kind, Property, Scalar};
+use super::shape::{Form, Property, Resource, Scalar};
 use super::values::is_namespace;
 
 /// The number of documents created of each resource: one is deleted again, the others can be read
@@ -25,22 +25,22 @@ const READ_MAX: usize = 8;
 const FOUND_MAX: usize = 25;
 
 /// The values of a document that the run needs, by variable.
-pub type Row = BTreeMap<String, String>;
+pub type PoolRow = BTreeMap<String, String>;
 
 /// What can be done with a resource.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct Abilities {
     /// The resource's number.
-    pub kind: usize,
+    pub resource: usize,
     /// How new documents look, if they can be created.
     pub draft: Option<Draft>,
     /// The documents that were created as the run will create them, except the one that was
     /// deleted.
-    pub created: Vec<Row>,
+    pub created: Vec<PoolRow>,
     /// Whether the created documents can be read.
     pub reads_created: bool,
     /// Other documents to read, if the created ones cannot be.
-    pub readable: Vec<Row>,
+    pub readable: Vec<PoolRow>,
     /// How a document is changed.
     pub update: Option<Update>,
     /// Whether new documents can be deleted.
@@ -68,31 +68,31 @@ impl SetUp<'_, '_> {
     /// # Errors
     ///
     /// If the target cannot be reached.
-    pub fn probe(&mut self, at: usize, weight: f64) -> Result<Known, ApiError> {
-        let mut known = Known { kind: at, ..Known::default() };
-        self.try_create(&mut known, weight)?;
-        self.try_update(&mut known)?;
-        self.try_delete(&mut known)?;
-        self.try_read(&mut known)?;
-        self.try_list(&mut known)?;
-        Ok(known)
+    pub fn find_abilities(&mut self, at: usize, weight: f64) -> Result<Abilities, ApiError> {
+        let mut abilities = Abilities { resource: at, ..Abilities::default() };
+        self.try_create(&mut abilities, weight)?;
+        self.try_update(&mut abilities)?;
+        self.try_delete(&mut abilities)?;
+        self.try_read(&mut abilities)?;
+        self.try_list(&mut abilities)?;
+        Ok(abilities)
     }
 
-    fn kind(&self, at: usize) -> &'_ Kind {
-        &self.world.shapes.kinds[at]
+    fn resource(&self, at: usize) -> &'_ Resource {
+        &self.world.shapes.resources[at]
     }
 
-    fn try_create(&mut self, known: &mut Known, weight: f64) -> Result<(), ApiError> {
+    fn try_create(&mut self, abilities: &mut Abilities, weight: f64) -> Result<(), ApiError> {
         let mut why = String::new();
-        let drafts = self.drafts(known.kind, weight)?.unwrap_or_else(|missing| {
+        let drafts = self.drafts(abilities.resource, weight)?.unwrap_or_else(|missing| {
             why = missing.to_string();
             vec![]
         });
         for draft in drafts.into_iter().take(DRAFTS_MAX) {
-            match self.rows(known.kind, &draft)? {
+            match self.rows(abilities.resource, &draft)? {
                 Ok((rows, draft)) => {
-                    known.draft = Some(draft);
-                    known.created = rows;
+                    abilities.draft = Some(draft);
+                    abilities.created = rows;
                     return Ok(());
                 }
                 Err(refused) if why.is_empty() => why = refused,
@@ -100,14 +100,14 @@ impl SetUp<'_, '_> {
             }
         }
         if why.is_empty() {
-            why = match &self.world.states[known.kind] {
+            why = match &self.world.states[abilities.resource] {
                 super::world::State::Waiting(why) | super::world::State::Refused(why) => {
                     why.clone()
                 }
-                _ => "nothing in its identity can be new".into(),
+                _ => "no part of its identity can take a new value".into(),
             };
         }
-        known.left_out(self.kind(known.kind), Operation::Create, why);
+        abilities.left_out(self.resource(abilities.resource), Operation::Create, why);
         Ok(())
     }
 
@@ -116,20 +116,20 @@ impl SetUp<'_, '_> {
         &mut self,
         at: usize,
         draft: &Draft,
-    ) -> Result<Result<(Vec<Row>, Draft), String>, ApiError> {
+    ) -> Result<Result<(Vec<PoolRow>, Draft), String>, ApiError> {
         let shapes = self.world.shapes;
         let (each, draft) = apart(draft);
-        let mut rows: Vec<Row> = vec![];
+        let mut rows: Vec<PoolRow> = vec![];
         for mut row in each {
-            for place in blank::places(&draft.body) {
+            for place in placeholders::places(&draft.body) {
                 match place.as_str() {
                     SERIAL => drop(row.insert("n".into(), self.values.serial())),
                     SERIAL_DATE => drop(row.insert("n".into(), self.values.serial_date())),
                     _ => {}
                 }
             }
-            let body = blank::filled(&draft.body, |place| in_json(value(&row, place)));
-            let id = match self.create_text(&shapes.kinds[at], &body)? {
+            let body = placeholders::filled(&draft.body, |place| in_json(value(&row, place)));
+            let id = match self.create_text(&shapes.resources[at], &body)? {
                 Ok((id, _)) => id,
                 Err(refused) => return Ok(Err(refused)),
             };
@@ -142,93 +142,98 @@ impl SetUp<'_, '_> {
         Ok(Ok((rows, draft)))
     }
 
-    fn try_update(&mut self, known: &mut Known) -> Result<(), ApiError> {
+    fn try_update(&mut self, abilities: &mut Abilities) -> Result<(), ApiError> {
         let shapes = self.world.shapes;
-        let kind = &shapes.kinds[known.kind];
-        let change = changed(kind);
+        let resource = &shapes.resources[abilities.resource];
+        let change = changed(resource);
         let mut why = String::new();
-        if let (Some(draft), Some(row)) = (&known.draft, known.created.first()) {
+        if let (Some(draft), Some(row)) = (&abilities.draft, abilities.created.first()) {
             let mut body = draft.body.clone();
-            let can_put = kind.takes.put && change.is_some();
+            let can_put = resource.takes.put && change.is_some();
             if let Some((name, value)) = &change {
                 body[name] = value.clone();
             }
-            let text = blank::filled(&body, |place| in_json(value(row, place)));
+            let text = placeholders::filled(&body, |place| in_json(value(row, place)));
             let (method, path) = if can_put {
-                ("PUT", format!("{}/{}", self.target.path(&kind.path), row["id"]))
+                ("PUT", format!("{}/{}", self.target.path(&resource.path), row["id"]))
             } else {
-                ("POST", self.target.path(&kind.path))
+                ("POST", self.target.path(&resource.path))
             };
             let reply = self.session.send(method, &path, &text)?;
             if reply.is_ok() {
-                known.update = Some(if can_put { Update::New(body) } else { Update::Again(body) });
+                abilities.update =
+                    Some(if can_put { Update::New(body) } else { Update::Again(body) });
                 return Ok(());
             }
             why = reply.complaint();
         }
-        let anchor =
-            self.world.anchor(known.kind).filter(|_| self.world.is_own(known.kind)).cloned();
+        let anchor = self
+            .world
+            .anchor(abilities.resource)
+            .filter(|_| self.world.is_own(abilities.resource))
+            .cloned();
         if let (Some(Made { id, mut body }), Some((name, changed))) = (anchor, change)
-            && kind.takes.put
+            && resource.takes.put
         {
             body[&name] = changed;
-            let text = blank::filled(&body, |place| in_json(value(&Row::new(), place)));
-            let path = format!("{}/{id}", self.target.path(&kind.path));
+            let text = placeholders::filled(&body, |place| in_json(value(&PoolRow::new(), place)));
+            let path = format!("{}/{id}", self.target.path(&resource.path));
             let reply = self.session.send("PUT", &path, &text)?;
             if reply.is_ok() {
-                known.update = Some(Update::One(id, body));
+                abilities.update = Some(Update::One(id, body));
                 return Ok(());
             }
             why = reply.complaint();
         }
         if why.is_empty() {
-            why = "there is no document of ours to change".into();
+            why = "the set-up created no document to change".into();
         }
-        known.left_out(kind, Operation::Update, why);
+        abilities.left_out(resource, Operation::Update, why);
         Ok(())
     }
 
-    fn try_delete(&mut self, known: &mut Known) -> Result<(), ApiError> {
+    fn try_delete(&mut self, abilities: &mut Abilities) -> Result<(), ApiError> {
         let shapes = self.world.shapes;
-        let kind = &shapes.kinds[known.kind];
-        let Some(row) = known.created.last() else {
-            known.left_out(
-                kind,
+        let resource = &shapes.resources[abilities.resource];
+        let Some(row) = abilities.created.last() else {
+            abilities.left_out(
+                resource,
                 Operation::Delete,
-                "there is no document of ours that nothing refers to".into(),
+                "the set-up created no document to which nothing refers".into(),
             );
             return Ok(());
         };
-        let path = format!("{}/{}", self.target.path(&kind.path), row["id"]);
+        let path = format!("{}/{}", self.target.path(&resource.path), row["id"]);
         let reply = self.session.send("DELETE", &path, "")?;
         if reply.is_ok() {
-            known.deletes = true;
-            known.created.pop();
+            abilities.deletes = true;
+            abilities.created.pop();
         } else {
-            known.left_out(kind, Operation::Delete, reply.complaint());
+            abilities.left_out(resource, Operation::Delete, reply.complaint());
         }
         Ok(())
     }
 
-    fn try_read(&mut self, known: &mut Known) -> Result<(), ApiError> {
+    fn try_read(&mut self, abilities: &mut Abilities) -> Result<(), ApiError> {
         let shapes = self.world.shapes;
-        let kind = &shapes.kinds[known.kind];
+        let resource = &shapes.resources[abilities.resource];
         let mut why = "there is no document to read".to_owned();
-        known.reads_created = !self.readable(kind, &known.created, &mut why)?.is_empty();
-        if known.reads_created {
+        abilities.reads_created =
+            !self.readable(resource, &abilities.created, &mut why)?.is_empty();
+        if abilities.reads_created {
             return Ok(());
         }
-        let by_id = |made: &Made| Row::from([("id".to_owned(), made.id.clone())]);
-        let anchor = self.world.anchor(known.kind).into_iter();
-        let more = self.world.more.get(&known.kind).into_iter().flatten();
-        let anchors: Vec<Row> = anchor.chain(more).map(by_id).collect();
-        known.readable = self.readable(kind, &anchors, &mut why)?;
-        if known.readable.is_empty() {
-            let found = self.list(kind, "", FOUND_MAX)?.iter().map(by_id).collect::<Vec<_>>();
-            known.readable = self.readable(kind, &found, &mut why)?;
+        let by_id = |made: &Made| PoolRow::from([("id".to_owned(), made.id.clone())]);
+        let anchor = self.world.anchor(abilities.resource).into_iter();
+        let more = self.world.more.get(&abilities.resource).into_iter().flatten();
+        let anchors: Vec<PoolRow> = anchor.chain(more).map(by_id).collect();
+        abilities.readable = self.readable(resource, &anchors, &mut why)?;
+        if abilities.readable.is_empty() {
+            let found = self.list(resource, "", FOUND_MAX)?.iter().map(by_id).collect::<Vec<_>>();
+            abilities.readable = self.readable(resource, &found, &mut why)?;
         }
-        if known.readable.is_empty() {
-            known.left_out(kind, Operation::Read, why);
+        if abilities.readable.is_empty() {
+            abilities.left_out(resource, Operation::Read, why);
         }
         Ok(())
     }
@@ -236,13 +241,13 @@ impl SetUp<'_, '_> {
     /// Returns the first few of these documents that can be read.
     fn readable(
         &mut self,
-        kind: &Kind,
-        rows: &[Row],
+        resource: &Resource,
+        rows: &[PoolRow],
         why: &mut String,
-    ) -> Result<Vec<Row>, ApiError> {
+    ) -> Result<Vec<PoolRow>, ApiError> {
         let mut readable = vec![];
         for row in rows.iter().take(READ_MAX) {
-            let path = format!("{}/{}", self.target.path(&kind.path), row["id"]);
+            let path = format!("{}/{}", self.target.path(&resource.path), row["id"]);
             let reply = self.session.send("GET", &path, "")?;
             if reply.is_ok() {
                 readable.push(row.clone());
@@ -253,29 +258,29 @@ impl SetUp<'_, '_> {
         Ok(readable)
     }
 
-    fn try_list(&mut self, known: &mut Known) -> Result<(), ApiError> {
+    fn try_list(&mut self, abilities: &mut Abilities) -> Result<(), ApiError> {
         let shapes = self.world.shapes;
-        let kind = &shapes.kinds[known.kind];
-        let path = format!("{}?limit=1", self.target.path(&kind.path));
+        let resource = &shapes.resources[abilities.resource];
+        let path = format!("{}?limit=1", self.target.path(&resource.path));
         let reply = self.session.send("GET", &path, "")?;
-        known.lists = reply.is_ok();
-        if !known.lists {
-            known.left_out(kind, Operation::List, reply.complaint());
+        abilities.lists = reply.is_ok();
+        if !abilities.lists {
+            abilities.left_out(resource, Operation::List, reply.complaint());
         }
         Ok(())
     }
 }
 
-impl Known {
-    fn left_out(&mut self, kind: &Kind, operation: Operation, why: String) {
-        self.left_out.push(LeftOut { resource: kind.name.clone(), operation, why });
+impl Abilities {
+    fn left_out(&mut self, resource: &Resource, operation: Operation, why: String) {
+        self.left_out.push(LeftOut { resource: resource.name.clone(), operation, why });
     }
 }
 
 /// Returns the combinations of the first documents, and the draft without them.
-fn apart(draft: &Draft) -> (Vec<Row>, Draft) {
+fn apart(draft: &Draft) -> (Vec<PoolRow>, Draft) {
     let mut left = draft.clone();
-    let mut rows = vec![Row::new(); ROWS];
+    let mut rows = vec![PoolRow::new(); ROWS];
     let many = left.each.len();
     for (at, (name, values)) in left.each.iter_mut().enumerate() {
         let is_first = at == 0;
@@ -299,7 +304,7 @@ pub fn text(value: &Value) -> String {
 }
 
 /// Returns the value of a placeholder for the document in this row.
-fn value<'r>(row: &'r Row, place: &str) -> &'r str {
+fn value<'r>(row: &'r PoolRow, place: &str) -> &'r str {
     let name = match place {
         SERIAL | SERIAL_DATE => "n",
         CHANGED => return "1",
@@ -317,9 +322,9 @@ fn in_json(text: &str) -> String {
 
 /// Returns a member that an update can change, and its new value. It is neither part of the
 /// identity nor used for authorization.
-fn changed(kind: &Kind) -> Option<(String, Value)> {
-    let place = blank::place(CHANGED);
-    let digits = blank::place(CHANGED_DIGITS);
+fn changed(resource: &Resource) -> Option<(String, Value)> {
+    let place = placeholders::place(CHANGED);
+    let digits = placeholders::place(CHANGED_DIGITS);
     let value = |property: &Property| {
         let Form::Scalar(scalar) = &property.form else { return None };
         Some(match scalar {
@@ -330,17 +335,17 @@ fn changed(kind: &Kind) -> Option<(String, Value)> {
                 (1, place.clone().into())
             }
             Scalar::Number { min, max } if *min <= 1.0 && *max >= 9.0 => {
-                (2, blank::number(&format!("1.{digits}")).into())
+                (2, placeholders::number(&format!("1.{digits}")).into())
             }
             Scalar::Boolean => (4, true.into()),
             Scalar::Date => (3, "2026-01-05".into()),
             _ => return None,
         })
     };
-    let own = kind.properties.iter().filter(|property| {
+    let own = resource.properties.iter().filter(|property| {
         !property.is_identity
             && !is_namespace(&property.name)
-            && !kind.identity.contains(&property.name)
+            && !resource.identity.contains(&property.name)
             && !property.name.ends_with("Id")
             && !property.name.to_lowercase().ends_with("uri")
     });

@@ -48,7 +48,7 @@ pub struct LeftOut {
 
 /// The result of the set-up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct Coverage {
     /// The number of resources that the scenario names.
     pub resources: usize,
     /// The number of resources on which each operation is done, by the operation's name.
@@ -61,14 +61,14 @@ pub struct Report {
     pub otherwise: Vec<String>,
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "of {} resources:", self.resources)?;
         for (at, operation) in OPERATIONS.iter().enumerate() {
             let count = self.done.get(operation.name()).copied().unwrap_or_default();
             write!(f, "{} {count} {}", if at == 0 { "" } else { "," }, operation.name())?;
         }
-        writeln!(f, "; {} requests to set it up", self.requests)?;
+        writeln!(f, "; the set-up took {} requests", self.requests)?;
         for sentence in &self.otherwise {
             writeln!(f, "{sentence}")?;
         }
@@ -96,7 +96,7 @@ mod tests {
             operation: Operation::Create,
             why: format!("403 no {resource}"),
         };
-        let report = Report {
+        let coverage = Coverage {
             resources: 3,
             done: BTreeMap::from([("create", 1), ("read", 3)]),
             left_out: vec![out("schools"), out("staffs")],
@@ -105,8 +105,9 @@ mod tests {
         };
 
         assert_eq!(
-            report.to_string(),
-            "of 3 resources: 1 create, 3 read, 0 update, 0 delete, 0 list; 9 requests to set it up\n\
+            coverage.to_string(),
+            "of 3 resources: 1 create, 3 read, 0 update, 0 delete, 0 list; the set-up took 9 \
+                requests\n\
              nothing is deleted\n\
              left out: create of schools, staffs: 403 no …\n"
         );

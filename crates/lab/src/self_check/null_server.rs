@@ -18,13 +18,13 @@ const LISTENER: u64 = u64::MAX;
 
 /// A server on a loopback port that answers requests without a body until it is dropped.
 #[derive(Debug)]
-pub struct Null {
+pub struct NullServer {
     address: SocketAddr,
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Null {
+impl NullServer {
     /// Starts listening.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ impl Null {
     }
 }
 
-impl Drop for Null {
+impl Drop for NullServer {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {

@@ -33,7 +33,7 @@ pub const SAMPLES_MIN: u64 = 5_000;
 
 /// The verdict on a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Verdict {
+pub struct Assessment {
     /// The verdict in one word: held, partly, not, or not judged.
     pub judgement: Judgement,
     /// The answer in one sentence without a full stop.
@@ -91,7 +91,7 @@ impl StageVerdict {
 }
 
 /// Judges a run.
-pub fn judge(run: &RunFile) -> Verdict {
+pub fn judge(run: &RunFile) -> Assessment {
     let stages: Vec<StageVerdict> =
         run.stages.iter().map(|stage| judge_stage(run, stage)).collect();
     let (generator, host) = (judge_generator(run), judge_host(run));
@@ -118,14 +118,14 @@ pub fn judge(run: &RunFile) -> Verdict {
         headline = format!("Interrupted after {after}: {}{rest}", first.to_lowercase());
     }
     let (connections, samples) = (judge_connections(run), judge_samples(run));
-    Verdict { judgement, headline, stages, generator, host, connections, samples }
+    Assessment { judgement, headline, stages, generator, host, connections, samples }
 }
 
 /// Returns the full answer as Markdown: the headline, and why stages were not held.
 pub fn answer(run: &RunFile) -> String {
-    let verdict = judge(run);
-    let mut says = format!("**{}.**\n", verdict.headline);
-    let not_held = verdict.stages.iter().filter(|stage| !stage.held()).take(STAGES_NAMED_MAX);
+    let assessment = judge(run);
+    let mut says = format!("**{}.**\n", assessment.headline);
+    let not_held = assessment.stages.iter().filter(|stage| !stage.held()).take(STAGES_NAMED_MAX);
     for (at, stage) in not_held.enumerate() {
         let (before, why) = (if at == 0 { "\n" } else { "" }, stage.why_not.join(", "));
         let _ = writeln!(says, "{before}- At {}: {why}.", stage.load);
@@ -180,7 +180,7 @@ fn said(run: &RunFile, stages: &[StageVerdict]) -> (Judgement, String) {
         return (Judgement::NotJudged, "Nothing was sent".into());
     }
     let best = best(run, stages).map(|stage| load(&sent(stage)));
-    let worst = run.stages.iter().zip(stages).filter(|(_, verdict)| !verdict.held());
+    let worst = run.stages.iter().zip(stages).filter(|(_, assessment)| !assessment.held());
     let worst = worst.min_by(|(a, _), (b, _)| size(a).total_cmp(&size(b)));
     match (best, worst) {
         (Some(best), None) => (Judgement::Held, format!("Held {best}")),
@@ -189,7 +189,7 @@ fn said(run: &RunFile, stages: &[StageVerdict]) -> (Judgement, String) {
             (Judgement::Partly, format!("Held {best}, not {not}"))
         }
         (None, not) => {
-            let not = not.map_or_else(String::new, |(_, verdict)| verdict.load.clone());
+            let not = not.map_or_else(String::new, |(_, assessment)| assessment.load.clone());
             (Judgement::NotHeld, format!("Did not hold {not}"))
         }
     }
@@ -294,7 +294,7 @@ fn judge_host(run: &RunFile) -> Finding {
     let steal = run.generator.steal_share;
     let good = steal <= STEAL_SHARE_MAX;
     let says = if good { "Quiet" } else { "Noisy" };
-    let because = format!("{} of the processor time was taken by others", words::percent(steal));
+    let because = format!("others took {} of the processor time", words::percent(steal));
     Finding { good, says: says.into(), because }
 }
 
