@@ -1,10 +1,11 @@
 //! JSON: read as `serde_json` reads it, and what validation makes of it stays as it is.
 
-use homeroom_data::json::Json;
-use homeroom_data::validate::validate;
+use homeroom_document::json::Json;
+use homeroom_document::validate::validate;
 use serde_json::Value;
 
-use crate::World;
+use crate::choice::choice;
+use crate::world::World;
 
 /// Beginnings of our reader's messages for input that the other reader accepts.
 const LIMITS: &[&str] = &["nested too deeply", "more values than"];
@@ -19,7 +20,7 @@ const LIMITS: &[&str] = &["nested too deeply", "more values than"];
 pub fn json(bytes: &[u8]) {
     let world = World::get();
     let model = world.model();
-    let Some((at, text)) = crate::choice(bytes, model.resources.len()) else { return };
+    let Some((at, text)) = choice(bytes, model.resources.len()) else { return };
     let ours = Json::read(text);
     let strict = without_last_commas(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text));
     let theirs = serde_json::from_slice::<Value>(&strict);

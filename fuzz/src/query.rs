@@ -3,7 +3,8 @@
 use homeroom_http::Query;
 use http::{Method, Uri};
 
-use crate::World;
+use crate::choice::choice;
+use crate::world::World;
 
 /// Two bytes choose a resource, the rest is the query string of a list.
 ///
@@ -12,7 +13,7 @@ use crate::World;
 /// When the answer is neither 200 nor 400, or a page's cursor is not taken back.
 pub fn query(bytes: &[u8]) {
     let world = World::get();
-    let Some((at, text)) = crate::choice(bytes, world.model().resources.len()) else { return };
+    let Some((at, text)) = choice(bytes, world.model().resources.len()) else { return };
     let Ok(text) = std::str::from_utf8(text) else { return };
     if let Ok(query) = Query::read(text) {
         for (name, _) in query.iter() {

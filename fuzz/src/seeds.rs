@@ -8,7 +8,7 @@ use std::path::Path;
 use homeroom_district::{Format, documents, write};
 use homeroom_model::Resource;
 
-use crate::World;
+use crate::world::World;
 
 /// Most seeds of one kind of resource.
 const EACH: usize = 2;

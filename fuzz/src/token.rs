@@ -3,7 +3,7 @@
 use homeroom_access::ANY_SCOPE;
 use homeroom_http::Timestamp;
 
-use crate::World;
+use crate::world::World;
 
 /// Even first byte: the rest is an `Authorization` header. Odd: the rest are changes of a good one,
 /// three bytes each (place and what is done there).

@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use homeroom_access::{Access, AccessConfig, Manage};
-use homeroom_data::{Catalog, DataApi};
+use homeroom_data::DataApi;
+use homeroom_document::Catalog;
 use homeroom_district::{DistrictPlan, documents};
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{RequestBody, Timestamp};
 use homeroom_model::{Model, format, link, shipped};
-use homeroom_store::Store;
+use homeroom_store::{ChangedAt, Store};
 use http::{Method, Request, StatusCode, Uri};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
@@ -65,9 +66,9 @@ impl World {
         let store = Store::temporary(&[]).unwrap();
         let catalog = Catalog::bind(Arc::clone(&model), &store).unwrap();
         let data = DataApi::new(Arc::new(catalog), store.clone());
-        homeroom_data::seed(&data.catalog, &data.store, SEED, now).unwrap();
+        homeroom_document::seed(&data.catalog, &data.store, SEED, ChangedAt(now.0)).unwrap();
         let all = documents(&Self::district()).map(|one| (one.resource, one.json));
-        let loaded = homeroom_bulk::load_documents(&data, all).unwrap();
+        let loaded = homeroom_bulk::load_documents(&data.documents(), all).unwrap();
         assert_eq!(loaded.rejected, 0, "the district is loaded whole");
         let config = AccessConfig::default();
         let access =

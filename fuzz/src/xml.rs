@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use homeroom_bulk::fuzz::XmlReader;
 
-use crate::World;
+use crate::world::World;
 
 static FILE: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = std::env::temp_dir().join(format!("homeroom-fuzz-{}", std::process::id()));
@@ -13,7 +13,7 @@ static FILE: LazyLock<PathBuf> = LazyLock::new(|| {
     folder.join("file.xml")
 });
 
-static READER: LazyLock<XmlReader> = LazyLock::new(|| XmlReader::new(&World::get().data));
+static READER: LazyLock<XmlReader> = LazyLock::new(|| XmlReader::new(Box::leak(Box::new(World::get().data.documents()))));
 
 /// The bytes are an interchange file.
 ///

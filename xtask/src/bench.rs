@@ -14,6 +14,7 @@
 mod agreement;
 mod echo;
 mod figures;
+mod files;
 mod generators;
 mod large;
 mod load;
@@ -23,35 +24,22 @@ mod planted;
 mod published;
 mod rights;
 mod server;
+mod settings;
 mod small;
 mod work;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
-use self::server::{Build, OTHER_STORE};
+use self::server::OTHER_STORE;
 use crate::house::Done;
 use crate::test::postgres::Servers;
+use files::text;
+use server::{STORE, homeroom};
+use settings::Settings;
 
-const BINARY: &str = "target/release/homeroom";
 const POSTGRES: &str = "--postgres";
 const AGAINST: &str = "--against";
-/// The environment variable with the URL of Homeroom's store.
-const STORE: &str = "HOMEROOM_STORE__URL";
-
-struct Settings {
-    rounds: usize,
-    seconds: u32,
-    documents: usize,
-    folder: PathBuf,
-    /// Another build, which the small rounds compare with this one.
-    against: Option<PathBuf>,
-    /// The environment of the small district's server.
-    environment: Vec<(String, String)>,
-    /// Whether other work disturbs the run.
-    is_noisy: bool,
-}
 
 /// Runs the task.
 pub fn run(arguments: &[String]) -> Done {
@@ -168,14 +156,6 @@ fn build() -> Done {
     if done.success() { Ok(()) } else { Err("the release build failed".into()) }
 }
 
-fn homeroom(arguments: &[&str]) -> Done {
-    Build::present().run(arguments)
-}
-
-fn homeroom_with(arguments: &[&str], environment: &[(&str, &str)]) -> Done {
-    Build::present().run_with(arguments, environment)
-}
-
 /// Returns an environment in which every sync takes `millis` milliseconds longer.
 fn slower_sync(millis: usize) -> Result<Vec<(String, String)>, String> {
     if millis == 0 {
@@ -185,34 +165,4 @@ fn slower_sync(millis: usize) -> Result<Vec<(String, String)>, String> {
     let shim = crate::shim::disk()?;
     let preload = ("LD_PRELOAD".to_owned(), text(&shim).to_owned());
     Ok(vec![preload, ("DISK_SYNC_MILLIS".to_owned(), millis.to_string())])
-}
-
-/// Returns how many documents a folder of JSON lines contains.
-fn lines(folder: &Path) -> Result<usize, String> {
-    let mut count = 0;
-    for entry in std::fs::read_dir(folder).map_err(|e| e.to_string())? {
-        let path = entry.map_err(|e| e.to_string())?.path();
-        count += std::fs::read_to_string(path).map_err(|e| e.to_string())?.lines().count();
-    }
-    Ok(count)
-}
-
-fn write(path: &Path, text: &str) -> Done {
-    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap_or_default()
-}
-
-/// Waits until `done` returns true, for at most `time`.
-fn wait(time: Duration, mut done: impl FnMut() -> bool) -> bool {
-    let begun = Instant::now();
-    while begun.elapsed() < time {
-        if done() {
-            return true;
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    false
 }

@@ -94,8 +94,3 @@ fn docs() -> Done {
             .env("RUSTDOCFLAGS", "-D warnings"),
     )
 }
-
-/// Returns an error with one problem per line, if there are any.
-fn all_well(problems: &[String]) -> Done {
-    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
-}

@@ -95,3 +95,8 @@ pub fn is_test(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "tests.rs")
         || path.components().any(|part| part.as_os_str() == "tests")
 }
+
+/// Returns an error with one problem per line, if there are any.
+pub fn all_well(problems: &[String]) -> Done {
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
+}

@@ -1,9 +1,7 @@
 //! `cargo xtask long`: runs everything that `test` runs, and what takes too long for every change.
 
 use crate::house::Done;
-
-/// The environment variable of long runs; without it, long tests report themselves as skipped.
-pub const LONG: &str = "HOMEROOM_LONG";
+use crate::test::LONG;
 
 /// Runs the tests, including the long ones.
 ///

@@ -3,21 +3,22 @@
 mod browser;
 mod clients;
 pub mod postgres;
+mod program;
 
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use crate::house::{self, Done, cargo, root, succeed, timed};
+use crate::house::{self, Done, cargo, succeed, timed};
 use crate::summary::Summary;
-use crate::{adversary, fuzz, long, soak};
+use crate::{adversary, fuzz, soak};
+use program::each_line;
 
 /// The seed of property tests. It is fixed, so that a change is judged only by what it changes; a
 /// long run draws new inputs each time.
 const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "20261122");
 
-/// Runs the tests, on SQLite and on each PostgreSQL that is available. Without arguments it runs
-/// all of them, including the client suites; arguments go to `cargo test`.
+/// Runs the tests, on SQLite and on PostgreSQL (a long run: on the oldest and the newest supported
+/// one). Without arguments it runs all of them, including the client suites; arguments go to
+/// `cargo test`.
 ///
 /// # Errors
 ///
@@ -32,10 +33,10 @@ pub fn run(arguments: &[String]) -> Done {
 ///
 /// As for [`run`].
 pub fn run_with(arguments: &[String], environment: &[(&str, &str)]) -> Done {
-    let is_long = environment.iter().any(|(name, _)| *name == long::LONG);
+    let is_long = environment.iter().any(|(name, _)| *name == LONG);
     let mut summary = Summary::default();
     let named = std::env::var_os(postgres::VARIABLE).is_some();
-    let servers = (!named).then(|| postgres::Servers::start(&mut summary));
+    let servers = (!named).then(|| postgres::Servers::start(is_long, &mut summary));
     let urls = servers.as_ref().map_or_else(String::new, postgres::Servers::urls);
     let mut environment = environment.to_vec();
     if !is_long && std::env::var_os(SEED.0).is_none() {
@@ -78,13 +79,6 @@ fn all_tests() -> Command {
     cargo(&["test", "--locked", "--no-fail-fast", "--quiet", "--workspace"])
 }
 
-/// Returns the path of a program that the tests' build has made, `homeroom` or `examples/report`.
-fn built(program: &str) -> PathBuf {
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    root().join(target).join("debug").join(program)
-}
-
 fn rust(arguments: &[String], environment: &[(&str, &str)], summary: &mut Summary) -> Done {
     let mut command = cargo(&["test", "--locked", "--no-fail-fast"]);
     if !arguments.iter().any(|argument| argument == "-p" || argument.starts_with("--package")) {
@@ -101,25 +95,5 @@ fn rust(arguments: &[String], environment: &[(&str, &str)], summary: &mut Summar
     })
 }
 
-/// Runs a program and passes on its output line by line; records a failed exit.
-fn each_line(
-    command: &mut Command,
-    summary: &mut Summary,
-    mut take: impl FnMut(&mut Summary, &str),
-) -> Done {
-    let failed_before = summary.failed;
-    let mut child = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))?;
-    let stdout = child.stdout.take().expect("the output was asked for");
-    for line in BufReader::new(stdout).split(b'\n') {
-        let line = line.map_err(|error| format!("cannot read what was printed: {error}"))?;
-        take(summary, &String::from_utf8_lossy(&line));
-    }
-    let status = child.wait().map_err(|error| format!("cannot wait for the end: {error}"))?;
-    if !status.success() {
-        summary.ended_badly(failed_before);
-    }
-    Ok(())
-}
+/// The environment variable of long runs; without it, long tests report themselves as skipped.
+pub const LONG: &str = "HOMEROOM_LONG";

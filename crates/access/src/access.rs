@@ -6,18 +6,19 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use homeroom_http::Timestamp;
 use homeroom_model::Model;
-use homeroom_store::{Answer, Ask, Decision, Plan, Refused, Sql, Store, StoreError, Value};
+use homeroom_store::{Answer, Ask, Decision, Plan, Refused, Sql, Store, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::cache::TokenCache;
 use crate::claim_name::ClaimName;
 use crate::claim_set::{ClaimSet, Vocabulary as _};
 use crate::claims::Claims;
-use crate::claims_file::ClaimsError;
+
+use crate::error::AccessError;
 use crate::items::stable_id;
 use crate::records::{ClientRecord, SecretRecord};
 use crate::registry::Registry;
-use crate::secret::{RandomError, SecretHasher};
+use crate::secret::SecretHasher;
 use crate::server_keys::server_keys;
 use crate::sql;
 use crate::token::TokenKeys;
@@ -39,23 +40,6 @@ impl Default for AccessConfig {
     fn default() -> Self {
         Self { token_cache_entries: 100_000, live_tokens_max: None }
     }
-}
-
-/// Why the part cannot be opened or refreshed.
-#[derive(Debug, thiserror::Error)]
-pub enum AccessError {
-    /// The claims file contradicts itself or the model.
-    #[error(transparent)]
-    Claims(#[from] ClaimsError),
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The system could not supply random bytes.
-    #[error(transparent)]
-    Random(#[from] RandomError),
-    /// A stored row is malformed.
-    #[error("a stored {0} cannot be parsed")]
-    Damaged(&'static str),
 }
 
 /// Who may do what: the client registry, tokens, claim sets.

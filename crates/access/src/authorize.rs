@@ -8,7 +8,8 @@ use homeroom_model::{Resource, Subject, SubjectOf};
 use crate::action::Action;
 use crate::client::ApiClient;
 use crate::denial::{Denial, Lack};
-use crate::grant::{Alternative, By, Grant, Part, Relationships, UpsertGrant, namespace_subject};
+use crate::grant::{Alternative, Grant, Part, Relationships, UpsertGrant, namespace_subject};
+use crate::relation::By;
 use crate::rights::Permission;
 use crate::strategy::{People, Relationship, Strategy};
 

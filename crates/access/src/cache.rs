@@ -6,7 +6,7 @@ use std::sync::{PoisonError, RwLock};
 
 use homeroom_http::Timestamp;
 
-use crate::caller::Recognized;
+use crate::recognized::Recognized;
 
 /// How many locks the tokens are spread over, so that readers on many cores do not contend.
 const SHARDS: usize = 16;

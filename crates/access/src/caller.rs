@@ -1,6 +1,5 @@
 //! Checks rights again: after a wait, and inside the transaction that writes.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use homeroom_http::{Problem, Timestamp};
@@ -8,21 +7,14 @@ use homeroom_store::{Answer, Ask, Decide, Decision, Plan, Ran, Refused, Store};
 use http::HeaderValue;
 use http::header::AUTHORIZATION;
 
-use crate::access::{Access, AccessError};
+use crate::access::Access;
+use crate::client::ANY_SCOPE;
 use crate::client::{ApiClient, Call, Scope};
-use crate::recognize::ANY_SCOPE;
+use crate::error::AccessError;
+use crate::recognized::{Recognized, changing};
 
 /// How often a caller is recognized for one request while the registry keeps changing.
 const RECOGNIZED_MAX: usize = 20;
-
-/// A client as it was recognized, and the version of the registry that was used.
-#[derive(Debug, Clone)]
-pub struct Recognized {
-    /// The client.
-    pub client: Arc<ApiClient>,
-    /// The version, as [`Ask::AccessVersion`] returns it.
-    pub version: i64,
-}
 
 /// The caller of a request, who is recognized again after waiting for the body or for a place.
 ///
@@ -104,11 +96,6 @@ impl Caller {
     }
 }
 
-/// Returns 503: keys or claim sets change faster than the request can be decided.
-pub(crate) fn changing() -> Problem {
-    Problem::busy(1).detail("Keys or claim sets are being changed at this moment.")
-}
-
 /// A decision that is valid only while the registry has one version, which it checks first.
 #[derive(Clone)]
 struct AsOf<D> {
@@ -157,6 +144,8 @@ impl<D: Decide> Decide for AsOf<D> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use homeroom_model::{format, link, shipped};
     use homeroom_store::{Sql, Write};
 

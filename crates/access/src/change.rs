@@ -11,11 +11,12 @@ use homeroom_http::Timestamp;
 use homeroom_store::Sql;
 use serde_json::{Value, json};
 
-use crate::access::{Access, AccessError};
+use crate::access::Access;
 use crate::claim_set::{ClaimSet, fold_name};
 use crate::client::{ApiClient, Scope, Status};
+use crate::error::AccessError;
+use crate::error::ManageError;
 use crate::items::{ItemKind, ODS_INSTANCE};
-use crate::manage::ManageError;
 use crate::records::{ClientRecord, SecretRecord};
 use crate::registry::Registry;
 use crate::secret::Secret;

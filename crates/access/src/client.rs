@@ -100,3 +100,6 @@ impl ApiClient {
         Self { education_organizations: [education_organization].into(), ..self.clone() }
     }
 }
+
+/// The scope of a route that any recognized client may call.
+pub const ANY_SCOPE: &str = "*";

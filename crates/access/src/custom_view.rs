@@ -12,7 +12,9 @@ use homeroom_model::{Model, Resource, ResourceId, Target};
 use serde_json::{Number, Value};
 
 use crate::denial::{Denial, Lack};
-use crate::grant::{Phase, title};
+use crate::phase::Phase;
+
+use crate::denial::title;
 use crate::items::{ItemKind, Items};
 pub use basis::BasisOf;
 use basis::{NoBasis, basis_of};

@@ -126,3 +126,9 @@ impl From<Denial> for Problem {
         problem
     }
 }
+
+/// Returns `schoolId` as messages spell it, `SchoolId`.
+pub fn title(column: &str) -> String {
+    let mut letters = column.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

@@ -6,7 +6,10 @@ use homeroom_model::{Model, Resource, Subject, Target};
 use serde::Serialize;
 
 use crate::custom_view::ViewBound;
+use crate::denial::title;
 use crate::denial::{Denial, Lack};
+use crate::phase::Phase;
+use crate::relation::By;
 use crate::strategy::Strategy;
 
 /// Kind of the subject that [`Strategy::NamespaceBased`] checks.
@@ -69,23 +72,6 @@ pub struct Part {
     pub by: By,
 }
 
-/// How a subject is related to a client's education organizations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
-    /// The subject is an education organization that is one of them or below one.
-    Below,
-    /// The subject is an education organization that is one of them or above one.
-    Above,
-    /// The subject is a person at one of them or at one below.
-    Person {
-        /// The name of the path to the person, one of [`Resource::access_by`]; [`None`] means
-        /// [`Resource::access_through`].
-        way: Option<&'static str>,
-        /// Whether deleted associations count.
-        past: bool,
-    },
-}
-
 /// How a subject of a document is related to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -96,15 +82,6 @@ pub enum Standing {
     Unrelated,
     /// The document names no subject.
     Missing,
-}
-
-/// Which version of a document is checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// The document that the client sends.
-    Proposed,
-    /// The stored document; a problem reveals nothing of it.
-    Stored,
 }
 
 /// A client's grants on a resource for POST, which creates or updates. The plan uses the one that
@@ -339,10 +316,4 @@ fn some_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
         names.push("...".into());
     }
     names.join(", ")
-}
-
-/// Returns `schoolId` as messages spell it, `SchoolId`.
-pub fn title(column: &str) -> String {
-    let mut letters = column.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

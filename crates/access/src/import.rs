@@ -1,146 +1,28 @@
 //! Imports published claims hierarchies into claims files, for the standard and for extensions.
 
 mod extension;
+mod outcome;
+mod reference;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use homeroom_model::{Model, Resource};
-use serde::Deserialize;
+use homeroom_model::Model;
 
-use crate::action::Action;
-use crate::claim_name::{ClaimName, ROOT};
-use crate::claims_file::{self, ClaimsError, ClaimsFile, Rule};
-use crate::strategy::Strategy;
+use crate::claim_name::ROOT;
+use crate::claims_file::{self, ClaimsFile};
+
 pub use extension::{ExtensionClaims, import_extension};
-
-/// Deepest nesting of claims that is read.
-const DEPTH_MAX: usize = 16;
+pub use outcome::{ImportError, Imported};
+use reference::{Reference, ReferenceClaim, plain, resources};
 
 const HEADING: &str = "\
 # Resource claims of Ed-Fi: the hierarchy, the default strategies, the published claim sets.
 # Made by `homeroom claim-sets import`, which replaces all but `own`, the sets named there, and
-# `successors` (kinds of older standards and the claims below which they belong).
-# A rule is `ACTION …[: STRATEGY …]`; `;` separates several rules. Without strategies the defaults
-# nearest to the leaf apply. `*` is above all claims.
+# `successors` (kinds of older standards and the claims below which they stand).
+# A rule is `ACTION …[: STRATEGY …]`, several divided by `;`; without strategies the defaults hold,
+# nearest to the leaf. `*` is above all claims.
 
 ";
-
-/// A claims hierarchy that cannot be imported.
-#[derive(Debug, thiserror::Error)]
-pub enum ImportError {
-    /// The hierarchy is not in the published form.
-    #[error("the hierarchy cannot be read: {0}")]
-    Reference(#[from] serde_json::Error),
-    /// A name in it has no meaning here.
-    #[error("{claim}: {message}")]
-    Claim {
-        /// The claim that contains it.
-        claim: String,
-        /// The part that cannot be parsed.
-        message: String,
-    },
-    /// The current claims file cannot be read.
-    #[error(transparent)]
-    Current(#[from] ClaimsError),
-}
-
-/// A claims file, and what was left out of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Imported {
-    /// The new text of the claims file.
-    pub text: String,
-    /// The published claim sets that it contains.
-    pub claim_sets: Vec<String>,
-    /// Claim sets that were left out.
-    pub left_out_sets: Vec<String>,
-    /// Claims that match no resource of the model, and domains that became empty.
-    pub left_out_claims: Vec<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Reference {
-    #[serde(default)]
-    claim_sets: Vec<ReferenceSet>,
-    /// Published additions to a hierarchy call it `resourceClaims`.
-    #[serde(alias = "resourceClaims")]
-    claims_hierarchy: Vec<ReferenceClaim>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ReferenceSet {
-    claim_set_name: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ReferenceClaim {
-    name: String,
-    #[serde(default)]
-    default_authorization: Defaults,
-    #[serde(default, rename = "_defaultAuthorizationStrategiesForCrud")]
-    default_strategies: Vec<ReferenceAction>,
-    #[serde(default)]
-    claim_sets: Vec<Granted>,
-    #[serde(default, alias = "children")]
-    claims: Vec<ReferenceClaim>,
-}
-
-impl ReferenceClaim {
-    /// Returns its name; [`None`] where it belongs to another organization.
-    fn read_name(&self, depth: usize) -> Result<Option<ClaimName>, ImportError> {
-        if depth > DEPTH_MAX {
-            return Err(self.wrong(format!("nested deeper than {DEPTH_MAX} levels")));
-        }
-        if is_of_others(&self.name) {
-            return Ok(None);
-        }
-        let name = ClaimName::read(&self.name);
-        name.map(Some).ok_or_else(|| self.wrong("is not the URI of a claim".into()))
-    }
-
-    fn defaults(&self) -> Result<Rule, ImportError> {
-        rule(self.default_authorization.actions.iter().chain(&self.default_strategies))
-            .map_err(|message| self.wrong(message))
-    }
-
-    /// Returns what it grants a claim set.
-    fn grants(&self, granted: &Granted) -> Result<Rule, ImportError> {
-        rule(&granted.actions).map_err(|message| self.wrong(message))
-    }
-
-    fn wrong(&self, message: String) -> ImportError {
-        ImportError::Claim { claim: self.name.clone(), message }
-    }
-}
-
-#[derive(Deserialize, Default)]
-struct Defaults {
-    #[serde(default)]
-    actions: Vec<ReferenceAction>,
-}
-
-#[derive(Deserialize)]
-struct Granted {
-    name: String,
-    #[serde(default)]
-    actions: Vec<ReferenceAction>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ReferenceAction {
-    #[serde(alias = "actionName")]
-    name: String,
-    #[serde(default, alias = "authorizationStrategyOverrides")]
-    authorization_strategies: Vec<Named>,
-}
-
-#[derive(Deserialize)]
-struct Named {
-    name: String,
-}
 
 /// Builds the claims file of a model from published hierarchies (`Claims.json`) and the current
 /// claims file, which may be empty and whose own parts stay.
@@ -212,23 +94,6 @@ pub fn import(
     Ok(Imported { text, claim_sets, left_out_sets, left_out_claims })
 }
 
-/// Returns the claims of a model's resources.
-fn resources(model: &Model) -> BTreeSet<String> {
-    let name = |resource: &Resource| ClaimName::of_resource(&resource.schema, &resource.name).key();
-    model.resources.iter().map(name).collect()
-}
-
-/// Returns a set's name as a claims file writes it.
-fn plain(name: &str) -> String {
-    name.chars().filter(|letter| !letter.is_whitespace() && *letter != '-').collect()
-}
-
-/// Returns whether a claim is a URI of another organization.
-fn is_of_others(claim: &str) -> bool {
-    let rest = claim.split_once("://").map(|(_, rest)| rest.to_ascii_lowercase());
-    rest.is_some_and(|rest| !rest.starts_with("ed-fi.org/"))
-}
-
 struct Importer {
     resources: BTreeSet<String>,
     file: ClaimsFile,
@@ -277,24 +142,4 @@ impl Importer {
         }
         Ok(Some(path))
     }
-}
-
-fn rule<'a>(actions: impl IntoIterator<Item = &'a ReferenceAction>) -> Result<Rule, String> {
-    let mut rule = Rule::default();
-    for item in actions {
-        let action =
-            Action::read(&item.name).ok_or_else(|| format!("`{}` is not an action", item.name))?;
-        let strategies = item
-            .authorization_strategies
-            .iter()
-            .map(|strategy| {
-                Strategy::read(&strategy.name, |_| true)
-                    .ok_or_else(|| format!("`{}` is not a strategy", strategy.name))
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        if rule.get_mut(action).replace(strategies).is_some() {
-            return Err(format!("the action {} appears twice", item.name));
-        }
-    }
-    Ok(rule)
 }

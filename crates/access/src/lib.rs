@@ -9,6 +9,19 @@
 //! Rights are data: the [`Claims`] hierarchy and the shipped claim sets are in a file, the
 //! operator's sets are in the store, and each set is compiled over the model so that a decision
 //! takes two array lookups.
+//!
+//! ```
+//! use homeroom_access::{Action, ClaimName, Claims};
+//! use homeroom_model::{format, link, shipped};
+//!
+//! let text = shipped("5.2.0").expect("this version is shipped");
+//! let claims = Claims::of(&link(&[format::read(text)?])?)?;
+//!
+//! let student = ClaimName::read("ed-fi/student").expect("this is how a claim is named");
+//! let student = claims.named(&student).expect("students have a claim");
+//! assert!(claims.above(student).any(|claim| !claim.defaults(Action::Read).is_empty()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod access;
 mod action;
@@ -24,6 +37,7 @@ mod client;
 mod custom_view;
 mod denial;
 mod documents;
+mod error;
 mod explain;
 mod grant;
 pub mod import;
@@ -32,9 +46,12 @@ mod manage;
 mod nearest;
 mod oauth;
 mod ownership;
+mod phase;
 mod recognize;
+mod recognized;
 mod records;
 mod registry;
+mod relation;
 mod revive;
 mod rights;
 mod routes;
@@ -45,33 +62,34 @@ mod strategy;
 mod token;
 mod token_info;
 
-pub use access::{Access, AccessConfig, AccessError};
+pub use access::{Access, AccessConfig};
 pub use action::{Action, PerAction};
 pub use authorize::{authorize, authorize_upsert};
-pub use caller::{Caller, Recognized};
+pub use caller::Caller;
 pub use change::{Change, ClientRights, NewClient};
 pub use claim_name::ClaimName;
 pub use claim_set::ClaimSet;
 pub use claims::{Claim, ClaimId, Claims, EXTENSIONS_SHIPPED, SHIPPED};
 pub use claims_file::ClaimsError;
-pub use client::{ApiClient, Call, Scope, Status};
+pub use client::{ANY_SCOPE, ApiClient, Call, Scope, Status};
 pub use custom_view::{
     BasisOf, CustomView, MemberIs, MemberRule, SharedValue, ViewBound, ViewRule, Views,
 };
-pub use denial::{Denial, Lack};
+pub use denial::{Denial, Lack, title};
 pub use documents::{DocumentStanding, StrategyStanding, SubjectStanding};
+pub use error::{AccessError, ManageError};
 pub use explain::{AskedDocument, Explain, Explanation};
 pub use grant::{
-    Alternative, By, Grant, Part, Phase, Relationships, Restriction, Standing, UpsertGrant,
-    missing_relation, namespace_subject, title,
+    Alternative, Grant, Part, Relationships, Restriction, Standing, UpsertGrant, missing_relation,
+    namespace_subject,
 };
 pub use items::{ItemKind, ODS_INSTANCE, stable_id};
-pub use manage::{
-    EDUCATION_ORGANIZATIONS_MAX, Manage, ManageError, NAMESPACE_PREFIXES_MAX, TEXT_MAX,
-};
+pub use manage::{EDUCATION_ORGANIZATIONS_MAX, Manage, NAMESPACE_PREFIXES_MAX, TEXT_MAX};
 pub use nearest::nearest;
-pub use recognize::ANY_SCOPE;
+pub use phase::Phase;
+pub use recognized::Recognized;
 pub use registry::{ApplicationClient, KnownSet, Origin, Registry};
+pub use relation::By;
 pub use revive::{Revival, revive};
 pub use rights::{Permission, Rights};
 pub use routes::{TOKEN_REQUEST_BYTES_MAX, routes};

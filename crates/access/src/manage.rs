@@ -7,15 +7,17 @@ mod strategies;
 use std::sync::Arc;
 
 use homeroom_http::Timestamp;
-use homeroom_store::StoreError;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::access::{Access, AccessError};
+use crate::access::Access;
+
 use crate::client::ApiClient;
 use crate::explain::Explain;
 use crate::nearest::did_you_mean;
-use crate::secret::RandomError;
+
+use crate::error::ManageError;
 use keys::NewKey;
 pub use keys::{EDUCATION_ORGANIZATIONS_MAX, NAMESPACE_PREFIXES_MAX, TEXT_MAX};
 
@@ -107,54 +109,6 @@ pub enum Manage {
     /// also explains whether the key has access to it, and why, if the part that knows documents
     /// executes the command.
     Explain(Explain),
-}
-
-/// Why a management command failed. Nothing was changed, as far as the store knows.
-#[derive(Debug, thiserror::Error)]
-pub enum ManageError {
-    /// A key of the scope `data` needs a claim set.
-    #[error("a key needs a claim set, which says what it may do; available: {}", .0.join(", "))]
-    NoClaimSet(Vec<String>),
-    /// No claim set has this name.
-    #[error("there is no claim set `{name}`; available: {}", .known.join(", "))]
-    UnknownClaimSet {
-        /// The name that was given.
-        name: String,
-        /// The names that exist.
-        known: Vec<String>,
-    },
-    /// No client has this key.
-    #[error("there is no key `{key}`{hint}")]
-    UnknownKey {
-        /// The key that was given.
-        key: String,
-        /// A suggestion of what was meant.
-        hint: String,
-    },
-    /// The request is invalid as it stands.
-    #[error("{0}")]
-    Invalid(String),
-    /// The request conflicts with the current state.
-    #[error("{0}")]
-    Refused(String),
-    /// Another process changed the registry at the same moment.
-    #[error("another process has just changed keys, claim sets or strategies; try again")]
-    Meanwhile,
-    /// The store or the system failed.
-    #[error(transparent)]
-    Access(#[from] AccessError),
-}
-
-impl From<StoreError> for ManageError {
-    fn from(error: StoreError) -> Self {
-        Self::Access(error.into())
-    }
-}
-
-impl From<RandomError> for ManageError {
-    fn from(error: RandomError) -> Self {
-        Self::Access(error.into())
-    }
 }
 
 impl Access {

@@ -9,10 +9,10 @@ const NAME_MAX: usize = 200;
 /// Returns up to three of `known` that differ least from `name`, nearest first. Names that differ
 /// in more than half of their letters are left out.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    let name: Vec<char> = name.to_lowercase().chars().take(NAME_MAX).collect();
+    let name: String = name.to_lowercase().chars().take(NAME_MAX).collect();
     let mut near: Vec<(usize, &str)> = known
         .into_iter()
-        .map(|candidate| (distance(&name, &candidate.to_lowercase()), candidate))
+        .map(|candidate| (strsim::levenshtein(&name, &candidate.to_lowercase()), candidate))
         .filter(|(distance, candidate)| distance * 2 <= candidate.chars().count())
         .collect();
     near.sort_unstable();
@@ -26,21 +26,6 @@ pub(crate) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a s
         [] => String::new(),
         ref names => format!("; did you mean {}?", names.join(", ")),
     }
-}
-
-/// Returns the fewest letters to insert, remove or replace (Levenshtein distance).
-fn distance(a: &[char], b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=a.len()).collect();
-    for (at, letter) in b.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = at + 1;
-        for (column, other) in a.iter().enumerate() {
-            let replace = diagonal + usize::from(*other != letter);
-            diagonal = row[column + 1];
-            row[column + 1] = replace.min(row[column] + 1).min(diagonal + 1);
-        }
-    }
-    row[a.len()]
 }
 
 #[cfg(test)]

@@ -8,15 +8,13 @@ use http::header::{CACHE_CONTROL, WWW_AUTHENTICATE};
 
 use crate::access::Access;
 use crate::cache::Entry;
-use crate::caller::{Recognized, changing};
+use crate::client::ANY_SCOPE;
 use crate::client::{ApiClient, Scope, Status};
+use crate::recognized::{Recognized, changing};
 use crate::records::SecretRecord;
 use crate::registry::Registered;
 use crate::secret::{Secret, new_secret_id};
 use crate::token::{TOKEN_SECONDS, TokenClaims, TokenError};
-
-/// The scope of a route that any recognized client may call.
-pub const ANY_SCOPE: &str = "*";
 
 /// Live secrets that a client may have: the one in use and the one before it.
 pub(crate) const SECRETS_MAX: usize = 2;

@@ -9,8 +9,8 @@ use crate::claim_set::{ClaimSet, fold_name};
 use crate::claims::Claims;
 use crate::client::ApiClient;
 use crate::custom_view::Views;
+use crate::error::ManageError;
 use crate::items::{ItemKind, Items, stable_id};
-use crate::manage::ManageError;
 use crate::records::{ClientLink, ClientRecord, SecretRecord};
 use crate::rights::Rights;
 

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use homeroom_http::{Access as Entry, Kind, Problem, Response, Route, handler, json_response};
+use homeroom_http::{Guard, Kind, Problem, Response, Route, handler, json_response};
 use http::{HeaderValue, Method, StatusCode, header};
 
 use crate::access::Access;
-use crate::caller::changing;
 use crate::client::{ApiClient, Call, Scope};
 use crate::oauth::{OAuthError, TokenRequest, issued};
 use crate::recognize::{IssuedToken, TokenRefusal};
+use crate::recognized::changing;
 
 /// Most bytes of the body of a request about a token.
 pub const TOKEN_REQUEST_BYTES_MAX: usize = 16 << 10;
@@ -25,22 +25,22 @@ const NOT_THE_ADMIN_SCOPE: &str = "A scope must be edfi_admin_api/full_access.";
 /// Returns the routes of this part. The route of `/oauth/token_info` belongs to the part that knows
 /// documents; it answers with a [`TokenInfo`](crate::TokenInfo).
 pub fn routes(access: &Arc<Access>) -> Vec<Route<ApiClient>> {
-    let route = |method: Method, template: &'static str, entry: Entry, handler| Route {
+    let route = |method: Method, template: &'static str, guard: Guard, handler| Route {
         method,
         template,
-        access: entry,
+        guard,
         body_limit: TOKEN_REQUEST_BYTES_MAX,
         handler,
     };
     vec![
-        route(Method::POST, "/oauth/token", Entry::Public, handler(access, post_token)),
+        route(Method::POST, "/oauth/token", Guard::Public, handler(access, post_token)),
         route(
             Method::POST,
             "/adminapi/connect/token",
-            Entry::Public,
+            Guard::Public,
             handler(access, post_admin_token),
         ),
-        route(Method::GET, "/.well-known/jwks.json", Entry::Public, handler(access, get_keys)),
+        route(Method::GET, "/.well-known/jwks.json", Guard::Public, handler(access, get_keys)),
     ]
 }
 

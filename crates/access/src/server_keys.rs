@@ -3,7 +3,7 @@
 use homeroom_http::Timestamp;
 use homeroom_store::{Answer, Decision, Plan, Refused, Sql, Store, StoreError, Write};
 
-use crate::access::AccessError;
+use crate::error::AccessError;
 use crate::secret::random;
 use crate::sql;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::grant::By;
+use crate::relation::By;
 
 macro_rules! strategies {
     ($($strategy:ident: $what:literal;)*) => {

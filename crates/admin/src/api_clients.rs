@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 use crate::applications::{check_instances, rights};
 use crate::form::{self, ID_MAX, Is, Member, needed, optional};
 use crate::list::answer_list;
+use crate::manager::{Admin, Manager};
 use crate::refusal::{Faults, Refusal};
 use crate::reserved;
 use crate::resource::{Candidate, created, deleted, id_of};
-use crate::routes::{Admin, Manager};
 
 const NOUN: &str = "API client";
 

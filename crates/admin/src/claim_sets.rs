@@ -13,10 +13,10 @@ use serde_json::Value;
 use crate::form::{self, Is, Member, needed};
 use crate::hierarchy::Node;
 use crate::list::{By, Filter, Row, answer_list, filter, page};
+use crate::manager::{Admin, Manager};
 use crate::refusal::{Faults, Refusal};
 use crate::reserved;
 use crate::resource::{created, deleted, id_of};
-use crate::routes::{Admin, Manager};
 
 const NOUN: &str = "claim set";
 

@@ -5,8 +5,8 @@ use homeroom_http::{Kind, Problem, Response, json_response};
 use http::StatusCode;
 use serde_json::json;
 
+use crate::manager::Admin;
 use crate::refusal::Refusal;
-use crate::routes::Admin;
 
 /// The version of the Admin API whose paths and members are served.
 const API_VERSION: &str = "2.3";

@@ -11,6 +11,24 @@
 //!
 //! Source: the Ed-Fi Management API 2.3.0 (OpenAPI); where it is silent, what public clients of the
 //! Ed-Fi Admin API 2.x rely on.
+//!
+//! ```
+//! use homeroom_access::{Access, AccessConfig};
+//! use homeroom_http::Timestamp;
+//! use homeroom_model::{format, link, shipped};
+//! use homeroom_store::Store;
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! let model = link(&[format::read(shipped("5.2.0").expect("this version is shipped"))?])?;
+//! let store = Store::temporary(&[])?;
+//! let access = Access::open(store, model.into(), AccessConfig::default(), Timestamp::now()).await?;
+//!
+//! let routes = homeroom_admin::routes(&access);
+//! assert!(routes.iter().any(|route| route.template == "/adminapi/v2/vendors"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![expect(clippy::unnecessary_wraps, reason = "what stands in one table has one signature")]
 
 mod api_clients;
@@ -21,6 +39,7 @@ mod hierarchy;
 mod information;
 mod instances;
 mod list;
+mod manager;
 mod profiles;
 mod refusal;
 mod reserved;

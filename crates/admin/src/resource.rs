@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 
 use crate::form::{self, Member};
 use crate::list::{Filter, Row, answer_list, page};
+use crate::manager::{Admin, Manager};
 use crate::refusal::{Faults, Refusal};
-use crate::routes::{Admin, Manager};
 
 /// A kind of item, and how it differs from others.
 pub(crate) struct Resource {

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use crate::hierarchy::{Hierarchy, Node, action_id, strategy_id};
 use crate::list::{By, Filter, Row, answer_list, filter, page};
+use crate::manager::Admin;
 use crate::refusal::Refusal;
 use crate::resource::id_of;
-use crate::routes::Admin;
 
 const NOUN: &str = "resource claim";
 

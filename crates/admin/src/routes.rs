@@ -1,17 +1,17 @@
 //! The routes of this part.
 
-use std::ops::Deref;
 use std::sync::Arc;
 
-use homeroom_access::{Access, ApiClient, Call, Caller, Change, Scope};
-use homeroom_http::{Access as Entry, Handler, PUBLIC_BODY_BYTES_MAX, Problem, Route, handler};
+use homeroom_access::{Access, ApiClient, Call, Caller, Scope};
+use homeroom_http::{Guard, Handler, PUBLIC_BODY_BYTES_MAX, Problem, Route, handler};
 use http::Method;
 
 use crate::applications::{self, APPLICATIONS};
 use crate::hierarchy::Hierarchy;
 use crate::instances::{CONTEXTS, DERIVATIVE_INSTANCES, INSTANCES};
+use crate::manager::{Admin, Manager};
 use crate::profiles::PROFILES;
-use crate::refusal::{Refusal, answer};
+use crate::refusal::answer;
 use crate::resource::Resource;
 use crate::vendors::VENDORS;
 use crate::{api_clients, claim_sets, information, resource_claims};
@@ -23,41 +23,11 @@ const BODY_LIMIT: usize = 1 << 20;
 const IMPORT_LIMIT: usize = 4 << 20;
 
 /// Who may call the guarded routes.
-const GUARDED: Entry = Entry::Token { scope: "admin" };
+const GUARDED: Guard = Guard::Token { scope: "admin" };
 
 /// Resources that are rows of the table.
 static RESOURCES: [&Resource; 6] =
     [&VENDORS, &APPLICATIONS, &PROFILES, &INSTANCES, &CONTEXTS, &DERIVATIVE_INSTANCES];
-
-/// The state that all handlers of this part share.
-pub(crate) struct Admin {
-    pub(crate) access: Arc<Access>,
-    pub(crate) hierarchy: Hierarchy,
-}
-
-/// The manager who sends one request.
-pub(crate) struct Manager {
-    admin: Arc<Admin>,
-    caller: Caller,
-}
-
-impl Deref for Manager {
-    type Target = Admin;
-
-    fn deref(&self) -> &Admin {
-        &self.admin
-    }
-}
-
-impl Manager {
-    /// Begins a change, if the caller may still manage. The caller is recognized by the registry,
-    /// which nothing else changes until this change is over.
-    pub(crate) async fn begin(&self, call: &Call) -> Result<Change<'_>, Refusal> {
-        let change = self.access.begin_change(call.now).await?;
-        self.caller.again(&self.access)?;
-        Ok(change)
-    }
-}
 
 /// Makes a handler that reads the registry, including what other processes have changed. Long lists
 /// are built off the worker threads.
@@ -97,7 +67,7 @@ macro_rules! changes {
             let kept = homeroom_store::kept();
             let changing = tokio::spawn(async move {
                 let _kept = kept;
-                let manager = Manager { caller: Caller::of(&call, Scope::Admin), admin };
+                let manager = Manager::of(&call, admin);
                 let outcome = $answer(&manager, &mut call).await;
                 answer(&call, outcome)
             });
@@ -125,7 +95,7 @@ fn guarded(
     template: &'static str,
     handler: Handler<ApiClient>,
 ) -> Route<ApiClient> {
-    Route { method, template, access: GUARDED, body_limit: BODY_LIMIT, handler }
+    Route { method, template, guard: GUARDED, body_limit: BODY_LIMIT, handler }
 }
 
 fn routes_of(admin: &Arc<Admin>, of: &'static Resource) -> Vec<Route<ApiClient>> {
@@ -222,7 +192,7 @@ fn routes_of_claim_sets(admin: &Arc<Admin>) -> Vec<Route<ApiClient>> {
 
 fn routes_of_what_is_fixed(admin: &Arc<Admin>) -> Vec<Route<ApiClient>> {
     let public = |method, template, handler| Route {
-        access: Entry::Public,
+        guard: Guard::Public,
         body_limit: PUBLIC_BODY_BYTES_MAX,
         ..guarded(method, template, handler)
     };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use homeroom_http::{Kind, Problem, Violations};
+use homeroom_document::{Code, Refusal, Violations};
 use homeroom_model::Target;
 use homeroom_store::NaturalKey;
 
@@ -40,7 +40,7 @@ pub(crate) enum Fault<'f> {
     /// It refers to documents that do not exist.
     Absent(&'f [Absent]),
     /// The store refuses it.
-    Refused(&'f Problem),
+    Refused(&'f Refusal),
     /// The model has no such element.
     Unknown(&'f str),
     /// It is a file that cannot be read.
@@ -61,23 +61,23 @@ pub(crate) struct Words {
 }
 
 impl Fault<'_> {
-    /// Returns its type among the problems of the API.
-    pub(crate) fn kind(&self) -> Kind {
+    /// Returns its stable code.
+    pub(crate) fn code(&self) -> Code {
         match self {
-            Self::Flawed(flaws) => flaws.first().map_or(Kind::BadRequest, |flaw| flaw.kind),
-            Self::Invalid(_) => Kind::DataValidationFailed,
+            Self::Flawed(flaws) => flaws.first().map_or(Code::Unreadable, |flaw| flaw.code),
+            Self::Invalid(_) => Code::Invalid,
             Self::Absent(absent) if absent.iter().any(|absent| absent.is_descriptor) => {
-                Kind::DataValidationFailed
+                Code::Invalid
             }
-            Self::Absent(_) => Kind::UnresolvedReference,
-            Self::Refused(problem) => problem.kind,
-            Self::Unknown(_) | Self::File(_) => Kind::BadRequest,
+            Self::Absent(_) => Code::Unresolved,
+            Self::Refused(refusal) => refusal.code(),
+            Self::Unknown(_) | Self::File(_) => Code::Unreadable,
         }
     }
 
     /// Returns the texts for the fault; `name` is that of the resource or, for a file, of the file.
     pub(crate) fn words(&self, name: &str) -> Words {
-        let r#type = self.kind().urn();
+        let r#type = self.code().urn();
         let words = |message: String, hint: &str, by: String, what: String| Words {
             message,
             hint: hint.to_owned(),
@@ -114,16 +114,17 @@ impl Fault<'_> {
                 words(message, hint, by, format!("{name}, {path}: {first}"))
             }
             Self::Absent(absent) => self.absent_words(name, absent),
-            Self::Refused(problem) => {
-                let detail = problem.detail.as_deref().unwrap_or_else(|| problem.kind.detail());
-                let more = problem.violations.iter().flat_map(|(path, messages)| {
+            Self::Refused(refusal) => {
+                let sentence = refusal.sentence();
+                let places = refusal.violations().into_iter().flatten();
+                let more = places.flat_map(|(path, messages)| {
                     messages.iter().map(move |message| format!("{path}: {message}"))
                 });
-                let message = spell(
-                    std::iter::once(detail.to_owned()).chain(problem.errors.clone()).chain(more),
-                );
-                let hint = problem.hint.as_deref().unwrap_or("Mend the record.");
-                words(message, hint, name.to_owned(), format!("{name}: {detail}"))
+                let particulars = refusal.particulars().map(str::to_owned);
+                let message =
+                    spell(std::iter::once(sentence.clone()).chain(particulars).chain(more));
+                let hint = refusal.hint().unwrap_or("Mend the record.");
+                words(message, hint, name.to_owned(), format!("{name}: {sentence}"))
             }
             Self::Unknown(element) => {
                 let what = format!("The model has no record for the element {element}.");
@@ -159,7 +160,7 @@ impl Fault<'_> {
             message
         }));
         let Some(root) = root(all) else {
-            let group = Group { r#type: self.kind().urn(), by: String::new() };
+            let group = Group { r#type: self.code().urn(), by: String::new() };
             return Words { message, hint: String::new(), group, what: String::new() };
         };
         let Missing { resource, key, path, rejected } = &root.missing;
@@ -185,9 +186,7 @@ impl Fault<'_> {
             let what = format!("{name} refers to a {resource} that does not exist ({path}).");
             (what.clone(), what)
         };
-        let r#type =
-            if root.is_descriptor { Kind::DataValidationFailed } else { Kind::UnresolvedReference }
-                .urn();
+        let r#type = if root.is_descriptor { Code::Invalid } else { Code::Unresolved }.urn();
         Words { message, hint, group: Group { r#type, by }, what }
     }
 }

@@ -1,12 +1,12 @@
 //! Faults in one record that are found before it is checked as a document.
 
-use homeroom_http::Kind;
+use homeroom_document::Code;
 
 /// A part of a record that cannot be read as the model describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Flaw {
-    /// Its type among the problems of the API.
-    pub kind: Kind,
+    /// Its stable code.
+    pub code: Code,
     /// Path of elements or members to it, `SchoolReference/SchoolIdentity`; empty for the record
     /// itself.
     pub path: String,

@@ -3,15 +3,15 @@
 use std::fs::File;
 use std::path::Path;
 
-use homeroom_data::DataApi;
-use homeroom_data::validate::examine;
+use homeroom_document::Documents;
+use homeroom_document::validate::examine;
 
 use crate::levels::Levels;
 use crate::xml::{Lookups, ReadError, Shapes, XmlFile, survey};
 
 /// The values needed to read a file, created once.
 pub struct XmlReader {
-    target: &'static DataApi,
+    target: &'static Documents,
     shapes: Shapes<'static>,
     levels: Levels,
 }
@@ -22,7 +22,7 @@ impl XmlReader {
     /// # Panics
     ///
     /// Panics if the model's resources have no order.
-    pub fn new(target: &'static DataApi) -> Self {
+    pub fn new(target: &'static Documents) -> Self {
         let model = &target.catalog.model;
         let levels = Levels::of_model(model, &[]).expect("a linked model has an order");
         Self { target, shapes: Shapes::of(model), levels }

@@ -1,9 +1,9 @@
 //! Identities of documents that may be invalid, and values at JSON paths.
 
-use homeroom_data::catalog::is_descriptor;
-use homeroom_data::json::{Json, write_text};
-use homeroom_data::validate::key_bytes;
-use homeroom_data::{Catalog, scalar};
+use homeroom_document::catalog::is_descriptor;
+use homeroom_document::json::{Json, write_text};
+use homeroom_document::validate::key_bytes;
+use homeroom_document::{Catalog, scalar};
 use homeroom_model::{ColumnSource, PropertyKind, Resource, Target};
 use homeroom_store::NaturalKey;
 

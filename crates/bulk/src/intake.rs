@@ -3,18 +3,17 @@
 use std::collections::{HashMap, VecDeque};
 
 use homeroom_access::UpsertGrant;
-use homeroom_data::DataApi;
-use homeroom_data::json::Json;
-use homeroom_data::plan::{self, Effect, Precondition};
-use homeroom_data::validate::{Document, validate};
-use homeroom_http::{Kind, Problem, Timestamp};
+use homeroom_document::json::Json;
+use homeroom_document::plan::{self, Effect, Precondition, Save, Written};
+use homeroom_document::validate::{Document, validate};
+use homeroom_document::{Code, Documents, Refusal};
 use homeroom_model::{Property, PropertyKind, Resource, ResourceId, Target};
-use homeroom_store::{NaturalKey, Refused};
+use homeroom_store::{ChangedAt, NaturalKey, Plan, Ran, Refused, Rehearsal};
 
 use crate::error::LoadError;
+use crate::existing::Existing;
 use crate::fault::{Absent, Fault};
 use crate::identity;
-use crate::known::Known;
 use crate::place::At;
 use crate::record::Record;
 use crate::report::{Rejected, Report};
@@ -26,12 +25,14 @@ use crate::xml::ReadError;
 const BATCH_DOCUMENTS: usize = 500;
 /// Most bytes of document text per transaction.
 const BATCH_BYTES: usize = 8 << 20;
+/// Most identities that a dry run remembers.
+const REHEARSED_MAX: usize = 20_000_000;
 /// How often a refused record is retried when none of its references is missing.
 const ATTEMPTS_MAX: u8 = 3;
 
 /// Writes records in batches and tracks those that wait.
 pub(crate) struct Intake<'a> {
-    api: &'a DataApi,
+    api: &'a Documents,
     sources: Option<&'a Sources<'a>>,
     /// Counts, results and rejects so far.
     pub report: Report,
@@ -41,11 +42,16 @@ pub(crate) struct Intake<'a> {
     ready: VecDeque<(At, u8)>,
     /// Number of records per resource that are not yet stored, rejected or waiting.
     undecided: HashMap<ResourceId, u64>,
-    known: Known<'a>,
+    existing: Existing<'a>,
+    /// In a dry run: what would have been written so far.
+    rehearsal: Option<Rehearsal>,
     /// The store's newest version when the load began.
     version_before: i64,
     is_stopped: &'a dyn Fn() -> bool,
 }
+
+/// The result of a plan, and whether the input had the same document before.
+type Outcome = Result<(Written, bool), Refused<Refusal>>;
 
 /// A document of a batch.
 #[derive(Debug)]
@@ -65,13 +71,14 @@ impl<'a> Intake<'a> {
     ///
     /// Returns an error of the store.
     pub(crate) fn new(
-        api: &'a DataApi,
+        api: &'a Documents,
         sources: Option<&'a Sources<'a>>,
         mut report: Report,
-        is_trial: bool,
+        is_dry_run: bool,
         is_stopped: &'a dyn Fn() -> bool,
     ) -> Result<Self, LoadError> {
-        report.counts.dry_run = is_trial;
+        report.counts.dry_run = is_dry_run;
+        let rehearsal = is_dry_run.then(Rehearsal::default);
         let totals = sources.map(Sources::counts).unwrap_or_default();
         Ok(Self {
             api,
@@ -81,7 +88,8 @@ impl<'a> Intake<'a> {
             batch_bytes: 0,
             waiting: Waiting::default(),
             ready: VecDeque::new(),
-            known: Known::new(api, totals.keys().copied().collect(), is_trial),
+            existing: Existing::new(api, totals.keys().copied().collect(), rehearsal.clone()),
+            rehearsal,
             undecided: totals,
             version_before: api.store.newest_change_version_blocking()?,
             is_stopped,
@@ -140,7 +148,7 @@ impl<'a> Intake<'a> {
                 self.go_on()?;
                 self.reopen(resource);
                 let again = sources.again(at, |record| {
-                    let absent = self.known.absent(&record)?;
+                    let absent = self.existing.absent(&record)?;
                     if absent.is_empty() {
                         return self.offer(&record, None, 1);
                     }
@@ -211,12 +219,7 @@ impl<'a> Intake<'a> {
         self.go_on()?;
         let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH_DOCUMENTS));
         self.batch_bytes = 0;
-        if self.known.is_trial() {
-            return batch
-                .into_iter()
-                .try_for_each(|(entry, document)| self.try_out(&entry, &document));
-        }
-        let now = Timestamp::now();
+        let now = ChangedAt::now();
         let mut entries = Vec::with_capacity(batch.len());
         let mut plans = Vec::with_capacity(batch.len());
         for (entry, document) in batch {
@@ -230,52 +233,35 @@ impl<'a> Intake<'a> {
             ));
             entries.push(entry);
         }
-        let outcomes = self.api.store.run_all_blocking(plans);
-        for (entry, outcome) in entries.into_iter().zip(outcomes) {
+        for (entry, outcome) in entries.into_iter().zip(self.run(plans)?) {
             match outcome {
-                Ok(ran) => {
-                    self.report.counts.repeated +=
-                        u64::from(ran.value.version_before > self.version_before);
-                    self.stored(&entry, ran.value.effect);
+                Ok((written, is_repeated)) => {
+                    self.report.counts.repeated += u64::from(is_repeated);
+                    self.stored(&entry, written.effect);
                 }
-                Err(Refused::Decision(problem)) => self.refused(&entry, &problem)?,
+                Err(Refused::Decision(refusal)) => self.refused(&entry, &refusal)?,
                 Err(Refused::Store(error)) => return Err(error.into()),
             }
         }
         Ok(())
     }
 
-    /// Handles a document in a dry run, instead of writing it.
-    fn try_out(&mut self, entry: &Entry, document: &Document) -> Result<(), LoadError> {
+    /// Runs a batch's plans, or rehearses them in a dry run. Each result says whether the input had
+    /// the same document before.
+    fn run(&self, plans: Vec<Plan<Save>>) -> Result<Vec<Outcome>, LoadError> {
         let store = &self.api.store;
-        if let Some(alias) = document.alias
-            && let Some((.., kind)) = store.target_blocking(alias)?
-            && kind != self.api.catalog.kind(document.resource)
-        {
-            let problem = Problem::of(Kind::NonUniqueIdentity)
-                .detail("A document of another kind already has these identifying values.");
-            return self.refused(entry, &problem);
-        }
-        let stored = store.document_by_key_blocking(document.key)?;
-        let keys = document.references.iter().map(|reference| reference.key);
-        for key in keys.chain(document.descriptors.iter().map(|descriptor| descriptor.key)) {
-            if key != document.key && Some(key) != document.alias && !self.known.has(key)? {
-                return self.refused(entry, &Problem::of(Kind::UnresolvedReference));
-            }
-        }
-        let is_repeated = !self.known.remember(document.key, document.alias)?;
-        self.report.counts.repeated += u64::from(is_repeated);
-        let resource = self.api.catalog.model.resource(document.resource);
-        let effect = match stored {
-            None => Effect::Created,
-            Some(row) => {
-                let look = |key| store.document_by_key_blocking(key);
-                let text = plan::text_over(resource, document, &row.body, look)?;
-                if row.body == text { Effect::Unchanged } else { Effect::Updated }
-            }
+        let Some(rehearsal) = &self.rehearsal else {
+            let before = self.version_before;
+            let outcomes = store.run_all_blocking(plans).into_iter();
+            let repeated = |ran: Ran<Written>| (ran.value, ran.value.version_before > before);
+            return Ok(outcomes.map(|outcome| outcome.map(repeated)).collect());
         };
-        self.stored(entry, effect);
-        Ok(())
+        if rehearsal.identities() >= REHEARSED_MAX {
+            return Err(LoadError::TooLargeForDryRun(REHEARSED_MAX));
+        }
+        let plans = plans.into_iter().map(|plan| rehearsal.plan(plan)).collect();
+        let outcomes = store.run_all_blocking(plans).into_iter();
+        Ok(outcomes.map(|outcome| outcome.map(|ran| ran.value)).collect())
     }
 
     fn stored(&mut self, entry: &Entry, effect: Effect) {
@@ -306,13 +292,13 @@ impl<'a> Intake<'a> {
         }
     }
 
-    fn refused(&mut self, entry: &Entry, problem: &Problem) -> Result<(), LoadError> {
+    fn refused(&mut self, entry: &Entry, refusal: &Refusal) -> Result<(), LoadError> {
         if let Some(text) = &entry.given {
             let record = given_record(entry.at, entry.resource, text);
-            return self.refused_record(&record, entry, problem);
+            return self.refused_record(&record, entry, refusal);
         }
         let Some(sources) = self.sources else { return Ok(()) };
-        let again = sources.again(entry.at, |record| self.refused_record(&record, entry, problem));
+        let again = sources.again(entry.at, |record| self.refused_record(&record, entry, refusal));
         self.reread(entry.at, again)
     }
 
@@ -320,16 +306,16 @@ impl<'a> Intake<'a> {
         &mut self,
         record: &Record<'_>,
         entry: &Entry,
-        problem: &Problem,
+        refusal: &Refusal,
     ) -> Result<(), LoadError> {
-        if !matches!(problem.kind, Kind::UnresolvedReference | Kind::DataValidationFailed) {
-            return self.reject(record, &Fault::Refused(problem));
+        if !matches!(refusal.code(), Code::Unresolved | Code::Invalid) {
+            return self.reject(record, &Fault::Refused(refusal));
         }
-        let absent = self.known.absent(record)?;
+        let absent = self.existing.absent(record)?;
         let Some(first) = absent.first() else {
             // Nothing is missing any more: the target came later in the same batch.
             if entry.attempt >= ATTEMPTS_MAX {
-                return self.reject(record, &Fault::Refused(problem));
+                return self.reject(record, &Fault::Refused(refusal));
             }
             if entry.given.is_some() {
                 return self.offer(record, entry.given.clone(), entry.attempt + 1);

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom};
 use std::path::Path;
 
-use homeroom_data::DOCUMENT_BYTES_MAX;
-use homeroom_data::json::Json;
-use homeroom_http::Kind;
+use homeroom_document::Code;
+use homeroom_document::DOCUMENT_BYTES_MAX;
+use homeroom_document::json::Json;
 use homeroom_model::{Model, ResourceId};
 
 use crate::error::LoadError;
@@ -95,7 +95,7 @@ impl JsonFile<'_> {
         };
         if items.is_too_large {
             let flaw = Flaw {
-                kind: Kind::PayloadTooLarge,
+                code: Code::TooLarge,
                 path: String::new(),
                 general: "A document is too large.",
                 message: format!("The document is larger than {DOCUMENT_BYTES_MAX} bytes."),
@@ -135,7 +135,7 @@ pub(crate) fn own_resource<'i>(
     item: &'i [u8],
 ) -> Result<(ResourceId, Json<'i>), Flaw> {
     let flaw = |general, message: String, hint| Flaw {
-        kind: Kind::BadRequest,
+        code: Code::Unreadable,
         path: String::new(),
         general,
         message,
@@ -171,9 +171,9 @@ pub(crate) fn own_resource<'i>(
 }
 
 /// Returns the flaw of a text that is not JSON.
-pub(crate) fn not_json(error: &homeroom_data::json::JsonError) -> Flaw {
+pub(crate) fn not_json(error: &homeroom_document::json::JsonError) -> Flaw {
     Flaw {
-        kind: Kind::BadRequest,
+        code: Code::Unreadable,
         path: String::new(),
         general: "A document is not JSON.",
         message: format!("The document is not JSON: {error}."),

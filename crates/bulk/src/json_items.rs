@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, Read};
 
-use homeroom_data::DOCUMENT_BYTES_MAX;
+use homeroom_document::DOCUMENT_BYTES_MAX;
 
 use crate::place::{Malformed, Spot};
 

@@ -13,6 +13,7 @@
 
 mod causes;
 mod error;
+mod existing;
 mod fault;
 mod flaw;
 #[cfg(fuzzing)]
@@ -21,7 +22,6 @@ mod identity;
 mod intake;
 mod json_file;
 mod json_items;
-mod known;
 mod levels;
 mod load;
 mod place;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use homeroom_data::DataApi;
+use homeroom_document::Documents;
 use serde::{Deserialize, Serialize};
 
 use crate::error::LoadError;
@@ -78,7 +78,7 @@ const PROGRESS_DOCUMENTS: u64 = 250;
 ///
 /// [`LoadError`] when the load as a whole fails; documents loaded before the failure stay.
 pub fn load(
-    target: &DataApi,
+    target: &Documents,
     options: &LoadOptions,
     progress: &mut dyn FnMut(&Progress),
     is_stopped: &dyn Fn() -> bool,
@@ -159,7 +159,7 @@ pub fn load(
 /// [`LoadError::UnknownResource`], [`LoadError::Store`]; a document that cannot be loaded is
 /// counted in the summary instead.
 pub fn load_documents<N: AsRef<str>>(
-    target: &DataApi,
+    target: &Documents,
     documents: impl IntoIterator<Item = (N, String)>,
 ) -> Result<Summary, LoadError> {
     let began = Instant::now();

@@ -1,6 +1,6 @@
 //! One record of a file, read but not yet checked as a document.
 
-use homeroom_data::json::Json;
+use homeroom_document::json::Json;
 use homeroom_model::ResourceId;
 
 use crate::flaw::Flaw;

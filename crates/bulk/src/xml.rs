@@ -6,6 +6,7 @@ mod ids;
 mod keys;
 mod lookup;
 mod references;
+mod root;
 mod scan;
 mod shapes;
 mod survey;
@@ -15,8 +16,9 @@ pub(crate) use file::{ReadError, XmlFile};
 pub(crate) use ids::Ids;
 pub(crate) use lookup::Lookups;
 pub(crate) use references::references;
+pub(crate) use root::RootTag;
 pub(crate) use shapes::Shapes;
-pub(crate) use survey::{RootTag, survey};
+pub(crate) use survey::survey;
 
 #[cfg(test)]
 mod tests;

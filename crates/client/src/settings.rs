@@ -45,7 +45,7 @@ pub struct Pool {
 
 impl Default for Pool {
     fn default() -> Self {
-        Self { requests_per_origin: 64, idle_per_origin: 8, idle: Duration::from_secs(60) }
+        Self { requests_per_origin: 64, idle_per_origin: 8, idle: Duration::from_mins(1) }
     }
 }
 

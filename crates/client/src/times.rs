@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Stands for a time that does not end.
-const YEARS: Duration = Duration::from_secs(30 * 365 * 86_400);
+const YEARS: Duration = Duration::from_hours(30 * 365 * 24);
 
 /// The time-outs of a request, one for each phase.
 ///

@@ -8,17 +8,18 @@ use std::sync::Arc;
 use homeroom_access::{
     Action, ApiClient, Denial, Grant, Phase, ViewBound, authorize, namespace_subject,
 };
+use homeroom_document::json::{Json, member_text};
+use homeroom_document::rights;
 use homeroom_http::{Kind, Problem};
 use homeroom_model::{Resource, ResourceId};
-use homeroom_store::{References, Sql, Start, StoreError, Uuid, Value};
+use homeroom_store::{Deletion, Deletions, Start, StoreError, Uuid};
 use http::StatusCode;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
-use crate::json::{Json, member_text};
 use crate::paging::Paging;
-use crate::request::{check_reach, stored};
-use crate::{DataApi, problem_of, rights};
+use crate::reach::{check_reach, stored};
+use crate::{DataApi, problem_of};
 
 /// Number of deletions that are read at once.
 const CHUNK: u16 = 1_000;
@@ -65,21 +66,11 @@ impl Reach {
 }
 
 /// A page of deletions.
-pub(crate) struct Deletes {
+pub(crate) struct DeletionPage {
     /// Deletions as a JSON list.
     pub(crate) body: String,
     /// Total number of deletions, if requested.
     pub(crate) total: Option<u64>,
-}
-
-/// A deleted document.
-struct Deleted {
-    uuid: Uuid,
-    change_version: i64,
-    key_values: String,
-    marks: Vec<Option<i64>>,
-    /// The document that has the same identity now.
-    again: Option<Uuid>,
 }
 
 /// Lists deletions within the caller's grants, within the time limit of a list.
@@ -93,7 +84,7 @@ pub(crate) async fn list(
     resource: &Resource,
     reach: &Reach,
     paging: &Paging,
-) -> Result<Deletes, Problem> {
+) -> Result<DeletionPage, Problem> {
     let end = Instant::now() + api.list_deadline;
     let listed = timeout_at(end, look_through(api, resource, reach, paging, end)).await;
     listed.unwrap_or_else(|_| Err(told(StoreError::Deadline(api.list_deadline))))
@@ -105,7 +96,7 @@ async fn look_through(
     reach: &Reach,
     paging: &Paging,
     end: Instant,
-) -> Result<Deletes, Problem> {
+) -> Result<DeletionPage, Problem> {
     let grant = &reach.told;
     let namespace = match (&grant.namespace_prefixes, namespace_subject(resource)) {
         (Some(_), Some(subject)) => {
@@ -121,22 +112,23 @@ async fn look_through(
         _ => None,
     };
     let (min, max) = paging.changed.unwrap_or((0, i64::MAX));
-    let kind = i64::from(api.catalog.kind(resource.id).0);
     let mut skip = paging.skip;
     let limit = usize::try_from(paging.limit).unwrap_or(usize::MAX);
     let (mut body, mut given, mut total) = (String::from("["), 0, 0);
-    let mut after = min.saturating_sub(1);
-    let text = if reach.finds_all(namespace) { GONE } else { DELETES };
+    let mut of = Deletions {
+        kind: api.catalog.kind(resource.id),
+        after: min.saturating_sub(1),
+        upto: max,
+        for_good: reach.finds_all(namespace),
+    };
     loop {
         if Instant::now() >= end {
             return Err(told(StoreError::Deadline(api.list_deadline)));
         }
-        let arguments = vec![kind.into(), after.into(), max.into(), i64::from(CHUNK).into()];
-        let rows = api.store.query(Sql::new(text, arguments)).await.map_err(told)?;
-        let is_last = rows.len() < usize::from(CHUNK);
-        let deleted = rows.iter().map(|row| read(row)).collect::<Result<Vec<Deleted>, _>>()?;
+        let deleted = api.store.deletions(of, CHUNK).await.map_err(told)?;
+        let is_last = deleted.len() < usize::from(CHUNK);
         if let Some(last) = deleted.last() {
-            after = last.change_version;
+            of.after = last.change_version;
         }
         let deleted = within(api, resource, grant, namespace, deleted).await?;
         for deleted in not_found(api, resource, &reach.found, deleted).await? {
@@ -153,48 +145,14 @@ async fn look_through(
         }
     }
     body.push(']');
-    Ok(Deletes { body, total: paging.total_count.then_some(total) })
+    Ok(DeletionPage { body, total: paging.total_count.then_some(total) })
 }
 
-/// Selects deletions of a kind, with the document that has the identity now.
-const DELETES: &str = "SELECT t.uuid, t.cv, t.key_values, t.marks, d.uuid FROM tomb t
-     LEFT JOIN doc d ON d.key = t.key
-     WHERE t.kind = ?1 AND t.cv > ?2 AND t.cv <= ?3
-     ORDER BY t.cv LIMIT ?4";
-/// Selects deletions of a kind whose identity no document has.
-const GONE: &str = "SELECT t.uuid, t.cv, t.key_values, t.marks, CAST(NULL AS bigint) FROM tomb t
-     WHERE t.kind = ?1 AND t.cv > ?2 AND t.cv <= ?3
-       AND NOT EXISTS (SELECT 1 FROM doc d WHERE d.key = t.key)
-     ORDER BY t.cv LIMIT ?4";
-
-fn read(row: &[Value]) -> Result<Deleted, Problem> {
-    let [Value::Blob(id), Value::Integer(version), Value::Text(keys), Value::Blob(marks), again] =
-        row
-    else {
-        return Err(Problem::internal("a tombstone has another shape"));
-    };
-    let uuid = |id: &[u8]| {
-        let bytes = <[u8; 16]>::try_from(id).ok().map(Uuid);
-        bytes.ok_or_else(|| Problem::internal("a tombstone's id has another length"))
-    };
-    let again = match again {
-        Value::Blob(id) => Some(uuid(id)?),
-        _ => None,
-    };
-    Ok(Deleted {
-        uuid: uuid(id)?,
-        again,
-        change_version: *version,
-        key_values: keys.clone(),
-        marks: References::marks(marks).collect(),
-    })
-}
-
-fn write(out: &mut String, deleted: &Deleted) {
+fn write(out: &mut String, deleted: &Deletion) {
     if out.len() > 1 {
         out.push(',');
     }
-    let Deleted { uuid, change_version, key_values, .. } = deleted;
+    let Deletion { uuid, change_version, key_values, .. } = deleted;
     _ = write!(
         out,
         "{{\"id\":\"{uuid}\",\"changeVersion\":{change_version},\"keyValues\":{key_values}}}"
@@ -206,8 +164,8 @@ async fn not_found(
     api: &DataApi,
     resource: &Resource,
     grant: &Grant,
-    deleted: Vec<Deleted>,
-) -> Result<Vec<Deleted>, Problem> {
+    deleted: Vec<Deletion>,
+) -> Result<Vec<Deletion>, Problem> {
     let mut ids: Vec<Uuid> = deleted.iter().filter_map(|deleted| deleted.again).collect();
     ids.sort_unstable();
     ids.dedup();
@@ -229,7 +187,7 @@ async fn not_found(
     while let Some(looked) = looking.join_next().await {
         found.extend(looked.map_err(Problem::internal)??);
     }
-    let is_told = |deleted: &Deleted| deleted.again.is_none_or(|again| !found.contains(&again));
+    let is_told = |deleted: &Deletion| deleted.again.is_none_or(|again| !found.contains(&again));
     Ok(deleted.into_iter().filter(is_told).collect())
 }
 
@@ -266,11 +224,11 @@ async fn in_view(
     api: &DataApi,
     resource: &Resource,
     bound: &ViewBound,
-    deleted: Vec<Deleted>,
-) -> Result<Vec<Deleted>, Problem> {
+    deleted: Vec<Deletion>,
+) -> Result<Vec<Deletion>, Problem> {
     let start =
-        |deleted: &Deleted| rights::past_start(&api.catalog, resource, bound, &deleted.key_values);
-    let led: Vec<(Deleted, Start)> =
+        |deleted: &Deletion| rights::past_start(&api.catalog, resource, bound, &deleted.key_values);
+    let led: Vec<(Deletion, Start)> =
         deleted.into_iter().filter_map(|one| start(&one).map(|start| (one, start))).collect();
     let mut starts: Vec<Start> = led.iter().map(|(_, start)| *start).collect();
     starts.sort_unstable();
@@ -289,8 +247,8 @@ async fn within(
     resource: &Resource,
     grant: &Grant,
     namespace: Option<&str>,
-    mut deleted: Vec<Deleted>,
-) -> Result<Vec<Deleted>, Problem> {
+    mut deleted: Vec<Deletion>,
+) -> Result<Vec<Deletion>, Problem> {
     let slots = api.catalog.routes.slots(resource.id).len();
     if let Some(column) = namespace {
         deleted.retain(|deleted| {
@@ -309,7 +267,7 @@ async fn within(
         });
     }
     let Some(relationships) = &grant.relationships else { return Ok(deleted) };
-    let starts = |deleted: &Deleted| -> Vec<Option<Start>> {
+    let starts = |deleted: &Deletion| -> Vec<Option<Start>> {
         let mut starts: Vec<Option<Start>> =
             deleted.marks.iter().take(slots).map(|mark| mark.map(Start::Number)).collect();
         starts.resize(slots, None);

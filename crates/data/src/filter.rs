@@ -1,16 +1,15 @@
 //! Turns the field filters of a query string into conditions for the store.
 
+use homeroom_document::catalog::{Catalog, is_descriptor};
+use homeroom_document::json::{Json, write_text};
+use homeroom_document::scalar;
+use homeroom_document::spelling::CODE_VALUE;
+use homeroom_document::validate::{descriptor_uri, key_bytes};
 use homeroom_http::{Kind, Problem, Query, Violations};
 use homeroom_model::{
     ColumnSource, Presence, PropertyKind, QueryField, Reference, Resource, Scalar, Target,
 };
 use homeroom_store::{Condition, DocumentId, NaturalKey, Store, StoreError, Uuid};
-
-use crate::catalog::{Catalog, is_descriptor};
-use crate::json::{Json, write_text};
-use crate::scalar;
-use crate::spelling::CODE_VALUE;
-use crate::validate::{descriptor_uri, key_bytes};
 
 /// Message for an invalid id.
 pub const NO_ID: &str = "id must be 32 hex digits.";

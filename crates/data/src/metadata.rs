@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use homeroom_http::{
-    Access, Call, EntityTags, Handler, Kind, Problem, Response, Route, empty_response, handler,
+    Call, EntityTags, Guard, Handler, Kind, Problem, Response, Route, empty_response, handler,
 };
 use homeroom_model::Model;
 use http::{HeaderName, HeaderValue, Method, StatusCode, header};
@@ -128,7 +128,7 @@ pub fn routes<C: Send + Sync + 'static>(state: &Metadata) -> Vec<Route<C>> {
     let route = |template, handler: Handler<C>| Route {
         method: Method::GET,
         template,
-        access: Access::Public,
+        guard: Guard::Public,
         body_limit: BODY_MAX,
         handler,
     };

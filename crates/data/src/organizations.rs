@@ -4,13 +4,13 @@
 //! Their kinds, their names and the organizations above them come from the model.
 
 use homeroom_access::EducationOrganization;
+use homeroom_document::json::Json;
 use homeroom_http::Problem;
 use homeroom_model::{
     Abstract, Model, Presence, PropertyKind, Resource, ResourceId, Scalar, Target,
 };
 use homeroom_store::Row;
 
-use crate::json::Json;
 use crate::{DataApi, problem_of};
 
 /// The abstract base that authorization uses, which is also the name of a subject kind. A model may
@@ -103,7 +103,8 @@ async fn above(
         let Some(Json::Object(parts)) = Json::member(members.as_slice(), &property.name) else {
             continue;
         };
-        let id = Json::member(parts.as_slice(), &part.name).and_then(crate::scalar::integer);
+        let id =
+            Json::member(parts.as_slice(), &part.name).and_then(homeroom_document::scalar::integer);
         let Some(id) = id.filter(|_| is_organization) else { continue };
         let Some((parent, row)) = find(api, id).await? else { continue };
         let Some(column) = parent.key.first() else { continue };

@@ -1,13 +1,13 @@
-//! A read within the caller's rights, which are checked again afterwards because the read may have
+//! Reads with the rights of a caller, which are checked again afterwards, because the read may have
 //! waited.
 
 use homeroom_access::{Access, ApiClient, Call, Caller, Denial, Scope};
 use homeroom_http::Problem;
 
-/// How often a read is tried for one request while the caller's rights change each time.
+/// Most tries of one read while the rights of its caller keep changing.
 const TRIES_MAX: usize = 5;
 
-/// The caller's rights during a read.
+/// The rights of a caller while something is read.
 pub(crate) struct Reading<'a, R, F> {
     access: &'a Access,
     caller: Caller,
@@ -18,7 +18,7 @@ pub(crate) struct Reading<'a, R, F> {
 }
 
 impl<'a, R: PartialEq, F: Fn(&ApiClient) -> Result<R, Denial>> Reading<'a, R, F> {
-    /// Begins a read with the rights that `may` derives from the caller as the front door saw it.
+    /// Begins a read with the rights that `may` finds for the caller as the front door recognized it.
     ///
     /// # Errors
     ///
@@ -32,16 +32,16 @@ impl<'a, R: PartialEq, F: Fn(&ApiClient) -> Result<R, Denial>> Reading<'a, R, F>
         Ok(Self { access, caller, may, granted, generation, tries: 0 })
     }
 
-    /// Returns the caller's rights.
+    /// Returns the rights with which to read.
     pub(crate) fn granted(&self) -> &R {
         &self.granted
     }
 
-    /// Returns whether the caller had the same rights at the end of the read; if not, read again.
+    /// Returns whether the caller still has the same rights; otherwise the read has to be repeated.
     ///
     /// # Errors
     ///
-    /// Those of [`Access::recognize`] and of `may`; 503 if the rights keep changing.
+    /// As [`Access::recognize`], and those of `may`; 503 where the rights change at every try.
     pub(crate) fn holds(&mut self) -> Result<bool, Problem> {
         let generation = self.access.generation();
         if generation == self.generation {

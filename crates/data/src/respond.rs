@@ -1,104 +1,18 @@
 //! Writes rows as JSON answers with their headers.
 
+use homeroom_document::catalog::Catalog;
+use homeroom_document::plan::{Effect, Written};
+use homeroom_document::text::write_document;
 use homeroom_http::{Response, empty_response, json_response};
-use homeroom_store::{Gap, Link, References, Row, Uuid};
+use homeroom_store::{Row, Uuid};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 
-use crate::catalog::Catalog;
-use crate::plan::{Effect, Written};
-use homeroom_http::Timestamp;
 use homeroom_model::Resource;
 
 /// Header with the token of the next page.
 const NEXT_PAGE_TOKEN: HeaderName = HeaderName::from_static("next-page-token");
 /// Header with the total number of documents in a list.
 const TOTAL_COUNT: HeaderName = HeaderName::from_static("total-count");
-
-/// Writes a document as clients read it: with id, links, empty collections, `ETag` and the time of
-/// its last change.
-pub fn write_document(out: &mut Vec<u8>, catalog: &Catalog, row: &Row) {
-    out.extend_from_slice(b"{\"id\":\"");
-    out.extend_from_slice(&row.uuid.hex());
-    out.push(b'"');
-    let resource = catalog.resource(row.kind);
-    let empties = resource.map(|resource| catalog.empties(resource.id));
-    match empties.filter(|empties| !empties.is_empty()) {
-        None => write_members(out, catalog, row, |_| "", std::iter::empty()),
-        Some(empties) => {
-            let text = |gap| empties.text(gap);
-            match References::gaps(&row.references) {
-                Some((shape, gaps)) if shape == empties.shape() => {
-                    write_members(out, catalog, row, text, gaps);
-                }
-                _ => {
-                    let found = empties.find(&row.body);
-                    write_members(out, catalog, row, text, found.into_iter());
-                }
-            }
-        }
-    }
-    out.extend_from_slice(b",\"_etag\":\"");
-    out.extend_from_slice(row.change_version.to_string().as_bytes());
-    out.extend_from_slice(b"\",\"_lastModifiedDate\":\"");
-    out.extend_from_slice(Timestamp(row.modified).to_string().as_bytes());
-    out.extend_from_slice(b"\"}");
-}
-
-/// Appends the members of a stored text, and inserts the links at their places and the missing
-/// members at the gaps. Invalid places are skipped.
-fn write_members<'e>(
-    out: &mut Vec<u8>,
-    catalog: &Catalog,
-    row: &Row,
-    text: impl Fn(Gap) -> &'e str,
-    gaps: impl Iterator<Item = Gap>,
-) {
-    let body = row.body.as_bytes();
-    let inner = body.len().saturating_sub(1);
-    if inner > 1 {
-        out.push(b',');
-    }
-    let mut at = 1;
-    let mut links = References::links(&row.references).peekable();
-    for gap in gaps {
-        let offset = gap.offset as usize;
-        while let Some(link) = links.next_if(|link| link.offset < gap.offset) {
-            write_link(out, catalog, &body[..inner], &mut at, link);
-        }
-        if offset < at || offset > inner {
-            continue;
-        }
-        out.extend_from_slice(&body[at..offset]);
-        at = offset;
-        let members = text(gap).as_bytes();
-        let comma = usize::from(out.last() == Some(&b'{')).min(members.len());
-        out.extend_from_slice(&members[comma..]);
-    }
-    for link in links {
-        write_link(out, catalog, &body[..inner], &mut at, link);
-    }
-    out.extend_from_slice(&body[at.min(inner)..inner]);
-}
-
-/// Writes the text up to a link's place, then the link.
-fn write_link(out: &mut Vec<u8>, catalog: &Catalog, body: &[u8], at: &mut usize, link: Link) {
-    let offset = link.offset as usize;
-    let Some(resource) = catalog.resource(link.kind) else { return };
-    if offset < *at || offset > body.len() {
-        return;
-    }
-    out.extend_from_slice(&body[*at..offset]);
-    *at = offset;
-    out.extend_from_slice(b",\"link\":{\"rel\":\"");
-    out.extend_from_slice(resource.name.as_bytes());
-    out.extend_from_slice(b"\",\"href\":\"/");
-    out.extend_from_slice(resource.schema.as_bytes());
-    out.push(b'/');
-    out.extend_from_slice(resource.endpoint.as_bytes());
-    out.push(b'/');
-    out.extend_from_slice(&link.uuid.hex());
-    out.extend_from_slice(b"\"}");
-}
 
 /// Returns the answer with one document.
 pub fn document(catalog: &Catalog, row: &Row) -> Response {

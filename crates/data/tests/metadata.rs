@@ -16,11 +16,12 @@ use std::sync::Arc;
 
 use flate2::read::GzDecoder;
 use homeroom_access::{Access, AccessConfig};
+use homeroom_data::DataApi;
 use homeroom_data::metadata::{
     Credentials, Metadata, PageRequest, Section, Shown, browser_page, change_queries, discovery,
     document,
 };
-use homeroom_data::{Catalog, DataApi};
+use homeroom_document::Catalog;
 use homeroom_gateway::Router;
 use homeroom_http::Timestamp;
 use homeroom_store::Store;

@@ -1,20 +1,9 @@
 //! Streams the documents of a district.
 
-use std::collections::VecDeque;
-
-use crate::json::{self, Object};
+use crate::batch::{Batch, Document};
 use crate::layout::District;
 use crate::plan::DistrictPlan;
 use crate::stage::{STAGES, Stage};
-
-/// A document of the district.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Document {
-    /// Name of its resource, `Student`.
-    pub resource: &'static str,
-    /// Its JSON text, on one line.
-    pub json: String,
-}
 
 /// Returns all documents of the district that `plan` describes, each after all documents that it
 /// refers to.
@@ -40,7 +29,7 @@ impl Iterator for Documents {
 
     fn next(&mut self) -> Option<Document> {
         loop {
-            if let Some(document) = self.batch.documents.pop_front() {
+            if let Some(document) = self.batch.pop() {
                 return Some(document);
             }
             let (stage, rest) = self.stages.split_first()?;
@@ -52,23 +41,5 @@ impl Iterator for Documents {
                 self.unit = 0;
             }
         }
-    }
-}
-
-/// The documents of one unit of a stage.
-#[derive(Default)]
-pub(crate) struct Batch {
-    documents: VecDeque<Document>,
-    /// Length of the longest document so far, reserved for the next one.
-    longest: usize,
-}
-
-impl Batch {
-    /// Adds a document of `resource`.
-    pub(crate) fn add(&mut self, resource: &'static str, write: impl FnOnce(&mut Object<'_>)) {
-        let mut json = String::with_capacity(self.longest);
-        json::object(&mut json, write);
-        self.longest = self.longest.max(json.len());
-        self.documents.push_back(Document { resource, json });
     }
 }

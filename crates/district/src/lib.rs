@@ -8,7 +8,18 @@
 //! A student's grade, school, class and siblings are computed from the student's number; everything
 //! else is drawn from a generator keyed by seed, topic and number. A report card can therefore be
 //! written without storing the marks, and memory does not grow with the number of students.
+//!
+//! ```
+//! use homeroom_district::{DistrictPlan, documents};
+//!
+//! let plan = DistrictPlan::new(100, 1, 2026)?;
+//! let students = documents(&plan).filter(|document| document.resource == "Student").count();
+//!
+//! assert_eq!(students, 100);
+//! # Ok::<(), homeroom_district::PlanError>(())
+//! ```
 
+mod batch;
 mod courses;
 mod documents;
 mod failing;
@@ -27,9 +38,11 @@ mod vocabulary;
 mod write;
 mod year;
 
-pub use documents::{Document, Documents, documents};
+pub use batch::Document;
+pub use documents::{Documents, documents};
 pub use failing::failing_sample;
 pub use plan::{
     DistrictPlan, PlanError, SCHOOL_YEAR_DEFAULT, SCHOOL_YEAR_MAX, SCHOOL_YEAR_MIN, STUDENTS_MAX,
 };
+
 pub use write::{Format, WriteError, Written, write};

@@ -8,6 +8,7 @@ mod assessment;
 mod attendance;
 mod calendar;
 mod cohort;
+mod contact;
 mod course;
 mod discipline;
 mod enrolment;
@@ -19,7 +20,7 @@ mod schedule;
 mod staff;
 mod student;
 
-use crate::documents::Batch;
+use crate::batch::Batch;
 use crate::layout::District;
 use crate::vocabulary::vocabularies;
 

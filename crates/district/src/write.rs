@@ -1,14 +1,17 @@
 //! Writes a district to files: one file for each kind of document, or interchanges.
 
+mod file;
 mod jsonl;
 mod order;
 mod xml;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use homeroom_model::{Model, Resource, Target};
+use homeroom_model::Model;
 
+pub use self::file::WriteError;
+use self::file::at;
 use crate::documents::documents;
 use crate::plan::DistrictPlan;
 use jsonl::Jsonl;
@@ -30,31 +33,6 @@ pub struct Written {
     pub documents: BTreeMap<&'static str, usize>,
     /// Names of the files, sorted.
     pub files: Vec<String>,
-}
-
-/// Why a district could not be written.
-#[derive(Debug, thiserror::Error)]
-pub enum WriteError {
-    /// A file or the folder cannot be written.
-    #[error("{}: {source}", path.display())]
-    File {
-        /// Path of the file or folder.
-        path: PathBuf,
-        /// The I/O error.
-        source: std::io::Error,
-    },
-    /// The file exists; nothing is overwritten.
-    #[error("{} already exists; remove it or name another folder", path.display())]
-    Exists {
-        /// Path of the file.
-        path: PathBuf,
-    },
-    /// The model does not have a kind of document, or no interchange carries it.
-    #[error("the model has no place for {resource} in a file of this format")]
-    Unplaced {
-        /// Name of the resource.
-        resource: &'static str,
-    },
 }
 
 /// Writes the district that `plan` describes into the folder `directory`, which is created if
@@ -95,29 +73,4 @@ pub fn write(
     }
     files.sort();
     Ok(Written { documents: counts, files })
-}
-
-/// Finds the resource with this name.
-fn resource<'a>(model: &'a Model, name: &'static str) -> Result<&'a Resource, WriteError> {
-    match model.by_name(name) {
-        Some(Target::Resource(id)) => Ok(model.resource(id)),
-        _ => Err(WriteError::Unplaced { resource: name }),
-    }
-}
-
-/// Creates a file that must not exist yet.
-fn create(path: &Path) -> Result<std::fs::File, WriteError> {
-    std::fs::File::create_new(path).map_err(|source| match source.kind() {
-        std::io::ErrorKind::AlreadyExists => WriteError::Exists { path: path.to_owned() },
-        _ => at(path, source),
-    })
-}
-
-fn at(path: &Path, source: std::io::Error) -> WriteError {
-    WriteError::File { path: path.to_owned(), source }
-}
-
-/// Returns the name of a written file.
-fn name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -11,32 +11,32 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use homeroom_http::Problem;
 
 /// Everything that requests share. Each row is name, unit and description.
-macro_rules! pots {
-    ($($pot:ident, $name:literal, $what:literal;)*) => {
+macro_rules! capacities {
+    ($($capacity:ident, $name:literal, $what:literal;)*) => {
         /// A limited capacity that requests share.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Pot {
-            $(#[doc = $what] $pot,)*
+        pub enum Capacity {
+            $(#[doc = $what] $capacity,)*
         }
 
-        impl Pot {
-            /// Every pot.
-            pub const ALL: &'static [Self] = &[$(Self::$pot,)*];
+        impl Capacity {
+            /// Every capacity.
+            pub const ALL: &'static [Self] = &[$(Self::$capacity,)*];
 
             /// Returns the name used in metrics and refusals.
             pub fn name(self) -> &'static str {
-                match self { $(Self::$pot => $name,)* }
+                match self { $(Self::$capacity => $name,)* }
             }
 
-            /// Returns what the pot counts, as a refusal words it.
+            /// Returns what the capacity counts, as a refusal words it.
             pub fn what(self) -> &'static str {
-                match self { $(Self::$pot => $what,)* }
+                match self { $(Self::$capacity => $what,)* }
             }
         }
     };
 }
 
-pots! {
+capacities! {
     Connections, "connections", "connections";
     Streams, "streams", "bytes of open HTTP/2 requests";
     StrangerBodies, "stranger_bodies", "bytes of request bodies on public routes";
@@ -49,7 +49,7 @@ pots! {
     PublicAnswers, "public_answers", "bytes of unread answers on public routes";
 }
 
-const POTS: usize = Pot::ALL.len();
+const CAPACITIES: usize = Capacity::ALL.len();
 
 /// The kind of a holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Kind {
 #[derive(Debug)]
 pub(crate) struct Holder {
     kind: Kind,
-    held: [AtomicU64; POTS],
+    held: [AtomicU64; CAPACITIES],
 }
 
 impl Holder {
@@ -92,8 +92,8 @@ impl Holder {
     }
 
     /// Returns how much of a budget it holds.
-    pub(crate) fn held(&self, pot: Pot) -> u64 {
-        self.held[pot as usize].load(Ordering::Relaxed)
+    pub(crate) fn held(&self, capacity: Capacity) -> u64 {
+        self.held[capacity as usize].load(Ordering::Relaxed)
     }
 }
 
@@ -105,10 +105,10 @@ pub(crate) struct Holders {
     pub(crate) owner: Option<Arc<Holder>>,
 }
 
-/// The budget of one pot: a limited amount that requests share.
+/// The budget of one capacity: a limited amount that requests share.
 #[derive(Debug)]
 pub(crate) struct Budget {
-    pot: Pot,
+    capacity: Capacity,
     /// The amount that all holders share.
     common: u64,
     /// The amount that each connection always has for itself.
@@ -121,16 +121,16 @@ pub(crate) struct Budget {
 /// Why an amount was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Refused {
-    pot: Pot,
+    capacity: Capacity,
     /// Whose share is used up; [`None`] when the whole budget is.
     share_of: Option<Kind>,
 }
 
 impl Budget {
     /// Creates a budget with a shared amount, and a floor for each connection.
-    pub(crate) fn new(pot: Pot, common: u64, floor: u64) -> Arc<Self> {
+    pub(crate) fn new(capacity: Capacity, common: u64, floor: u64) -> Arc<Self> {
         let (used, refused) = (AtomicU64::new(0), AtomicU64::new(0));
-        Arc::new(Self { pot, common, floor, used, refused })
+        Arc::new(Self { capacity, common, floor, used, refused })
     }
 
     /// Returns the shared amount.
@@ -154,7 +154,7 @@ impl Budget {
 
     /// Takes an amount and returns how much of it comes out of the shared amount.
     fn add(&self, holders: &Holders, amount: u64) -> Result<u64, Refused> {
-        let at = self.pot as usize;
+        let at = self.capacity as usize;
         let before = match &holders.connection {
             Some(connection) => connection.held[at].fetch_add(amount, Ordering::Relaxed),
             None => self.floor,
@@ -187,7 +187,7 @@ impl Budget {
         }
         self.forget(holders, amount, common);
         self.refused.fetch_add(1, Ordering::Relaxed);
-        Err(Refused { pot: self.pot, share_of })
+        Err(Refused { capacity: self.capacity, share_of })
     }
 
     fn sub(&self, holders: &Holders, amount: u64, common: u64) {
@@ -199,7 +199,7 @@ impl Budget {
 
     /// Subtracts an amount from what the holders hold.
     fn forget(&self, holders: &Holders, amount: u64, common: u64) {
-        let at = self.pot as usize;
+        let at = self.capacity as usize;
         if let Some(connection) = &holders.connection {
             connection.held[at].fetch_sub(amount, Ordering::Relaxed);
         }
@@ -260,8 +260,8 @@ impl Refused {
 impl From<Refused> for Problem {
     /// Returns 503 with the budget's name and whose share of it is used up.
     fn from(refused: Refused) -> Self {
-        let Refused { pot, share_of } = refused;
-        let (what, name) = (pot.what(), pot.name());
+        let Refused { capacity, share_of } = refused;
+        let (what, name) = (capacity.what(), capacity.name());
         let detail = match share_of {
             None => format!("The server holds as many {what} as it can (budget {name})."),
             Some(kind) => format!(
@@ -296,23 +296,31 @@ mod tests {
 
     #[test]
     fn nobody_takes_all_of_any_budget_and_the_next_gets_its_place() {
-        for pot in Pot::ALL {
+        for capacity in Capacity::ALL {
             for kind in [Kind::Connection, Kind::Address, Kind::Key] {
-                let budget = Budget::new(*pot, SIZE, 0);
+                let budget = Budget::new(*capacity, SIZE, 0);
 
                 let greedy = take_all(&budget, &of(kind));
                 let next = Taken::of(Arc::clone(&budget), of(kind), SIZE / 10);
 
-                assert!(greedy.len() as u64 >= SIZE / 2, "{pot:?}, {kind:?}: {}", greedy.len());
-                assert!(greedy.len() as u64 <= SIZE * 3 / 4, "{pot:?}, {kind:?}: {}", greedy.len());
-                assert!(next.is_ok(), "{pot:?}, {kind:?}");
+                assert!(
+                    greedy.len() as u64 >= SIZE / 2,
+                    "{capacity:?}, {kind:?}: {}",
+                    greedy.len()
+                );
+                assert!(
+                    greedy.len() as u64 <= SIZE * 3 / 4,
+                    "{capacity:?}, {kind:?}: {}",
+                    greedy.len()
+                );
+                assert!(next.is_ok(), "{capacity:?}, {kind:?}");
             }
         }
     }
 
     #[test]
     fn what_is_taken_comes_back() {
-        let budget = Budget::new(Pot::Bodies, SIZE, 10);
+        let budget = Budget::new(Capacity::Bodies, SIZE, 10);
         let owner = Some(Holder::new(Kind::Key));
         let connection = || Some(Holder::new(Kind::Connection));
         let (a, b) = (connection(), connection());
@@ -335,14 +343,14 @@ mod tests {
 
             assert_eq!(budget.used(), 0, "round {round}");
             for holder in [&a, &b, &owner] {
-                assert_eq!(holder.as_ref().unwrap().held(Pot::Bodies), 0, "round {round}");
+                assert_eq!(holder.as_ref().unwrap().held(Capacity::Bodies), 0, "round {round}");
             }
         }
     }
 
     #[test]
     fn a_connection_has_its_floor_whatever_others_hold() {
-        let budget = Budget::new(Pot::StrangerBodies, SIZE, 4);
+        let budget = Budget::new(Capacity::StrangerBodies, SIZE, 4);
         let address = Holder::new(Kind::Address);
         let of_one = |connection| Holders {
             connection: Some(connection),
@@ -361,7 +369,7 @@ mod tests {
 
     #[test]
     fn what_is_refused_is_in_nobody_s_way_meanwhile() {
-        let budget = Budget::new(Pot::Answers, SIZE, 0);
+        let budget = Budget::new(Capacity::Answers, SIZE, 0);
         let over = std::sync::atomic::AtomicBool::new(false);
 
         std::thread::scope(|scope| {
@@ -381,7 +389,7 @@ mod tests {
 
     #[test]
     fn the_last_place_is_for_whoever_has_none() {
-        let budget = Budget::new(Pot::InFlight, 2, 0);
+        let budget = Budget::new(Capacity::InFlight, 2, 0);
         let (greedy, other) = (of(Kind::Key), of(Kind::Key));
 
         let first = Taken::of(Arc::clone(&budget), greedy.clone(), 1);

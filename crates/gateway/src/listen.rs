@@ -21,9 +21,10 @@ use hyper_util::server::conn::auto;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{oneshot, watch};
 
-use crate::budget::{Pot, Refused};
+use crate::answer_room::SMALL_ANSWER;
+use crate::budget::{Capacity, Refused};
 use crate::caller::Caller;
-use crate::front_door::{FrontDoor, SMALL_ANSWER};
+use crate::front_door::FrontDoor;
 use connection::{Connection, Place};
 
 /// Most bytes of an HTTP/1 request's header, and of what a connection reads ahead.
@@ -214,7 +215,7 @@ fn builder() -> auto::Builder<TokioExecutor> {
 
 /// Takes the place of a new connection.
 fn take_place(door: &FrontDoor, caller: &Arc<Caller>) -> Result<Place, Refused> {
-    let taken = door.budgets().take(Pot::Connections, &caller.holders(), 1)?;
+    let taken = door.budgets().take(Capacity::Connections, &caller.holders(), 1)?;
     Ok(Place { _taken: taken, _registered: door.callers().register(caller) })
 }
 
@@ -238,7 +239,7 @@ async fn place_of(door: &FrontDoor, caller: &Arc<Caller>) -> Option<Place> {
 
 /// Closes some connections that are not at work, of addresses that have at least `of_at_least`.
 fn close_idle(door: &FrontDoor, of_at_least: u64) {
-    let size = door.budgets().of(Pot::Connections).size();
+    let size = door.budgets().of(Capacity::Connections).size();
     let all = if of_at_least == 0 { size } else { of_at_least };
     let count = usize::try_from(all.div_ceil(CLOSED_FOR_ROOM)).unwrap_or(1);
     door.callers().close_idle(count, of_at_least);

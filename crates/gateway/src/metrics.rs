@@ -13,7 +13,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
-use crate::budget::{Budget, Pot};
+use crate::budget::{Budget, Capacity};
 use crate::budgets::Budgets;
 
 /// Bucket bounds that OpenTelemetry advises for HTTP durations, in seconds.
@@ -137,15 +137,16 @@ impl Metrics {
     fn read_budgets(&self) {
         let Some(budgets) = self.budgets.get() else { return };
         let figure = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-        for pot in Pot::ALL {
-            let (budget, label) = (budgets.of(*pot), BudgetLabel { budget: pot.name() });
+        for capacity in Capacity::ALL {
+            let (budget, label) = (budgets.of(*capacity), BudgetLabel { budget: capacity.name() });
             self.budget_size.get_or_create(&label).set(figure(budget.size()));
             self.budget_used.get_or_create(&label).set(figure(budget.used()));
             let refused = self.budget_refused.get_or_create(&label);
             refused.inner().store(budget.refused(), Ordering::Relaxed);
         }
-        let sum =
-            |of: fn(&Budget) -> u64| of(budgets.of(Pot::InFlight)) + of(budgets.of(Pot::Awaited));
+        let sum = |of: fn(&Budget) -> u64| {
+            of(budgets.of(Capacity::InFlight)) + of(budgets.of(Capacity::Awaited))
+        };
         self.in_flight.set(figure(sum(Budget::used)));
         self.refused.inner().store(sum(Budget::refused), Ordering::Relaxed);
     }

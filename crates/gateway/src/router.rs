@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use homeroom_http::{Access, Kind, PUBLIC_BODY_BYTES_MAX, Params, Problem, Route, other_methods};
+use homeroom_http::{Guard, Kind, PUBLIC_BODY_BYTES_MAX, Params, Problem, Route, other_methods};
 use http::header::ALLOW;
 use http::{HeaderValue, Method};
 use percent_encoding::percent_decode_str;
@@ -65,7 +65,7 @@ impl<C> Router<C> {
                     template: route.template.into(),
                 });
             }
-            if route.access == Access::Public && route.body_limit > PUBLIC_BODY_BYTES_MAX {
+            if route.guard == Guard::Public && route.body_limit > PUBLIC_BODY_BYTES_MAX {
                 return Err(RouteError::LongPublicBody {
                     method: route.method.clone(),
                     template: route.template.into(),
@@ -124,12 +124,12 @@ impl<C> Router<C> {
     }
 
     /// Returns who may call a path, where all its methods agree.
-    pub fn access(&self, path: &str) -> Option<Access> {
+    pub fn guard(&self, path: &str) -> Option<Guard> {
         let lower = path.strip_suffix('/').unwrap_or(path).to_ascii_lowercase();
         let routes = self.templates.at(&lower).ok()?.value;
-        let mut all = routes.iter().map(|at| self.routes[*at].access);
+        let mut all = routes.iter().map(|at| self.routes[*at].guard);
         let first = all.next()?;
-        all.all(|access| access == first).then_some(first)
+        all.all(|guard| guard == first).then_some(first)
     }
 
     fn not_allowed(&self, method: &Method, routes: &[usize]) -> Problem {
@@ -169,7 +169,7 @@ mod tests {
         let route = |method: Method, template| Route {
             method,
             template,
-            access: Access::Public,
+            guard: Guard::Public,
             body_limit: 0,
             handler: handler(&(), |(), _| async {
                 Ok(empty_response(http::StatusCode::NO_CONTENT))
@@ -212,10 +212,10 @@ mod tests {
 
     #[test]
     fn a_public_route_takes_no_long_bodies() {
-        let route = |access, body_limit| Route::<()> {
+        let route = |guard, body_limit| Route::<()> {
             method: Method::POST,
             template: "/long",
-            access,
+            guard,
             body_limit,
             handler: handler(&(), |(), _| async {
                 Ok(empty_response(http::StatusCode::NO_CONTENT))
@@ -223,12 +223,12 @@ mod tests {
         };
         let long = PUBLIC_BODY_BYTES_MAX + 1;
 
-        let public = Router::new(vec![route(Access::Public, long)]).err();
-        let guarded = Router::new(vec![route(Access::Token { scope: "data" }, long)]);
+        let public = Router::new(vec![route(Guard::Public, long)]).err();
+        let guarded = Router::new(vec![route(Guard::Token { scope: "data" }, long)]);
 
         assert!(matches!(public, Some(RouteError::LongPublicBody { .. })), "{public:?}");
         assert!(guarded.is_ok());
-        assert!(Router::new(vec![route(Access::Public, long - 1)]).is_ok());
+        assert!(Router::new(vec![route(Guard::Public, long - 1)]).is_ok());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use homeroom_http::{Admission, Problem};
 
-use crate::budget::{Holders, Pot, Refused, Taken};
+use crate::budget::{Capacity, Holders, Refused, Taken};
 use crate::budgets::Budgets;
 use crate::caller::Caller;
 
@@ -19,7 +19,7 @@ pub(crate) struct Visit {
     caller: Arc<Caller>,
     holders: Holders,
     /// The budget that it takes from besides requests in flight.
-    work: Option<Pot>,
+    work: Option<Capacity>,
     held: Mutex<Held>,
 }
 
@@ -41,7 +41,7 @@ impl Visit {
         caller: &Arc<Caller>,
         holders: Holders,
     ) -> Result<Self, Refused> {
-        let bytes = budgets.take(Pot::StrangerBodies, &holders, STRANGER_BYTES)?;
+        let bytes = budgets.take(Capacity::StrangerBodies, &holders, STRANGER_BYTES)?;
         Ok(Self::new(budgets, caller, holders, None, Held { awaited: None, bytes, places: None }))
     }
 
@@ -54,10 +54,10 @@ impl Visit {
         budgets: &Arc<Budgets>,
         caller: &Arc<Caller>,
         holders: Holders,
-        work: Option<Pot>,
+        work: Option<Capacity>,
     ) -> Result<Self, Refused> {
-        let awaited = Some(budgets.take(Pot::Awaited, &holders, 1)?);
-        let bytes = budgets.take(Pot::Bodies, &holders, 0)?;
+        let awaited = Some(budgets.take(Capacity::Awaited, &holders, 1)?);
+        let bytes = budgets.take(Capacity::Bodies, &holders, 0)?;
         Ok(Self::new(budgets, caller, holders, work, Held { awaited, bytes, places: None }))
     }
 
@@ -65,7 +65,7 @@ impl Visit {
         budgets: &Arc<Budgets>,
         caller: &Arc<Caller>,
         holders: Holders,
-        work: Option<Pot>,
+        work: Option<Capacity>,
         held: Held,
     ) -> Self {
         let (budgets, caller) = (Arc::clone(budgets), Arc::clone(caller));
@@ -82,7 +82,7 @@ impl Admission for Visit {
 
     fn whole(&self) -> Result<(), Problem> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let in_flight = self.budgets.take(Pot::InFlight, &self.holders, 1)?;
+        let in_flight = self.budgets.take(Capacity::InFlight, &self.holders, 1)?;
         let work = self.work.map(|work| self.budgets.take(work, &self.holders, 1)).transpose()?;
         held.places = Some((in_flight, work));
         held.awaited = None;

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use homeroom_access::{Access, AccessConfig, ApiClient};
+use homeroom_data::DataApi;
 use homeroom_data::composites::{self, Composites};
 use homeroom_data::metadata::{self, Credentials, Metadata, PageRequest, Shown};
-use homeroom_data::{Catalog, DataApi};
+use homeroom_document::Catalog;
+use homeroom_export::views::{Dialect, renew, views};
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{Route, Timestamp};
-use homeroom_report::views::{Dialect, renew, views};
-use homeroom_store::{Options, Snapshot, SnapshotOptions, Store, StoreUrl};
+use homeroom_store::{ChangedAt, Options, Snapshot, SnapshotOptions, Store, StoreUrl};
 
 use crate::config::Config;
 use crate::exit::Failure;
@@ -68,7 +69,7 @@ impl App {
         if newest.map_err(|e| Failure::because("opening the store", e))? == 0 {
             let (data, seed) = (data.clone(), standard.seed);
             tokio::task::spawn_blocking(move || {
-                homeroom_data::seed(&data.catalog, &data.store, seed, now)
+                homeroom_document::seed(&data.catalog, &data.store, seed, ChangedAt(now.0))
             })
             .await
             .map_err(|e| Failure::because("seeding the store", e))?

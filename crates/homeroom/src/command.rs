@@ -22,7 +22,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::config::{Config, ConfigArgs};
+use crate::config::Config;
+use crate::config::ConfigArgs;
 use crate::exit::Failure;
 
 /// Reads the configuration and starts logging, for a command that ends soon.

@@ -8,22 +8,22 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+mod request;
 mod socket;
 mod told;
 mod whose;
 
 use homeroom_access::Manage;
-use homeroom_bulk::{LoadOptions, Progress};
-use homeroom_data::AuditProgress;
+use homeroom_bulk::Progress;
+use homeroom_document::AuditProgress;
+use homeroom_export::views::{Dialect, apply, views};
 use homeroom_http::Timestamp;
 use homeroom_model::Resource;
-use homeroom_report::views::{Dialect, apply, views};
 use homeroom_store::StoreUrl;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -33,38 +33,15 @@ use crate::app::App;
 use crate::config::Config;
 use crate::exit::Failure;
 use crate::health::Looked;
+pub use request::Request;
 pub use socket::Socket;
 use told::Told;
 use whose::{Asked, Meant};
-
-pub use whose::socket_name;
 
 /// The longest request line, in bytes.
 const REQUEST_BYTES_MAX: u64 = 16 << 20;
 /// The longest wait for a command to send its request or to read its answer.
 const QUIET_TIME_MAX: Duration = Duration::from_secs(10);
-
-/// A command's request to the process that owns the store.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Request {
-    /// Manages keys and claim sets.
-    Manage(Manage),
-    /// Copies the store.
-    Backup {
-        /// The path of the new file.
-        to: PathBuf,
-        /// The longest time for checking the copy, in milliseconds.
-        time_max_ms: u64,
-    },
-    /// Loads files without access checks; their paths are absolute.
-    Load(LoadOptions),
-    /// Replaces the reporting views.
-    Views {
-        /// The resources to create views for: all if the list is empty; `None` removes the views.
-        of: Option<Vec<String>>,
-    },
-}
 
 /// The progress of checking a backup's copy.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -141,8 +118,9 @@ pub fn perform(
                     progress(value);
                 }
             };
-            let summary = homeroom_bulk::load(&app.data, &options, &mut tell, is_stopped)
-                .map_err(crate::command::load::failure)?;
+            let summary =
+                homeroom_bulk::load(&app.data.documents(), &options, &mut tell, is_stopped)
+                    .map_err(Failure::from)?;
             serde_json::to_value(summary).map_err(|error| failed(&error))
         }
     }

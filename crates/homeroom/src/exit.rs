@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use homeroom_bulk::LoadError;
 use homeroom_store::masked_text;
 
 /// How a command ended, other than by an error; the number is the process's exit code.
@@ -86,4 +87,22 @@ pub fn usage(error: &clap::Error) -> ExitCode {
         eprint!("{masked}");
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::Path { .. }
+            | LoadError::Nothing
+            | LoadError::UnknownResource(_)
+            | LoadError::Refused(_)
+            | LoadError::Foreign { .. }
+            | LoadError::RejectsInUse(_)
+            | LoadError::OutputIsSource(_) => Self::Usage(error.to_string()),
+            LoadError::Output { .. }
+            | LoadError::Stopped
+            | LoadError::TooLargeForDryRun(_)
+            | LoadError::Store(_) => Self::because("loading", error),
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use homeroom_data::AuditProgress;
+use homeroom_document::AuditProgress;
 use homeroom_store::{Snapshot, SnapshotOptions, Sql, StandardName, Store, StoreError, StoreUrl};
 use serde::{Deserialize, Serialize};
 
@@ -90,7 +90,7 @@ fn look_at_documents(
         ));
         return Ok(());
     }
-    let audit = homeroom_data::audit(&Arc::clone(&standard.model), &snapshot, tell)?;
+    let audit = homeroom_document::audit(&Arc::clone(&standard.model), &snapshot, tell)?;
     looked.problems.extend(audit.problems);
     looked.misfits = audit.misfits;
     looked.left_out.extend(audit.left_out);

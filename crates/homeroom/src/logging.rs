@@ -2,7 +2,10 @@
 
 use std::io::IsTerminal as _;
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::config::{LogConfig, LogFormat};
 use crate::exit::Failure;
@@ -13,18 +16,20 @@ use crate::exit::Failure;
 ///
 /// If the level is not valid.
 pub fn start(config: &LogConfig) -> Result<(), Failure> {
-    let filter = EnvFilter::try_new(quoting_nobody(&config.level))
+    let filter: Targets = quoting_nobody(&config.level)
+        .parse()
         .map_err(|error| Failure::Usage(format!("log.level: {error}")))?;
     let is_text = match config.format {
         LogFormat::Text => true,
         LogFormat::Json => false,
         LogFormat::Auto => std::io::stderr().is_terminal(),
     };
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let registry = tracing_subscriber::registry().with(filter);
+    let lines = fmt::layer().with_writer(std::io::stderr);
     if is_text {
-        lines.with_ansi(std::io::stderr().is_terminal()).init();
+        registry.with(lines.with_ansi(std::io::stderr().is_terminal())).init();
     } else {
-        lines.json().flatten_event(true).init();
+        registry.with(lines.json().flatten_event(true)).init();
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ mod output;
 mod probes;
 mod serve;
 mod standard;
+mod version;
 
 use std::process::ExitCode;
 
@@ -50,14 +51,6 @@ enum Command {
     Restore(command::restore::RestoreArgs),
     Doctor(command::operations::DoctorArgs),
     Config(command::config::ConfigCommandArgs),
-}
-
-/// Returns the version, and the commit if the build was given one (`HOMEROOM_COMMIT`), as `./demo`
-/// does.
-fn version() -> String {
-    let commit = option_env!("HOMEROOM_COMMIT").filter(|commit| !commit.is_empty());
-    let commit = commit.map_or_else(String::new, |commit| format!(" ({commit})"));
-    format!("{}{commit}", env!("CARGO_PKG_VERSION"))
 }
 
 fn main() -> ExitCode {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use homeroom_gateway::{Gauge, Metrics};
-use homeroom_http::{Access, Handler, Problem, Response, Route, handler, json_response};
+use homeroom_http::{Guard, Handler, Problem, Response, Route, handler, json_response};
 use homeroom_store::Store;
 use http::{HeaderValue, Method, StatusCode, header};
 
@@ -66,7 +66,7 @@ impl Readiness {
 }
 
 fn public<C>(template: &'static str, handler: Handler<C>) -> Route<C> {
-    Route { method: Method::GET, template, access: Access::Public, body_limit: 0, handler }
+    Route { method: Method::GET, template, guard: Guard::Public, body_limit: 0, handler }
 }
 
 /// Returns `/livez`, `/readyz`, `/startupz`, `/version`, and `/health` as Ed-Fi's servers answer

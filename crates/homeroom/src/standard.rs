@@ -13,9 +13,6 @@ use homeroom_store::StandardName;
 use crate::config::StandardConfig;
 use crate::exit::Failure;
 
-/// The version that is served by default.
-pub const DEFAULT_VERSION: &str = "5.2.0";
-
 /// The most bytes of a model file.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 

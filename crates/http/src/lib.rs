@@ -3,12 +3,22 @@
 //!
 //! This crate knows no client type: [`Call`] is generic over it, and the `access` crate names the
 //! one that all parts use.
+//!
+//! ```
+//! use homeroom_http::{Kind, Problem};
+//!
+//! let problem = Problem::of(Kind::NotFound).detail("There is no student with this id.");
+//! let response = problem.into_response("the-caller-s-correlation-id");
+//!
+//! assert_eq!(response.status(), 404);
+//! ```
 
 mod body;
 mod call;
 mod entity_tag;
 mod problem;
 mod query;
+mod response;
 mod route;
 mod time;
 
@@ -17,33 +27,6 @@ pub use call::{Call, Params};
 pub use entity_tag::{EntityTag, EntityTags};
 pub use problem::{Kind, Problem, ProblemParts, Violations};
 pub use query::{Query, QueryError};
-pub use route::{Access, Handler, PUBLIC_BODY_BYTES_MAX, Route, handler, other_methods};
+pub use response::{Response, empty_response, json_response};
+pub use route::{Guard, Handler, PUBLIC_BODY_BYTES_MAX, Route, handler, other_methods};
 pub use time::Timestamp;
-
-use bytes::Bytes;
-use http_body_util::Full;
-
-/// An answer with its whole body in memory.
-pub type Response = http::Response<Full<Bytes>>;
-
-/// Builds an answer with a JSON body.
-///
-/// # Panics
-///
-/// Never: status and header are constants.
-pub fn json_response(status: http::StatusCode, body: impl Into<Bytes>) -> Response {
-    let mut response = http::Response::new(Full::new(body.into()));
-    *response.status_mut() = status;
-    response.headers_mut().insert(
-        http::header::CONTENT_TYPE,
-        http::HeaderValue::from_static("application/json; charset=utf-8"),
-    );
-    response
-}
-
-/// Builds an answer without a body.
-pub fn empty_response(status: http::StatusCode) -> Response {
-    let mut response = http::Response::new(Full::default());
-    *response.status_mut() = status;
-    response
-}

@@ -9,7 +9,7 @@ use http::{HeaderValue, StatusCode, header};
 use http_body_util::Full;
 use serde::Serialize;
 
-use crate::Response;
+use crate::response::Response;
 
 /// What went wrong with a document, by JSON path.
 pub type Violations = BTreeMap<String, Vec<String>>;

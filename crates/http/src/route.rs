@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use http::Method;
 
-use crate::Response;
 use crate::call::Call;
 use crate::problem::Problem;
+use crate::response::Response;
 
 /// Most bytes of a body on a route that anyone may call.
 pub const PUBLIC_BODY_BYTES_MAX: usize = 16 << 10;
 
 /// Who may call a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum Guard {
     /// Every client, known or not.
     Public,
     /// A client with a token of this scope.
@@ -49,7 +49,7 @@ pub struct Route<C> {
     /// The path that is matched, with placeholders: `/data/v3/{schema}/{endpoint}`.
     pub template: &'static str,
     /// Who may call it.
-    pub access: Access,
+    pub guard: Guard,
     /// Most bytes of a body; at most [`PUBLIC_BODY_BYTES_MAX`] on a public route.
     pub body_limit: usize,
     /// The function that answers.
@@ -61,7 +61,7 @@ impl<C> Clone for Route<C> {
         Self {
             method: self.method.clone(),
             template: self.template,
-            access: self.access,
+            guard: self.guard,
             body_limit: self.body_limit,
             handler: Arc::clone(&self.handler),
         }
@@ -70,7 +70,7 @@ impl<C> Clone for Route<C> {
 
 impl<C> std::fmt::Debug for Route<C> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {} ({:?})", self.method, self.template, self.access)
+        write!(f, "{} {} ({:?})", self.method, self.template, self.guard)
     }
 }
 

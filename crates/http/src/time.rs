@@ -2,6 +2,12 @@
 
 use std::fmt;
 
+use jiff::fmt::StdFmtWrite;
+use jiff::fmt::temporal::DateTimePrinter;
+
+/// The first moment that is written: the beginning of the year 0.
+const FIRST_MS: i64 = -62_167_219_200_000;
+
 /// A point in time, in microseconds since 1970-01-01T00:00:00Z.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub i64);
@@ -27,29 +33,16 @@ impl Timestamp {
     }
 }
 
-/// Formats as ISO 8601 in UTC with milliseconds, `2026-11-21T08:30:00.125Z`.
+/// Formats as ISO 8601 in UTC with milliseconds, `2026-11-21T08:30:00.125Z`. A time outside the years
+/// 0 to 9999 becomes the nearest one that can be written.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let days = self.seconds().div_euclid(86_400);
-        let second = self.seconds().rem_euclid(86_400);
-        let milli = self.0.rem_euclid(1_000_000) / 1_000;
-        // Howard Hinnant's civil-from-days algorithm, exact for the proleptic Gregorian calendar.
-        let z = days + 719_468;
-        let era = z.div_euclid(146_097);
-        let doe = z.rem_euclid(146_097);
-        let yoe = (doe - doe / 1_460 + doe / 36_524 - doe / 146_096) / 365;
-        let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-        let mp = (5 * doy + 2) / 153;
-        let day = doy - (153 * mp + 2) / 5 + 1;
-        let month = if mp < 10 { mp + 3 } else { mp - 9 };
-        let year = yoe + era * 400 + i64::from(month <= 2);
-        write!(
-            f,
-            "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{milli:03}Z",
-            second / 3600,
-            second / 60 % 60,
-            second % 60
-        )
+        const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
+        // Rounded down here, since the printer rounds towards 1970.
+        let milliseconds =
+            self.0.div_euclid(1_000).clamp(FIRST_MS, jiff::Timestamp::MAX.as_second() * 1_000);
+        let moment = jiff::Timestamp::from_millisecond(milliseconds).map_err(|_| fmt::Error)?;
+        PRINTER.print_timestamp(&moment, StdFmtWrite(f)).map_err(|_| fmt::Error)
     }
 }
 
@@ -64,6 +57,9 @@ mod tests {
             (951_782_400_000_000, "2000-02-29T00:00:00.000Z"),
             (1_795_250_901_125_999, "2026-11-21T08:48:21.125Z"),
             (-1_000, "1969-12-31T23:59:59.999Z"),
+            (-1, "1969-12-31T23:59:59.999Z"),
+            (i64::MAX, "9999-12-30T22:00:00.000Z"),
+            (i64::MIN, "0000-01-01T00:00:00.000Z"),
         ] {
             assert_eq!(Timestamp(micros).to_string(), text);
         }

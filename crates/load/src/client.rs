@@ -148,18 +148,22 @@ impl Kept {
         body: &[u8],
     ) -> Result<Reply, Error> {
         let request = self.caller.request(method, path, headers, body)?.repeatable();
-        if self.client.is_none() {
-            let once = Retries {
-                times: 1,
-                phases: vec![Phase::Send, Phase::Answer],
-                statuses: vec![],
-                back_off: BackOff { first: Duration::ZERO, most: Duration::ZERO },
-                ..Retries::few()
-            };
-            self.client = Some(self.caller.client(once)?);
-        }
-        let client = self.client.as_ref().expect("the client has just been made");
+        let client = match &mut self.client {
+            Some(client) => client,
+            none => none.insert(self.caller.client(once_more())?),
+        };
         client.send(request, BODY_MAX).map(Reply::from)
+    }
+}
+
+/// Returns the policy that sends a request a second time if its connection broke.
+fn once_more() -> Retries {
+    Retries {
+        times: 1,
+        phases: vec![Phase::Send, Phase::Answer],
+        statuses: vec![],
+        back_off: BackOff { first: Duration::ZERO, most: Duration::ZERO },
+        ..Retries::few()
     }
 }
 

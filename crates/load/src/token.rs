@@ -16,6 +16,9 @@ const USUAL_PATH: &str = "/oauth/token";
 /// The lifetime that is assumed if the answer does not give one.
 const USUAL_LIFETIME: Duration = Duration::from_mins(30);
 
+/// The longest time until the engine sends a new token: it looks for one each second.
+const TAKEN_UP: Duration = Duration::from_secs(1);
+
 /// A key and its secret, neither of which is ever shown.
 #[derive(Clone)]
 pub struct Key {
@@ -50,7 +53,7 @@ impl Token {
     /// Returns when to renew the token: while a third of its lifetime is left, so that a target
     /// which is slow under load has time to issue another.
     pub fn renew_after(&self) -> Duration {
-        self.lifetime.mul_f64(2.0 / 3.0).max(Duration::from_secs(1))
+        self.lifetime.saturating_sub(TAKEN_UP).mul_f64(2.0 / 3.0).max(Duration::from_secs(1))
     }
 }
 
@@ -153,7 +156,7 @@ mod tests {
         let unlimited = read(br#"{"access_token": "abc"}"#).unwrap();
 
         assert_eq!((token.text.as_str(), token.lifetime.as_secs()), ("abc", 1800));
-        assert_eq!((token.renew_after().as_secs(), unlimited.lifetime), (1200, USUAL_LIFETIME));
+        assert_eq!((token.renew_after().as_secs(), unlimited.lifetime), (1199, USUAL_LIFETIME));
     }
 
     #[test]

@@ -52,21 +52,13 @@
 //! object or to the items of a collection within it; in documents they stand under `_ext` and the
 //! schema's name. `required` makes every document without them invalid.
 
+mod error;
 mod read;
 mod write;
 
+pub use self::error::FormatError;
 pub use read::read;
 pub use write::{write, write_extension, write_resource};
-
-/// Why a model file cannot be read, and where.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {message}")]
-pub struct FormatError {
-    /// Line number, from 1.
-    pub line: usize,
-    /// What is wrong, and what would be right.
-    pub message: String,
-}
 
 #[cfg(test)]
 mod tests {

@@ -9,89 +9,21 @@ mod assemble;
 mod draft;
 mod elements;
 mod extension;
+mod inputs;
 mod keys;
 mod names;
 mod openapi;
+mod outcome;
+mod published;
 mod rules;
 mod sql;
 mod walk;
 mod xsd;
 
-use std::fmt;
-
-pub use extension::import_extension;
-pub use rules::Rules;
-
-use crate::source::Source;
-
-/// The text of a file, and its name for messages.
-#[derive(Debug, Clone, Copy)]
-pub struct Text<'a> {
-    /// Name of the file in messages.
-    pub file: &'a str,
-    /// Its content.
-    pub text: &'a str,
-}
-
-/// Everything that a model is built from.
-#[derive(Debug, Clone)]
-pub struct Inputs<'a> {
-    /// Project name as tables and schemas write it, `Ed-Fi`.
-    pub project: &'a str,
-    /// Schema segment of a path, `ed-fi`.
-    pub schema: &'a str,
-    /// `OpenAPI` document of the resources.
-    pub resources: Text<'a>,
-    /// `OpenAPI` document of the descriptors.
-    pub descriptors: Text<'a>,
-    /// `OpenAPI` documents whose tags state domains; they may be of a later version.
-    pub domains: Vec<Text<'a>>,
-    /// SQL statements that create the tables.
-    pub tables: Text<'a>,
-    /// SQL statements that create the foreign keys.
-    pub foreign_keys: Text<'a>,
-    /// XML schemas: the core and the interchanges.
-    pub xsd: Vec<Text<'a>>,
-    /// Rows for what follows no rule.
-    pub rules: &'a Rules,
-}
-
-/// An imported model, with notes for the caller.
-#[derive(Debug)]
-pub struct Imported {
-    /// The model file's content.
-    pub source: Source,
-    /// Rows of the rules that were not used.
-    pub unused: Vec<String>,
-    /// Number of XML schema elements that have a property.
-    pub elements: usize,
-}
-
-/// A part of an input that cannot be read or that contradicts other inputs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// Name of the input; empty where several inputs contradict each other.
-    pub file: String,
-    /// Table, schema, element or path.
-    pub element: String,
-    /// What is wrong.
-    pub message: String,
-}
-
-impl Problem {
-    fn new(element: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { file: String::new(), element: element.into(), message: message.into() }
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.file.is_empty() {
-            write!(f, "{}: ", self.file)?;
-        }
-        write!(f, "{}: {}", self.element, self.message)
-    }
-}
+pub use self::extension::import_extension;
+pub use self::inputs::{Inputs, Text};
+pub use self::outcome::{Imported, Problem};
+pub use self::rules::Rules;
 
 /// Builds the model.
 ///
@@ -130,7 +62,7 @@ pub fn import(inputs: &Inputs<'_>) -> Result<Imported, Vec<Problem>> {
     else {
         return Err(problems);
     };
-    assemble::Published {
+    let published = published::Published {
         project: inputs.project,
         schema: inputs.schema,
         resources,
@@ -139,8 +71,8 @@ pub fn import(inputs: &Inputs<'_>) -> Result<Imported, Vec<Problem>> {
         schemas,
         domains,
         rules: inputs.rules,
-    }
-    .source()
+    };
+    assemble::assemble(&published)
 }
 
 fn note<T>(read: Result<T, Vec<Problem>>, file: &str, problems: &mut Vec<Problem>) -> Option<T> {

@@ -6,6 +6,17 @@
 //! [`link()`] turns its content ([`Source`]) into a [`Model`] in which every name is resolved.
 //!
 //! This crate does no I/O and knows neither HTTP nor SQL.
+//!
+//! ```
+//! use homeroom_model::{Target, format, link, shipped};
+//!
+//! let text = shipped("5.2.0").expect("this version is shipped");
+//! let model = link(&[format::read(text)?])?;
+//!
+//! let Some(Target::Resource(student)) = model.by_name("Student") else { panic!("no students") };
+//! assert_eq!(model.resource(student).endpoint, "students");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod check;
 mod dependencies;

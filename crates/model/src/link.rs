@@ -1,39 +1,25 @@
 //! Links the content of model files into a model in which every name is resolved.
 
+mod error;
 mod extend;
 mod keys;
+mod linker;
 mod names;
+mod properties;
 
 use std::collections::HashMap;
 
+pub use self::error::LinkError;
 use self::extend::Extensions;
-use self::keys::{Keys, reference_parts};
-use self::names::{Names, Owner};
-use crate::resource::{
-    Abstract, AbstractId, Base, ColumnSource, EXTENSIONS, KeyColumn, Model, Place, Project,
-    Property, PropertyKind, QueryField, Reference, Resource, ResourceId, Subject, SubjectOf,
-    Target,
-};
-use crate::source::{PropertySource, ResourceKind, ResourceSource, Source, Type};
-use crate::words::default_path;
-use crate::xml::extension_name;
+use self::keys::Keys;
+use self::linker::Linker;
+use self::names::{Names, index};
+use self::properties::Properties;
+use crate::resource::{Abstract, AbstractId, Model, Project, ResourceId, Target, extension_name};
+use crate::source::{ResourceKind, ResourceSource, Source};
 
 /// Schema names that no project may have: claim names use these words in the place of a schema.
 pub(crate) const RESERVED_SCHEMAS: [&str; 2] = ["domains", "services"];
-
-/// Most resources of all files together; also the limit for bases.
-const RESOURCES_MAX: usize = 10_000;
-
-/// A contradiction within a model file or between files.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{resource}: {message}")]
-pub struct LinkError {
-    /// Schema and name of the resource at fault, `ed-fi/Section`; the schema alone for a file as a
-    /// whole.
-    pub resource: String,
-    /// What cannot be resolved, and what would be right.
-    pub message: String,
-}
 
 /// Resolves every name in the files: first the standard, then its extensions.
 ///
@@ -70,7 +56,8 @@ pub fn link(sources: &[Source]) -> Result<Model, LinkError> {
         by_name: names.targets.clone(),
     };
     let extensions = Extensions::of(sources, &names)?;
-    let linker = Linker { names: &names, keys: &keys, extensions: &extensions };
+    let properties = Properties { names: &names, keys: &keys };
+    let linker = Linker { properties, extensions: &extensions };
     for (at, (project, source)) in names.abstracts.iter().enumerate() {
         let id = AbstractId(index(at));
         let owner = names.owner(*project, &source.name);
@@ -78,7 +65,7 @@ pub fn link(sources: &[Source]) -> Result<Model, LinkError> {
             id,
             schema: sources[*project].schema.clone(),
             name: source.name.clone(),
-            properties: linker.properties(owner, &source.properties)?,
+            properties: properties.resolve(owner, &source.properties)?,
             key: keys[&Target::Abstract(id)].clone(),
             subclasses: vec![],
         });
@@ -224,249 +211,6 @@ fn with_common(sources: &[Source]) -> Vec<Source> {
     all
 }
 
-struct Linker<'a> {
-    names: &'a Names<'a>,
-    keys: &'a HashMap<Target, Vec<KeyColumn>>,
-    extensions: &'a Extensions<'a>,
-}
-
-impl Linker<'_> {
-    fn associations(
-        &self,
-        owner: Owner<'_>,
-        names: &[String],
-    ) -> Result<Vec<ResourceId>, LinkError> {
-        let resources = names.iter().map(|name| match self.names.target(owner, name)? {
-            Target::Resource(id) => Ok(id),
-            Target::Abstract(_) => Err(owner.wrong(format!("`{name}` is abstract"))),
-        });
-        resources.collect()
-    }
-
-    fn resource(
-        &self,
-        id: ResourceId,
-        owner: Owner<'_>,
-        source: &ResourceSource,
-    ) -> Result<Resource, LinkError> {
-        let mut properties = self.properties(owner, &source.properties)?;
-        let key = self.keys[&Target::Resource(id)].clone();
-        let query_fields = query_fields(&properties);
-        let base = source.base.as_ref().map(|(name, map)| {
-            let Target::Abstract(id) = self.names.target(owner, name)? else {
-                return Err(owner.wrong(format!("`{name}` is not an abstract base")));
-            };
-            let columns = self.keys[&Target::Abstract(id)]
-                .iter()
-                .map(|column| {
-                    let own = map
-                        .iter()
-                        .find(|pair| pair.base == column.name)
-                        .map_or(column.name.as_str(), |pair| &pair.own);
-                    key.iter()
-                        .position(|k| k.name == own)
-                        .ok_or_else(|| owner.wrong(format!("its key has no `{own}` for its base")))
-                })
-                .collect::<Result<_, _>>()?;
-            Ok(Base { id, columns })
-        });
-        let column_place = |column: &str| {
-            query_fields
-                .iter()
-                .find(|field| field.name == column)
-                .map(|field| match field.sources[0] {
-                    ColumnSource::Scalar(at) => Place { steps: vec![at], part: None },
-                    ColumnSource::Part(at, part) => Place { steps: vec![at], part: Some(part) },
-                })
-                .ok_or_else(|| owner.wrong(format!("no root column is named `{column}`")))
-        };
-        let mut unified = places(owner, &properties, &source.unified)?;
-        for (owner, extension) in self.extensions.of_resource(id) {
-            extend::extend(self, *owner, extension, &mut properties)?;
-        }
-        for (owner, extension) in self.extensions.of_resource(id) {
-            unified.extend(places(*owner, &properties, &extension.unified)?);
-        }
-        Ok(Resource {
-            id,
-            project: owner.project,
-            schema: owner.schema.to_owned(),
-            name: source.name.clone(),
-            endpoint: source.endpoint.clone(),
-            kind: source.kind,
-            base: base.transpose()?,
-            updatable_key: source.updatable_key,
-            domains: source.domains.clone(),
-            interchanges: source.interchanges.clone(),
-            element: source.element.clone().unwrap_or_else(|| source.name.clone()),
-            ignored_elements: source.ignored_elements.clone(),
-            subjects: source
-                .subjects
-                .iter()
-                .map(|subject| {
-                    Ok(Subject {
-                        kind: subject.kind.clone(),
-                        column: subject.column.clone(),
-                        place: column_place(&subject.column)?,
-                        of: match self.names.target(owner, &subject.kind) {
-                            Ok(Target::Abstract(base)) => SubjectOf::Organization(base),
-                            Ok(Target::Resource(person)) => SubjectOf::Person(person),
-                            Err(_) => SubjectOf::Other,
-                        },
-                    })
-                })
-                .collect::<Result<_, LinkError>>()?,
-            access_through: self.associations(owner, &source.access_through)?,
-            access_by: source
-                .access_by
-                .iter()
-                .map(|(name, through)| Ok((name.clone(), self.associations(owner, through)?)))
-                .collect::<Result<_, LinkError>>()?,
-            unified,
-            query_fields: {
-                let mut fields = query_fields.clone();
-                for field in &mut fields {
-                    field.identity = key.iter().any(|column| column.name == field.name);
-                }
-                fields
-            },
-            properties,
-            key,
-        })
-    }
-
-    fn properties(
-        &self,
-        owner: Owner<'_>,
-        sources: &[PropertySource],
-    ) -> Result<Vec<Property>, LinkError> {
-        self.all(owner, sources, false)
-    }
-
-    fn items(
-        &self,
-        owner: Owner<'_>,
-        sources: &[PropertySource],
-    ) -> Result<Vec<Property>, LinkError> {
-        self.all(owner, sources, sources.len() == 1)
-    }
-
-    fn all(
-        &self,
-        owner: Owner<'_>,
-        sources: &[PropertySource],
-        only: bool,
-    ) -> Result<Vec<Property>, LinkError> {
-        for (at, source) in sources.iter().enumerate() {
-            let twice = |other: &PropertySource| other.name.eq_ignore_ascii_case(&source.name);
-            if sources[..at].iter().any(twice) {
-                return Err(owner.wrong(format!("`{}` appears twice in one object", source.name)));
-            }
-            if source.name == EXTENSIONS {
-                let message = format!(
-                    "`{EXTENSIONS}` is reserved for extensions and cannot be a \
-                     property"
-                );
-                return Err(owner.wrong(message));
-            }
-            owner.name("property", &source.name)?;
-        }
-        sources.iter().map(|source| self.property(owner, source, only)).collect()
-    }
-
-    fn property(
-        &self,
-        owner: Owner<'_>,
-        source: &PropertySource,
-        only: bool,
-    ) -> Result<Property, LinkError> {
-        let kind = match &source.kind {
-            Type::Reference { target, parts } => {
-                let target = self.names.target(owner, target)?;
-                let parts = reference_parts(owner, source, parts, &self.keys[&target])?;
-                PropertyKind::Reference(Reference { target, parts })
-            }
-            Type::Object(inner) => PropertyKind::Object(self.properties(owner, inner)?),
-            Type::List(inner) => PropertyKind::List(self.items(owner, inner)?),
-            scalar => PropertyKind::Scalar(
-                self.names
-                    .scalar(owner, scalar)?
-                    .expect("what is no reference, object or list is a scalar"),
-            ),
-        };
-        let xml = source.xml.clone().unwrap_or_else(|| default_path(source, only));
-        Ok(Property { name: source.name.clone(), presence: source.presence, kind, xml })
-    }
-}
-
-fn query_fields(properties: &[Property]) -> Vec<QueryField> {
-    let mut fields: Vec<QueryField> = vec![];
-    let mut add = |name: &str, scalar, source| {
-        if let Some(field) = fields.iter_mut().find(|field| field.name == name) {
-            field.sources.push(source);
-        } else {
-            fields.push(QueryField {
-                name: name.into(),
-                scalar,
-                sources: vec![source],
-                identity: false,
-            });
-        }
-    };
-    for (at, property) in properties.iter().enumerate() {
-        match &property.kind {
-            PropertyKind::Scalar(scalar) => add(&property.name, *scalar, ColumnSource::Scalar(at)),
-            PropertyKind::Reference(reference) => {
-                for (part_at, part) in reference.parts.iter().enumerate() {
-                    add(&part.column, part.scalar, ColumnSource::Part(at, part_at));
-                }
-            }
-            PropertyKind::Object(_) | PropertyKind::List(_) => {}
-        }
-    }
-    fields
-}
-
-/// Resolves groups of places whose values must agree.
-fn places(
-    owner: Owner<'_>,
-    root: &[Property],
-    groups: &[Vec<String>],
-) -> Result<Vec<Vec<Place>>, LinkError> {
-    groups.iter().map(|group| group.iter().map(|path| place(owner, root, path)).collect()).collect()
-}
-
-fn place(owner: Owner<'_>, root: &[Property], path: &str) -> Result<Place, LinkError> {
-    let unknown = || owner.wrong(format!("`{path}` is not a place in it"));
-    let mut steps = vec![];
-    let mut inside = Some(root);
-    let mut reference: Option<&Reference> = None;
-    let mut part = None;
-    for step in path.split('.') {
-        if let Some(found) = reference {
-            part = Some(found.parts.iter().position(|p| p.name == step).ok_or_else(unknown)?);
-            reference = None;
-            continue;
-        }
-        let properties = inside.take().ok_or_else(unknown)?;
-        let at = properties.iter().position(|p| p.name == step).ok_or_else(unknown)?;
-        steps.push(at);
-        match &properties[at].kind {
-            PropertyKind::Object(inner) | PropertyKind::List(inner) => inside = Some(inner),
-            PropertyKind::Reference(found) => reference = Some(found),
-            PropertyKind::Scalar(_) => {}
-        }
-    }
-    if reference.is_some() || inside.is_some() {
-        return Err(unknown());
-    }
-    Ok(Place { steps, part })
-}
-
 fn wrong(resource: &str, message: impl Into<String>) -> LinkError {
     LinkError { resource: resource.to_owned(), message: message.into() }
-}
-
-fn index(at: usize) -> u16 {
-    u16::try_from(at).expect("RESOURCES_MAX fits")
 }

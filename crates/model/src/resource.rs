@@ -347,7 +347,7 @@ impl Model {
             Target::Resource(id) => &self.resource(id).schema,
             Target::Abstract(id) => &self.base(id).schema,
         };
-        crate::xml::extension_name(schema, name)
+        extension_name(schema, name)
     }
 
     /// Whether it contains extensions beside the standard.
@@ -411,4 +411,9 @@ impl Resource {
             },
         }
     }
+}
+
+/// Returns the name of an element with the extension's name in front, `SAMPLE-Bus`.
+pub(crate) fn extension_name(schema: &str, name: &str) -> String {
+    format!("{}-{name}", schema.to_uppercase())
 }

@@ -32,6 +32,7 @@
 //! `SAMPLE-ContactExtension` ([`Model::by_element`]). Where an extension's file names no
 //! interchange, its records are in an interchange named after the extension.
 
+use crate::resource::extension_name;
 use crate::resource::{EXTENSIONS, Model, Property, PropertyKind, Resource, Scalar, Target};
 use crate::source::{Presence, ResourceKind};
 
@@ -137,11 +138,6 @@ fn add_extension(model: &Model, owner: &mut XmlElement, project: &Property) {
             element
         });
     }
-}
-
-/// Returns the name of an element with the extension's name in front, `SAMPLE-Bus`.
-pub(crate) fn extension_name(schema: &str, name: &str) -> String {
-    format!("{}-{name}", schema.to_uppercase())
 }
 
 /// Inserts an element at the end of a path; creates the elements on the way as needed.

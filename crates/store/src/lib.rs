@@ -6,7 +6,25 @@
 //! disk.
 //!
 //! The store knows no resource, no HTTP and no rights.
+//!
+//! ```
+//! use homeroom_store::{Answer, Ask, Decision, NaturalKey, Plan, Store, StoreError};
+//!
+//! let store = Store::temporary(&["Student".to_owned()])?;
+//! let key = NaturalKey([7; 16]);
+//! let plan = Plan {
+//!     ask: vec![Ask::Document(key)],
+//!     decide: |found: Vec<Answer>| -> Decision<bool, StoreError> {
+//!         Decision::Write(vec![], matches!(found[..], [Answer::Document(Some(_))]))
+//!     },
+//! };
+//!
+//! let is_there = store.run_blocking(plan).ok().expect("the plan refuses nothing").value;
+//! assert!(!is_there);
+//! # Ok::<(), StoreError>(())
+//! ```
 
+mod condition;
 mod copies;
 mod dialect;
 mod errand;
@@ -18,6 +36,7 @@ mod migration;
 mod plan;
 mod postgres;
 mod queue;
+mod rehearsal;
 mod row;
 mod select;
 mod snapshot;
@@ -26,13 +45,16 @@ mod sqlite;
 mod store;
 mod through;
 mod tie;
+mod time;
 mod views;
 
+pub use condition::Condition;
 pub use errand::{Kept, keeping, kept};
 pub use error::StoreError;
 pub use id::{DocumentId, KindId, NaturalKey, Uuid};
-pub use list::{Among, Bounds, Condition, Leads, ListQuery, MarkTest, Page};
+pub use list::{Among, Bounds, Leads, ListQuery, MarkTest, Page};
 pub use plan::{Answer, Ask, Decide, Decision, NewDocument, Plan, Ran, Refused, Tombstone, Write};
+pub use rehearsal::{Rehearsal, Rehearsed};
 pub use row::{Gap, Gaps, Link, References, Row};
 pub use snapshot::{Deleted, Edge, Identity, Snapshot, SnapshotOptions, Span};
 pub use sql::{Sql, Value};
@@ -40,9 +62,10 @@ pub use sqlite::{
     FileId, OutputError, OutputKind, check_folder, is_database, is_held_here, real_file,
 };
 pub use store::{
-    Health, Look, Moment, Options, PostgresUrl, Restored, Restoring, StandardName, Store,
-    StoreLoad, StoreUrl, masked_text,
+    Deletion, Deletions, Health, Look, Moment, Options, PostgresUrl, Restored, Restoring,
+    StandardName, Store, StoreLoad, StoreUrl, masked_text,
 };
 pub use through::{DocumentTest, KeyOf, LeadsTo, Passed, SameValue, Through};
 pub use tie::{Reached, Start, Tie, TieState, Way};
+pub use time::ChangedAt;
 pub use views::{View, replace_views, views_version};

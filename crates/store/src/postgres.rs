@@ -12,6 +12,7 @@ mod migrate;
 mod place;
 mod reach;
 mod reads;
+mod schema;
 mod snapshot;
 mod strict;
 mod value;
@@ -250,7 +251,7 @@ impl Postgres {
     /// Returns the newest durable change version, whichever node wrote it.
     pub(crate) async fn newest_change_version(&self) -> Result<i64, StoreError> {
         let rows = self.0.reads.probe(NEWEST, &[]).await?;
-        let row = rows.first().ok_or_else(|| told(migrate::damaged("counter")))?;
+        let row = rows.first().ok_or_else(|| told(error::damaged("counter")))?;
         row.try_get(0).map_err(|error| told(error.into()))
     }
 

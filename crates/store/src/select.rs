@@ -3,6 +3,9 @@
 
 mod bounds;
 mod condition;
+mod driver;
+mod numbers;
+mod source;
 mod statement;
 pub(crate) mod through;
 
@@ -10,55 +13,16 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use crate::dialect::Dialect;
+use self::driver::driver;
+use self::numbers::{first, kind, one, sql};
 use crate::error::StoreError;
 use crate::id::{DocumentId, KindId};
-use crate::list::{ListQuery, PAGE_BYTES_MAX, Page};
-use crate::row::{BLOCK_BITS, Row};
-use crate::sql::Value;
+use crate::list::{ListQuery, Page};
+use crate::row::BLOCK_BITS;
 use crate::store::Asked;
 
+pub(crate) use source::{Bytes, Head, Source};
 pub(crate) use statement::{Driver, Statement};
-
-/// Windows of up to this many changes are sorted at once.
-const WINDOW_SMALL: i64 = 20_000;
-
-/// A source of rows: one state of the store, for as long as a list reads it.
-pub(crate) trait Source {
-    /// Its error.
-    type Error: From<StoreError>;
-
-    /// Its SQL dialect.
-    const DIALECT: Dialect;
-
-    /// Returns documents by [`crate::row::COLUMNS`], as many as `bytes` admits.
-    async fn documents(&self, sql: &Statement, bytes: &mut Bytes) -> Result<Vec<Row>, Self::Error>;
-
-    /// Returns document numbers with the marks at the start of their packed references.
-    async fn heads(&self, sql: &Statement) -> Result<Vec<Head>, Self::Error>;
-
-    /// Returns rows of whole numbers.
-    async fn numbers(&self, sql: &Statement) -> Result<Vec<Vec<i64>>, Self::Error>;
-}
-
-/// A document's number and its first marks.
-pub(crate) type Head = (i64, Vec<Option<i64>>);
-
-/// The bytes of a page so far, and the number of its documents.
-#[derive(Debug, Default)]
-pub(crate) struct Bytes(usize, u32);
-
-impl Bytes {
-    /// Admits a document, or refuses it.
-    pub(crate) fn add(&mut self, row: &Row) -> Result<(), StoreError> {
-        self.0 += row.body.len() + row.references.len();
-        if self.0 > PAGE_BYTES_MAX {
-            return Err(StoreError::TooLarge { bytes_max: PAGE_BYTES_MAX, fits: self.1 });
-        }
-        self.1 += 1;
-        Ok(())
-    }
-}
 
 /// Returns the value of a future that never waits, such as one that reads a file.
 pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> T {
@@ -222,80 +186,4 @@ async fn id_after_skipping<S: Source>(
     let arguments = vec![kind(of), from.into(), (left - 1).into()];
     let found = source.numbers(&Statement { text, arguments }).await?;
     Ok(found.first().and_then(|row| row.first()).copied().map(DocumentId))
-}
-
-/// Chooses the index that finds the documents of a page with the least work.
-async fn driver<S: Source>(source: &S, query: &ListQuery) -> Result<Driver, S::Error> {
-    if query.among.is_some() {
-        return Ok(Driver::Among);
-    }
-    if query.is_pointed() {
-        return Ok(Driver::Identity);
-    }
-    if let Some(target) = narrowest(source, query).await? {
-        return Ok(Driver::Referrers(target));
-    }
-    let Some(window) = query.changed else { return Ok(Driver::Creation) };
-    let wanted = query.skip.saturating_add(query.limit.into());
-    Ok(if window_is_small(source, query.kind, window).await? {
-        Driver::Changes
-    } else if !query.conditions.is_empty() {
-        Driver::Creation
-    } else if wanted <= statement::WALK_MAX.unsigned_abs() {
-        Driver::Walk
-    } else {
-        Driver::Changes
-    })
-}
-
-/// Returns the target with the fewest referrers of the kind, counting up to 1,000 of each.
-async fn narrowest<S: Source>(
-    source: &S,
-    query: &ListQuery,
-) -> Result<Option<DocumentId>, S::Error> {
-    if query.targets.len() < 2 {
-        return Ok(query.targets.first().copied());
-    }
-    let text =
-        "SELECT count(*) FROM (SELECT 1 FROM ref WHERE target = ?1 AND kind = ?2 LIMIT 1000) r";
-    let mut best = None;
-    for target in &query.targets {
-        let n = one(source, text, vec![target.0.into(), kind(query.kind)]).await?;
-        if best.is_none_or(|(least, _)| n < least) {
-            best = Some((n, *target));
-        }
-    }
-    Ok(best.map(|(_, target)| target))
-}
-
-async fn window_is_small<S: Source>(
-    source: &S,
-    of: KindId,
-    (min, max): (i64, i64),
-) -> Result<bool, S::Error> {
-    let text = format!(
-        "SELECT count(*) FROM (SELECT 1 FROM doc{} WHERE kind = ?1 AND cv BETWEEN ?2 AND ?3 LIMIT ?4) d",
-        S::DIALECT.by_index("doc_kind_cv")
-    );
-    let arguments = vec![kind(of), min.into(), max.into(), (WINDOW_SMALL + 1).into()];
-    let n = first(source.numbers(&Statement { text, arguments }).await?)?;
-    Ok(n <= WINDOW_SMALL.unsigned_abs())
-}
-
-fn kind(kind: KindId) -> Value {
-    i64::from(kind.0).into()
-}
-
-fn sql(text: &str, arguments: Vec<Value>) -> Statement {
-    Statement { text: text.to_owned(), arguments }
-}
-
-async fn one<S: Source>(source: &S, text: &str, of: Vec<Value>) -> Result<u64, S::Error> {
-    Ok(first(source.numbers(&sql(text, of)).await?)?)
-}
-
-/// Returns the single number of a count.
-fn first(rows: Vec<Vec<i64>>) -> Result<u64, StoreError> {
-    let n = rows.first().and_then(|row| row.first());
-    n.map(|n| n.unsigned_abs()).ok_or_else(|| StoreError::Failed("a count gave nothing".into()))
 }

@@ -4,8 +4,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::condition::Condition;
 use crate::id::{KindId, NaturalKey};
-use crate::list::Condition;
 use crate::row::Row;
 
 /// A test of a stored document.

@@ -4,21 +4,12 @@
 //! file, the process that has it open creates them, if there is one; in PostgreSQL, any user with
 //! the right to.
 
+mod view;
+
+pub use self::view::View;
 use crate::error::StoreError;
 use crate::store::StoreUrl;
 use crate::{postgres, sqlite};
-
-/// A view.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct View {
-    /// `edfi`. In an engine without schemas it is a prefix of the name, with `_`. In PostgreSQL, a
-    /// store in another schema than `public` adds that as a prefix: `homeroom_edfi`.
-    pub schema: String,
-    /// Its name.
-    pub name: String,
-    /// The statement whose rows it shows.
-    pub select: String,
-}
 
 /// Replaces all views that were put there before by these, in one transaction, and stores their
 /// version. With no views, all are removed.

@@ -10,7 +10,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use homeroom_access::{Access, AccessConfig, Explain, Manage, ManageError};
 use homeroom_data::metadata::{self, Metadata};
-use homeroom_data::{Catalog, Composites, DataApi};
+use homeroom_data::{Composites, DataApi};
+use homeroom_document::Catalog;
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{RequestBody, Timestamp};
 use homeroom_model::{Model, shipped_seed};
@@ -101,6 +102,7 @@ impl TestApp {
     }
 
     /// The same one, with composites of files beside the shipped ones.
+    #[must_use]
     pub fn with_composites(&self, files: &[(String, String)]) -> Self {
         let composites = Arc::new(Composites::compile(self.model(), files).unwrap());
         let (data, access) = (self.data.clone(), Arc::clone(&self.access));
@@ -151,6 +153,7 @@ impl TestApp {
     }
 
     /// Returns the same app with another time limit for lists of deletions.
+    #[must_use]
     pub fn hurried(&self, list_deadline: Duration) -> Self {
         let data = DataApi { list_deadline, ..self.data.clone() };
         Self::of(Arc::clone(&self.store), self.standard, data, Arc::clone(&self.access))

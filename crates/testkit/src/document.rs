@@ -33,6 +33,7 @@ impl Spot {
     }
 
     /// Returns the spot of the object that holds this member.
+    #[must_use]
     pub fn owner(&self) -> Self {
         let owner = |text: &str, by: char| text.rsplit_once(by).map_or("", |(of, _)| of).to_owned();
         Self { pointer: owner(&self.pointer, '/'), path: owner(&self.path, '.') }

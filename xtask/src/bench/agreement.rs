@@ -5,8 +5,10 @@ use serde_json::Value;
 
 use super::echo::Echo;
 use super::figures::Figures;
+use super::files::text;
 use super::generators::{Cost, Load, k6, lab, oha};
-use super::{Settings, homeroom, text};
+use super::server::homeroom;
+use super::settings::Settings;
 use crate::house::Done;
 
 /// How long the server holds back each answer.

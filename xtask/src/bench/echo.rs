@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::server::exchange;
-use super::{BINARY, wait};
+use super::server::{BINARY, wait};
 
 const PORT: u16 = 18_082;
 

@@ -6,8 +6,10 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::figures::Figures;
+use super::files::{text, write};
+use super::server::BINARY;
 use super::server::Nginx;
-use super::{BINARY, Settings, text, write};
+use super::settings::Settings;
 use crate::house::Done;
 
 /// The load that every generator sends.

@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use super::figures::row;
+use super::files::text;
 use super::load::Load;
+use super::server::homeroom;
 use super::server::{Build, Client, Server};
+use super::settings::Settings;
 use super::work::{ATTENDANCE, Made};
-use super::{Settings, homeroom, text};
 use crate::house::Done;
 
 /// The number of scans that run at the same time.

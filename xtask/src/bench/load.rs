@@ -6,8 +6,9 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use super::files::{text, write};
+use super::server::BINARY;
 use super::server::Client;
-use super::{BINARY, text, write};
 
 /// The size of a load.
 pub struct Load<'a> {

@@ -4,10 +4,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::figures::row;
+use super::files::{lines, text};
 use super::load::Load;
+use super::server::homeroom_with;
 use super::server::{Build, Server};
+use super::settings::Settings;
 use super::work::ATTENDANCE;
-use super::{Settings, homeroom_with, lines, text};
 use crate::house::Done;
 
 const SIZES: [&str; 4] = ["2048", "4096", "8192", "16384"];

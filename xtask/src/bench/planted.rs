@@ -12,8 +12,10 @@ use serde_json::Value;
 
 use super::echo::Echo;
 use super::figures::row;
+use super::files::text;
 use super::machine::spread;
-use super::{BINARY, Settings, text};
+use super::server::BINARY;
+use super::settings::Settings;
 use crate::house::Done;
 
 /// The planted capacity in requests per second.

@@ -4,8 +4,10 @@
 use std::path::Path;
 use std::process::Command;
 
+use super::files::text;
+use super::server::{BINARY, homeroom};
 use super::server::{Build, Client, Server};
-use super::{BINARY, Settings, homeroom, text};
+use super::settings::Settings;
 use crate::house::Done;
 
 const SCENARIO: &str = "edfi-day-to-day";

@@ -8,9 +8,11 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::figures::row;
+use super::files::text;
+use super::server::homeroom;
 use super::server::{Build, Client, Server};
+use super::settings::Settings;
 use super::work::{RELATIONSHIPS, claim_set, first};
-use super::{Settings, homeroom, text};
 use crate::house::Done;
 
 const SCHOOLS: usize = 1_000;

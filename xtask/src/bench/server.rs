@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{BINARY, STORE, text, wait};
+use super::files::text;
 use crate::house::Done;
 use crate::soak::client;
 
@@ -280,4 +280,32 @@ pub fn exchange(
     let answer = client::exchange(address, method, path, headers, body);
     let answer = answer.map_err(|error| error.to_string())?;
     Ok((answer.status.as_u16(), String::from_utf8_lossy(&answer.body).into_owned()))
+}
+
+/// The release binary, below the workspace.
+pub const BINARY: &str = "target/release/homeroom";
+
+/// The environment variable with the URL of Homeroom's store.
+pub const STORE: &str = "HOMEROOM_STORE__URL";
+
+/// Runs a command of the build in `target/release`.
+pub fn homeroom(arguments: &[&str]) -> Done {
+    Build::present().run(arguments)
+}
+
+/// Does the same with further environment variables.
+pub fn homeroom_with(arguments: &[&str], environment: &[(&str, &str)]) -> Done {
+    Build::present().run_with(arguments, environment)
+}
+
+/// Waits until `done` returns true, for at most `time`.
+pub fn wait(time: Duration, mut done: impl FnMut() -> bool) -> bool {
+    let begun = Instant::now();
+    while begun.elapsed() < time {
+        if done() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    false
 }

@@ -4,10 +4,11 @@
 use std::path::Path;
 
 use super::figures::{Figures, Measured, measure, ratios};
+use super::files::text;
 use super::load::{Load, Scenario};
 use super::server::{Build, Client, Nginx, Server};
+use super::settings::Settings;
 use super::work::{ASSESSMENT, ATTENDANCE, Every, by_namespace, by_relationship};
-use super::{Settings, text};
 use crate::house::Done;
 
 /// The numbers that each second of a creating run uses up, each standing for a thousand serial

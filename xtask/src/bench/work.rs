@@ -5,9 +5,9 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use super::files::{text, write};
 use super::load::Scenario;
 use super::server::{Build, Client, Server};
-use super::{text, write};
 use crate::house::Done;
 
 /// A kind of document that is created over and over, each time with a different value.

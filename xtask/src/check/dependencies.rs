@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::all_well;
 use super::metadata::{DependencyKind, Metadata, Package};
 use super::source::{Source, has_word};
+use crate::house::all_well;
 use crate::house::{Done, is_test, read, root, rust_files, shown};
 
 /// The crates that each crate may depend on, in order; the lowest come first.
@@ -20,12 +20,22 @@ const KNOWS: &[(&str, &[&str])] = &[
     ("homeroom-access", &["homeroom-http", "homeroom-store", "homeroom-model"]),
     ("homeroom-admin", &["homeroom-access", "homeroom-http", "homeroom-store"]),
     ("homeroom-gateway", &["homeroom-access", "homeroom-http", "homeroom-store", "homeroom-model"]),
-    ("homeroom-data", &["homeroom-access", "homeroom-http", "homeroom-store", "homeroom-model"]),
+    ("homeroom-document", &["homeroom-access", "homeroom-store", "homeroom-model"]),
+    (
+        "homeroom-data",
+        &[
+            "homeroom-document",
+            "homeroom-access",
+            "homeroom-http",
+            "homeroom-store",
+            "homeroom-model",
+        ],
+    ),
     (
         "homeroom-bulk",
-        &["homeroom-data", "homeroom-access", "homeroom-http", "homeroom-store", "homeroom-model"],
+        &["homeroom-document", "homeroom-access", "homeroom-store", "homeroom-model"],
     ),
-    ("homeroom-report", &["homeroom-data", "homeroom-http", "homeroom-store", "homeroom-model"]),
+    ("homeroom-export", &["homeroom-document", "homeroom-store", "homeroom-model"]),
 ];
 
 /// The crate of what tests share: it may depend on every other, and only tests may depend on it.
@@ -40,7 +50,11 @@ const TOP: &[&str] = &["homeroom", "homeroom-e2e", "xtask"];
 ///
 /// Names each dependency against the direction and each crate that is not in the list.
 pub fn check_direction() -> Done {
-    let metadata = Metadata::ask()?;
+    all_well(&misdirected(&Metadata::ask()?))
+}
+
+/// Returns what is wrong with the dependencies between the workspace's crates.
+fn misdirected(metadata: &Metadata) -> Vec<String> {
     let own: BTreeSet<&str> = metadata.own().map(|package| package.name.as_str()).collect();
     let mut problems = vec![];
     for package in metadata.own() {
@@ -67,7 +81,7 @@ pub fn check_direction() -> Done {
             }
         }
     }
-    all_well(&problems)
+    problems
 }
 
 /// Checks that the source of each crate names each of its dependencies, outside its tests unless it
@@ -144,4 +158,52 @@ fn listed() -> Result<Vec<String>, String> {
         .and_then(toml::Value::as_table)
         .ok_or("Cargo.toml has no [workspace.dependencies]")?;
     Ok(dependencies.keys().cloned().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Returns what is wrong if the product depends on these crates; the kind is null, or "dev".
+    fn of_the_product(dependencies: &[(&str, Value)]) -> Vec<String> {
+        let package = |name: &str, dependencies: Value| {
+            json!({
+                "id": name, "name": name, "version": "1.0.0", "license": null,
+                "manifest_path": "/Cargo.toml", "dependencies": dependencies,
+            })
+        };
+        let all = ["homeroom", "homeroom-store", "homeroom-testkit", "homeroom-new"];
+        let asked =
+            |(name, kind): &(&str, Value)| json!({"name": name, "rename": null, "kind": kind});
+        let own = dependencies.iter().map(asked).collect();
+        let mut packages = vec![package("homeroom", own), package("homeroom-new", json!([]))];
+        packages.extend(all[1..3].iter().map(|name| package(name, json!([]))));
+        let members = if dependencies.is_empty() { &all[..] } else { &all[..3] };
+        let metadata = json!({
+            "packages": packages, "workspace_members": members, "resolve": {"nodes": []},
+        });
+        misdirected(&serde_json::from_value(metadata).unwrap())
+    }
+
+    #[test]
+    fn what_tests_share_is_no_part_of_the_product() {
+        let [plain, dev] = [Value::Null, json!("dev")];
+        let store = ("homeroom-store", plain.clone());
+
+        let in_tests = of_the_product(&[store.clone(), (FOR_TESTS, dev)]);
+        let shipped = of_the_product(&[store, (FOR_TESTS, plain)]);
+
+        assert_eq!(in_tests, [""; 0]);
+        assert_eq!(shipped, ["homeroom may use homeroom-testkit in its tests only"]);
+    }
+
+    #[test]
+    fn a_crate_that_is_not_listed_is_found() {
+        let found = of_the_product(&[]);
+
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("homeroom-new has no place yet"), "{found:?}");
+    }
 }

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use homeroom_model::{format, link, shipped};
 
-use super::all_well;
 use super::source::{Source, has_word};
+use crate::house::all_well;
 use crate::house::{Done, is_test, read, root, rust_files, shown};
 
 /// Crates whose behaviour comes from the model, which holds all differences between resources.
-const WITHOUT_NAMES: &[&str] = &["access", "bulk", "data", "gateway", "http", "store"];
+const WITHOUT_NAMES: &[&str] = &["access", "bulk", "data", "document", "gateway", "http", "store"];
 
 /// Exceptions where a resource's name is allowed: file, name, reason.
 const NAMES_ALLOWED: &[(&str, &str, &str)] = &[
@@ -29,6 +29,7 @@ const IMPURE: &[(&str, &str, &str)] = &[
     ("district", "SystemTime", "the same seed gives the same bytes at any time"),
     ("store", "serde_json", "the store keeps documents and does not read them"),
     ("store", "http", "the store knows no HTTP"),
+    ("document", "http", "a document knows no HTTP"),
     ("http", "rusqlite", "the HTTP parts know no SQL"),
 ];
 

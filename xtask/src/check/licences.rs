@@ -1,8 +1,8 @@
 //! Checks that every dependency has a licence on the list.
 
-use super::all_well;
 use super::metadata::Metadata;
 use crate::house::Done;
+use crate::house::all_well;
 
 /// Licences that ask only for attribution, and MPL-2.0, which applies only to its own files.
 const ALLOWED: &[&str] = &[
@@ -49,53 +49,18 @@ pub fn check() -> Done {
 
 /// Returns whether an SPDX expression can be satisfied by the licences on the list.
 ///
+/// An exception (`WITH`) only adds permissions, so it is ignored. The old `MIT/Apache-2.0` is read
+/// as `OR`, as crates.io does.
+///
 /// # Errors
 ///
-/// If it is not an SPDX expression; the old `MIT/Apache-2.0` is read as `OR`.
-///
-/// Source: SPDX 2.3, annex D; `AND` binds more tightly than `OR`.
+/// If it is not an SPDX expression.
 fn allows(expression: &str) -> Result<bool, String> {
-    let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
-    let mut words = spaced.split_whitespace().peekable();
-    let allowed = any(&mut words)?;
-    words.next().map_or(Ok(allowed), |word| Err(format!("{word} is not expected here")))
-}
-
-type Words<'a, I> = std::iter::Peekable<I>;
-
-fn any<'a, I: Iterator<Item = &'a str>>(words: &mut Words<'a, I>) -> Result<bool, String> {
-    let mut allowed = all(words)?;
-    while words.next_if_eq(&"OR").is_some() {
-        allowed |= all(words)?;
-    }
-    Ok(allowed)
-}
-
-fn all<'a, I: Iterator<Item = &'a str>>(words: &mut Words<'a, I>) -> Result<bool, String> {
-    let mut allowed = one(words)?;
-    while words.next_if_eq(&"AND").is_some() {
-        allowed &= one(words)?;
-    }
-    Ok(allowed)
-}
-
-fn one<'a, I: Iterator<Item = &'a str>>(words: &mut Words<'a, I>) -> Result<bool, String> {
-    match words.next() {
-        Some("(") => {
-            let allowed = any(words)?;
-            words
-                .next_if_eq(&")")
-                .map_or(Err("a parenthesis is not closed".into()), |_| Ok(allowed))
-        }
-        None | Some(")" | "AND" | "OR" | "WITH") => Err("a licence is missing".into()),
-        Some(licence) => {
-            // An exception only adds permissions, so it is ignored.
-            if words.next_if_eq(&"WITH").is_some() {
-                words.next().ok_or("an exception is missing")?;
-            }
-            Ok(ALLOWED.contains(&licence))
-        }
-    }
+    let expression = spdx::Expression::parse_mode(expression, spdx::ParseMode::LAX)
+        .map_err(|error| error.to_string())?;
+    Ok(expression.evaluate(|licence| {
+        licence.license.id().is_some_and(|known| ALLOWED.contains(&known.name))
+    }))
 }
 
 #[cfg(test)]

@@ -63,10 +63,15 @@ impl Crate {
         for (path, module) in &self.modules {
             let mut found = BTreeSet::new();
             for used in module.paths.iter().chain(module.imports.values()) {
-                self.resolve(path, used, 0, &mut found);
+                self.resolve(path, used, Way::Named(0), &mut found);
             }
             for glob in &module.globs {
-                self.resolve(path, &[&glob[..], &["*".to_owned()]].concat(), 0, &mut found);
+                self.resolve(
+                    path,
+                    &[&glob[..], &["*".to_owned()]].concat(),
+                    Way::Named(0),
+                    &mut found,
+                );
             }
             for (file, name) in found.into_iter().filter(|(file, _)| *file != module.file) {
                 uses[module.file].entry(file).or_default().insert(name);
@@ -130,23 +135,23 @@ impl Crate {
         &self,
         module: &[String],
         path: &[String],
-        reexports: usize,
+        way: Way,
         found: &mut BTreeSet<(usize, String)>,
     ) {
-        let Some((first, rest)) = path.split_first().filter(|_| reexports < REEXPORTS_MAX) else {
+        let Some((first, rest)) = path.split_first().filter(|_| way.steps() < REEXPORTS_MAX) else {
             return;
         };
         match first.as_str() {
-            "crate" => self.descend(&[], rest, reexports, found),
-            "self" => self.descend(module, rest, reexports, found),
+            "crate" => self.descend(&[], rest, way, found),
+            "self" => self.descend(module, rest, way, found),
             "super" => {
                 let above = module.split_last().map_or(&[][..], |(_, above)| above);
                 match rest.first().map(String::as_str) {
-                    Some("super") => self.resolve(above, rest, reexports, found),
-                    _ => self.descend(above, rest, reexports, found),
+                    Some("super") => self.resolve(above, rest, way, found),
+                    _ => self.descend(above, rest, way, found),
                 }
             }
-            _ => self.descend(module, path, reexports, found),
+            _ => self.descend(module, path, way, found),
         }
     }
 
@@ -155,7 +160,7 @@ impl Crate {
         &self,
         module: &[String],
         path: &[String],
-        reexports: usize,
+        way: Way,
         found: &mut BTreeSet<(usize, String)>,
     ) {
         let (Some(here), Some((name, rest))) = (self.modules.get(module), path.split_first())
@@ -169,18 +174,44 @@ impl Crate {
         let inner = [module, std::slice::from_ref(name)].concat();
         if self.modules.contains_key(&inner) {
             // A module alone is not used: the paths that go on from it say what is.
-            return self.descend(&inner, rest, reexports, found);
+            return self.descend(&inner, rest, way, found);
         }
         if here.items.contains(name) {
             found.insert((here.file, name.clone()));
-        } else if let Some(import) = here.imports.get(name) {
+            return;
+        }
+        if let Some(import) = here.imports.get(name) {
             if import.first() != Some(name) {
-                self.resolve(module, &[&import[..], rest].concat(), reexports + 1, found);
+                let path = [&import[..], rest].concat();
+                self.resolve(module, &path, Way::Named(way.steps() + 1), found);
             }
-        } else {
-            for glob in &here.globs {
-                self.resolve(module, &[&glob[..], path].concat(), reexports + 1, found);
-            }
+            return;
+        }
+        let before = found.len();
+        for glob in &here.globs {
+            let path = [&glob[..], path].concat();
+            self.resolve(module, &path, Way::Glob(way.steps() + 1), found);
+        }
+        if found.len() == before && matches!(way, Way::Named(_)) {
+            // A macro has made it, or it is of another crate: this file hands it on.
+            found.insert((here.file, name.clone()));
+        }
+    }
+}
+
+/// How a path has led to a module so far, with the number of re-exports on the way.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    /// By names.
+    Named(usize),
+    /// Over an import of everything, which may not contain the name.
+    Glob(usize),
+}
+
+impl Way {
+    fn steps(self) -> usize {
+        match self {
+            Self::Named(steps) | Self::Glob(steps) => steps,
         }
     }
 }

@@ -28,7 +28,8 @@ pub struct Answer {
 #[derive(Debug)]
 pub struct Client {
     address: SocketAddr,
-    client: Option<BlockingClient>,
+    /// Keeps the connection; none before the first request.
+    kept: Option<BlockingClient>,
     /// The bearer token, if any.
     pub token: Option<String>,
 }
@@ -36,7 +37,7 @@ pub struct Client {
 impl Client {
     /// Returns a client without a token.
     pub fn new(address: SocketAddr) -> Self {
-        Self { address, client: None, token: None }
+        Self { address, kept: None, token: None }
     }
 
     /// Returns a request as text.
@@ -64,7 +65,7 @@ impl Client {
 
     /// Drops the kept connection, so that the next request opens a new one.
     pub fn leave(&mut self) {
-        self.client = None;
+        self.kept = None;
     }
 
     /// Requests a token without sending the present one, on the same connection.
@@ -82,12 +83,12 @@ impl Client {
         headers.extend(token.as_deref().map(|token| ("authorization", token)));
         headers.extend(body.map(|_| ("content-type", "application/json")));
         let request = request(self.address, method, path, &headers, body.unwrap_or_default());
-        let client = match self.client.take() {
+        let client = match self.kept.take() {
             Some(client) => client,
             None => client()?,
         };
         let answer = request.and_then(|request| client.send(request, BODY_MAX).map_err(said));
-        self.client = Some(client);
+        self.kept = Some(client);
         let answer = answer?;
         let location = answer.header("location").and_then(|url| url.splitn(4, '/').nth(3));
         Ok(Answer {

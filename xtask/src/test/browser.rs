@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::clients::quietly;
-use super::{built, each_line};
+use super::program::quietly;
+use super::program::{built, each_line};
 use crate::house::{root, succeed};
 use crate::summary::Summary;
 

@@ -1,9 +1,10 @@
 //! The client suites: the clients of vendors and districts, unchanged from the package registry.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use super::{built, each_line};
+use super::program::quietly;
+use super::program::{built, each_line};
 use crate::house::root;
 use crate::summary::Summary;
 
@@ -103,16 +104,4 @@ pub(super) fn python(folder: &Path) -> Result<PathBuf, String> {
     .map_err(|why| format!("the clients cannot be installed from the registry: {why}"))?;
     std::fs::write(&installed, pins).map_err(|error| format!("cannot write .venv: {error}"))?;
     Ok(python)
-}
-
-/// Runs a program. If it fails, the last line of its output is the reason.
-pub(super) fn quietly(command: &mut Command) -> Result<(), String> {
-    let output =
-        command.stdin(Stdio::null()).output().map_err(|error| format!("cannot start: {error}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr).into_owned()
-        + &String::from_utf8_lossy(&output.stdout);
-    Err(said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason given").to_owned())
 }

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::clients::{self, quietly};
+use super::clients;
+use super::program::quietly;
 use crate::house::root;
 use crate::summary::Summary;
 
@@ -37,11 +38,17 @@ struct Server {
 }
 
 impl Servers {
-    /// Starts the servers that are available; records the others as skipped, with the reason.
-    pub fn start(summary: &mut Summary) -> Self {
+    /// Starts Debian's server, or the newest if Debian's is not installed; with `all`, both. Records
+    /// those that are missing as skipped, with the reason.
+    pub fn start(all: bool, summary: &mut Summary) -> Self {
+        let sources: [(&str, fn() -> Result<PathBuf, String>); 2] =
+            [("Debian's", debian), ("the newest", newest)];
         let mut servers = vec![];
-        for (name, programs) in [("Debian's", debian()), ("the newest", newest())] {
-            match programs.and_then(|programs| Server::start(&programs, &HASTY)) {
+        for (name, programs) in sources {
+            if !all && !servers.is_empty() {
+                break;
+            }
+            match programs().and_then(|programs| Server::start(&programs, &HASTY)) {
                 Ok(server) => servers.push(server),
                 Err(reason) => {
                     summary.skipped.push((format!("tests on {name} PostgreSQL"), reason));

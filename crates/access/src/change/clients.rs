@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{CLIENT_NUMBERS, CLIENTS_MAX, Change, ClientRights, Effect, NewClient, Pending};
 use crate::client::{Scope, Status};
-use crate::manage::ManageError;
+use crate::error::ManageError;
 use crate::ownership::Ownership;
 use crate::records::{ClientLink, ClientRecord, SecretRecord};
 use crate::secret::{Secret, new_key, new_secret, new_secret_id};

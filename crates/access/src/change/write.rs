@@ -3,7 +3,7 @@
 use homeroom_store::{Answer, Ask, Decision, Plan, Refused, Sql, StoreError, Write};
 
 use crate::access::Access;
-use crate::manage::ManageError;
+use crate::error::ManageError;
 use crate::sql;
 
 /// A write under way. Dropping it before its outcome is known puts the registry in doubt.

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use homeroom_model::Model;
 
-use super::{ImportError, Imported, Reference, ReferenceClaim, plain, resources};
+use super::outcome::{ImportError, Imported};
+use super::reference::{Reference, ReferenceClaim, plain, resources};
 use crate::claim_name::ROOT;
 use crate::claims_file::{self, ClaimsFile};
 

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::ManageError;
 use crate::access::Access;
 use crate::change::Change;
 use crate::claim_set::{ClaimSet, fold_name};
 use crate::client::Status;
+use crate::error::ManageError;
 use crate::registry::{KnownSet, Registry};
 use crate::strategy::Strategy;
 

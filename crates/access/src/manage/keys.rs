@@ -3,10 +3,10 @@
 use homeroom_http::Timestamp;
 use serde_json::{Value, json};
 
-use super::ManageError;
 use crate::access::Access;
 use crate::change::Change;
 use crate::client::{Scope, Status};
+use crate::error::ManageError;
 use crate::recognize::SECRETS_MAX;
 use crate::records::{ClientRecord, SecretRecord};
 use crate::registry::Registered;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::ManageError;
 use crate::access::Access;
 use crate::change::Change;
 use crate::custom_view::{CustomView, VIEWS_MAX};
+use crate::error::ManageError;
 use crate::items::ItemKind;
 use crate::nearest::did_you_mean;
 use crate::registry::Registry;

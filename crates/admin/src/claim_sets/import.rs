@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 use crate::form::member;
 use crate::hierarchy::Node;
+use crate::manager::Admin;
 use crate::refusal::Faults;
-use crate::routes::Admin;
 
 /// Deepest nesting of claims.
 const DEPTH_MAX: usize = 16;

@@ -6,8 +6,8 @@
 
 use std::borrow::Cow;
 
-use homeroom_data::json::Json;
-use homeroom_http::Kind;
+use homeroom_document::Code;
+use homeroom_document::json::Json;
 use homeroom_model::xml::{Content, Step, XmlElement};
 use homeroom_model::{Scalar, Target};
 
@@ -181,7 +181,7 @@ impl<'m> Builder<'m> {
             open.inside = Inside::Ignored;
             let path = self.path(None);
             self.flaw(Flaw {
-                kind: Kind::DataValidationFailed,
+                code: Code::Invalid,
                 path,
                 general: "A text is too long.",
                 message: format!("The text is longer than {TEXT_BYTES_MAX} bytes."),
@@ -214,7 +214,7 @@ impl<'m> Builder<'m> {
                     if year.is_none() {
                         let path = self.path(Some(&shape.name));
                         self.flaw(Flaw {
-                            kind: Kind::DataValidationFailed,
+                            code: Code::Invalid,
                             path,
                             general: "A text is not a school year.",
                             message: "The text is not a school year.".into(),
@@ -369,7 +369,7 @@ impl<'m> Builder<'m> {
 /// Returns the flaw for two elements that give different values for the same member.
 pub(crate) fn contradiction(path: String, message: String) -> Flaw {
     Flaw {
-        kind: Kind::DataValidationFailed,
+        code: Code::Invalid,
         path,
         general: "Elements contradict each other.",
         message,

@@ -4,17 +4,17 @@ use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom};
 use std::path::Path;
 
-use homeroom_data::DOCUMENT_BYTES_MAX;
-use homeroom_http::Kind;
+use homeroom_document::Code;
+use homeroom_document::DOCUMENT_BYTES_MAX;
 use homeroom_model::{Model, ResourceId};
 
 use super::build::Builder;
 use super::ids::Ids;
 use super::keys::Keys;
 use super::lookup::Lookups;
+use super::root::RootTag;
 use super::scan::{Scanner, Token};
 use super::shapes::{RecordElement, Shapes};
-use super::survey::RootTag;
 use crate::error::LoadError;
 use crate::flaw::Flaw;
 use crate::place::{At, Malformed, Spot};
@@ -153,7 +153,7 @@ impl<'a> XmlFile<'a> {
                 }
                 builder = Builder::new(self.shapes.of_record(id));
                 builder.flaw(Flaw {
-                    kind: Kind::PayloadTooLarge,
+                    code: Code::TooLarge,
                     path: String::new(),
                     general: "A record is too large.",
                     message: format!("The record is larger than {DOCUMENT_BYTES_MAX} bytes."),

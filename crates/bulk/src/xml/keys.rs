@@ -7,7 +7,7 @@ use std::io::{BufReader, Seek, SeekFrom};
 use std::path::Path;
 use std::rc::Rc;
 
-use homeroom_http::Kind;
+use homeroom_document::Code;
 use homeroom_model::xml::reference_shape;
 use homeroom_model::{ColumnSource, Model, PropertyKind, Resource, Target};
 
@@ -72,7 +72,7 @@ impl<'a> Keys<'a> {
             let found = self.named(&id, chain).and_then(|named| self.key_as(&named, target));
             match found {
                 Err(message) => builder.flaw(Flaw {
-                    kind: Kind::UnresolvedReference,
+                    code: Code::Unresolved,
                     path,
                     general: "A ref cannot be resolved.",
                     message: format!("The ref names the id {id}: {message}."),

@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use homeroom_data::json::Json;
-use homeroom_data::{DataApi, scalar};
-use homeroom_http::Kind;
+use homeroom_document::Code;
+use homeroom_document::json::Json;
+use homeroom_document::{Documents, scalar};
 use homeroom_model::xml::XmlElement;
 use homeroom_model::{ColumnSource, Model, Property, PropertyKind, Resource, Scalar, Target};
-use homeroom_store::{KindId, Sql, StoreError, Value};
+use homeroom_store::{DocumentId, StoreError};
 
 use super::build::{Builder, ByLookup, Raw, contradiction};
 use super::keys::own_key;
@@ -20,11 +20,11 @@ use crate::identity;
 /// Most answers that are cached.
 const REMEMBERED_MAX: usize = 16_384;
 /// Number of documents that are read at a time.
-const PAGE: i64 = 2_000;
+const PAGE: u16 = 2_000;
 
 /// Finds documents by the values in lookups.
 pub(crate) struct Lookups<'a> {
-    api: &'a DataApi,
+    api: &'a Documents,
     shapes: &'a Shapes<'a>,
     remembered: RefCell<HashMap<(Target, Raw), Answer>>,
 }
@@ -34,7 +34,7 @@ type Answer = Result<Vec<String>, String>;
 
 impl<'a> Lookups<'a> {
     /// Makes a finder of documents in a store.
-    pub(crate) fn new(api: &'a DataApi, shapes: &'a Shapes<'a>) -> Self {
+    pub(crate) fn new(api: &'a Documents, shapes: &'a Shapes<'a>) -> Self {
         Self { api, shapes, remembered: RefCell::default() }
     }
 
@@ -53,7 +53,7 @@ impl<'a> Lookups<'a> {
             let ByLookup { place, members, target, given, path } = lookup;
             match self.key(target, given)? {
                 Err(message) => builder.flaw(Flaw {
-                    kind: Kind::UnresolvedReference,
+                    code: Code::Unresolved,
                     path,
                     general: "A lookup cannot be resolved.",
                     message,
@@ -172,14 +172,13 @@ impl<'a> Lookups<'a> {
         wanted: &Json<'_>,
     ) -> Result<Vec<Vec<String>>, StoreError> {
         let mut found = vec![];
-        let mut after = 0;
+        let mut after = DocumentId(0);
         loop {
-            let rows =
-                self.api.store.query_blocking(page(self.api.catalog.kind(resource.id), after))?;
-            let is_last = rows.len() < usize::try_from(PAGE).unwrap_or(usize::MAX);
-            for row in rows {
-                let [Value::Integer(id), Value::Text(body)] = row.as_slice() else { continue };
-                after = *id;
+            let kind = self.api.catalog.kind(resource.id);
+            let page = self.api.store.texts_blocking(kind, after, PAGE)?;
+            let is_last = page.len() < usize::from(PAGE);
+            for (id, body) in page {
+                after = id;
                 let Ok(stored) = Json::read(body.as_bytes()) else { continue };
                 if has(&resource.properties, wanted, &stored) {
                     found.extend(identity::plain_columns(resource, &stored));
@@ -193,13 +192,6 @@ impl<'a> Lookups<'a> {
             }
         }
     }
-}
-
-fn page(kind: KindId, after: i64) -> Sql {
-    Sql::new(
-        "SELECT id, body FROM doc WHERE kind = ?1 AND id > ?2 ORDER BY id LIMIT ?3",
-        vec![i64::from(kind.0).into(), after.into(), PAGE.into()],
-    )
 }
 
 fn feed(builder: &mut Builder<'_>, raw: &Raw, name: &str) {

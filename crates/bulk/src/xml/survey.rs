@@ -4,20 +4,12 @@ use std::fs::File;
 use std::io::BufReader;
 
 use super::ids::{Collector, IDS_MAX};
+use super::root::RootTag;
 use super::scan::{Scanner, Token};
 use super::shapes::{RecordElement, Shapes};
 use crate::levels::Levels;
 use crate::place::{At, Malformed, Spot};
 use crate::survey::Survey;
-
-/// Place of the tag of an interchange's root.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct RootTag {
-    /// Offset of its first byte.
-    pub start: u64,
-    /// Offset after its last byte.
-    pub end: u64,
-}
 
 /// Reads a whole interchange and keeps only places and counts.
 ///

@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use homeroom_data::json::Json;
-use homeroom_data::{Catalog, DataApi};
+use homeroom_document::json::Json;
+use homeroom_document::{Catalog, Documents};
 use homeroom_store::Store;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ struct Read {
 
 /// The values needed to read a file.
 struct Bench {
-    target: DataApi,
+    target: Documents,
     levels: Levels,
 }
 
@@ -34,7 +34,7 @@ impl Bench {
         let store = Store::temporary(&[]).unwrap();
         let catalog = Catalog::bind(Arc::new(crate::tests::model()), &store).unwrap();
         let levels = Levels::of_model(&catalog.model, &[]).unwrap();
-        Self { target: DataApi::new(Arc::new(catalog), store), levels }
+        Self { target: Documents { catalog: Arc::new(catalog), store }, levels }
     }
 }
 

@@ -5,10 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use homeroom_bulk::{LoadOptions, Summary, load};
-use homeroom_data::{Catalog, DataApi, seed};
-use homeroom_http::Timestamp;
+use homeroom_document::{Catalog, Documents, seed};
 use homeroom_model::{format, link, shipped, shipped_extension};
-use homeroom_store::Sql;
+use homeroom_store::{ChangedAt, Sql};
 pub use homeroom_testkit::Folder;
 use homeroom_testkit::trial;
 use serde_json::Value;
@@ -16,24 +15,24 @@ use serde_json::Value;
 const SEED: &str = include_str!("../../../../models/ed-fi/5.2.0/seed.jsonl");
 
 /// Makes an empty, seeded store of the shipped model.
-pub fn target() -> DataApi {
+pub fn target() -> Documents {
     target_with(&[])
 }
 
 /// Makes the same with shipped extensions.
-pub fn target_with(extensions: &[&str]) -> DataApi {
+pub fn target_with(extensions: &[&str]) -> Documents {
     let core = [shipped("5.2.0").unwrap()].into_iter();
     let extensions = extensions.iter().map(|name| shipped_extension(name, "5.2.0").unwrap());
     let sources: Vec<_> = core.chain(extensions).map(|t| format::read(t).unwrap()).collect();
     let model = link(&sources).unwrap();
     let store = trial::on_one(&[]).unwrap();
     let catalog = Arc::new(Catalog::bind(Arc::new(model), &store).unwrap());
-    seed(&catalog, &store, SEED, Timestamp::now()).unwrap();
-    DataApi::new(catalog, store)
+    seed(&catalog, &store, SEED, ChangedAt::now()).unwrap();
+    Documents { catalog, store }
 }
 
 /// Loads paths; returns the summary and every reject.
-pub fn load_all(target: &DataApi, paths: &[&Path]) -> (Summary, Vec<Value>) {
+pub fn load_all(target: &Documents, paths: &[&Path]) -> (Summary, Vec<Value>) {
     load_with(
         target,
         LoadOptions {
@@ -44,7 +43,7 @@ pub fn load_all(target: &DataApi, paths: &[&Path]) -> (Summary, Vec<Value>) {
 }
 
 /// Does the same as [`load_all`] with further options; results go to a file of their own.
-pub fn load_with(target: &DataApi, options: LoadOptions) -> (Summary, Vec<Value>) {
+pub fn load_with(target: &Documents, options: LoadOptions) -> (Summary, Vec<Value>) {
     let folder = Folder::new();
     let results = folder.path().join("results.jsonl");
     let options = LoadOptions { results: Some(results), ..options };
@@ -60,7 +59,7 @@ pub fn load_with(target: &DataApi, options: LoadOptions) -> (Summary, Vec<Value>
 }
 
 /// Returns the stored documents of a resource, in order of creation.
-pub fn stored(target: &DataApi, endpoint: &str) -> Vec<Value> {
+pub fn stored(target: &Documents, endpoint: &str) -> Vec<Value> {
     let (schema, endpoint) = endpoint.split_once('/').unwrap_or(("ed-fi", endpoint));
     let resource = target.catalog.model.by_endpoint(schema, endpoint).unwrap();
     let kind = i64::from(target.catalog.kind(resource.id).0);

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use homeroom_model::{Model, PropertyKind, Resource, ResourceId, Scalar, Target};
+use homeroom_model::{Model, PropertyKind, Resource, Target};
 
 use super::definition::{self, Element};
+use super::error::CompositeError;
+use super::member::{Member, Node, Parameter, Step};
 use super::names::{self, Owner, camel, there_are};
-use super::{
-    Category, Composite, CompositeError, Member, Node, Parameter, RouteTemplate, Segment, Step,
-};
+use super::served::{Category, Composite, RouteTemplate, Segment};
 
 /// Most segments of a route template after the category.
 pub(super) const SEGMENTS_MAX: usize = 5;
@@ -234,7 +234,7 @@ impl Compiler<'_> {
         }
         let node = Node { members };
         let mut seen = BTreeSet::new();
-        if let Some(twice) = names_of(&node).into_iter().find(|name| !seen.insert(*name)) {
+        if let Some(twice) = node.names().into_iter().find(|name| !seen.insert(*name)) {
             return Err(self.error(
                 element,
                 &format!("an answer would have {twice} twice; give one a displayName"),
@@ -258,7 +258,7 @@ impl Compiler<'_> {
                 if given.eq_ignore_ascii_case("id") && document.is_some() {
                     return Ok(Member::Id { name: shown("id") });
                 }
-                let (name, scalar, ways) = value(owner, given, document).map_err(fail)?;
+                let (name, scalar, ways) = names::value(owner, given, document).map_err(fail)?;
                 Ok(Member::Value { name: shown(&name), scalar, ways })
             }
             "Collection" => {
@@ -415,76 +415,5 @@ impl Compiler<'_> {
         let (resource, property) =
             linked.map_err(|what| format!("{} has no reference {name}, and {what}", from.name))?;
         Ok(Step { from: from.id, to: resource.id, property: property.name.clone(), forward: false })
-    }
-}
-
-/// Returns the names of an answer object's members.
-fn names_of(node: &Node) -> Vec<&str> {
-    let mut names = vec![];
-    for member in &node.members {
-        match (member.name(), member.node()) {
-            (Some(name), _) => names.push(name),
-            (None, Some(node)) => {
-                names.extend(names_of(node));
-                names.extend(member.subtype());
-            }
-            (None, None) => {}
-        }
-    }
-    names
-}
-
-/// Finds a value of an object: its name, its type and the places where it can stand.
-fn value(
-    owner: &Owner<'_>,
-    given: &str,
-    document: Option<&Resource>,
-) -> Result<(String, Scalar, Vec<Vec<String>>), String> {
-    for property in owner.properties {
-        if let PropertyKind::Scalar(scalar) = &property.kind
-            && property.name.eq_ignore_ascii_case(given)
-        {
-            return Ok((property.name.clone(), *scalar, vec![vec![property.name.clone()]]));
-        }
-    }
-    let parts = owner.properties.iter().flat_map(|property| {
-        let parts = match &property.kind {
-            PropertyKind::Reference(reference) => &reference.parts[..],
-            _ => &[],
-        };
-        parts.iter().map(move |part| (property, part))
-    });
-    let way = |(property, part): (&homeroom_model::Property, &homeroom_model::ReferencePart)| {
-        vec![property.name.clone(), part.name.clone()]
-    };
-    // Unified values appear at several places and are equal.
-    let flat: Vec<_> =
-        parts.clone().filter(|(_, part)| part.column.eq_ignore_ascii_case(given)).collect();
-    if let Some((_, part)) = flat.first() {
-        return Ok((part.column.clone(), part.scalar, flat.iter().copied().map(way).collect()));
-    }
-    let inner: Vec<_> = parts.filter(|(_, part)| part.name.eq_ignore_ascii_case(given)).collect();
-    if let [only] = inner[..] {
-        return Ok((only.1.name.clone(), only.1.scalar, vec![way(only)]));
-    }
-    let known = owner.properties.iter().filter_map(|property| match property.kind {
-        PropertyKind::Scalar(_) => Some(property.name.as_str()),
-        _ => None,
-    });
-    let of = document.map(|resource| format!(" of {}", resource.name)).unwrap_or_default();
-    Err(format!("there is no such value{of}; {}", there_are(known)))
-}
-
-/// Collects the resources that a node reads in addition to its own.
-pub(super) fn resources_of(node: &Node, all: &mut BTreeSet<ResourceId>) {
-    for member in &node.members {
-        match member {
-            Member::Reference { to, .. } => _ = all.insert(*to),
-            Member::Linked { resource, .. } => _ = all.insert(*resource),
-            _ => {}
-        }
-        if let Some(node) = member.node() {
-            resources_of(node, all);
-        }
     }
 }

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use homeroom_access::{Access, ApiClient, Call};
-use homeroom_http::{
-    Access as Entry, Kind, Problem, Response, Route, handler, json_response, other_methods,
-};
+use homeroom_http::{Guard, Kind, Problem, Response, Route, handler, json_response, other_methods};
 use homeroom_model::ResourceId;
 use homeroom_store::{Condition, DocumentId, ListQuery, Moment, Uuid};
 use http::header::ALLOW;
@@ -55,7 +53,7 @@ pub fn routes(
     let route = |method, template, handler| Route {
         method,
         template,
-        access: Entry::Token { scope: SCOPE },
+        guard: Guard::Token { scope: SCOPE },
         body_limit: 0,
         handler,
     };

@@ -7,7 +7,8 @@
 //! in front if they have several such references. Case does not matter.
 
 use homeroom_model::{
-    Model, Property, PropertyKind, Reference, Resource, ResourceId, Target, capitalized, singulars,
+    Model, Property, PropertyKind, Reference, Resource, ResourceId, Scalar, Target, capitalized,
+    singulars,
 };
 
 /// An object whose members are looked up.
@@ -210,4 +211,45 @@ fn starts_with(text: &str, start: &str) -> bool {
 fn ends_with(text: &str, end: &str) -> bool {
     let at = text.len().checked_sub(end.len());
     at.and_then(|at| text.get(at..)).is_some_and(|own| own.eq_ignore_ascii_case(end))
+}
+
+/// Finds a value of an object: its name, its type and the places where it can stand.
+pub(super) fn value(
+    owner: &Owner<'_>,
+    given: &str,
+    document: Option<&Resource>,
+) -> Result<(String, Scalar, Vec<Vec<String>>), String> {
+    for property in owner.properties {
+        if let PropertyKind::Scalar(scalar) = &property.kind
+            && property.name.eq_ignore_ascii_case(given)
+        {
+            return Ok((property.name.clone(), *scalar, vec![vec![property.name.clone()]]));
+        }
+    }
+    let parts = owner.properties.iter().flat_map(|property| {
+        let parts = match &property.kind {
+            PropertyKind::Reference(reference) => &reference.parts[..],
+            _ => &[],
+        };
+        parts.iter().map(move |part| (property, part))
+    });
+    let way = |(property, part): (&homeroom_model::Property, &homeroom_model::ReferencePart)| {
+        vec![property.name.clone(), part.name.clone()]
+    };
+    // Unified values appear at several places and are equal.
+    let flat: Vec<_> =
+        parts.clone().filter(|(_, part)| part.column.eq_ignore_ascii_case(given)).collect();
+    if let Some((_, part)) = flat.first() {
+        return Ok((part.column.clone(), part.scalar, flat.iter().copied().map(way).collect()));
+    }
+    let inner: Vec<_> = parts.filter(|(_, part)| part.name.eq_ignore_ascii_case(given)).collect();
+    if let [only] = inner[..] {
+        return Ok((only.1.name.clone(), only.1.scalar, vec![way(only)]));
+    }
+    let known = owner.properties.iter().filter_map(|property| match property.kind {
+        PropertyKind::Scalar(_) => Some(property.name.as_str()),
+        _ => None,
+    });
+    let of = document.map(|resource| format!(" of {}", resource.name)).unwrap_or_default();
+    Err(format!("there is no such value{of}; {}", there_are(known)))
 }

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::pin::Pin;
 
 use homeroom_access::{Action, ApiClient, Denial, Grant, authorize};
+use homeroom_document::json::{items, member_text};
 use homeroom_http::{Kind, Problem};
 use homeroom_model::ResourceId;
 use homeroom_store::{Among, DocumentId, Link, ListQuery, Moment, References, Row};
 
 use super::{Member, Node};
-use crate::json::{items, member_text};
-use crate::request::reachable;
+use crate::reach::reachable;
 use crate::{DataApi, problem_of};
 
 /// Most documents that contribute to one answer.

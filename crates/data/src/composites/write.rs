@@ -1,13 +1,13 @@
 //! Writes an answer from the documents that were found. Values are copied from the stored texts byte
 //! for byte.
 
+use homeroom_document::catalog::Catalog;
+use homeroom_document::json::{items, member_text, write_text};
 use homeroom_http::Problem;
 use homeroom_store::Row;
 
 use super::read::{Found, link, too_large};
 use super::{Member, Node};
-use crate::catalog::Catalog;
-use crate::json::{items, member_text, write_text};
 
 /// Most bytes of an answer.
 const BYTES_MAX: usize = 64 << 20;

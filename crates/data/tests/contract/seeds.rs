@@ -1,7 +1,7 @@
 //! Seeds of a new store.
 
-use homeroom_data::{SeedError, seed};
-use homeroom_http::Timestamp;
+use homeroom_document::{SeedError, seed};
+use homeroom_store::ChangedAt;
 use serde_json::json;
 
 use crate::app::TestApp;
@@ -11,7 +11,7 @@ use crate::app::documents::{enrolment, on_each_store, student, with};
 async fn sow(app: &TestApp, lines: &[String]) -> Result<(), SeedError> {
     let (data, text) = (app.data.clone(), lines.join("\n"));
     let sown = tokio::task::spawn_blocking(move || {
-        seed(&data.catalog, &data.store, &text, Timestamp::now())
+        seed(&data.catalog, &data.store, &text, ChangedAt::now())
     });
     sown.await.unwrap()
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use homeroom_data::Catalog;
-use homeroom_data::json::Json;
-use homeroom_data::validate::{Document, validate};
+use homeroom_document::Catalog;
+use homeroom_document::json::Json;
+use homeroom_document::validate::{Document, validate};
 use homeroom_http::Violations;
 use homeroom_model::{Model, Property, PropertyKind, Resource, ResourceId};
 use homeroom_store::Store;

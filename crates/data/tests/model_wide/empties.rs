@@ -1,6 +1,6 @@
 //! Every answer has every collection of its resource, at every level of the document.
 
-use homeroom_data::respond::write_document;
+use homeroom_document::text::{self, write_document};
 use homeroom_model::{Presence, PropertyKind, Resource};
 use homeroom_store::{References, Row, Uuid};
 use serde_json::Value;
@@ -76,7 +76,9 @@ async fn shows_all(
     let has_lists = resource.properties.iter().any(|p| matches!(p.kind, PropertyKind::List(_)));
     let mut others = vec![of_old(&row)];
     if has_lists {
-        ensure(References::gaps(&row.references).is_some(), || "no gaps are noted".into())?;
+        let noted = References::gaps(&row.references).map(|(_, places)| places.collect::<Vec<_>>());
+        let found = text::gaps(&world.app.data.catalog, resource.id, &row.body);
+        ensure(noted.as_ref() == Some(&found), || format!("{noted:?} are noted, not {found:?}"))?;
         others.push(of_another_model(&row));
     }
     for other in others {

@@ -1,7 +1,7 @@
 //! References accept exactly the texts that documents can have in their identities.
 
-use homeroom_data::json::Json;
-use homeroom_data::validate::validate;
+use homeroom_document::json::Json;
+use homeroom_document::validate::validate;
 use homeroom_model::{ColumnSource, Place, Resource, ResourceKind, Scalar, Target};
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! Spellings that are converted to the canonical one, and values that count as absent, at every
 //! place of every resource.
 
-use homeroom_data::json::Json;
-use homeroom_data::validate::validate;
+use homeroom_document::json::Json;
+use homeroom_document::validate::validate;
 use homeroom_model::{Presence, Resource, Scalar};
 use serde_json::{Value, json};
 

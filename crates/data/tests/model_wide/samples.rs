@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use homeroom_data::json::Json;
-use homeroom_data::validate::validate;
+use homeroom_document::json::Json;
+use homeroom_document::validate::validate;
 use homeroom_model::{ColumnSource, Place};
 
 use crate::app::failures::Failures;

@@ -1,7 +1,7 @@
 //! Documents that break one rule are refused, with the place of the breach.
 
-use homeroom_data::json::Json;
-use homeroom_data::validate::validate;
+use homeroom_document::json::Json;
+use homeroom_document::validate::validate;
 use homeroom_http::Violations;
 use homeroom_model::{Presence, Resource, Scalar};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use homeroom_http::{Access, Timestamp, other_methods};
+use homeroom_http::{Guard, Timestamp, other_methods};
 use homeroom_model::ResourceKind;
 use http::Method;
 
@@ -19,7 +19,7 @@ const METHODS: [&str; 10] =
 fn guarded(app: &TestApp) -> BTreeMap<&'static str, (&'static str, Vec<String>)> {
     let mut all: BTreeMap<&'static str, (&'static str, Vec<String>)> = BTreeMap::new();
     for route in app.front_door.routes() {
-        let Access::Token { scope } = route.access else { continue };
+        let Guard::Token { scope } = route.guard else { continue };
         let (_, methods) = all.entry(route.template).or_insert((scope, vec![]));
         if route.method == Method::GET {
             methods.push("HEAD".into());

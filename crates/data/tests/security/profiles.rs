@@ -1,7 +1,7 @@
 //! Profiles are not enforced yet, so a key with a profile is refused.
 
 use homeroom_access::{ANY_SCOPE, Access, ItemKind};
-use homeroom_http::{Access as Entry, Timestamp};
+use homeroom_http::{Guard, Timestamp};
 use http::Method;
 use serde_json::json;
 
@@ -52,7 +52,7 @@ async fn a_key_with_a_profile_is_refused_at_every_address_for_data_in_every_way(
         let mut failures = Failures::of("a key with a profile is refused");
         let mut addresses: Vec<(Method, String)> = vec![(Method::GET, stored.clone())];
         for route in app.front_door.routes() {
-            if matches!(route.access, Entry::Token { scope } if !["admin", ANY_SCOPE].contains(&scope))
+            if matches!(route.guard, Guard::Token { scope } if !["admin", ANY_SCOPE].contains(&scope))
             {
                 let path = &paths(app, route.template)[0];
                 addresses.push((route.method.clone(), path.clone()));

@@ -1,7 +1,7 @@
 //! Every route that is not public refuses an unknown caller, and the public ones are listed.
 
 use homeroom_data::composites::Segment;
-use homeroom_http::{Access, Params, RequestBody, Timestamp};
+use homeroom_http::{Guard, Params, RequestBody, Timestamp};
 use http::{HeaderMap, HeaderValue, Method};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
@@ -147,7 +147,7 @@ async fn the_public_routes_are_these() {
             .front_door
             .routes()
             .iter()
-            .filter(|route| route.access == Access::Public)
+            .filter(|route| route.guard == Guard::Public)
             .map(|route| format!("{} {}", route.method, route.template))
             .collect();
 
@@ -177,7 +177,7 @@ async fn every_other_route_refuses_a_stranger() {
             Some("Bearer é".into()),
         ];
         let mut failures = Failures::of("a stranger is refused");
-        for route in app.front_door.routes().iter().filter(|r| r.access != Access::Public) {
+        for route in app.front_door.routes().iter().filter(|r| r.guard != Guard::Public) {
             for path in paths(&app, route.template) {
                 for authorization in &strangers {
                     let headers: Vec<(&str, &str)> =
@@ -207,9 +207,9 @@ async fn whoever_is_no_stranger_gets_past_the_same_door() {
         let token = format!("Bearer {}", token_of(&app, Timestamp::now()).await);
         let admin_token =
             format!("Bearer {}", token_of_scope(&app, "admin", Timestamp::now()).await);
-        for route in app.front_door.routes().iter().filter(|r| r.access != Access::Public) {
+        for route in app.front_door.routes().iter().filter(|r| r.guard != Guard::Public) {
             let path = &paths(&app, route.template)[0];
-            let is_admin = route.access == Access::Token { scope: "admin" };
+            let is_admin = route.guard == Guard::Token { scope: "admin" };
             let token = if is_admin { &admin_token } else { &token };
             let headers = [("authorization", token.as_str()), ("content-type", "application/json")];
 
@@ -234,7 +234,7 @@ async fn a_token_of_one_scope_is_useless_for_every_other() {
         }
         let mut failures = Failures::of("a token of one scope is useless for every other");
         for route in app.front_door.routes() {
-            let Access::Token { scope } = route.access else { continue };
+            let Guard::Token { scope } = route.guard else { continue };
             let path = &paths(&app, route.template)[0];
             for (own, token) in &tokens {
                 let headers =

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display};
 use std::ops::Range;
 
+use crate::batch::Batch;
 use crate::courses::{GRADES, GradeMark};
-use crate::documents::Batch;
 use crate::json::Object;
 use crate::layout::District;
 use crate::people::{Student, student_id};

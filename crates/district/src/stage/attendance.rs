@@ -1,8 +1,8 @@
 //! Attendance events, to which no other document refers.
 
 use super::schedule::minutes;
+use crate::batch::Batch;
 use crate::courses::HOMEROOM_GRADES;
-use crate::documents::Batch;
 use crate::layout::District;
 use crate::marks::Attendance;
 use crate::random::Topic;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::organization::grade_levels;
-use crate::documents::Batch;
+use crate::batch::Batch;
 use crate::layout::District;
 use crate::refer;
 

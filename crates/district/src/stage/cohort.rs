@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-use crate::documents::Batch;
+use crate::batch::Batch;
 use crate::json::Object;
 use crate::layout::District;
 use crate::random::Topic;

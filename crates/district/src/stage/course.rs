@@ -1,8 +1,8 @@
 //! Courses, course offerings and sections.
 
 use super::schedule::room;
+use crate::batch::Batch;
 use crate::courses::{CREDIT_GRADES, Course, GRADES};
-use crate::documents::Batch;
 use crate::json::Object;
 use crate::layout::{AGENCY, District};
 use crate::refer;

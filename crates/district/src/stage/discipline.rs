@@ -1,6 +1,6 @@
 //! Disciplinary incidents, their participants and the actions taken.
 
-use crate::documents::Batch;
+use crate::batch::Batch;
 use crate::json::Object;
 use crate::layout::District;
 use crate::people::{Student, student_id};

@@ -1,7 +1,7 @@
 //! Graduation plans and enrolments.
 
+use crate::batch::Batch;
 use crate::courses::{CREDIT_GRADES, GRADES};
-use crate::documents::Batch;
 use crate::json::Object;
 use crate::layout::{AGENCY, District};
 use crate::people::{Student, school_years};

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Display};
 
+use crate::batch::Batch;
 use crate::courses::HOMEROOM_GRADES;
-use crate::documents::Batch;
 use crate::layout::District;
 use crate::random::Topic;
 use crate::refer;

@@ -1,8 +1,8 @@
 //! Marks, report cards, academic records and transcripts.
 
 use super::course::CREDITS;
+use crate::batch::Batch;
 use crate::courses::{CREDIT_GRADES, GRADES, PERIODS, slots};
-use crate::documents::Batch;
 use crate::json::Object;
 use crate::layout::{AGENCY, District};
 use crate::marks::{Attendance, PASS, grade_point_average, letter};

@@ -1,16 +1,13 @@
 //! Agencies and schools.
 
+use crate::batch::Batch;
 use crate::courses::GRADES;
-use crate::documents::Batch;
 use crate::json::Object;
 use crate::layout::{AGENCY, District, SERVICE_CENTER, STATE_AGENCY};
 use crate::names;
 use crate::programs::is_title_i;
 use crate::random::{Draw, Topic};
 use crate::school::{Level, School};
-
-/// Postal code of every address; it belongs to US military mail abroad, as does the state.
-pub(crate) const POSTAL_CODE: &str = "34099";
 
 /// Writes the state's agency, the service center and the district.
 pub(super) fn agencies(district: &District, _: usize, batch: &mut Batch) {
@@ -118,7 +115,7 @@ fn category(o: &mut Object<'_>, list: &str, code: &str) {
 fn contact_data(o: &mut Object<'_>, district: &District, draw: &mut Draw) {
     o.descriptor("operationalStatusDescriptor", "OperationalStatusDescriptor", "Active");
     o.list("addresses", ["Physical", "Mailing"], |address, code| {
-        super::student::address(address, district, code, names::street(draw));
+        super::contact::address(address, district, code, names::street(draw));
     });
     o.list("institutionTelephones", ["Main", "Attendance"], |telephone, code| {
         telephone.descriptor(

@@ -1,6 +1,6 @@
 //! Programs and their participants; each program has its own kind of association.
 
-use crate::documents::Batch;
+use crate::batch::Batch;
 use crate::json::Object;
 use crate::layout::{AGENCY, District};
 use crate::people::Student;

@@ -1,6 +1,6 @@
 //! Class periods, bell schedules and classrooms.
 
-use crate::documents::Batch;
+use crate::batch::Batch;
 use crate::json::Object;
 use crate::layout::District;
 use crate::refer;

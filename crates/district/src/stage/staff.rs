@@ -1,7 +1,7 @@
 //! Staff members, their employment, posts and sections.
 
+use crate::batch::Batch;
 use crate::courses::{Course, GRADES, HOMEROOM_GRADES};
-use crate::documents::Batch;
 use crate::json::Object;
 use crate::layout::{AGENCY, District};
 use crate::names;
@@ -56,7 +56,7 @@ pub(super) fn staff(district: &District, workplace: usize, batch: &mut Batch) {
                 mail.text("electronicMailAddress", address);
             });
             o.list("telephones", [()], |telephone, ()| {
-                super::student::telephone(telephone, "Work", names::telephone(&mut draw));
+                super::contact::telephone(telephone, "Work", names::telephone(&mut draw));
             });
             o.list("identificationCodes", [()], |code, ()| {
                 let system = "StaffIdentificationSystemDescriptor";

@@ -1,12 +1,10 @@
 //! Students and their contacts.
 
-use std::fmt::Display;
+use crate::batch::Batch;
 
-use super::organization::POSTAL_CODE;
-use crate::documents::Batch;
-use crate::json::Object;
 use crate::layout::{AGENCY, District};
-use crate::names::{Street, Telephone};
+
+use super::contact::{address, telephone};
 use crate::people::student_id;
 use crate::refer;
 
@@ -118,19 +116,4 @@ pub(super) fn of_contacts(district: &District, number: usize, batch: &mut Batch)
 /// Returns the code value of a sex.
 pub(super) fn sex_code(female: bool) -> &'static str {
     if female { "Female" } else { "Male" }
-}
-
-/// Writes the members of an address.
-pub(super) fn address(o: &mut Object<'_>, district: &District, code: &str, street: Street) {
-    o.descriptor("addressTypeDescriptor", "AddressTypeDescriptor", code);
-    o.text("streetNumberName", street);
-    o.text("city", district.place);
-    o.descriptor("stateAbbreviationDescriptor", "StateAbbreviationDescriptor", "AA");
-    o.text("postalCode", POSTAL_CODE);
-}
-
-/// Writes the members of a telephone.
-pub(super) fn telephone(o: &mut Object<'_>, code: impl Display, number: Telephone) {
-    o.descriptor("telephoneNumberTypeDescriptor", "TelephoneNumberTypeDescriptor", code);
-    o.text("telephoneNumber", number);
 }

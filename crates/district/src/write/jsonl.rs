@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use homeroom_model::Model;
 
-use super::{WriteError, at, create, resource};
-use crate::documents::Document;
+use super::file::{WriteError, at, create, name_of, resource};
+use crate::batch::Document;
 
 /// Writes `students.jsonl` and the like.
 pub(super) struct Jsonl<'a> {
@@ -42,7 +42,7 @@ impl<'a> Jsonl<'a> {
             .into_values()
             .map(|(path, mut file)| {
                 file.flush().map_err(|source| at(&path, source))?;
-                Ok(super::name(&path))
+                Ok(name_of(&path))
             })
             .collect()
     }

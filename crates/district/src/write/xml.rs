@@ -9,9 +9,9 @@ use homeroom_model::Model;
 use homeroom_model::xml::{Content, Step, XmlElement, xml_shape};
 use serde_json::Value;
 
+use super::file::{WriteError, at, create, name_of, resource};
 use super::order::ElementOrder;
-use super::{WriteError, at, create, resource};
-use crate::documents::Document;
+use crate::batch::Document;
 
 /// Size in bytes from which an interchange continues in another file.
 const PART_BYTES_MAX: u64 = 200_000_000;
@@ -77,7 +77,7 @@ impl<'a> Xml<'a> {
                 // file.
                 drop(create(&path)?);
                 std::fs::rename(&first, &path).map_err(|source| at(&first, source))?;
-                self.files.push(super::name(&path));
+                self.files.push(name_of(&path));
             } else {
                 self.files.push(full.close(name)?);
             }
@@ -126,7 +126,7 @@ impl Interchange {
     fn close(mut self, name: &str) -> Result<String, WriteError> {
         self.write(&format!("</Interchange{name}>\n"))?;
         self.file.flush().map_err(|source| at(&self.path, source))?;
-        Ok(super::name(&self.path))
+        Ok(name_of(&self.path))
     }
 }
 

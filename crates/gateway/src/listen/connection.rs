@@ -12,7 +12,8 @@ use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 
 use super::framing::Framing;
 use crate::budget::Taken;
-use crate::caller::{Caller, Leave, Registered};
+use crate::caller::{Caller, Leave};
+use crate::callers::Registered;
 
 /// How long the server goes on reading from a connection that it has closed.
 const LINGER_TIME_MAX: Duration = Duration::from_secs(5);
@@ -236,8 +237,8 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::budget::{Budget, Pot};
-    use crate::caller::Callers;
+    use crate::budget::{Budget, Capacity};
+    use crate::callers::Callers;
 
     /// Long enough for a loaded machine; no test waits this long.
     const PATIENCE: Duration = Duration::from_mins(1);
@@ -251,7 +252,7 @@ mod tests {
         let (stream, _) = listener.accept().await.unwrap();
         let callers = Callers::new(PATIENCE);
         let caller = callers.arrived([127, 0, 0, 1].into());
-        let connections = Budget::new(Pot::Connections, 1, 0);
+        let connections = Budget::new(Capacity::Connections, 1, 0);
         let taken = Taken::of(connections, caller.holders(), 1).unwrap();
         let place = Place { _taken: taken, _registered: callers.register(&caller) };
         let times = Times { header: PATIENCE, quiet: Duration::from_millis(300) };

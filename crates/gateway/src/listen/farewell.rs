@@ -84,8 +84,8 @@ mod tests {
 
     use super::super::connection::{Place, Times};
     use super::*;
-    use crate::budget::{Budget, Pot, Taken};
-    use crate::caller::Callers;
+    use crate::budget::{Budget, Capacity, Taken};
+    use crate::callers::Callers;
 
     /// Long enough for a loaded machine; no test waits this long.
     const PATIENCE: Duration = Duration::from_mins(1);
@@ -111,7 +111,7 @@ mod tests {
         let (stream, _) = listener.accept().await.unwrap();
         let callers = Callers::new(PATIENCE);
         let caller = callers.arrived([127, 0, 0, 1].into());
-        let budget = Budget::new(Pot::Connections, 1, 0);
+        let budget = Budget::new(Capacity::Connections, 1, 0);
         let taken = Taken::of(budget, caller.holders(), 1).unwrap();
         let place = Place { _taken: taken, _registered: callers.register(&caller) };
         let times = Times { header: PATIENCE, quiet: PATIENCE };
@@ -188,7 +188,7 @@ mod tests {
         while !served.caller.has_requests() {
             tokio::task::yield_now().await;
         }
-        let budget = Budget::new(Pot::InFlight, 1, 0);
+        let budget = Budget::new(Capacity::InFlight, 1, 0);
         let work = Taken::of(budget, served.caller.holders(), 1).unwrap();
 
         // The connection was idle a moment ago.

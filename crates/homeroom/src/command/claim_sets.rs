@@ -6,7 +6,8 @@ use clap::{Args, Subcommand};
 use homeroom_access::Manage;
 
 use crate::config::ConfigArgs;
-use crate::control::{self, Request};
+use crate::control;
+use crate::control::Request;
 use crate::exit::{Exit, Failure};
 
 /// Lists and defines claim sets, whether or not a server is running.

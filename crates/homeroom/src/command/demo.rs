@@ -14,10 +14,11 @@ use homeroom_http::Timestamp;
 use serde_json::{Value, json};
 
 use crate::app::{App, chain};
-use crate::config::{ConfigArgs, StandardConfig};
+use crate::config::ConfigArgs;
+use crate::config::DEFAULT_VERSION;
+use crate::config::StandardConfig;
 use crate::exit::{Exit, Failure};
 use crate::serve::{Server, told_to_stop};
-use crate::standard::DEFAULT_VERSION;
 
 /// The name of the demonstration's key.
 const KEY_NAME: &str = "homeroom demo";
@@ -133,7 +134,7 @@ fn fill_store(data: &DataApi, plan: DistrictPlan) -> Result<Option<(u64, f64)>, 
     }
     let begun = Instant::now();
     let generated = documents(&plan).map(|document| (document.resource, document.json));
-    let summary = homeroom_bulk::load_documents(data, generated)
+    let summary = homeroom_bulk::load_documents(&data.documents(), generated)
         .map_err(|error| Failure::because("loading the sample district", chain(&error)))?;
     if summary.rejected > 0 {
         return Err(Failure::Failed(format!(

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use homeroom_http::Timestamp;
-use homeroom_report::{ExportError, ExportOptions, ExportProgress, Manifest};
+use homeroom_export::{ExportError, ExportOptions, ExportProgress, Manifest};
+use homeroom_store::ChangedAt;
 use serde_json::json;
 
 use crate::app::{chain, snapshot_within};
@@ -95,9 +95,9 @@ pub fn run(args: ExportArgs) -> Result<Exit, Failure> {
     refuse_contradictions(&args, is_stream)?;
     let options = ExportOptions {
         format: match args.format {
-            Format::Jsonl => homeroom_report::Format::Jsonl,
-            Format::Csv => homeroom_report::Format::Csv,
-            Format::Parquet => homeroom_report::Format::Parquet,
+            Format::Jsonl => homeroom_export::Format::Jsonl,
+            Format::Csv => homeroom_export::Format::Csv,
+            Format::Parquet => homeroom_export::Format::Parquet,
         },
         folder: (!is_stream).then(|| args.out.clone()),
         since: args.since,
@@ -107,8 +107,8 @@ pub fn run(args: ExportArgs) -> Result<Exit, Failure> {
         replace: args.force,
         even_empty: args.all_tables,
         formulas: match args.csv_formulas {
-            Formulas::Escape => homeroom_report::Formulas::Escape,
-            Formulas::Keep => homeroom_report::Formulas::Keep,
+            Formulas::Escape => homeroom_export::Formulas::Escape,
+            Formulas::Keep => homeroom_export::Formulas::Keep,
         },
     };
     let standard = Standard::read(&config.standard)?;
@@ -116,11 +116,11 @@ pub fn run(args: ExportArgs) -> Result<Exit, Failure> {
     let snapshot = snapshot_within(&config, args.time_limit.0)?;
     let stopped = stop_when_told()?;
     let mut line = ProgressLine::new();
-    let done = homeroom_report::export(
+    let done = homeroom_export::export(
         &standard.model,
         &snapshot,
         &options,
-        Timestamp::now(),
+        ChangedAt::now(),
         &|| stopped.load(Ordering::Relaxed),
         &mut |progress| line.show(|| progress_text(progress)),
     );

@@ -5,7 +5,8 @@ use homeroom_access::{Explain, Manage};
 use serde_json::Value;
 
 use crate::config::ConfigArgs;
-use crate::control::{self, Request};
+use crate::control;
+use crate::control::Request;
 use crate::exit::{self, Exit, Failure};
 
 /// Creates, lists, rotates, revokes and explains keys, whether or not a server is running.

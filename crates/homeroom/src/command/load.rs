@@ -6,14 +6,16 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use homeroom_bulk::{LoadError, LoadOptions, Phase, Progress, STDIN_BYTES_MAX, Summary};
+use homeroom_bulk::{LoadOptions, Phase, Progress, STDIN_BYTES_MAX, Summary};
 use homeroom_http::Timestamp;
 use serde_json::json;
 
 use crate::app::App;
 use crate::command::terminal::{ProgressLine, grouped, rate};
-use crate::config::{Config, ConfigArgs};
-use crate::control::{self, Request};
+use crate::config::Config;
+use crate::config::ConfigArgs;
+use crate::control;
+use crate::control::Request;
 use crate::exit::{Exit, Failure};
 
 /// The number of causes that are shown; the results contain all.
@@ -24,7 +26,7 @@ const CAUSES_SHOWN: usize = 10;
 #[derive(Debug, Args)]
 #[command(after_help = "Files:
   *.xml                    an interchange; a folder is searched for all files of these kinds
-  students.jsonl           one document per line; the file is named after the endpoint or resource;
+  students.jsonl           one document a line, the file named after endpoint or resource;
   students/1.json          also .ndjson, .json (lines or one array), or a folder of that name
   -                        standard input: lines {\"resource\": \"ed-fi/students\", \"document\": {…}}
 
@@ -68,7 +70,8 @@ pub fn run(args: LoadArgs) -> Result<Exit, Failure> {
     let runtime = super::serve::runtime()?;
     let app = runtime.block_on(App::open(&config))?;
     run_by(&args, |options, progress| {
-        homeroom_bulk::load(&app.data, options, progress, &|| false).map_err(failure)
+        homeroom_bulk::load(&app.data.documents(), options, progress, &|| false)
+            .map_err(Failure::from)
     })
 }
 
@@ -171,23 +174,6 @@ fn run_by(
         crate::exit::print(&format!("{}\n", json!({ "summary": summary })));
     }
     Ok(if summary.is_clean() { Exit::Done } else { Exit::Rejects })
-}
-
-/// Converts a load error into a failure of the command.
-pub fn failure(error: LoadError) -> Failure {
-    match error {
-        LoadError::Path { .. }
-        | LoadError::Nothing
-        | LoadError::UnknownResource(_)
-        | LoadError::Refused(_)
-        | LoadError::Foreign { .. }
-        | LoadError::RejectsInUse(_)
-        | LoadError::OutputIsSource(_) => Failure::Usage(error.to_string()),
-        LoadError::Output { .. }
-        | LoadError::Stopped
-        | LoadError::TooLargeForDryRun(_)
-        | LoadError::Store(_) => Failure::because("loading", error),
-    }
 }
 
 fn told(summary: &Summary, args: &LoadArgs) -> String {

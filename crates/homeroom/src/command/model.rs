@@ -8,10 +8,11 @@ use homeroom_model::check::{self, Exceptions, Published, Report};
 use homeroom_model::import::{self, Imported, Inputs, Problem, Rules, Text};
 use homeroom_model::{Source, format};
 
+use crate::config::DEFAULT_VERSION;
 use crate::config::StandardConfig;
 use crate::exit::{Exit, Failure};
 use crate::output;
-use crate::standard::{self, DEFAULT_VERSION};
+use crate::standard;
 
 /// Creates, checks and shows model files.
 #[derive(Debug, Subcommand)]

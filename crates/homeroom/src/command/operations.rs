@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use homeroom_data::AuditProgress;
+use homeroom_document::AuditProgress;
 use homeroom_store::{Store, StoreError, StoreUrl};
 use serde_json::json;
 
 use crate::command::terminal::ProgressLine;
-use crate::config::{Config, ConfigArgs, HumanDuration};
-use crate::control::{self, Far, Request};
+use crate::config::Config;
+use crate::config::{ConfigArgs, HumanDuration};
+use crate::control::Request;
+use crate::control::{self, Far};
 use crate::exit::{Exit, Failure};
 use crate::health::{self, Looked};
 use crate::standard::Standard;

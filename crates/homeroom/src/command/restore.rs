@@ -12,7 +12,8 @@ use homeroom_store::{
 use serde_json::{Value, json};
 
 use crate::command::terminal::{ProgressLine, grouped};
-use crate::config::{Config, ConfigArgs, HumanDuration};
+use crate::config::Config;
+use crate::config::{ConfigArgs, HumanDuration};
 use crate::exit::{Exit, Failure};
 use crate::health::{self, Looked};
 use crate::standard::Standard;

@@ -3,48 +3,53 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
+use console::Term;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// The least time between two texts on a terminal, and elsewhere.
+const WAITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
+
 /// The progress line of a long command on stderr: on a terminal it changes in place, elsewhere a
 /// new line is printed from time to time.
 pub struct ProgressLine {
-    is_terminal: bool,
-    is_shown: bool,
+    /// The line of a terminal.
+    line: Option<ProgressBar>,
     last: Instant,
 }
 
 impl ProgressLine {
     /// Returns a line that is not shown yet.
     pub fn new() -> Self {
-        Self { is_terminal: std::io::stderr().is_terminal(), is_shown: false, last: Instant::now() }
+        let line = std::io::stderr().is_terminal().then(|| {
+            let style = ProgressStyle::with_template("{wide_msg}").expect("the template is sound");
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style)
+        });
+        Self { line, last: Instant::now() }
     }
 
     /// Shows a text, unless the last one was shown only a moment ago.
     pub fn show(&mut self, text: impl FnOnce() -> String) {
-        let wait =
-            if self.is_terminal { Duration::from_millis(100) } else { Duration::from_secs(10) };
-        if self.last.elapsed() < wait {
+        if self.last.elapsed() < if self.line.is_some() { WAITS.0 } else { WAITS.1 } {
             return;
         }
         self.last = Instant::now();
-        self.is_shown = true;
-        let text = text();
-        let mut stderr = std::io::stderr().lock();
-        _ = if self.is_terminal {
-            write!(stderr, "\r\u{1b}[K{text}").and_then(|()| stderr.flush())
-        } else {
-            writeln!(stderr, "{text}")
-        };
+        match &self.line {
+            Some(line) => line.set_message(text()),
+            None => _ = writeln!(std::io::stderr().lock(), "{}", text()),
+        }
     }
 
     /// Removes the line.
     pub fn end(&mut self) {
-        if self.is_terminal && self.is_shown {
-            eprint!("\r\u{1b}[K");
+        if let Some(line) = &self.line {
+            line.finish_and_clear();
         }
     }
 }
 
 /// Lines on stderr that change in place.
 pub struct Canvas {
+    terminal: Term,
     drawn: usize,
 }
 
@@ -52,44 +57,39 @@ impl Canvas {
     /// Returns a canvas if stderr is a terminal that can move its cursor and has room for `lines`
     /// lines.
     pub fn new(lines: usize) -> Option<Self> {
+        let terminal = Term::stderr();
         let is_dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
-        let rows = size().map_or(0, |(rows, _)| rows);
-        (std::io::stderr().is_terminal() && !is_dumb && rows > lines).then_some(Self { drawn: 0 })
+        let rows = terminal.size_checked().map_or(0, |(rows, _)| usize::from(rows));
+        let has_room = terminal.is_term() && !is_dumb && rows > lines;
+        has_room.then_some(Self { terminal, drawn: 0 })
     }
 
     /// Returns how many characters a line may have.
     pub fn width() -> usize {
-        size().map_or(80, |(_, columns)| columns)
+        let size = Term::stderr().size_checked().filter(|(_, columns)| *columns > 0);
+        size.map_or(80, |(_, columns)| columns.into())
     }
 
     /// Draws lines over the previous ones; no line is longer than [`Self::width`].
     pub fn draw(&mut self, lines: &[String]) {
-        let mut text = self.back();
-        for line in lines {
-            text.push_str(line);
-            text.push_str("\u{1b}[K\n");
-        }
-        self.drawn = lines.len();
-        let mut stderr = std::io::stderr().lock();
-        _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+        _ = self.try_draw(lines);
     }
 
     /// Removes the lines.
     pub fn end(&mut self) {
-        let text = self.back() + "\u{1b}[J";
+        _ = self.terminal.clear_last_lines(self.drawn);
         self.drawn = 0;
-        _ = std::io::stderr().write_all(text.as_bytes());
     }
 
-    fn back(&self) -> String {
-        if self.drawn > 0 { format!("\r\u{1b}[{}A", self.drawn) } else { String::new() }
+    /// Writes over the old lines instead of clearing them first, so that nothing flickers.
+    fn try_draw(&mut self, lines: &[String]) -> std::io::Result<()> {
+        self.terminal.move_cursor_up(self.drawn)?;
+        self.drawn = lines.len();
+        for line in lines {
+            self.terminal.write_line(&format!("\r{line}\u{1b}[K"))?;
+        }
+        self.terminal.clear_to_end_of_screen()
     }
-}
-
-/// Returns the rows and columns of the terminal on stderr.
-fn size() -> Option<(usize, usize)> {
-    let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok()?;
-    Some((size.ws_row.into(), size.ws_col.into())).filter(|(_, columns)| *columns > 0)
 }
 
 /// Returns the number of whole documents per second.

@@ -1,14 +1,16 @@
 //! `homeroom views`.
 
 use clap::{Args, Subcommand};
+use homeroom_export::views::{Dialect, apply, views};
 use homeroom_model::Resource;
-use homeroom_report::views::{Dialect, apply, views};
 use homeroom_store::{StoreUrl, View};
 use serde_json::json;
 
 use crate::app::snapshot;
-use crate::config::{Config, ConfigArgs};
-use crate::control::{self, Request};
+use crate::config::Config;
+use crate::config::ConfigArgs;
+use crate::control;
+use crate::control::Request;
 use crate::exit::{Exit, Failure};
 use crate::standard::{Standard, refuse_unknown};
 

@@ -1,6 +1,6 @@
 //! Checks values that fit their type but make no sense.
 
-use super::Config;
+use super::sections::Config;
 
 /// The greatest length of the write queue, whose memory is allocated when the store is opened.
 const QUEUE_MAX: u32 = 1 << 20;

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use homeroom_store::masked_text;
 use toml::{Table, Value};
 
-use super::{Config, StorePlace, check};
+use super::sections::Config;
+use super::{StorePlace, check};
 
 /// The setting of the store's URL, which may contain a password.
 const URL: &str = "store.url";

@@ -1,4 +1,4 @@
-//! EchoCounts of requests: how many arrived when, and how they ended.
+//! Counts of requests: how many arrived when, and how they ended.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -50,7 +50,7 @@ impl EchoCounts {
         }
     }
 
-    /// EchoCounts an arrival and returns the time since the first one.
+    /// Counts an arrival, and returns the time since the first one.
     pub fn arrive(&self) -> Duration {
         let now = Instant::now();
         let since = now.saturating_duration_since(*self.first.get_or_init(|| now));
@@ -69,7 +69,7 @@ impl EchoCounts {
         self.first.get().copied()
     }
 
-    /// EchoCounts how a request ended.
+    /// Counts how a request ended.
     pub fn end(&self, became: Ending) {
         let counter = match became {
             Ending::Answered => &self.answered,

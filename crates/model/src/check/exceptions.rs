@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::Difference;
+use super::difference::Difference;
 
 /// The rows of a data file.
 #[derive(Debug, Clone, Default, Deserialize)]

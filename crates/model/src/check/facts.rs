@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Difference;
+use super::difference::Difference;
 use crate::resource::{Model, Place, Property, PropertyKind, Reference, Resource, Scalar};
 use crate::source::Presence;
 

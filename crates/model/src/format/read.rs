@@ -1,6 +1,6 @@
 //! Reads model file text into a [`Source`].
 
-use super::FormatError;
+use super::error::FormatError;
 use crate::source::{
     ExtensionPart, ExtensionSource, KeyMap, PartSource, Presence, PropertySource, ResourceKind,
     ResourceSource, Source, SubjectSource, Type,

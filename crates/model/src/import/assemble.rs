@@ -1,165 +1,100 @@
 //! Combines the artefacts endpoint by endpoint: the schema with its table.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use super::draft::Draft;
+use super::draft::empty;
 use super::elements::{self, Placement};
-use super::names::camel;
-use super::openapi::{Api, Endpoint, segments};
-use super::sql::{Table, Tables};
+use super::keys;
+use super::outcome::{Imported, Problem};
+use super::published::Published;
 use super::walk::Walk;
-use super::{Imported, Problem, Rules, keys, xsd};
 use crate::source::{Presence, PropertySource, ResourceKind, ResourceSource, Source, Type};
 
-/// The artefacts after reading.
-pub struct Published<'a> {
-    pub project: &'a str,
-    pub schema: &'a str,
-    pub resources: Api,
-    pub descriptors: Api,
-    pub tables: Tables,
-    pub schemas: xsd::Schemas,
-    pub domains: HashMap<String, Vec<String>>,
-    pub rules: &'a Rules,
-}
-
-impl Published<'_> {
-    /// Builds the model file's content.
-    pub fn source(&self) -> Result<Imported, Vec<Problem>> {
-        let mut problems = vec![];
-        let mut rules_used = HashSet::new();
-        let mut drafts = vec![];
-        let owned = self.tables_of_endpoints();
-        let enumerations = self.enumerations_without_endpoint(&owned);
-        let implied = enumerations.iter().map(|endpoint| (&self.resources, endpoint));
-        for (api, endpoint) in self.endpoints().chain(implied) {
-            let Some(table) = self.table_of(endpoint) else {
-                let message = format!("no table goes with its schema `{}`", endpoint.schema);
-                problems.push(Problem::new(&endpoint.name, message));
-                continue;
-            };
-            let mut walk = Walk {
-                published: self,
-                api,
-                owned: &owned,
-                places: vec![],
-                problems: &mut problems,
-                resource: &table.name,
-            };
-            drafts.push(walk.resource(endpoint, table));
-        }
-        let mut placement = Placement::default();
-        for draft in &mut drafts {
-            elements::place(&mut draft.source, &self.schemas, self.rules, &mut placement);
-            leave_nothing_empty(&mut draft.source.properties);
-        }
-        rules_used.extend(placement.rules_used.drain());
-        for path in &placement.bare {
-            problems.push(Problem::new(path, "no element goes with this property"));
-        }
-        for path in &placement.unplaced {
-            problems.push(Problem::new(path, "no property takes this element"));
-        }
-        let mut resources = abstracts(&drafts, &mut problems);
-        for draft in &mut drafts {
-            draft.source.unified = keys::unified(&draft.places);
-            if draft.source.kind != ResourceKind::Descriptor {
-                match keys::subjects(&draft.source, &self.tables, self.rules, &mut rules_used) {
-                    Ok(subjects) => draft.source.subjects = subjects,
-                    Err(problem) => problems.push(problem),
-                }
-            }
-            let rules = self.rules.access.iter().filter(|r| r.resource == draft.source.name);
-            for rule in rules {
-                match &rule.by {
-                    None => draft.source.access_through.clone_from(&rule.through),
-                    Some(name) => {
-                        draft.source.access_by.push((name.clone(), rule.through.clone()));
-                    }
-                }
-                rules_used.insert(format!("access to {}", rule.resource));
-            }
-        }
-        if !problems.is_empty() {
-            return Err(problems);
-        }
-        resources.extend(drafts.into_iter().map(|draft| draft.source));
-        resources.sort_by_key(|resource| {
-            let group = match resource.kind {
-                ResourceKind::Abstract => 0,
-                ResourceKind::Enumeration => 1,
-                ResourceKind::Descriptor => 2,
-                ResourceKind::Entity => 3,
-            };
-            (group, resource.name.clone())
-        });
-        let descriptor = take_common(&mut resources);
-        let source = Source {
-            project: self.project.to_owned(),
-            schema: self.schema.to_owned(),
-            version: self.schemas.version.clone(),
-            extends: None,
-            school_years: self.school_years(),
-            descriptor,
-            resources,
-            extensions: vec![],
+/// Builds the model file's content.
+pub fn assemble(published: &Published<'_>) -> Result<Imported, Vec<Problem>> {
+    let mut problems = vec![];
+    let mut rules_used = HashSet::new();
+    let mut drafts = vec![];
+    let owned = published.tables_of_endpoints();
+    let enumerations = published.enumerations_without_endpoint(&owned);
+    let implied = enumerations.iter().map(|endpoint| (&published.resources, endpoint));
+    for (api, endpoint) in published.endpoints().chain(implied) {
+        let Some(table) = published.table_of(endpoint) else {
+            let message = format!("no table goes with its schema `{}`", endpoint.schema);
+            problems.push(Problem::new(&endpoint.name, message));
+            continue;
         };
-        let rows = self.rules.rows();
-        let unused = rows.into_iter().filter(|row| !rules_used.contains(row)).collect();
-        Ok(Imported { source, unused, elements: placement.placed })
+        let mut walk = Walk {
+            published,
+            api,
+            owned: &owned,
+            places: vec![],
+            problems: &mut problems,
+            resource: &table.name,
+        };
+        drafts.push(walk.resource(endpoint, table));
     }
-
-    fn endpoints(&self) -> impl Iterator<Item = (&Api, &Endpoint)> {
-        self.resources
-            .endpoints
-            .iter()
-            .map(|endpoint| (&self.resources, endpoint))
-            .chain(self.descriptors.endpoints.iter().map(|e| (&self.descriptors, e)))
+    let mut placement = Placement::default();
+    for draft in &mut drafts {
+        elements::place(&mut draft.source, &published.schemas, published.rules, &mut placement);
+        leave_nothing_empty(&mut draft.source.properties);
     }
-
-    /// Finds the table of an endpoint: by the schema's name, or else by the endpoint's singular.
-    fn table_of(&self, endpoint: &Endpoint) -> Option<&Table> {
-        let singular = endpoint.name.strip_suffix('s').unwrap_or(&endpoint.name);
-        self.tables.get(&segments(&endpoint.schema).concat()).or_else(|| self.tables.get(singular))
+    rules_used.extend(placement.rules_used.drain());
+    for path in &placement.bare {
+        problems.push(Problem::new(path, "no element goes with this property"));
     }
-
-    fn tables_of_endpoints(&self) -> HashSet<String> {
-        self.endpoints()
-            .filter_map(|(_, endpoint)| self.table_of(endpoint))
-            .map(|table| table.name.to_ascii_lowercase())
-            .collect()
+    for path in &placement.unplaced {
+        problems.push(Problem::new(path, "no property takes this element"));
     }
-
-    /// Finds enumerations that have a table but are missing from the document; every server version
-    /// provides them.
-    fn enumerations_without_endpoint(&self, owned: &HashSet<String>) -> Vec<Endpoint> {
-        let enumerations = self.schemas.simple.iter().filter(|(_, kind)| kind.is_enumeration());
-        enumerations
-            .filter_map(|(name, _)| self.tables.get(name))
-            .filter(|table| !owned.contains(&table.name.to_ascii_lowercase()))
-            .map(|table| Endpoint {
-                name: format!("{}s", camel(&table.name)),
-                schema: format!("edFi_{}", camel(&table.name)),
-                updatable_key: false,
-            })
-            .collect()
+    let mut resources = abstracts(&drafts, &mut problems);
+    for draft in &mut drafts {
+        draft.source.unified = keys::unified(&draft.places);
+        if draft.source.kind != ResourceKind::Descriptor {
+            match keys::subjects(&draft.source, &published.tables, published.rules, &mut rules_used)
+            {
+                Ok(subjects) => draft.source.subjects = subjects,
+                Err(problem) => problems.push(problem),
+            }
+        }
+        let rules = published.rules.access.iter().filter(|r| r.resource == draft.source.name);
+        for rule in rules {
+            match &rule.by {
+                None => draft.source.access_through.clone_from(&rule.through),
+                Some(name) => {
+                    draft.source.access_by.push((name.clone(), rule.through.clone()));
+                }
+            }
+            rules_used.insert(format!("access to {}", rule.resource));
+        }
     }
-
-    /// Returns the school years of the enumeration, each by its second year.
-    fn school_years(&self) -> Vec<u16> {
-        let Some(found) = self.schemas.simple.get("SchoolYearType") else { return vec![] };
-        found.values.iter().filter_map(|value| value.rsplit('-').next()?.parse().ok()).collect()
+    if !problems.is_empty() {
+        return Err(problems);
     }
-
-    /// Returns the interchanges that may carry elements of a type.
-    pub fn interchanges(&self, name: &str) -> Vec<String> {
-        self.schemas
-            .interchanges
-            .iter()
-            .filter(|(_, elements)| elements.iter().any(|element| element.kind == name))
-            .map(|(interchange, _)| interchange.clone())
-            .collect()
-    }
+    resources.extend(drafts.into_iter().map(|draft| draft.source));
+    resources.sort_by_key(|resource| {
+        let group = match resource.kind {
+            ResourceKind::Abstract => 0,
+            ResourceKind::Enumeration => 1,
+            ResourceKind::Descriptor => 2,
+            ResourceKind::Entity => 3,
+        };
+        (group, resource.name.clone())
+    });
+    let descriptor = take_common(&mut resources);
+    let source = Source {
+        project: published.project.to_owned(),
+        schema: published.schema.to_owned(),
+        version: published.schemas.version.clone(),
+        extends: None,
+        school_years: published.school_years(),
+        descriptor,
+        resources,
+        extensions: vec![],
+    };
+    let rows = published.rules.rows();
+    let unused = rows.into_iter().filter(|row| !rules_used.contains(row)).collect();
+    Ok(Imported { source, unused, elements: placement.placed })
 }
 
 /// Builds the bases that subclasses name, with their keys as a subclass states them.
@@ -237,24 +172,4 @@ fn take_common(resources: &mut [ResourceSource]) -> Option<ResourceSource> {
         }
     }
     Some(common)
-}
-
-/// Returns a resource that has nothing but its name.
-pub fn empty(kind: ResourceKind, name: &str, endpoint: &str) -> ResourceSource {
-    ResourceSource {
-        kind,
-        name: name.to_owned(),
-        endpoint: endpoint.to_owned(),
-        base: None,
-        updatable_key: false,
-        domains: vec![],
-        interchanges: vec![],
-        element: None,
-        ignored_elements: vec![],
-        subjects: vec![],
-        access_through: vec![],
-        access_by: vec![],
-        unified: vec![],
-        properties: vec![],
-    }
 }

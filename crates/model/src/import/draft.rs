@@ -1,6 +1,6 @@
 //! A resource under construction: its part of the model file, and where each column went.
 
-use crate::source::ResourceSource;
+use crate::source::{ResourceKind, ResourceSource};
 
 /// A resource and the places of its columns.
 #[derive(Debug)]
@@ -30,4 +30,24 @@ pub struct ColumnPlace {
     pub path: String,
     /// Path of its innermost collection, `classPeriods`; empty at the root.
     pub list: String,
+}
+
+/// Returns a resource that has nothing but its name.
+pub fn empty(kind: ResourceKind, name: &str, endpoint: &str) -> ResourceSource {
+    ResourceSource {
+        kind,
+        name: name.to_owned(),
+        endpoint: endpoint.to_owned(),
+        base: None,
+        updatable_key: false,
+        domains: vec![],
+        interchanges: vec![],
+        element: None,
+        ignored_elements: vec![],
+        subjects: vec![],
+        access_through: vec![],
+        access_by: vec![],
+        unified: vec![],
+        properties: vec![],
+    }
 }

@@ -21,10 +21,11 @@ use self::facts::Facts;
 use self::place::At;
 use self::properties::Walk;
 use self::targets::Targets;
-use super::assemble::empty;
+use super::draft::empty;
 use super::draft::{Column, ColumnPlace};
+use super::inputs::Text;
 use super::keys::unified;
-use super::{Imported, Problem, Text};
+use super::outcome::{Imported, Problem};
 use crate::link::{RESERVED_SCHEMAS, link};
 use crate::resource::{EXTENSIONS, Model};
 use crate::source::{

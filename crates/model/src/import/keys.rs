@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
+use super::Rules;
 use super::draft::{Column, ColumnPlace};
 use super::names::{flat, same};
+use super::outcome::Problem;
 use super::sql::{Table, Tables};
-use super::{Problem, Rules};
 use crate::source::{PropertySource, ResourceKind, ResourceSource, SubjectSource};
 
 /// Groups the places that hold the same column.

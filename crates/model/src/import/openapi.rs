@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::Problem;
+use super::outcome::Problem;
 
 /// Members that every document has and that no model lists.
 const NO_PROPERTIES: [&str; 5] = ["id", "_etag", "_lastModifiedDate", "_ext", "link"];

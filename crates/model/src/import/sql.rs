@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::Problem;
+use super::outcome::Problem;
 
 /// The tables of a dump, by name.
 #[derive(Debug, Default)]

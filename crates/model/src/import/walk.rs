@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::Problem;
-use super::assemble::{Published, empty};
-use super::draft::{Column, ColumnPlace, Draft};
+use super::draft::{Column, ColumnPlace, Draft, empty};
 use super::names::{camel, external, flat, same};
 use super::openapi::{Api, Endpoint, Limits, Member, MemberKind, segments};
+use super::outcome::Problem;
+use super::published::Published;
 use super::sql::{Column as SqlColumn, ColumnKind, ForeignKey, Table};
 use super::xsd;
 use crate::source::{KeyMap, PartSource, Presence, PropertySource, ResourceKind, Type};

@@ -8,7 +8,7 @@ use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
-use super::Problem;
+use super::outcome::Problem;
 
 /// Contents of the schema files.
 #[derive(Debug, Default)]

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use super::error::LinkError;
 use super::names::{Names, Owner};
-use super::{LinkError, Linker};
+use super::properties::Properties;
 use crate::resource::{EXTENSIONS, Property, PropertyKind, ResourceId, Target};
 use crate::source::{ExtensionSource, Presence, Source};
 
@@ -51,7 +52,7 @@ impl<'a> Extensions<'a> {
 
 /// Adds an extension's properties to those of a resource.
 pub(super) fn extend(
-    linker: &Linker<'_>,
+    properties: Properties<'_>,
     owner: Owner<'_>,
     extension: &ExtensionSource,
     root: &mut Vec<Property>,
@@ -64,7 +65,7 @@ pub(super) fn extend(
                 key.name
             )));
         }
-        let added = linker.properties(owner, &part.properties)?;
+        let added = properties.resolve(owner, &part.properties)?;
         let inside = inside(owner, root, &part.within)?;
         let presence = if extension.required && part.within.is_empty() {
             Presence::Required

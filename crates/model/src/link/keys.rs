@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::LinkError;
+use super::error::LinkError;
 use super::names::{Names, Owner};
 use crate::resource::{ColumnSource, KeyColumn, ReferencePart, Target};
 use crate::source::{PartSource, Presence, PropertySource, Type};

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{LinkError, RESOURCES_MAX, index};
+use super::error::LinkError;
+
 use crate::resource::{AbstractId, ResourceId, Scalar, Target};
 use crate::source::{ResourceKind, ResourceSource, Source, Type};
 use crate::words::is_word;
@@ -208,4 +209,11 @@ fn bound<T: std::str::FromStr>(
 ) -> Result<Option<T>, LinkError> {
     text.map(|text| text.parse().map_err(|_| owner.wrong(format!("`{text}` is not a bound"))))
         .transpose()
+}
+
+/// Most resources of all files together; also the limit for bases.
+pub const RESOURCES_MAX: usize = 10_000;
+
+pub fn index(at: usize) -> u16 {
+    u16::try_from(at).expect("RESOURCES_MAX fits")
 }

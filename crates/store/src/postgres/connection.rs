@@ -2,7 +2,7 @@
 
 mod settings;
 
-pub(super) use settings::Role;
+pub(super) use settings::{LOCK, Role};
 
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
@@ -33,8 +33,6 @@ pub(super) const GREETING: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(15);
 /// Longest silence of the server; longer than a wait for another node.
 pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(30);
-/// Longest wait for another node's transaction.
-pub(super) const LOCK: Duration = Duration::from_secs(15);
 /// Longest wait until the server has stopped abandoned work.
 const STOP: Duration = Duration::from_secs(5);
 /// The pause before the cancellation is sent again; it doubles each time.
@@ -130,9 +128,12 @@ impl Connector {
             silence_max: self.silence_max,
             is_strict: self.is_strict,
         };
-        for told in
-            in_order(self.settings(role).iter().map(|set| connection.client.batch_execute(set)))
-                .await
+        for told in in_order(
+            settings::settings(role, self.schema.as_deref(), self.deadline)
+                .iter()
+                .map(|set| connection.client.batch_execute(set)),
+        )
+        .await
         {
             match told {
                 // Some related databases lack some of the settings.

@@ -115,3 +115,8 @@ fn without_answer(error: &Error) -> Fault {
         Fault::Form(text)
     }
 }
+
+/// Returns the fault for a table that lacks its row.
+pub(super) fn damaged(table: &str) -> Fault {
+    Fault::Own(StoreError::Failed(format!("the table {table} has lost its row")))
+}

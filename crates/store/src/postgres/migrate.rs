@@ -13,6 +13,9 @@ use crate::postgres::error::Fault;
 use crate::postgres::place;
 use crate::store::Health;
 
+use super::schema::version;
+use super::schema::{VERSION, find_version, not_newer};
+
 /// How often a migration step is tried while another node's is in the way.
 const TRIES: u32 = 40;
 /// Longest pause between two tries.
@@ -25,7 +28,6 @@ const MAKE_VERSION: &str = "CREATE TABLE IF NOT EXISTS homeroom_store (name text
      version bigint NOT NULL)";
 const FIRST_VERSION: &str = "INSERT INTO homeroom_store (name, version) VALUES ('schema', 0) \
      ON CONFLICT (name) DO NOTHING";
-const VERSION: &str = "SELECT version FROM homeroom_store WHERE name = 'schema'";
 const HOLD_VERSION: &str = "SELECT version FROM homeroom_store WHERE name = 'schema' FOR UPDATE";
 const HOLD_COUNTER: &str = "SELECT id FROM counter WHERE name = 'writer' FOR UPDATE";
 const SET_VERSION: &str = "UPDATE homeroom_store SET version = ?1 WHERE name = 'schema'";
@@ -118,15 +120,6 @@ async fn step(connection: &Connection, migration: &Migration) -> Result<(), Faul
     connection.simple("COMMIT").await
 }
 
-async fn version(connection: &Connection, text: &str) -> Result<i64, Fault> {
-    find_version(connection, text).await?.ok_or_else(|| damaged("homeroom_store"))
-}
-
-async fn find_version(connection: &Connection, text: &str) -> Result<Option<i64>, Fault> {
-    let rows = connection.answered(connection.query(text, &[])).await?;
-    Ok(rows.first().map(|row| row.try_get(0)).transpose()?)
-}
-
 /// Returns the version of the tables. Refuses a database without tables, or with tables that are
 /// newer than this program knows.
 async fn made(connection: &Connection, shown: &str) -> Result<i64, Fault> {
@@ -138,11 +131,6 @@ async fn made(connection: &Connection, shown: &str) -> Result<i64, Fault> {
     })?;
     not_newer(found)?;
     Ok(found)
-}
-
-/// Returns the version of the tables without checking it.
-pub(super) async fn schema(connection: &Connection) -> Result<i64, Fault> {
-    version(connection, VERSION).await
 }
 
 /// Refuses a database whose tables are not of the newest version that this program knows.
@@ -162,19 +150,6 @@ pub(super) async fn hold(connection: &Connection) -> Result<(), Fault> {
     not_newer(version(connection, HOLD_VERSION).await?)
 }
 
-/// Refuses tables that are newer than this program knows. The caller holds the counter, so no
-/// migration can come in between.
-pub(super) async fn refuse_newer(connection: &Connection) -> Result<(), Fault> {
-    not_newer(schema(connection).await?)
-}
-
-fn not_newer(found: i64) -> Result<(), Fault> {
-    if found > newest() {
-        return Err(Fault::Everybody(StoreError::FromTheFuture { found, known: newest() }));
-    }
-    Ok(())
-}
-
 /// Treats a table that was created at the same moment as no error.
 fn taken(fault: Fault) -> Fault {
     let codes = [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_TABLE, SqlState::DUPLICATE_OBJECT];
@@ -182,11 +157,6 @@ fn taken(fault: Fault) -> Fault {
         return Fault::Again("another process has just created it".into());
     }
     fault
-}
-
-/// Returns the fault for a table that lacks its row.
-pub(super) fn damaged(table: &str) -> Fault {
-    Fault::Own(StoreError::Failed(format!("the table {table} has lost its row")))
 }
 
 /// Looks for damage, as far as time permits.

@@ -8,10 +8,11 @@
 
 use std::collections::HashMap;
 
+use super::error::damaged;
+use super::schema::refuse_newer;
 use crate::copies::{ALL_KINDS, COPIED, Counted, Raised, now_us};
 use crate::postgres::connection::Connection;
 use crate::postgres::error::Fault;
-use crate::postgres::migrate::{damaged, refuse_newer};
 
 /// The facts that identify where the store is: a name, and the statement that returns the value.
 const FACTS: [(&str, &str); 4] = [
@@ -42,14 +43,14 @@ const MANAGED: &str = "INSERT INTO managed_last (kind, id) VALUES (?1, ?2) \
 const UNMARK: &str = "DELETE FROM place WHERE name = ?1";
 
 /// The facts known about a place, by name.
-type Place = HashMap<String, String>;
+type Facts = HashMap<String, String>;
 
 /// Makes a database that is a copy continue above everything that may have been issued, before
 /// anything is written to it. Returns where it continues, if it is a copy.
 pub(super) async fn settle(connection: &Connection) -> Result<Option<Raised>, Fault> {
     let now = facts(connection).await?;
     let known = known(connection).await?;
-    let is_new = |place: &Place| now.keys().any(|name| !place.contains_key(name));
+    let is_new = |place: &Facts| now.keys().any(|name| !place.contains_key(name));
     if !is_copy(&known, &now) && !is_new(&known) {
         return Ok(None);
     }
@@ -97,19 +98,19 @@ pub(super) async fn raise(
 }
 
 /// Returns whether the store was in another place when it was last written to.
-fn is_copy(known: &Place, now: &Place) -> bool {
+fn is_copy(known: &Facts, now: &Facts) -> bool {
     known.contains_key(COPIED)
         || now.iter().any(|(name, value)| known.get(name).is_some_and(|known| known != value))
 }
 
-fn moment(known: &Place) -> i64 {
+fn moment(known: &Facts) -> i64 {
     let copied = known.get(COPIED).and_then(|moment| moment.parse().ok()).unwrap_or(0);
     now_us().max(copied)
 }
 
 /// Returns the facts that the server reports about the place.
-async fn facts(connection: &Connection) -> Result<Place, Fault> {
-    let mut facts = Place::new();
+async fn facts(connection: &Connection) -> Result<Facts, Fault> {
+    let mut facts = Facts::new();
     for (name, text) in FACTS {
         match connection.answered(connection.query(text, &[])).await {
             Ok(rows) => {
@@ -125,7 +126,7 @@ async fn facts(connection: &Connection) -> Result<Place, Fault> {
     Ok(facts)
 }
 
-async fn known(connection: &Connection) -> Result<Place, Fault> {
+async fn known(connection: &Connection) -> Result<Facts, Fault> {
     let rows = connection.answered(connection.query(KNOWN, &[])).await?;
     rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
 }

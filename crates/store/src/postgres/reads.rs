@@ -24,7 +24,8 @@ use crate::postgres::reads::outage::Outage;
 use crate::postgres::reads::slot::{Probe, Slot};
 use crate::postgres::value::document;
 use crate::row::{References, Row};
-use crate::select::{Bytes, Head, Source, Statement};
+use crate::select::Statement;
+use crate::select::{Bytes, Head, Source};
 
 /// Connections that probes share.
 const PROBES: usize = 2;

@@ -97,7 +97,7 @@ impl PostgresSnapshot {
 
     pub(crate) fn newest_change_version(&self) -> Result<i64, StoreError> {
         let found = self.ask(NEWEST, vec![], |row| Ok(row.try_get(0)?))?;
-        found.first().copied().ok_or_else(|| self.told(migrate::damaged("counter")))
+        found.first().copied().ok_or_else(|| self.told(super::error::damaged("counter")))
     }
 
     pub(crate) fn kinds(&self) -> Result<Vec<(String, KindId)>, StoreError> {

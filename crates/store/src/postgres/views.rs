@@ -5,8 +5,9 @@ use std::future::Future;
 
 use tokio_postgres::error::SqlState;
 
+use super::connection::LOCK;
 use crate::error::StoreError;
-use crate::postgres::connection::{Connection, Connector, LOCK, Role};
+use crate::postgres::connection::{Connection, Connector, Role};
 use crate::postgres::driver::Driver;
 use crate::postgres::error::Fault;
 use crate::postgres::migrate;
@@ -85,7 +86,8 @@ async fn replace(
     }
     connection.simple("DELETE FROM homeroom_views").await?;
     let rows = connection.query(OWN_SCHEMA, &[]).await?;
-    let own: String = rows.first().ok_or_else(|| migrate::damaged("homeroom_store"))?.try_get(0)?;
+    let own: String =
+        rows.first().ok_or_else(|| super::error::damaged("homeroom_store"))?.try_get(0)?;
     let schema_of = |view: &View| match own.as_str() {
         USUAL => view.schema.clone(),
         own => format!("{own}_{}", view.schema),

@@ -25,8 +25,8 @@ use crate::id::Uuid;
 use crate::postgres::connection::{Connection, Connector, Role};
 use crate::postgres::error::Fault;
 use crate::postgres::reach::Memory;
-use crate::postgres::writer::group::{Place, Prepared, end_all, prepare};
-use crate::postgres::{migrate, place};
+use crate::postgres::writer::group::{Position, Prepared, end_all, prepare};
+use crate::postgres::{place, schema};
 use crate::queue::{Arrivals, GROUP_MAX};
 use crate::store::Job;
 
@@ -100,7 +100,7 @@ impl Writer {
             jobs.extend(arrivals.try_iter().take(GROUP_MAX - 1));
             // The next part is on top; a part stays until its plans have ended.
             let mut parts = vec![all_of(&jobs)];
-            parts.retain(|places| !places.is_empty());
+            parts.retain(|positions| !positions.is_empty());
             let run = || self.runtime.block_on(self.lane.run(&mut jobs, &mut parts));
             // A panic in one job must not end the writer.
             if catch_unwind(AssertUnwindSafe(run)).is_err() {
@@ -128,37 +128,37 @@ impl Writer {
 }
 
 /// Returns the plans of all jobs that are still awaited, in order.
-fn all_of(jobs: &[Box<dyn Job>]) -> Vec<Place> {
+fn all_of(jobs: &[Box<dyn Job>]) -> Vec<Position> {
     let all = jobs.iter().enumerate().filter(|(_, job)| job.is_wanted());
     all.flat_map(|(at, job)| (0..job.count()).map(move |plan| (at, plan))).collect()
 }
 
 impl Lane {
     /// Runs parts of jobs: every plan ends done, refused, or with its own error.
-    async fn run(&mut self, jobs: &mut [Box<dyn Job>], parts: &mut Vec<Vec<Place>>) {
-        while let Some(places) = parts.last().cloned() {
-            let ran = self.run_part(jobs, &places).await;
+    async fn run(&mut self, jobs: &mut [Box<dyn Job>], parts: &mut Vec<Vec<Position>>) {
+        while let Some(positions) = parts.last().cloned() {
+            let ran = self.run_part(jobs, &positions).await;
             parts.pop();
             match ran {
                 Ok(()) => {}
-                Err(Fault::Own(_) | Fault::Form(_)) if places.len() > 1 => {
-                    tracing::debug!(plans = places.len(), "a group is cut in two");
-                    let (left, right) = places.split_at(places.len() / 2);
+                Err(Fault::Own(_) | Fault::Form(_)) if positions.len() > 1 => {
+                    tracing::debug!(plans = positions.len(), "a group is cut in two");
+                    let (left, right) = positions.split_at(positions.len() / 2);
                     parts.extend([right.to_vec(), left.to_vec()]);
                 }
                 Err(fault) => {
                     let error = fault.told(|| StoreError::Failed("it took too long".into()));
-                    if places.len() > 1 || !matches!(error, StoreError::Failed(_)) {
-                        tracing::error!(%error, plans = places.len(), "a transaction was lost");
+                    if positions.len() > 1 || !matches!(error, StoreError::Failed(_)) {
+                        tracing::error!(%error, plans = positions.len(), "a transaction was lost");
                     }
-                    end_all(jobs, &places, &error);
+                    end_all(jobs, &positions, &error);
                 }
             }
         }
     }
 
     /// Ends what a panic has left unfinished; parts that were done before stay done.
-    async fn give_up(&mut self, jobs: &mut [Box<dyn Job>], mut parts: Vec<Vec<Place>>) {
+    async fn give_up(&mut self, jobs: &mut [Box<dyn Job>], mut parts: Vec<Vec<Position>>) {
         self.leave().await;
         let failed = || StoreError::Failed("a plan panicked".into());
         let is_unsure = std::mem::take(&mut self.is_committing);
@@ -170,14 +170,18 @@ impl Lane {
     }
 
     /// Runs plans in one transaction, repeatedly while others are in its way.
-    async fn run_part(&mut self, jobs: &mut [Box<dyn Job>], places: &[Place]) -> Result<(), Fault> {
+    async fn run_part(
+        &mut self,
+        jobs: &mut [Box<dyn Job>],
+        positions: &[Position],
+    ) -> Result<(), Fault> {
         let mut pause = Duration::from_millis(1);
         loop {
             if self.is_closing() && self.is_given_up() {
                 return Err(Fault::Lost("it was away when the store was closed".into()));
             }
             let begun = Instant::now();
-            let fault = match self.attempt(jobs, places).await {
+            let fault = match self.attempt(jobs, positions).await {
                 Ok(ended) => {
                     self.away = None;
                     for ((job, plan), change_version) in ended {
@@ -217,8 +221,8 @@ impl Lane {
     async fn attempt(
         &mut self,
         jobs: &mut [Box<dyn Job>],
-        places: &[Place],
-    ) -> Result<Vec<(Place, i64)>, Fault> {
+        positions: &[Position],
+    ) -> Result<Vec<(Position, i64)>, Fault> {
         self.txn += 1;
         let failing = self.shall_fail();
         let memory = Arc::clone(&self.memory);
@@ -230,7 +234,7 @@ impl Lane {
             memory.caught_up();
         }
         let connection = self.connection().await?;
-        let Prepared { last, ended } = prepare(connection, &memory, jobs, places).await?;
+        let Prepared { last, ended } = prepare(connection, &memory, jobs, positions).await?;
         if let Some(Failing::Statement) = failing {
             return Err(Fault::Again("made to fail at a statement".into()));
         }
@@ -282,7 +286,7 @@ impl Lane {
     /// put back since it was written to, or has been made to continue above.
     async fn made(&self) -> Result<Connection, Fault> {
         let connection = self.connector.connect(Role::Writer).await?;
-        let schema = connection.answered(migrate::schema(&connection)).await?;
+        let schema = connection.answered(schema::schema(&connection)).await?;
         self.memory.saw_schema(schema)?;
         place::settle(&connection).await?;
         Ok(connection)

@@ -2,27 +2,22 @@
 //! they are found through edges that lead to them; if many do, in order of creation.
 
 mod check;
+mod chunk;
 mod merge;
 mod sample;
 mod scan;
 mod through;
 
-use std::collections::HashMap;
-
-use crate::error::StoreError;
 use crate::id::DocumentId;
 use crate::list::{ListQuery, Page};
-use crate::row::Row;
-use crate::select::{Bytes, Source, Statement};
+
+use super::source::Source;
+
+use self::chunk::{CHUNK_MAX, rows};
 use check::Checks;
 use sample::Sample;
 use scan::Scan;
 use through::Throughs;
-
-/// Most documents that are examined at once.
-const CHUNK_MAX: usize = 16_384;
-/// Fewest documents that are examined at once.
-const CHUNK_MIN: usize = 256;
 
 /// Returns a page of a list with bounds.
 pub(super) async fn page<S: Source>(source: &S, query: &ListQuery) -> Result<Page, S::Error> {
@@ -98,43 +93,4 @@ async fn walk<S: Source>(
 
 async fn documents<S: Source>(source: &S, ids: &[i64]) -> Result<Page, S::Error> {
     Ok(Page { rows: rows(source, ids).await?, is_cut: false })
-}
-
-/// Returns documents by their numbers, in order.
-async fn rows<S: Source>(source: &S, ids: &[i64]) -> Result<Vec<Row>, S::Error> {
-    if ids.is_empty() {
-        return Ok(vec![]);
-    }
-    let columns: Vec<_> = crate::row::COLUMNS.split(", ").map(|c| format!("d.{c}")).collect();
-    let text = format!(
-        "SELECT {} FROM {} i {}",
-        columns.join(", "),
-        S::DIALECT.numbers("?1"),
-        S::DIALECT.each("doc", "d", "d.id = i.x")
-    );
-    let arguments = vec![S::DIALECT.list(ids.iter().copied())];
-    let statement = Statement { text, arguments };
-    let mut rows = source.documents(&statement, &mut Bytes::default()).await?;
-    rows.sort_unstable_by_key(|row| row.id);
-    Ok(rows)
-}
-
-/// Returns numbers by the number they belong to.
-async fn pairs<S: Source>(
-    source: &S,
-    statement: &Statement,
-) -> Result<HashMap<i64, Vec<i64>>, S::Error> {
-    let mut pairs: HashMap<i64, Vec<i64>> = HashMap::new();
-    for row in source.numbers(statement).await? {
-        let [one, other] = row[..] else {
-            return Err(StoreError::Failed("a statement gave other columns".into()).into());
-        };
-        pairs.entry(one).or_default().push(other);
-    }
-    Ok(pairs)
-}
-
-/// Returns the query for the rest of a scan, after a document.
-fn after(query: &ListQuery, id: i64) -> ListQuery {
-    ListQuery { after: DocumentId(id.max(query.after.0)), ..query.clone() }
 }

@@ -1,7 +1,7 @@
 //! Turns conditions on a document's text into SQL.
 
+use crate::condition::Condition;
 use crate::dialect::{Bind, Dialect};
-use crate::list::Condition;
 
 /// Returns the test of a condition on the document `d`; `bind` returns the name of an argument.
 pub(super) fn condition_sql(

@@ -1,10 +1,11 @@
 //! Turns tests of documents into SQL.
 
+use super::source::Source;
 use crate::dialect::{Bind, Dialect};
 use crate::error::StoreError;
 use crate::id::KindId;
+use crate::select::Statement;
 use crate::select::condition::condition_sql;
-use crate::select::{Source, Statement};
 use crate::sql::Value;
 use crate::through::{DocumentTest, Passed};
 use crate::tie::Start;

@@ -16,8 +16,8 @@ use rusqlite::Connection;
 
 use crate::error::StoreError;
 use crate::queue::join;
-use crate::sqlite::Shared;
 use crate::sqlite::open::BUSY;
+use crate::sqlite::shared::Shared;
 
 /// Pause between two checks of the log.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -50,7 +50,7 @@ struct Flags {
 
 impl Checkpointer {
     pub(crate) fn start(shared: &Arc<Shared>, wal_bytes_max: u64) -> Result<Self, StoreError> {
-        let connection = Connection::open(&shared.path)?;
+        let connection = Connection::open(&shared.file.path)?;
         connection.busy_timeout(Duration::ZERO)?;
         connection.pragma_update(None, "wal_autocheckpoint", 0)?;
         connection.pragma_update(None, "cache_size", -512)?;
@@ -97,7 +97,7 @@ fn work(
     let page_bytes = connection.query_row("PRAGMA page_size", [], |row| row.get(0));
     let page_bytes: i64 = page_bytes.unwrap_or(4_096);
     let wal_bytes_max = i64::try_from(wal_bytes_max).unwrap_or(i64::MAX);
-    let log_file = shared.log_file();
+    let log_file = shared.file.log_file();
     let mut done = (0, 0);
     while has_grown.recv().is_ok() {
         std::thread::park_timeout(PAUSE);
@@ -123,7 +123,7 @@ fn file_bytes(path: &Path) -> u64 {
 /// Empties a log that is larger than an idle store should keep. Returns false if readers prevent
 /// it, so that it has to be tried again.
 pub(crate) fn shrink(connection: &Connection, shared: &Shared) -> bool {
-    if file_bytes(&shared.log_file()) <= BYTES_MIN {
+    if file_bytes(&shared.file.log_file()) <= BYTES_MIN {
         return true;
     }
     _ = connection.busy_timeout(BRIEF);

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::lock::with_ending;
 use crate::copies::Counted;
 use crate::error::StoreError;
 use crate::snapshot::{Snapshot, SnapshotOptions};
@@ -16,8 +17,10 @@ use crate::sqlite::open::{
     BUSY, bring_up_to_date, check, make_private, open_existing, open_reader,
 };
 use crate::sqlite::output::belongs_to_database;
-use crate::sqlite::{Shared, place, with_ending};
-use crate::store::{Look, Restored, Restoring, StoreUrl};
+use crate::sqlite::place;
+use crate::sqlite::shared::Shared;
+use crate::store::{Look, Restoring};
+use crate::store::{Restored, StoreUrl};
 
 /// Copies the store to `to` while it is in use; the copy is checked before it gets its name.
 pub(crate) fn backup(from: &Shared, to: &Path, look: &mut Look<'_>) -> Result<(), StoreError> {
@@ -46,7 +49,7 @@ pub(crate) fn backup(from: &Shared, to: &Path, look: &mut Look<'_>) -> Result<()
 
 /// Copies the store to `part`, marks it as a copy, has it checked and renames it.
 fn copy_to(from: &Shared, part: &Path, to: &Path, look: &mut Look<'_>) -> Result<(), StoreError> {
-    let source = from.open_reader()?;
+    let source = from.file.open_reader()?;
     let text = part
         .to_str()
         .ok_or_else(|| StoreError::Unusable(format!("{} is not UTF-8", part.display())))?;

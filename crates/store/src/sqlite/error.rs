@@ -3,6 +3,7 @@
 use rusqlite::ErrorCode;
 
 use crate::error::StoreError;
+use rusqlite::ffi::SQLITE_IOERR_FSYNC;
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
@@ -13,4 +14,14 @@ impl From<rusqlite::Error> for StoreError {
             _ => Self::Failed(error.to_string()),
         }
     }
+}
+
+/// Returns the error of a failed COMMIT: only one whose frames are all written may come back.
+pub(super) fn of_commit(error: rusqlite::Error) -> StoreError {
+    if is_unsynced(&error) { StoreError::Unsure } else { error.into() }
+}
+
+/// Returns whether everything was written and only the sync failed.
+pub(super) fn is_unsynced(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_IOERR_FSYNC)
 }

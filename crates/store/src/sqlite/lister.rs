@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use crate::errand::Errand;
 use crate::error::StoreError;
 use crate::queue::join;
-use crate::sqlite::Shared;
+use crate::sqlite::shared::Shared;
 
 /// Most reads that wait for a thread.
 const QUEUE_MAX: usize = 512;
@@ -49,7 +49,7 @@ impl Lister {
             for _ in 0..count {
                 let receiver = Arc::clone(&receiver);
                 // Opened now, so that no read later fails because no file descriptors are left.
-                let connection = shared.open_reader()?;
+                let connection = shared.file.open_reader()?;
                 let thread = std::thread::Builder::new()
                     .name(name.into())
                     .spawn(move || work(&receiver, connection))

@@ -25,10 +25,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::error::StoreError;
-use crate::sqlite::open::refuse_network_folder;
-use crate::sqlite::with_ending;
+use crate::sqlite::network::refuse_network_folder;
 
 use path::folder_of;
+pub(crate) use path::with_ending;
 pub use path::{FileId, real_file};
 
 /// Endings of the names of a store's files.

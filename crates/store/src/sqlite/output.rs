@@ -220,7 +220,7 @@ mod tests {
         let store = Store::open(&Options::for_file(&file)).unwrap();
         for is_open in [true, false] {
             for ending in ["", "-wal", "-shm", ".lock"] {
-                let path = crate::sqlite::with_ending(&file, ending);
+                let path = crate::sqlite::lock::with_ending(&file, ending);
                 let refused = LINES.create(&path);
                 assert!(matches!(refused, Err(OutputError::Database(_))), "{is_open} {ending}");
                 let linked = path.symlink_metadata().is_ok();

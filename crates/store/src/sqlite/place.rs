@@ -5,12 +5,12 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::counters::LAST_ID;
+use super::counters::newest_change_version;
 use crate::copies::{ALL_KINDS, COPIED, Counted, Raised, now_us};
 use crate::error::StoreError;
 use crate::id::Uuid;
 use crate::sqlite::lock::{FileId, Lock};
-use crate::sqlite::snapshot::newest_change_version;
-use crate::sqlite::writer::LAST_ID;
 
 /// Name of the row that identifies the file that the store was last written to.
 const FILE: &str = "file";

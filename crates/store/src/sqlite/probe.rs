@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension, Row as SqlRow};
 use crate::error::StoreError;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 use crate::row::Row;
-use crate::sqlite::Shared;
+use crate::sqlite::file::HeldFile;
 
 /// Most stores that a thread remembers; a thread outlives the stores that tests open in turn.
 const REMEMBERED_MAX: usize = 4;
@@ -49,11 +49,36 @@ impl Probes {
 
     /// Opens connections for future threads, so that none later fails because no file descriptors
     /// are left.
-    pub(crate) fn provide(&self, shared: &Shared, count: usize) -> Result<(), StoreError> {
-        let open = |_| shared.open_reader();
+    pub(crate) fn provide(&self, file: &HeldFile, count: usize) -> Result<(), StoreError> {
+        let open = |_| file.open_reader();
         let opened = (0..count).map(open).collect::<Result<Vec<_>, _>>()?;
         self.spare.lock().unwrap_or_else(PoisonError::into_inner).extend(opened);
         Ok(())
+    }
+
+    /// Runs `probe` on this thread's connection to the store.
+    pub(crate) fn on_this_thread<T>(
+        &self,
+        file: &HeldFile,
+        probe: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        if file.is_closed.load(Ordering::Acquire) {
+            return Err(StoreError::Closed);
+        }
+        OWN.with_borrow_mut(|own| {
+            let at = match own.iter().position(|(number, _)| *number == file.number) {
+                Some(at) => at,
+                None => {
+                    if own.len() >= REMEMBERED_MAX {
+                        own.clear();
+                    }
+                    own.push((file.number, self.open(file)?));
+                    own.len() - 1
+                }
+            };
+            let mut own_probe = own[at].1.lock().unwrap_or_else(PoisonError::into_inner);
+            own_probe.look(self, file, probe)
+        })
     }
 
     /// Records a commit: later reads show it.
@@ -97,17 +122,17 @@ impl Probes {
         }
     }
 
-    fn open(&self, shared: &Shared) -> Result<Arc<Mutex<Probe>>, StoreError> {
+    fn open(&self, file: &HeldFile) -> Result<Arc<Mutex<Probe>>, StoreError> {
         let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let connection = match spare {
             Some(spare) => Some(spare),
-            None => Some(shared.open_reader()?),
+            None => Some(file.open_reader()?),
         };
         let probe = Arc::new(Mutex::new(Probe { connection, seen: None }));
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         // Drops connections that no thread remembers any more.
         all.retain(|probe| Arc::strong_count(probe) > 1);
-        if shared.is_closed.load(Ordering::Acquire) {
+        if file.is_closed.load(Ordering::Acquire) {
             return Err(StoreError::Closed);
         }
         all.push(Arc::clone(&probe));
@@ -118,14 +143,14 @@ impl Probes {
 impl Probe {
     fn look<T>(
         &mut self,
-        shared: &Shared,
+        probes: &Probes,
+        file: &HeldFile,
         look: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let probes = &shared.probes;
         let commits = probes.commits.load(Ordering::Acquire);
         if self.seen != Some(commits) {
             self.end();
-            let connection = opened(&mut self.connection, shared)?;
+            let connection = opened(&mut self.connection, file)?;
             if !probes.may_stay.load(Ordering::SeqCst) {
                 return look(connection);
             }
@@ -137,7 +162,7 @@ impl Probe {
             }
             return found;
         }
-        look(opened(&mut self.connection, shared)?)
+        look(opened(&mut self.connection, file)?)
     }
 
     fn end(&mut self) {
@@ -157,38 +182,14 @@ impl Probe {
 /// Returns the connection, or a new one if it became unusable.
 fn opened<'a>(
     connection: &'a mut Option<Connection>,
-    shared: &Shared,
+    file: &HeldFile,
 ) -> Result<&'a Connection, StoreError> {
     let opened = match connection.take() {
         Some(opened) => opened,
-        None if shared.is_closed.load(Ordering::Acquire) => return Err(StoreError::Closed),
-        None => shared.open_reader()?,
+        None if file.is_closed.load(Ordering::Acquire) => return Err(StoreError::Closed),
+        None => file.open_reader()?,
     };
     Ok(connection.insert(opened))
-}
-
-/// Runs `probe` on this thread's connection to the store.
-pub(crate) fn on_this_thread<T>(
-    shared: &Shared,
-    probe: impl FnOnce(&Connection) -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
-    if shared.is_closed.load(Ordering::Acquire) {
-        return Err(StoreError::Closed);
-    }
-    OWN.with_borrow_mut(|own| {
-        let at = match own.iter().position(|(number, _)| *number == shared.number) {
-            Some(at) => at,
-            None => {
-                if own.len() >= REMEMBERED_MAX {
-                    own.clear();
-                }
-                own.push((shared.number, shared.probes.open(shared)?));
-                own.len() - 1
-            }
-        };
-        let mut own_probe = own[at].1.lock().unwrap_or_else(PoisonError::into_inner);
-        own_probe.look(shared, probe)
-    })
 }
 
 /// Reads a document from [`crate::row::COLUMNS`].
@@ -266,7 +267,7 @@ mod tests {
     #[test]
     fn every_reading_connection_is_open_from_the_start() {
         let store = Store::temporary(&[]).unwrap();
-        let file = store.shared().path.canonicalize().unwrap();
+        let file = store.shared().file.path.canonicalize().unwrap();
         let open = |file: &Path| {
             let links = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
             links.filter(|link| std::fs::read_link(link.path()).is_ok_and(|to| to == file)).count()

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, params};
 
+use super::counters::newest_change_version;
 use crate::dialect::Dialect;
 use crate::error::StoreError;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
@@ -22,25 +23,6 @@ use crate::tie::Tie;
 
 /// Virtual-machine steps between two checks of the clock.
 const STEPS: i32 = 100_000;
-
-/// Returns the newest change version of all documents and deletions, or the last skipped one if
-/// greater.
-pub(crate) fn newest_change_version(connection: &Connection) -> Result<i64, StoreError> {
-    let passed_over = "SELECT coalesce(max(last), 0) FROM passed_over";
-    let passed_over: i64 = connection.query_row(passed_over, [], |row| row.get(0))?;
-    Ok(newest_written(connection)?.max(passed_over))
-}
-
-/// Returns the newest change version of all documents and deletions.
-pub(crate) fn newest_written(connection: &Connection) -> Result<i64, StoreError> {
-    // One index look-up for each kind; a maximum over all would read every document.
-    Ok(connection.query_row(
-        "SELECT max(coalesce((SELECT max(cv) FROM tomb), 0),
-                    coalesce((SELECT max(m) FROM (SELECT (SELECT max(cv) FROM doc WHERE kind = k.id) AS m FROM kind k)), 0))",
-        [],
-        |row| row.get(0),
-    )?)
-}
 
 /// An open read transaction. It ends on time even if nobody reads from it, because as long as it is
 /// open, the log cannot restart.

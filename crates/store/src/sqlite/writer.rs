@@ -1,8 +1,8 @@
 //! The single writer: takes the jobs that have arrived, runs them in one transaction with a
 //! savepoint for each plan, and answers when the commit is on disk.
 
-mod known;
 mod run;
+mod target_cache;
 mod trouble;
 mod write;
 
@@ -11,17 +11,22 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::RecvTimeoutError;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, params};
 
+use super::counters::LAST_ID;
 use crate::error::StoreError;
 use crate::queue::{Arrivals, GROUP_MAX, Queue};
 use crate::row::Count;
-use crate::sqlite::Shared;
 use crate::sqlite::checkpoint::{self, Checkpointer};
+use crate::sqlite::error::of_commit;
 use crate::sqlite::reach::{ChangedTies, Climbs};
+use crate::sqlite::shared::Shared;
 use crate::store::Job;
+
+/// Pause between two attempts to write to a disk that has failed.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Starts the writer of a file; `length` is the most jobs that may wait.
 pub(crate) fn start(
@@ -36,7 +41,7 @@ pub(crate) fn start(
         last_id: connection.query_row(LAST_ID, [], |row| row.get(0))?,
         last_change_version: shared.newest_change_version.load(Ordering::Acquire),
         tally: HashMap::new(),
-        known: known::Known::default(),
+        targets: target_cache::TargetCache::default(),
         climbs: Climbs::default(),
         changed_ties: ChangedTies::default(),
         access_version: None,
@@ -49,7 +54,7 @@ pub(crate) fn start(
     };
     Queue::start(length, waiting, move |arrivals| {
         writer.work(&arrivals);
-        locked.unlock();
+        locked.file.unlock();
     })
 }
 
@@ -61,7 +66,7 @@ pub(crate) struct Writer {
     last_change_version: i64,
     /// Changes of the kept counts that are not written yet.
     tally: HashMap<Count, i64>,
-    known: known::Known,
+    targets: target_cache::TargetCache,
     /// Where ties lead, as far as it was looked up and nothing has changed it.
     climbs: Climbs,
     changed_ties: ChangedTies,
@@ -76,17 +81,13 @@ pub(crate) struct Writer {
     is_troubled: bool,
 }
 
-/// Returns the greatest number that a document has or had.
-pub(super) const LAST_ID: &str = "SELECT max(coalesce((SELECT max(id) FROM doc), 0),
-    coalesce((SELECT id FROM high_water WHERE name = 'doc'), 0))";
-
 impl Writer {
     /// Runs the jobs that arrive until all senders are gone, then closes the file.
     fn work(mut self, arrivals: &Arrivals) {
         let mut group: Vec<Box<dyn Job>> = Vec::with_capacity(GROUP_MAX);
         while let Some(first) = self.wait(arrivals) {
             let before = (self.last_id, self.last_change_version);
-            let mut ended = self.shared.check_place().and_then(|()| {
+            let mut ended = self.shared.file.check_place().and_then(|()| {
                 self.connection.execute_batch("BEGIN IMMEDIATE").map_err(Into::into)
             });
             let mut next = Some(first);
@@ -110,7 +111,7 @@ impl Writer {
                 }
                 (self.last_id, self.last_change_version) = before;
                 self.tally.clear();
-                self.known.forget_all();
+                self.targets.forget_all();
                 self.climbs.forget();
                 self.changed_ties = ChangedTies::default();
                 self.access_version = None;
@@ -125,7 +126,7 @@ impl Writer {
                 self.checkpointer.log_has_grown();
                 self.log_may_shrink = true;
                 // A write to a file that nobody will find again is not acknowledged.
-                ended = self.shared.check_place().map_err(|error| {
+                ended = self.shared.file.check_place().map_err(|error| {
                     tracing::error!(%error, jobs = group.len(), "a transaction may be lost");
                     StoreError::Unsure
                 });
@@ -150,7 +151,7 @@ impl Writer {
     /// disk that has failed.
     fn wait(&mut self, arrivals: &Arrivals) -> Option<Box<dyn Job>> {
         while self.log_may_shrink || self.is_troubled {
-            let time = if self.is_troubled { trouble::PAUSE } else { checkpoint::IDLE };
+            let time = if self.is_troubled { PAUSE } else { checkpoint::IDLE };
             match arrivals.recv_timeout(time) {
                 Ok(job) => return Some(job),
                 Err(RecvTimeoutError::Disconnected) => return None,
@@ -180,6 +181,6 @@ impl Writer {
             };
         }
         drop((upsert, gone));
-        self.connection.execute_batch("COMMIT").map_err(trouble::of_commit)
+        self.connection.execute_batch("COMMIT").map_err(of_commit)
     }
 }

@@ -10,24 +10,14 @@ use tokio::sync::{mpsc, oneshot};
 use crate::error::StoreError;
 use crate::list::{ListQuery, Page};
 use crate::sqlite;
-use crate::store::{Engine, Store};
+use crate::store::asked::Asked;
+use crate::store::handle::{Engine, Store};
 
 /// One state of a store, for as long as the work on it lasts.
 #[derive(Debug)]
 pub struct Moment {
     asks: mpsc::UnboundedSender<Asked>,
 }
-
-/// A question, and the channel for its answer.
-pub(crate) enum Asked {
-    /// A page of a list.
-    Page(ListQuery, oneshot::Sender<Result<Page, StoreError>>),
-    /// The number of documents of a list.
-    Count(ListQuery, oneshot::Sender<Result<u64, StoreError>>),
-}
-
-/// The questions in order; the channel closes when the work ends.
-pub(crate) type Questions = mpsc::UnboundedReceiver<Asked>;
 
 impl Moment {
     /// As [`Store::list`].

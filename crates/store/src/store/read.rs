@@ -12,7 +12,7 @@ use crate::list::{ListQuery, Page};
 use crate::row::Row;
 use crate::sql::{Sql, Value};
 use crate::sqlite;
-use crate::store::{Engine, Store};
+use crate::store::handle::{Engine, Store};
 use crate::through::{DocumentTest, Passed};
 use crate::tie::{Reached, Start, TieState, Way};
 

@@ -3,7 +3,7 @@
 use crate::error::StoreError;
 use crate::plan::{Answer, Ask, Decision, Plan, Refused, Write};
 use crate::sql::Sql;
-use crate::store::Store;
+use crate::store::handle::Store;
 
 const FOUND: &str = "SELECT schema_name, version FROM standard WHERE id = 1";
 const KEEP: &str = "INSERT INTO standard (id, schema_name, version) VALUES (1, ?1, ?2) \

@@ -8,6 +8,7 @@ mod given_up;
 mod moments;
 mod numbers;
 mod promises;
+mod rehearsals;
 mod snapshots;
 mod support;
 mod targets;

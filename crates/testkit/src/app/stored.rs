@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use homeroom_data::audit;
-use homeroom_http::Timestamp;
-use homeroom_store::{Decision, Plan, Snapshot, SnapshotOptions, Sql, Store, Write};
+use homeroom_document::audit;
+use homeroom_store::{ChangedAt, Decision, Plan, Snapshot, SnapshotOptions, Sql, Store, Write};
 
 use super::TestApp;
 
@@ -13,7 +12,7 @@ impl TestApp {
     pub async fn seed(&self, lines: &str) {
         let (data, lines) = (self.data.clone(), lines.to_owned());
         let seeded = tokio::task::spawn_blocking(move || {
-            homeroom_data::seed(&data.catalog, &data.store, &lines, Timestamp::now())
+            homeroom_document::seed(&data.catalog, &data.store, &lines, ChangedAt::now())
         });
         seeded.await.unwrap().unwrap();
     }

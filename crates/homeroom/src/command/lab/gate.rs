@@ -28,7 +28,7 @@ pub struct GateArgs {
     /// Condition that must not hold; may be repeated
     #[arg(long, value_name = "GOAL", required = true)]
     fail_if: Vec<String>,
-    /// Writes a JUnit report with one test case per goal
+    /// Writes an XML test report for build servers, with one test case per goal
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     /// Writes the goals and the measured values as Markdown

@@ -13,6 +13,7 @@ use super::load::{SendArgs, TargetArgs, shown_command};
 use super::scenario::{self, Chosen};
 use super::session::{self, Renewal};
 use crate::exit::Failure;
+use crate::version::version;
 
 /// An engine that is ready to send, and the facts about its runs.
 pub struct Ready {
@@ -45,7 +46,7 @@ impl Ready {
         let Chosen { program, token_path } =
             scenario::read(to, path, &options, key.as_ref(), seed, stop)?;
         let facts = Facts {
-            generator_version: crate::version(),
+            generator_version: version(),
             scenario: program.name.clone(),
             target: target.url(),
             command: repeatable(shown_command(std::env::args()), how, seed),

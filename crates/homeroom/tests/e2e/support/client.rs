@@ -14,7 +14,7 @@ const BODY_MAX: usize = 256 << 20;
 /// A client.
 pub struct Client {
     address: SocketAddr,
-    client: BlockingClient,
+    kept: BlockingClient,
     /// The bearer token that is sent, if any.
     pub token: Option<String>,
 }
@@ -22,8 +22,8 @@ pub struct Client {
 impl Client {
     /// Returns a client without a token.
     pub fn new(address: SocketAddr) -> Self {
-        let client = BlockingClient::new(Settings::trusted(PATIENCE)).unwrap();
-        Self { address, client, token: None }
+        let kept = BlockingClient::new(Settings::trusted(PATIENCE)).unwrap();
+        Self { address, kept, token: None }
     }
 
     /// Requests a token with key and secret, and uses it from then on.
@@ -74,7 +74,7 @@ impl Client {
         for (name, value) in token.into_iter().chain(headers.iter().copied()) {
             request = request.header(name, value).unwrap();
         }
-        let answer = self.client.send(request, BODY_MAX);
+        let answer = self.kept.send(request, BODY_MAX);
         let answer = answer.map_err(|error| Error::other(error.with_causes()))?;
         let headers = answer.headers.iter();
         let answer = Answer {

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::super::Problem;
 use super::facts::{Facts, ReferenceFacts};
+use crate::import::outcome::Problem;
 use crate::words::capitalized;
 
 /// The flat names of a resource's identity and of the members of its references.

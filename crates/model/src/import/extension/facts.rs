@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::super::Problem;
 use super::place::At;
+use crate::import::outcome::Problem;
 use crate::words::is_word;
 
 /// What the file states about one resource.

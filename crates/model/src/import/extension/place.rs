@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::Problem;
+use crate::import::outcome::Problem;
 
 /// A value and where it stands.
 #[derive(Debug, Clone)]

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use super::super::Problem;
 use super::columns::Columns;
 use super::facts::Facts;
 use super::place::At;
 use super::targets::Targets;
 use super::{EXTENSIONS, ExtensionPart, PartSource, Presence, PropertySource, Type};
+use crate::import::outcome::Problem;
 use crate::words::is_word;
 
 /// Deepest nesting of objects and collections that a model file may have.

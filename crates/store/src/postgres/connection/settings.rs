@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use crate::postgres::connection::{Connector, LOCK};
-
 /// How long a transaction may be idle before the server ends it, so that a node that dies within
 /// one does not block the others for longer.
 const IDLE_IN_TRANSACTION: Duration = Duration::from_secs(5);
@@ -21,53 +19,54 @@ pub(in crate::postgres) enum Role {
     Snapshot,
 }
 
-impl Connector {
-    /// Returns the statements that set a session up.
-    pub(super) fn settings(&self, role: Role) -> Vec<String> {
-        let mut settings = vec!["SET client_min_messages = warning".to_owned()];
-        let mut set = |name: &str, value: &str| settings.push(format!("SET {name} = {value}"));
-        if let Some(schema) = &self.schema {
-            set("search_path", schema);
-        }
-        set("jit", "off");
-        if role == Role::Writer {
-            set("default_transaction_isolation", "'read committed'");
-            set("statement_timeout", "0");
-            set("lock_timeout", &LOCK.as_millis().to_string());
-            let idle = IDLE_IN_TRANSACTION.as_millis().to_string();
-            set("idle_in_transaction_session_timeout", &idle);
-        } else {
-            set("statement_timeout", &self.deadline.as_millis().max(1).to_string());
-        }
-        if role == Role::Snapshot {
-            // A reader may be slow, but one that is gone must not keep old rows alive for longer.
-            let idle = self.deadline.as_millis().max(1).to_string();
-            set("idle_in_transaction_session_timeout", &idle);
-            // A page follows an index; another plan would compute all remaining rows for each page.
-            for name in ["enable_seqscan", "enable_bitmapscan", "enable_sort"] {
-                set(name, "off");
-            }
-        }
-        if matches!(role, Role::List | Role::Snapshot) {
-            // The best plan of a list depends on its arguments.
-            set("plan_cache_mode", "force_custom_plan");
-        } else {
-            // Each of these statements uses a unique index; a plan made while the tables were empty
-            // must stay good when they are full.
-            for name in ["enable_seqscan", "enable_hashjoin", "enable_mergejoin"] {
-                set(name, "off");
-            }
-            set("plan_cache_mode", "force_generic_plan");
-        }
-        if role == Role::Writer {
-            // Answers wait for the disk, however the database is configured, now or later: a
-            // setting made by the session survives when the server reloads its configuration.
-            settings.push(
-                "SELECT set_config('synchronous_commit', CASE s.now WHEN 'off' THEN 'on' \
-                 ELSE s.now END, false) FROM (SELECT current_setting('synchronous_commit')) AS s (now)"
-                    .to_owned(),
-            );
-        }
-        settings
+/// Returns the statements that set a session up, whose reads end after `deadline`.
+pub(super) fn settings(role: Role, schema: Option<&str>, deadline: Duration) -> Vec<String> {
+    let mut settings = vec!["SET client_min_messages = warning".to_owned()];
+    let mut set = |name: &str, value: &str| settings.push(format!("SET {name} = {value}"));
+    if let Some(schema) = schema {
+        set("search_path", schema);
     }
+    set("jit", "off");
+    if role == Role::Writer {
+        set("default_transaction_isolation", "'read committed'");
+        set("statement_timeout", "0");
+        set("lock_timeout", &LOCK.as_millis().to_string());
+        let idle = IDLE_IN_TRANSACTION.as_millis().to_string();
+        set("idle_in_transaction_session_timeout", &idle);
+    } else {
+        set("statement_timeout", &deadline.as_millis().max(1).to_string());
+    }
+    if role == Role::Snapshot {
+        // A reader may be slow, but one that is gone must not keep old rows alive for longer.
+        let idle = deadline.as_millis().max(1).to_string();
+        set("idle_in_transaction_session_timeout", &idle);
+        // A page follows an index; another plan would compute all remaining rows for each page.
+        for name in ["enable_seqscan", "enable_bitmapscan", "enable_sort"] {
+            set(name, "off");
+        }
+    }
+    if matches!(role, Role::List | Role::Snapshot) {
+        // The best plan of a list depends on its arguments.
+        set("plan_cache_mode", "force_custom_plan");
+    } else {
+        // Each of these statements uses a unique index; a plan made while the tables were empty
+        // must stay good when they are full.
+        for name in ["enable_seqscan", "enable_hashjoin", "enable_mergejoin"] {
+            set(name, "off");
+        }
+        set("plan_cache_mode", "force_generic_plan");
+    }
+    if role == Role::Writer {
+        // Answers wait for the disk, however the database is configured, now or later: a
+        // setting made by the session survives when the server reloads its configuration.
+        settings.push(
+            "SELECT set_config('synchronous_commit', CASE s.now WHEN 'off' THEN 'on' \
+             ELSE s.now END, false) FROM (SELECT current_setting('synchronous_commit')) AS s (now)"
+                .to_owned(),
+        );
+    }
+    settings
 }
+
+/// Longest wait for another node's transaction.
+pub(in crate::postgres) const LOCK: Duration = Duration::from_secs(15);

@@ -2,8 +2,9 @@
 
 use tokio_postgres::types::ToSql;
 
+use super::reaching::{Question, Reaching};
 use super::statements::{VERSION, VERSIONS};
-use super::{Memory, Question, Reaching, Versions};
+use super::{Memory, Versions};
 use crate::error::StoreError;
 use crate::postgres::error::Fault;
 use crate::postgres::reads::{Asked, Reads};
@@ -35,7 +36,7 @@ pub(in crate::postgres) async fn look(
                 _ => continue,
             }
         }
-        memory.keep_ways(&state, from, &reaching);
+        reaching.keep_ways(memory, &state, from);
         return Ok(from.iter().map(|(start, way)| reaching.answer(*start, way)).collect());
     }
     Err(StoreError::Busy)

@@ -12,12 +12,12 @@ use std::sync::{PoisonError, RwLock};
 use tokio_postgres::Row as SqlRow;
 
 use super::statements::{ACCESS, ANY, SCHEMA, UNKNOWN};
-use super::{Climb, Reaching};
 use crate::error::StoreError;
 use crate::id::KindId;
 use crate::migration::newest;
 use crate::postgres::error::Fault;
 use crate::tie::{Reached, Start, Way};
+use std::sync::Arc;
 
 /// Most climbs that are remembered, and most ways from a number.
 const REMEMBERED_MAX: usize = 100_000;
@@ -177,15 +177,18 @@ impl Memory {
         from.iter().map(one).collect()
     }
 
-    /// Remembers what ways from numbers have reached in a state.
-    pub(super) fn keep_ways(&self, state: &Versions, from: &[(Start, Way)], found: &Reaching) {
+    /// Remembers what ways have reached in a state: the number that each starts from, the way, and
+    /// the numbers that it led to.
+    pub(super) fn keep_ways<'w>(
+        &self,
+        state: &Versions,
+        reached: impl Iterator<Item = (i64, &'w Way, Climb)>,
+    ) {
         let mut ways = self.ways.write().unwrap_or_else(PoisonError::into_inner);
-        for (start, way) in from {
-            let Start::Number(number) = *start else { continue };
+        for (number, way, numbers) in reached {
             if ways.count >= REMEMBERED_MAX {
                 *ways = Ways::default();
             }
-            let numbers: Climb = found.answer(*start, way).numbers.into();
             let of_way = match ways.known.get_mut(way) {
                 Some(of_way) => of_way,
                 None => ways.known.entry(way.clone()).or_default(),
@@ -202,6 +205,9 @@ impl Memory {
         }
     }
 }
+
+/// The numbers that a label leads to from an item, followed to its end.
+pub(super) type Climb = Arc<[i64]>;
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::plan::{Ask, Write};
 use crate::postgres::connection::{Connection, in_order};
 use crate::postgres::error::Fault;
-use crate::postgres::migrate::damaged;
+use crate::postgres::error::damaged;
 use crate::postgres::reach::{ALL_VERSIONS, Memory, Versions};
 use crate::postgres::writer::ask::{Found, Question, Questions};
 use crate::postgres::writer::batch::{Batch, Statement};
@@ -20,14 +20,14 @@ use crate::postgres::writer::touch::{self, Changed, Touch};
 use crate::store::{Job, Step};
 
 /// The position of a plan: its job, and its index in the job.
-pub(super) type Place = (usize, usize);
+pub(super) type Position = (usize, usize);
 
 /// The result of a transaction before its commit.
 pub(super) struct Prepared {
     /// Statements still to be executed; empty where nothing was written at all.
     pub(super) last: Vec<Statement>,
     /// The change version of each plan that ended with writes, or with none to do.
-    pub(super) ended: Vec<(Place, i64)>,
+    pub(super) ended: Vec<(Position, i64)>,
 }
 
 /// The progress of a plan.
@@ -38,7 +38,7 @@ enum State {
 }
 
 struct Member {
-    place: Place,
+    position: Position,
     state: State,
     /// What it has read.
     seen: Vec<Touch>,
@@ -53,10 +53,11 @@ pub(super) async fn prepare(
     connection: &Connection,
     memory: &Memory,
     jobs: &mut [Box<dyn Job>],
-    places: &[Place],
+    positions: &[Position],
 ) -> Result<Prepared, Fault> {
-    let mut members: Vec<Member> = places.iter().map(|place| begin(jobs, *place)).collect();
-    let (found, counters) = ask(connection, memory, &members, vec![], Known::NOTHING).await?;
+    let mut members: Vec<Member> =
+        positions.iter().map(|position| begin(jobs, *position)).collect();
+    let (found, counters) = ask(connection, memory, &members, vec![], AlreadyRead::NOTHING).await?;
     let Counters { id, change_version, ties } = counters.ok_or_else(|| damaged("counter"))?;
     memory.count(change_version)?;
     let mut batch = Batch::new(id, change_version, ties.any());
@@ -79,8 +80,8 @@ pub(super) async fn prepare(
                         access = None;
                     }
                     let ties = ties.as_ref().map_or(Ties::Changed, Ties::Read);
-                    let known = Known { ties, access };
-                    ask(connection, memory, &members[first..], writes, known).await?.0
+                    let read = AlreadyRead { ties, access };
+                    ask(connection, memory, &members[first..], writes, read).await?.0
                 }
             };
             for member in &mut members[first..] {
@@ -98,7 +99,7 @@ pub(super) async fn prepare(
             }
             if let Some(writes) = writes.take() {
                 has_written |= !writes.is_empty();
-                ended.push((member.place, batch.add(writes)));
+                ended.push((member.position, batch.add(writes)));
                 changed.add(&touched);
             }
             first += 1;
@@ -113,15 +114,15 @@ pub(super) async fn prepare(
                 writes.iter().flatten().for_each(|write| touch::of_write(write, &mut touched));
             }
             if changed.outdates(&member.seen) || changed.meets(&touched) {
-                *member = begin(jobs, member.place);
+                *member = begin(jobs, member.position);
             }
         }
     }
 }
 
-fn begin(jobs: &mut [Box<dyn Job>], place: Place) -> Member {
-    let asks = jobs[place.0].begin(place.1, true);
-    Member { place, state: State::Asking(asks), seen: vec![] }
+fn begin(jobs: &mut [Box<dyn Job>], position: Position) -> Member {
+    let asks = jobs[position.0].begin(position.1, true);
+    Member { position, state: State::Asking(asks), seen: vec![] }
 }
 
 /// Gives a plan its answers and lets it decide.
@@ -134,7 +135,7 @@ fn decide(jobs: &mut [Box<dyn Job>], member: &mut Member, found: &mut Found) {
         touch::of_answer(&answer, &mut member.seen);
         answers.push(answer);
     }
-    member.state = match jobs[member.place.0].decide(member.place.1, answers) {
+    member.state = match jobs[member.position.0].decide(member.position.1, answers) {
         Step::Ask(more) => State::Asking(more),
         Step::Write(writes) => State::Decided(Some(writes)),
         Step::Ended => State::Decided(None),
@@ -161,13 +162,13 @@ enum Ties<'v> {
 
 /// The facts that a transaction already knows when a round trip begins.
 #[derive(Clone, Copy)]
-struct Known<'v> {
+struct AlreadyRead<'v> {
     ties: Ties<'v>,
     /// The version of clients and their rights, unless the transaction may have changed it itself.
     access: Option<i64>,
 }
 
-impl Known<'_> {
+impl AlreadyRead<'_> {
     /// The transaction begins with this flight.
     const NOTHING: Self = Self { ties: Ties::Unread, access: None };
 }
@@ -180,7 +181,7 @@ async fn ask(
     memory: &Memory,
     members: &[Member],
     writes: Vec<Statement>,
-    Known { ties, access }: Known<'_>,
+    AlreadyRead { ties, access }: AlreadyRead<'_>,
 ) -> Result<(Found, Option<Counters>), Fault> {
     let is_first = matches!(ties, Ties::Unread);
     let mut questions = Questions::default();
@@ -289,8 +290,8 @@ pub(super) async fn prepare_all<'t>(
 }
 
 /// Ends the given plans with an error.
-pub(super) fn end_all(jobs: &mut [Box<dyn Job>], places: &[Place], error: &StoreError) {
-    for (job, plan) in places {
+pub(super) fn end_all(jobs: &mut [Box<dyn Job>], positions: &[Position], error: &StoreError) {
+    for (job, plan) in positions {
         jobs[*job].end(*plan, Err(error.clone()));
     }
 }

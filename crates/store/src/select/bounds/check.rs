@@ -3,10 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::chunk::pairs;
 use crate::id::KindId;
 use crate::list::{Bounds, Leads, MarkTest};
-use crate::select::bounds::pairs;
-use crate::select::{Head, Source, Statement};
+use crate::select::Statement;
+use crate::select::source::{Head, Source};
 use crate::tie::Way;
 
 /// The tests of a list's bounds, prepared.

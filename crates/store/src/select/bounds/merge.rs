@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
+use super::chunk::CHUNK_MAX;
 use crate::id::KindId;
 use crate::list::ListQuery;
-use crate::select::bounds::CHUNK_MAX;
-use crate::select::{Source, Statement};
+use crate::select::Statement;
+use crate::select::source::Source;
 
 /// Most rows of one statement.
 const ROWS_MAX: usize = 2 * CHUNK_MAX;

@@ -1,12 +1,14 @@
 //! Chooses where a list with bounds looks for its documents.
 
+use super::chunk::{CHUNK_MAX, CHUNK_MIN, after};
 use crate::list::{Leads, ListQuery};
 use crate::row::References;
 use crate::select::bounds::check::{Check, Checks};
 use crate::select::bounds::merge::{Lead, Merge};
-use crate::select::bounds::{CHUNK_MAX, CHUNK_MIN, after};
+use crate::select::driver::driver;
+use crate::select::source::{Head, Source};
 use crate::select::statement::tests;
-use crate::select::{Driver, Head, Source, Statement, driver};
+use crate::select::{Driver, Statement};
 use crate::sql::Value;
 
 /// Most documents whose referrers are merged.

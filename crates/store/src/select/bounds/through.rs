@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::chunk::rows;
 use crate::id::NaturalKey;
 use crate::row::Row;
-use crate::select::bounds::rows;
-use crate::select::{Head, Source, through};
+use crate::select::source::{Head, Source};
+use crate::select::through;
 use crate::through::{LeadsTo, Through};
 use crate::tie::Start;
 

@@ -1,15 +1,15 @@
 //! Which indexes the statements use, and what lists of many documents return.
 
 use super::*;
+use crate::condition::Condition;
 use crate::id::KindId;
-use crate::list::Condition;
 use crate::select::Driver;
 use crate::{NaturalKey, Store};
 
 /// Returns the steps of a statement's plan.
 fn steps(statement: &Statement) -> Vec<String> {
     let store = Store::temporary(&[]).unwrap();
-    let connection = Connection::open(&store.shared().path).unwrap();
+    let connection = Connection::open(&store.shared().file.path).unwrap();
     let text = format!("EXPLAIN QUERY PLAN {}", statement.text);
     let mut explain = connection.prepare(&text).unwrap();
     let arguments = params_from_iter(&statement.arguments);
@@ -90,7 +90,7 @@ fn a_deep_offset_is_found_by_kept_counts_and_ids_alone() {
 /// body.
 fn filled(n: i64, change_version: &str, body: &str) -> (Store, Connection) {
     let store = Store::temporary(&[]).unwrap();
-    let connection = Connection::open(&store.shared().path).unwrap();
+    let connection = Connection::open(&store.shared().file.path).unwrap();
     connection
         .execute_batch(&format!(
             "WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < {n})

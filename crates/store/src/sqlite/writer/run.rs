@@ -7,7 +7,7 @@ use crate::sqlite::probe;
 use crate::sqlite::select::passed;
 use crate::sqlite::value::rows;
 use crate::sqlite::writer::Writer;
-use crate::sqlite::writer::known::Target;
+use crate::sqlite::writer::target_cache::Target;
 use crate::store::{Job, Step};
 use crate::tie::{Reached, Start, Way};
 
@@ -69,12 +69,12 @@ impl Writer {
     }
 
     fn target(&mut self, key: NaturalKey) -> Result<Option<Target>, StoreError> {
-        if let Some(target) = self.known.get(key) {
+        if let Some(target) = self.targets.get(key) {
             return Ok(Some(target));
         }
         let found = probe::target(&self.connection, key)?;
         if let Some(target) = found {
-            self.known.found(key, target);
+            self.targets.found(key, target);
         }
         Ok(found)
     }

@@ -8,26 +8,11 @@
 //! Source: SQLite file format, section 4.2 (a frame's checksum continues that of the frame before).
 
 use std::sync::PoisonError;
-use std::time::Duration;
-
-use rusqlite::ffi::SQLITE_IOERR_FSYNC;
 
 use crate::error::StoreError;
 use crate::migration::newest;
+use crate::sqlite::error::is_unsynced;
 use crate::sqlite::writer::Writer;
-
-/// Pause between two attempts to write to a disk that has failed.
-pub(super) const PAUSE: Duration = Duration::from_secs(1);
-
-/// Returns the error of a failed COMMIT: only one whose frames are all written may come back.
-pub(super) fn of_commit(error: rusqlite::Error) -> StoreError {
-    if is_unsynced(&error) { StoreError::Unsure } else { error.into() }
-}
-
-/// Returns whether everything was written and only the sync failed.
-fn is_unsynced(error: &rusqlite::Error) -> bool {
-    error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_IOERR_FSYNC)
-}
 
 impl Writer {
     /// Makes sure that a lost transaction stays lost. Returns the error for the plans that wait for

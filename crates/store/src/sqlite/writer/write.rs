@@ -30,7 +30,7 @@ impl Writer {
             Write::Delete { row, ties, tombstone } => self.delete(&row, &ties, &tombstone, tally),
             Write::Sql(sql) => {
                 // It may change anything.
-                self.known.forget_all();
+                self.targets.forget_all();
                 self.climbs.forget();
                 self.changed_ties.add_any();
                 self.access_version = None;
@@ -130,13 +130,13 @@ impl Writer {
             tally.push((Count::PastTies(tie.label.0), 1));
         }
         self.connection.prepare_cached("DELETE FROM doc WHERE id = ?1")?.execute([row.id.0])?;
-        self.known.forget(row.key);
+        self.targets.forget(row.key);
         let mut remove_alias =
             self.connection.prepare_cached("DELETE FROM alias WHERE id = ?1 RETURNING key")?;
         let alias = remove_alias.query_row([row.id.0], |alias| alias.get(0)).optional()?;
         drop(remove_alias);
         if let Some(alias) = alias {
-            self.known.forget(NaturalKey(alias));
+            self.targets.forget(NaturalKey(alias));
         }
         if row.id.0 == self.last_id {
             self.remember_last_id()?;

@@ -1,0 +1,11 @@
+//! Tests of the Admin API over the front door, on both stores.
+
+mod applications;
+mod claim_sets;
+mod contract;
+mod ended;
+mod laws;
+mod reserved;
+mod resources;
+mod support;
+mod tokens;

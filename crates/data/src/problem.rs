@@ -1,0 +1,118 @@
+//! What a caller is told when a request fails.
+
+use homeroom_document::Refusal;
+use homeroom_http::{Kind, Problem};
+use homeroom_store::{Refused, StoreError};
+
+/// Returns the problem for a refusal.
+pub(crate) fn of_refusal(refusal: Refusal) -> Problem {
+    let (sentence, hint) = (refusal.sentence(), refusal.hint());
+    let mut problem = match refusal {
+        Refusal::NotFound => Problem::of(Kind::NotFound),
+        Refusal::Denied(denial) => denial.into(),
+        Refusal::OtherVersion => Problem::of(Kind::OptimisticLockFailed)
+            .error("If-Match does not match the stored version."),
+        Refusal::KnownVersion => Problem::of(Kind::OptimisticLockFailed)
+            .error("If-None-Match matches the stored version."),
+        Refusal::UnknownDescriptors(violations) => {
+            Problem::of(Kind::DataValidationFailed).violations(violations)
+        }
+        Refusal::Unresolved { violations, .. } => {
+            Problem::of(Kind::UnresolvedReference).detail(sentence).violations(violations)
+        }
+        Refusal::IdentityTaken { identity } => {
+            Problem::of(Kind::NonUniqueIdentity).detail(sentence).error(identity)
+        }
+        Refusal::KeyChange { .. } => Problem::of(Kind::KeyChangeNotSupported).detail(sentence),
+        Refusal::Referred { .. } => Problem::of(Kind::DependentItemExists).detail(sentence),
+        Refusal::Confused => Problem::internal(sentence),
+    };
+    if let Some(hint) = hint {
+        problem.hint = Some(hint.into());
+    }
+    problem
+}
+
+/// Returns the problem for a plan that was not carried out.
+pub(crate) fn of_plan(refused: Refused<Problem>) -> Problem {
+    match refused {
+        Refused::Decision(problem) => problem,
+        Refused::Store(error) => problem_of(error),
+    }
+}
+
+/// Returns the problem for a failure of the store.
+pub fn problem_of(error: StoreError) -> Problem {
+    match error {
+        StoreError::Busy => Problem::busy(1),
+        StoreError::Deadline(time) => Problem::busy(5)
+            .detail(format!("The read took longer than {} s and was stopped.", time.as_secs()))
+            .hint(
+                "Filter by a whole reference or key, omit totalCount, or page with pageToken.",
+            ),
+        StoreError::TooLarge { bytes_max, .. } => {
+            Problem::of(Kind::ParameterValidationFailed).error(format!(
+                "The page would be larger than {} MiB; ask for fewer documents with limit or pageSize.",
+                bytes_max >> 20
+            ))
+        }
+        StoreError::DiskFull => {
+            Problem::busy(30).detail("The server's disk is full; nothing was written.")
+        }
+        StoreError::DiskFailed(_) => {
+            Problem::busy(30).detail("The server's disk is failing; nothing was written.")
+        }
+        StoreError::Displaced(_) => Problem::busy(30)
+            .detail("The server's store was moved or replaced; nothing was written."),
+        StoreError::Unsure => Problem::busy(30)
+            .detail("The server's disk or database failed; it is not known whether this was \
+                     written.")
+            .hint("Send the same request again: if it was written, nothing changes."),
+        StoreError::Away(_) => {
+            Problem::busy(2).detail("The server cannot use its database at the moment.")
+        }
+        StoreError::Closed => Problem::busy(5).detail("The server is being shut down."),
+        StoreError::FromTheFuture { found, known } => Problem::busy(30).detail(format!(
+            "A newer Homeroom has migrated the database (schema version {found}; this server knows \
+             {known}); nothing was written. Upgrade this server, too."
+        )),
+        StoreError::Failed(_)
+        | StoreError::InUse(_)
+        | StoreError::Unusable(_) => Problem::internal(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use homeroom_document::Violations;
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_has_the_same_code_below_http_as_on_the_wire() {
+        let violations = Violations::from([("$.a".to_owned(), vec!["b".to_owned()])]);
+        for refusal in [
+            Refusal::NotFound,
+            Refusal::OtherVersion,
+            Refusal::KnownVersion,
+            Refusal::UnknownDescriptors(violations.clone()),
+            Refusal::Unresolved { targets: vec!["A".into()], more: 2, violations },
+            Refusal::IdentityTaken { identity: "A {}".into() },
+            Refusal::KeyChange { named: "A".into(), is_allowed: true },
+            Refusal::Referred { by: vec!["A".into()] },
+            Refusal::Confused,
+        ] {
+            let problem = of_refusal(refusal.clone());
+
+            assert_eq!(problem.kind.urn(), refusal.code().urn());
+            assert_eq!(problem.hint.as_deref(), refusal.hint(), "{refusal:?}");
+            assert_eq!(
+                Some(&problem.violations),
+                refusal.violations().or(Some(&Violations::new()))
+            );
+            if let Refusal::UnknownDescriptors(_) = refusal {
+                assert_eq!(problem.kind.detail(), refusal.sentence());
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Room for large answers until their callers have read them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use homeroom_http::{Problem, Response};
+use http_body_util::Full;
+use hyper::body::Body as _;
+use tokio::sync::Semaphore;
+
+use crate::budget::{Capacity, Holders, Kind as HolderKind, Refused, Taken};
+use crate::budgets::Budgets;
+use crate::callers::Callers;
+
+/// Answers up to this size are not counted: a connection's own buffers are larger.
+pub(crate) const SMALL_ANSWER: u64 = 16 << 10;
+/// HTTP/2 answers up to this size are covered by what the open request takes. The limit is lower
+/// because many answers can wait on one connection.
+pub(crate) const SMALL_STREAM_ANSWER: u64 = 1 << 10;
+/// Most KiB of answers that wait for room, for keys and for public routes.
+const WAITING_KIB_MAX: usize = 64 << 10;
+const PUBLIC_WAITING_KIB_MAX: usize = 16 << 10;
+/// How often, and with what pause, an answer retries for room that stalled callers give back.
+const ROOM_ROUNDS: u32 = 20;
+const ROOM_PAUSE: Duration = Duration::from_millis(25);
+
+/// The budgets of answers, and the answers that wait for them.
+pub(crate) struct AnswerRoom {
+    budgets: Arc<Budgets>,
+    callers: Arc<Callers>,
+    /// Room for answers that wait for their budget, for keys and for public routes.
+    waiting: Semaphore,
+    public_waiting: Semaphore,
+}
+
+impl AnswerRoom {
+    /// Creates the room, with no answer in it.
+    pub(crate) fn new(budgets: &Arc<Budgets>, callers: &Arc<Callers>) -> Self {
+        Self {
+            budgets: Arc::clone(budgets),
+            callers: Arc::clone(callers),
+            waiting: Semaphore::new(WAITING_KIB_MAX),
+            public_waiting: Semaphore::new(PUBLIC_WAITING_KIB_MAX),
+        }
+    }
+
+    /// Takes room for a large answer, until its last byte has been handed to the system.
+    ///
+    /// # Errors
+    ///
+    /// 503 when there is no room.
+    pub(crate) async fn hold(
+        &self,
+        capacity: Capacity,
+        holders: &Holders,
+        small: u64,
+        response: Response,
+    ) -> Result<Response, Problem> {
+        let size = response.body().size_hint().lower();
+        if size <= small {
+            return Ok(response);
+        }
+        let place = match self.budgets.take(capacity, holders, size) {
+            Ok(place) => place,
+            Err(refused) => self.wait_for_room(capacity, holders, size, refused).await?,
+        };
+        Ok(response.map(|body| {
+            let bytes = body.into_inner().unwrap_or_default();
+            Full::new(Bytes::from_owner(Held { bytes, _place: place }))
+        }))
+    }
+
+    /// Closes connections that read their answers too slowly, and waits briefly for the room that
+    /// this frees. When only the asking holder's share is used up, only that holder's connections
+    /// are closed. The waiting answer is in memory already, so waiting answers have a limit of
+    /// their own.
+    async fn wait_for_room(
+        &self,
+        capacity: Capacity,
+        holders: &Holders,
+        size: u64,
+        mut refused: Refused,
+    ) -> Result<Taken, Refused> {
+        let (waiting, max) = match capacity {
+            Capacity::PublicAnswers => (&self.public_waiting, PUBLIC_WAITING_KIB_MAX),
+            _ => (&self.waiting, WAITING_KIB_MAX),
+        };
+        let kib = usize::try_from(size.div_ceil(1 << 10)).unwrap_or(max).min(max);
+        let Ok(_waits) = waiting.try_acquire_many(u32::try_from(kib).unwrap_or(u32::MAX)) else {
+            return Err(refused);
+        };
+        for _ in 0..ROOM_ROUNDS {
+            let of = match refused.share_of() {
+                None => None,
+                // A connection's own share is freed only when its caller reads.
+                Some(HolderKind::Connection) => return Err(refused),
+                Some(HolderKind::Address | HolderKind::Key) => holders.owner.as_ref(),
+            };
+            if !self.callers.close_stalled(capacity, of) {
+                return Err(refused);
+            }
+            tokio::time::sleep(ROOM_PAUSE).await;
+            refused = match self.budgets.take(capacity, holders, size) {
+                Ok(place) => return Ok(place),
+                Err(refused) => refused,
+            };
+        }
+        Err(refused)
+    }
+}
+
+/// An answer's bytes and their place; both are released when the last byte has been handed to the
+/// system.
+struct Held {
+    bytes: Bytes,
+    _place: Taken,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}

@@ -1,0 +1,50 @@
+//! The limits of the front door.
+
+use std::time::Duration;
+
+/// Limits of the front door. Each limit that all requests share is a budget ([`Capacity`](crate::Capacity)).
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Most connections.
+    pub connections: usize,
+    /// Most requests being processed at the same time; the rest are answered 503 at once. Four
+    /// times as many may wait for their bodies.
+    pub in_flight: u32,
+    /// Most requests in flight that read lists of documents.
+    pub lists: usize,
+    /// Most requests in flight that write.
+    pub writes: usize,
+    /// Most bytes of open HTTP/2 requests, not counting their bodies.
+    pub stream_bytes: usize,
+    /// Most bytes of bodies on public routes.
+    pub stranger_bytes: usize,
+    /// Most bytes of all other bodies that do not arrive at once.
+    pub body_bytes: usize,
+    /// Most bytes of large answers (more than 16 KiB) that their callers have not read yet.
+    pub answer_bytes: usize,
+    /// The same for answers on public routes, so that callers without a token take no client's
+    /// room.
+    pub public_answer_bytes: usize,
+    /// Whether the `X-Forwarded-…` headers of a reverse proxy are trusted.
+    pub trust_forwarded: bool,
+    /// Longest time that any large answer may take; its size adds to that.
+    pub quiet: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 16_384,
+            in_flight: 4_096,
+            lists: 512,
+            writes: 1_024,
+            stream_bytes: 64 << 20,
+            stranger_bytes: 32 << 20,
+            body_bytes: 256 << 20,
+            answer_bytes: 512 << 20,
+            public_answer_bytes: 128 << 20,
+            trust_forwarded: false,
+            quiet: Duration::from_secs(75),
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The sections of the configuration, with their defaults.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use homeroom_store::StoreUrl;
+use serde::{Deserialize, Serialize};
+
+use super::duration::HumanDuration;
+use super::place::StorePlace;
+use super::socket::socket_name;
+
+/// The whole configuration.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Where and how the server listens.
+    pub server: ServerConfig,
+    /// Where documents are kept.
+    pub store: StoreConfig,
+    /// Which data standard is served.
+    pub standard: StandardConfig,
+    /// What is logged.
+    pub log: LogConfig,
+}
+
+/// Where and how the server listens.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServerConfig {
+    /// Address of the API. Default: `127.0.0.1:8080`.
+    pub listen: SocketAddr,
+    /// Address of metrics and probes. Default: `127.0.0.1:9090`.
+    pub admin_listen: SocketAddr,
+    /// Longest time for a request's header to arrive, from its first byte. Default: `15s`.
+    pub header_time: HumanDuration,
+    /// Longest time that open requests get to finish when the server stops. Default: `25s`.
+    pub drain: HumanDuration,
+    /// Maximum number of requests processed at the same time; four times as many may wait for their
+    /// bodies. Default: 4096.
+    pub in_flight_max: u32,
+    /// Whether `X-Forwarded-Proto`, `-Host`, `-Port` and `-For` are trusted. Of several values the
+    /// last counts, because it comes from the proxy in front of this server; the proxy must append
+    /// to each header or replace it. Default: false.
+    pub trust_forwarded: bool,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            admin_listen: SocketAddr::from(([127, 0, 0, 1], 9090)),
+            header_time: HumanDuration::from_secs(15),
+            drain: HumanDuration::from_secs(25),
+            in_flight_max: 4_096,
+            trust_forwarded: false,
+        }
+    }
+}
+
+/// Where documents are kept.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StoreConfig {
+    /// Folder of the store and the control socket. Default: `homeroom-data`.
+    pub data_dir: PathBuf,
+    /// `postgres://USER:PASSWORD@HOST/DATABASE` or `sqlite:PATH`. Default: none, a SQLite file in
+    /// `data_dir`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<StorePlace>,
+    /// A file that holds the URL instead, so that the password appears in no process list and no
+    /// environment. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url_file: Option<PathBuf>,
+    /// Page size of a new store's file in bytes; it cannot be changed later. Default: 4096.
+    pub page_bytes: u32,
+    /// Maximum number of waiting writes; further ones are answered 503. Default: 1024.
+    pub queue: u32,
+    /// Longest time of a list or count. Default: `5s`.
+    pub list_deadline: HumanDuration,
+    /// Page cache of each reading connection in KiB. Default: 16384.
+    pub cache_kib: u32,
+}
+
+impl Default for StoreConfig {
+    fn default() -> Self {
+        Self {
+            data_dir: PathBuf::from("homeroom-data"),
+            url: None,
+            url_file: None,
+            page_bytes: 4_096,
+            queue: 1_024,
+            list_deadline: HumanDuration::from_secs(5),
+            cache_kib: 16_384,
+        }
+    }
+}
+
+impl StoreConfig {
+    /// Returns where the store is.
+    pub fn place(&self) -> StoreUrl {
+        match &self.url {
+            Some(place) => place.url().clone(),
+            None => StoreUrl::Sqlite(self.data_dir.join("homeroom.db")),
+        }
+    }
+
+    /// Returns the path of the socket over which commands reach the server that has a store file
+    /// open. `None` for a database, which commands open beside the server.
+    pub fn control_socket(&self) -> Option<PathBuf> {
+        match self.place() {
+            StoreUrl::Sqlite(file) => Some(socket_name(&file)),
+            StoreUrl::Postgres(_) => None,
+        }
+    }
+}
+
+/// Which data standard is served.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StandardConfig {
+    /// Version of the shipped model: `4.0.0` or `5.2.0`. Default: `5.2.0`.
+    pub version: String,
+    /// Its extensions: names of shipped ones (`homograph`, `sample`, `tpdm`) or paths of model
+    /// files. Default: none.
+    pub extensions: Vec<String>,
+    /// A model file instead of the shipped one. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<PathBuf>,
+    /// Files with definitions of composites, besides the shipped enrollment ones. Default: none.
+    pub composites: Vec<PathBuf>,
+    /// Whether to open a store that was made for another standard or version, and to make it a
+    /// store of this one from then on. Default: `false`.
+    pub change_store: bool,
+}
+
+impl Default for StandardConfig {
+    fn default() -> Self {
+        Self {
+            version: DEFAULT_VERSION.into(),
+            extensions: vec![],
+            model: None,
+            composites: vec![],
+            change_store: false,
+        }
+    }
+}
+
+/// What is logged.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LogConfig {
+    /// `error`, `warn`, `info`, `debug` or `trace`, also by module (`info,homeroom_gateway=debug`).
+    /// Default: `info`.
+    pub level: String,
+    /// `text`, `json`, or `auto`: text on a terminal, JSON otherwise. Default: `auto`.
+    pub format: LogFormat,
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        Self { level: "info".into(), format: LogFormat::Auto }
+    }
+}
+
+/// Form of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// Text on a terminal, JSON otherwise.
+    Auto,
+    /// Plain text.
+    Text,
+    /// JSON, one line per event.
+    Json,
+}
+
+/// The version that is served by default.
+pub const DEFAULT_VERSION: &str = "5.2.0";

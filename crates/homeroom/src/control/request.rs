@@ -1,0 +1,29 @@
+//! A command's request to the process that owns the store.
+
+use std::path::PathBuf;
+
+use homeroom_access::Manage;
+use homeroom_bulk::LoadOptions;
+use serde::{Deserialize, Serialize};
+
+/// A command's request to the process that owns the store.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Request {
+    /// Manages keys and claim sets.
+    Manage(Manage),
+    /// Copies the store.
+    Backup {
+        /// The path of the new file.
+        to: PathBuf,
+        /// The longest time for checking the copy, in milliseconds.
+        time_max_ms: u64,
+    },
+    /// Loads files without access checks; their paths are absolute.
+    Load(LoadOptions),
+    /// Replaces the reporting views.
+    Views {
+        /// The resources to create views for: all if the list is empty; `None` removes the views.
+        of: Option<Vec<String>>,
+    },
+}

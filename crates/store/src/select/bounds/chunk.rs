@@ -1,0 +1,55 @@
+//! The pieces in which a list with bounds is examined.
+
+use std::collections::HashMap;
+
+use crate::error::StoreError;
+use crate::id::DocumentId;
+use crate::list::ListQuery;
+use crate::row::Row;
+use crate::select::Statement;
+use crate::select::source::{Bytes, Source};
+
+/// Most documents that are examined at once.
+pub(super) const CHUNK_MAX: usize = 16_384;
+
+/// Fewest documents that are examined at once.
+pub(super) const CHUNK_MIN: usize = 256;
+
+/// Returns documents by their numbers, in order.
+pub(super) async fn rows<S: Source>(source: &S, ids: &[i64]) -> Result<Vec<Row>, S::Error> {
+    if ids.is_empty() {
+        return Ok(vec![]);
+    }
+    let columns: Vec<_> = crate::row::COLUMNS.split(", ").map(|c| format!("d.{c}")).collect();
+    let text = format!(
+        "SELECT {} FROM {} i {}",
+        columns.join(", "),
+        S::DIALECT.numbers("?1"),
+        S::DIALECT.each("doc", "d", "d.id = i.x")
+    );
+    let arguments = vec![S::DIALECT.list(ids.iter().copied())];
+    let statement = Statement { text, arguments };
+    let mut rows = source.documents(&statement, &mut Bytes::default()).await?;
+    rows.sort_unstable_by_key(|row| row.id);
+    Ok(rows)
+}
+
+/// Returns numbers by the number they belong to.
+pub(super) async fn pairs<S: Source>(
+    source: &S,
+    statement: &Statement,
+) -> Result<HashMap<i64, Vec<i64>>, S::Error> {
+    let mut pairs: HashMap<i64, Vec<i64>> = HashMap::new();
+    for row in source.numbers(statement).await? {
+        let [one, other] = row[..] else {
+            return Err(StoreError::Failed("a statement gave other columns".into()).into());
+        };
+        pairs.entry(one).or_default().push(other);
+    }
+    Ok(pairs)
+}
+
+/// Returns the query for the rest of a scan, after a document.
+pub(super) fn after(query: &ListQuery, id: i64) -> ListQuery {
+    ListQuery { after: DocumentId(id.max(query.after.0)), ..query.clone() }
+}

@@ -1,0 +1,36 @@
+//! What the threads of an embedded store share.
+
+use std::sync::atomic::{AtomicI64, AtomicUsize};
+use std::sync::{Arc, Mutex};
+
+use crate::error::StoreError;
+use crate::sqlite::file::HeldFile;
+use crate::sqlite::probe::Probes;
+use crate::sqlite::reach::SharedClimbs;
+
+/// State that writer, readers and the checkpointer share.
+pub(crate) struct Shared {
+    pub(crate) file: HeldFile,
+    pub(crate) newest_change_version: AtomicI64,
+    pub(crate) probes: Probes,
+    /// Climbs over ties that readers remember.
+    pub(crate) climbs: SharedClimbs,
+    /// Number of jobs that the writer has not answered yet.
+    pub(crate) waiting: Arc<AtomicUsize>,
+    /// Why nothing can be written at the moment.
+    pub(crate) trouble: Mutex<Option<StoreError>>,
+}
+
+impl Shared {
+    /// Creates the state of a store whose greatest change version is `newest`.
+    pub(crate) fn new(file: HeldFile, newest: i64) -> Self {
+        Self {
+            file,
+            newest_change_version: AtomicI64::new(newest),
+            probes: Probes::new(),
+            climbs: SharedClimbs::default(),
+            waiting: Arc::default(),
+            trouble: Mutex::new(None),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Copies of a store: backups, what puts one back, and the look for damage before either.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::error::StoreError;
+use crate::snapshot::Snapshot;
+use crate::sql::Sql;
+use crate::store::handle::{Engine, Store};
+use crate::store::options::{Health, Restored};
+use crate::store::restoring::{Look, Restoring};
+use crate::store::url::StoreUrl;
+use crate::{postgres, sqlite};
+
+impl Store {
+    /// Copies the store to a new file while it is in use. The copy is checked and marked: the
+    /// process that opens it first makes it continue above everything that this store may have
+    /// issued.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unusable`] when the file exists or the store is not a file; otherwise the
+    /// store's own.
+    pub fn backup(&self, to: &Path) -> Result<(), StoreError> {
+        self.backup_after(to, &mut |copy| Self::check(copy).map(|health| health.problems))
+    }
+
+    /// Does the same as [`Store::backup`], and lets the caller check the copy before it gets its
+    /// name. Problems that `look` returns count as an error.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Store::backup`], and those of `look`.
+    pub fn backup_after(&self, to: &Path, look: &mut Look<'_>) -> Result<(), StoreError> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite::backup(&sqlite.shared, to, look),
+            Engine::Postgres(_) => Err(no_file("back up", "pg_dump or pg_basebackup")),
+        }
+    }
+
+    /// Puts a backup in the place of the store at `to`, which no process may have open. Returns the
+    /// name under which the replaced store is kept, if there was one. Whatever happens meanwhile,
+    /// the store at `to` is either the old one or the backup. The restored store continues above
+    /// everything that the replaced one may have issued.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::InUse`] when a process has the store open; [`StoreError::Unusable`] when
+    /// `from` is not a good backup, the files cannot be written, or `to` is not a file.
+    pub fn restore(from: &Path, to: &StoreUrl) -> Result<Option<PathBuf>, StoreError> {
+        struct Plainly;
+        impl Restoring for Plainly {
+            fn look(&mut self, copy: &StoreUrl) -> Result<Vec<String>, StoreError> {
+                Store::check(copy).map(|health| health.problems)
+            }
+
+            fn settle(
+                &mut self,
+                _: &Snapshot,
+                _: Result<&Snapshot, &StoreError>,
+            ) -> Result<Vec<Sql>, StoreError> {
+                Ok(vec![])
+            }
+        }
+        Self::restore_with(from, to, &mut Plainly).map(|restored| restored.kept)
+    }
+
+    /// Does the same as [`Store::restore`], and lets the caller check and adjust.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Store::restore`], and those of `restoring`.
+    pub fn restore_with(
+        from: &Path,
+        to: &StoreUrl,
+        restoring: &mut dyn Restoring,
+    ) -> Result<Restored, StoreError> {
+        match to {
+            StoreUrl::Sqlite(to) => sqlite::restore(from, to, restoring),
+            StoreUrl::Postgres(_) => Err(no_file("restore", "pg_restore or the base backup")),
+        }
+    }
+
+    /// Makes a store that was put back to an earlier state by other means continue above everything
+    /// that may have been issued. A file must not be open; nodes on a PostgreSQL store may keep
+    /// running.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::InUse`] when a process has the file open; [`StoreError::Unusable`] when it is
+    /// not a store or has counted too far.
+    pub fn raise(url: &StoreUrl) -> Result<Restored, StoreError> {
+        let (backup_version, goes_on_after) = match url {
+            StoreUrl::Sqlite(path) => sqlite::raise(path)?,
+            StoreUrl::Postgres(url) => postgres::raise(url)?,
+        };
+        Ok(Restored { kept: None, backup_version, replaced_version: None, goes_on_after })
+    }
+
+    /// Looks for damage in a store, whether or not it is open, by comparing the tables. The
+    /// documents' texts can be checked only against the model.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unusable`] when it is not a store.
+    pub fn check(url: &StoreUrl) -> Result<Health, StoreError> {
+        Self::check_within(url, CHECK_TIME_MAX)
+    }
+
+    /// Does the same as [`Store::check`], as far as time permits.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Store::check`].
+    pub fn check_within(url: &StoreUrl, time_max: Duration) -> Result<Health, StoreError> {
+        match url {
+            StoreUrl::Sqlite(path) => sqlite::check(path, time_max),
+            StoreUrl::Postgres(url) => postgres::check(url, time_max),
+        }
+    }
+}
+
+/// Default time limit of a check for damage.
+const CHECK_TIME_MAX: Duration = Duration::from_hours(1);
+
+fn no_file(what: &str, tool: &str) -> StoreError {
+    StoreError::Unusable(format!(
+        "Homeroom does not {what} a PostgreSQL database itself; use {tool}"
+    ))
+}

@@ -1,0 +1,268 @@
+//! An open store, and the plans that run in it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use crate::errand::Errand;
+use crate::error::StoreError;
+use crate::id::{KindId, Uuid};
+use crate::plan::{Answer, Ask, Decide, Decision, Plan, Ran, Refused, Write};
+use crate::postgres::{self, Postgres};
+use crate::snapshot::{Snapshot, SnapshotOptions};
+use crate::sql::Sql;
+use crate::sqlite::{self, FileId, Sqlite};
+use crate::store::job::{Outcome, PlanJob};
+use crate::store::options::{Options, StoreLoad};
+use crate::store::temporary::TemporaryFolder;
+use crate::store::url::StoreUrl;
+
+/// An open store; clones share it. It is closed by [`Store::close`], or when the last clone is
+/// dropped.
+#[derive(Clone)]
+pub struct Store {
+    pub(super) engine: Arc<Engine>,
+    url: StoreUrl,
+    pub(super) list_deadline: Duration,
+    // Declared after `engine`, so that the folder is removed after the files are closed.
+    folder: Option<Arc<TemporaryFolder>>,
+}
+
+/// Where an open store is kept.
+pub(super) enum Engine {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Store({})", self.url)
+    }
+}
+
+impl Store {
+    /// Opens a store, creating and migrating it as needed.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::InUse`] when another process has the file open, [`StoreError::FromTheFuture`],
+    /// [`StoreError::Unusable`] with what is wrong with the location.
+    pub fn open(options: &Options) -> Result<Self, StoreError> {
+        let engine = match &options.url {
+            StoreUrl::Sqlite(path) => Engine::Sqlite(sqlite::open(path, options)?),
+            StoreUrl::Postgres(url) => Engine::Postgres(postgres::open(url, options, None)?),
+        };
+        Ok(Self::new(engine, options))
+    }
+
+    fn new(engine: Engine, options: &Options) -> Self {
+        Self {
+            engine: Arc::new(engine),
+            url: options.url.clone(),
+            list_deadline: options.list_deadline,
+            folder: None,
+        }
+    }
+
+    /// Creates an SQLite store in a folder of its own, which is removed with the last clone. For
+    /// tests and trials.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Store::open`].
+    pub fn temporary(kinds: &[String]) -> Result<Self, StoreError> {
+        let folder = TemporaryFolder::new()?;
+        let mut store = Self::open(&Options::for_file(folder.0.join("homeroom.db")))?;
+        store.folder = Some(Arc::new(folder));
+        store.kinds(kinds)?;
+        Ok(store)
+    }
+
+    /// Creates a store in a PostgreSQL schema of its own, which is dropped with the last clone. For
+    /// tests and trials. If the options name a file, it does the same as [`Store::open`].
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Store::open`].
+    pub fn temporary_on(options: &Options, kinds: &[String]) -> Result<Self, StoreError> {
+        let StoreUrl::Postgres(url) = &options.url else { return Self::open(options) };
+        let schema = format!("homeroom_{}", Uuid::new());
+        let engine = Engine::Postgres(postgres::open(url, options, Some(&schema))?);
+        let mut store = Self::new(engine, options);
+        store.url = StoreUrl::Postgres(url.with_schema(&schema));
+        store.kinds(kinds)?;
+        Ok(store)
+    }
+
+    /// Returns where the store is.
+    pub fn url(&self) -> &StoreUrl {
+        &self.url
+    }
+
+    /// Returns the numbers of kinds by name, in the given order; a new name gets a new number.
+    ///
+    /// # Errors
+    ///
+    /// The store's own.
+    ///
+    /// # Panics
+    ///
+    /// Never: the plan asks for every name that it has written.
+    pub fn kinds(&self, names: &[String]) -> Result<Vec<KindId>, StoreError> {
+        let all = || Ask::Sql(Sql::new("SELECT name, id FROM kind ORDER BY id", vec![]));
+        let wanted = names.to_vec();
+        let plan = Plan {
+            ask: vec![all()],
+            decide: move |found: Vec<Answer>| -> Decision<Vec<KindId>, StoreError> {
+                let Some(Answer::Rows(rows)) = found.into_iter().next() else {
+                    return Decision::Refuse(StoreError::Closed);
+                };
+                let mut known: std::collections::HashMap<String, i64> = rows
+                    .into_iter()
+                    .filter_map(|row| Some((row[0].as_text()?.to_owned(), row[1].as_integer()?)))
+                    .collect();
+                let mut next = known.values().max().copied().unwrap_or(0);
+                let mut writes = vec![];
+                let mut kinds = Vec::with_capacity(wanted.len());
+                for name in &wanted {
+                    let id = *known.entry(name.clone()).or_insert_with(|| {
+                        next += 1;
+                        writes.push(Write::Sql(Sql::new(
+                            "INSERT INTO kind (id, name) VALUES (?1, ?2)",
+                            vec![next.into(), name.as_str().into()],
+                        )));
+                        next
+                    });
+                    let Ok(id) = u16::try_from(id) else {
+                        return Decision::Refuse(StoreError::Failed("too many kinds".into()));
+                    };
+                    kinds.push(KindId(id));
+                }
+                Decision::Write(writes, kinds)
+            },
+        };
+        match self.run_blocking(plan) {
+            Ok(ran) => Ok(ran.value),
+            Err(Refused::Decision(error) | Refused::Store(error)) => Err(error),
+        }
+    }
+
+    /// Runs a plan: all of it, durably, or none. A plan that is abandoned before its turn is not
+    /// run.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`]: the plan's own refusal, or the store's error.
+    pub async fn run<D: Decide>(&self, plan: Plan<D>) -> Result<Ran<D::Done>, Refused<D::Refusal>> {
+        let (reply, answer) = oneshot::channel();
+        let (errand, _waiting) = Errand::awaited();
+        let job = PlanJob::new(vec![plan], errand, move |outcomes: Vec<Outcome<D>>| {
+            _ = reply.send(outcomes);
+        });
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.writer.offer(Box::new(job))?,
+            Engine::Postgres(postgres) => postgres.offer(Box::new(job))?,
+        }
+        let mut outcomes = answer.await.map_err(|_| StoreError::Closed)?;
+        outcomes.pop().unwrap_or(Err(Refused::Store(StoreError::Closed)))
+    }
+
+    /// Does the same as [`Store::run`], for threads that may block.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Store::run`].
+    pub fn run_blocking<D: Decide>(
+        &self,
+        plan: Plan<D>,
+    ) -> Result<Ran<D::Done>, Refused<D::Refusal>> {
+        let mut outcomes = self.run_all_blocking(vec![plan]);
+        outcomes.pop().unwrap_or(Err(Refused::Store(StoreError::Closed)))
+    }
+
+    /// Runs many plans one after the other, independently: a refused plan does not affect the
+    /// others. Outcomes are in the order of the plans.
+    pub fn run_all_blocking<D: Decide>(&self, plans: Vec<Plan<D>>) -> Vec<Outcome<D>> {
+        let count = plans.len();
+        let (reply, answer) = std::sync::mpsc::sync_channel(1);
+        let errand = Errand::default();
+        let job =
+            PlanJob::new(plans, errand, move |outcomes: Vec<Outcome<D>>| _ = reply.send(outcomes));
+        let pushed = match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.writer.push(Box::new(job)),
+            Engine::Postgres(postgres) => postgres.push(Box::new(job)),
+        };
+        pushed.and_then(|()| answer.recv().map_err(|_| StoreError::Closed)).unwrap_or_else(
+            |error| (0..count).map(|_| Err(Refused::Store(error.clone()))).collect(),
+        )
+    }
+
+    /// Returns why nothing can be written at the moment, if so.
+    ///
+    /// SQLite: the disk is full or fails, or the file was moved or replaced. Reads continue, and
+    /// the store notices by itself when it can write again. PostgreSQL: the last attempt to reach
+    /// it failed. A successful read ends that.
+    pub fn trouble(&self) -> Option<StoreError> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => {
+                let known = sqlite.shared.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+                known.clone().or_else(|| sqlite.shared.file.displaced())
+            }
+            Engine::Postgres(postgres) => postgres.trouble(),
+        }
+    }
+
+    /// Returns the path of the open file, with links resolved, and the file's identity; [`None`]
+    /// where the store is not a file, or is closed.
+    pub fn file(&self) -> Option<(PathBuf, FileId)> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => {
+                Some((sqlite.shared.file.path.clone(), sqlite.shared.file.file_id()?))
+            }
+            Engine::Postgres(_) => None,
+        }
+    }
+
+    /// Returns how busy the store is at the moment.
+    pub fn load(&self) -> StoreLoad {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => StoreLoad {
+                waiting: sqlite.writer.waiting(),
+                log_bytes: std::fs::metadata(sqlite.shared.file.log_file())
+                    .map_or(0, |file| file.len()),
+            },
+            Engine::Postgres(postgres) => StoreLoad { waiting: postgres.waiting(), log_bytes: 0 },
+        }
+    }
+
+    /// Closes the store for all its clones. Accepted work is finished; in a file, the write-ahead
+    /// log is merged and the lock is released. From then on everything is answered
+    /// [`StoreError::Closed`]. Waits for reads, but no longer than their deadline. Closing twice
+    /// has no further effect.
+    pub fn close(&self) {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.close(),
+            Engine::Postgres(postgres) => postgres.close(),
+        }
+    }
+
+    /// Takes a snapshot, on a connection of its own.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Snapshot::open`].
+    pub fn snapshot_blocking(&self, options: &SnapshotOptions) -> Result<Snapshot, StoreError> {
+        Snapshot::open(&self.url, options)
+    }
+
+    /// Returns the state that the threads of the embedded engine share.
+    #[cfg(test)]
+    pub(crate) fn shared(&self) -> &Arc<sqlite::Shared> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => &sqlite.shared,
+            Engine::Postgres(_) => panic!("the store is not embedded"),
+        }
+    }
+}

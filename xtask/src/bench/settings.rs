@@ -1,0 +1,17 @@
+//! What a run of the bench measures, and how long.
+
+use std::path::PathBuf;
+
+/// The settings of a run, from the command line.
+pub struct Settings {
+    pub rounds: usize,
+    pub seconds: u32,
+    pub documents: usize,
+    pub folder: PathBuf,
+    /// Another build, which the small rounds compare with this one.
+    pub against: Option<PathBuf>,
+    /// The environment of the small district's server.
+    pub environment: Vec<(String, String)>,
+    /// Whether other work disturbs the run.
+    pub is_noisy: bool,
+}

@@ -1,0 +1,50 @@
+//! Programs that the tests run.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::house::{Done, root};
+use crate::summary::Summary;
+
+/// Returns the path of a program that the tests' build has made, `homeroom` or `examples/report`.
+pub fn built(program: &str) -> PathBuf {
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    root().join(target).join("debug").join(program)
+}
+
+/// Runs a program and passes on its output line by line; records a failed exit.
+pub fn each_line(
+    command: &mut Command,
+    summary: &mut Summary,
+    mut take: impl FnMut(&mut Summary, &str),
+) -> Done {
+    let failed_before = summary.failed;
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))?;
+    let stdout = child.stdout.take().expect("the output was asked for");
+    for line in BufReader::new(stdout).split(b'\n') {
+        let line = line.map_err(|error| format!("cannot read what was printed: {error}"))?;
+        take(summary, &String::from_utf8_lossy(&line));
+    }
+    let status = child.wait().map_err(|error| format!("cannot wait for the end: {error}"))?;
+    if !status.success() {
+        summary.ended_badly(failed_before);
+    }
+    Ok(())
+}
+
+/// Runs a program. If it fails, the last line of its output is the reason.
+pub fn quietly(command: &mut Command) -> Result<(), String> {
+    let output =
+        command.stdin(Stdio::null()).output().map_err(|error| format!("cannot start: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned()
+        + &String::from_utf8_lossy(&output.stdout);
+    Err(said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason given").to_owned())
+}
