@@ -1,4 +1,5 @@
 //! An answer: its head at once, its body as a whole or as it comes.
+#![expect(clippy::disallowed_methods, reason = "each phase of a request has a time limit")]
 
 use std::future::Future as _;
 use std::pin::Pin;

@@ -1,4 +1,5 @@
 //! Sends requests: a place, a connection, tries, redirects.
+#![expect(clippy::disallowed_methods, reason = "each phase of a request has a time limit")]
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
 //! Opens connections: resolve, check the addresses, connect, TLS.
+#![expect(clippy::disallowed_methods, reason = "each phase of a request has a time limit")]
 
 use std::future::Future;
 use std::io;

@@ -1,4 +1,5 @@
 //! The body of a request on its way, and how far it has got.
+#![expect(clippy::disallowed_methods, reason = "each phase of a request has a time limit")]
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,6 @@
 //! Lists deletions that the caller may see, except those whose document was created again and is
 //! visible.
+#![expect(clippy::disallowed_methods, reason = "a long read has a deadline")]
 
 use std::collections::HashSet;
 use std::fmt::Write as _;

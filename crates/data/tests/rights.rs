@@ -1,4 +1,5 @@
 //! Authorization: relationships, ownership, and the reasons for refusals.
+#![expect(clippy::disallowed_methods, reason = "a test may look at the clock")]
 
 use homeroom_testkit as app;
 

@@ -1,4 +1,5 @@
 //! Authentication and authorization, as clients see them.
+#![expect(clippy::disallowed_methods, reason = "a test may look at the clock")]
 
 use homeroom_testkit as app;
 

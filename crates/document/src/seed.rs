@@ -61,9 +61,8 @@ pub fn seed(
     }
     for (at, outcome) in store.run_all_blocking(plans).into_iter().enumerate() {
         match outcome {
-            Ok(_) => {}
-            // The document exists already.
-            Err(Refused::Decision(Refusal::KnownVersion)) => {}
+            // In the second case the document exists already.
+            Ok(_) | Err(Refused::Decision(Refusal::KnownVersion)) => {}
             Err(Refused::Decision(refusal)) => {
                 return Err(SeedError::Line { line: at + 1, message: refusal.sentence() });
             }

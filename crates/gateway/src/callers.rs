@@ -1,4 +1,5 @@
 //! All connected callers: who has a name, and whose connection is closed when there is no more room.
+#![expect(clippy::disallowed_methods, reason = "connections and budgets have time limits")]
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};

@@ -1,4 +1,8 @@
 //! A request's path through the server: id and time, route, client, target, answer.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a request gets its moment here, and its duration is measured"
+)]
 
 use std::net::IpAddr;
 use std::sync::Arc;

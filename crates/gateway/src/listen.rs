@@ -1,4 +1,5 @@
 //! Listening: connections with limits on time and size, and a drain at the end.
+#![expect(clippy::disallowed_methods, reason = "connections and budgets have time limits")]
 
 mod connection;
 mod farewell;

@@ -1,4 +1,5 @@
 //! A connection's answers on their way: how long each may take, and whether the caller reads them.
+#![expect(clippy::disallowed_methods, reason = "connections and budgets have time limits")]
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,8 @@
 //! Wires the parts together: a store, a model bound to it, access rights, the front door.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a command takes its moment here, and measures how long it takes"
+)]
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -4,6 +4,10 @@
 //! for. It answers with JSON lines: any number of `{"progress": …}`, then `{"done": …}`,
 //! `{"refused": …}` or `{"failed": …}`. A server with another store does nothing. A command that
 //! finds no server opens the store itself and does the same: both ways end in [`perform`].
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a command takes its moment here, and measures how long it takes"
+)]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::MetadataExt as _;

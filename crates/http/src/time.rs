@@ -1,4 +1,5 @@
 //! The time of a request.
+#![expect(clippy::disallowed_methods, reason = "the one function that reads the time of day")]
 
 use std::fmt;
 

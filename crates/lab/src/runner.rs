@@ -1,4 +1,5 @@
 //! Runs the trials of a search with an engine.
+#![expect(clippy::disallowed_methods, reason = "the lab measures by the clock")]
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

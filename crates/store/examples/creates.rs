@@ -1,5 +1,6 @@
 //! Durable creates a second by 64 tasks, three edges each:
 //! `cargo run --release -p homeroom-store --example creates -- URL [SECONDS]`.
+#![expect(clippy::disallowed_methods, reason = "an example measures")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -16,6 +16,7 @@
 //! }
 //! assert_eq!(stores[0].0, "SQLite");
 //! ```
+#![expect(clippy::disallowed_methods, reason = "a test app serves at the present moment")]
 #![allow(
     clippy::missing_panics_doc,
     clippy::missing_errors_doc,

@@ -28,6 +28,9 @@ const DEBIAN: &str = "/usr/lib/postgresql";
 /// The user id of Debian's `nobody`, for a run as root.
 const NOBODY: u32 = 65_534;
 
+/// Returns the folder of a server's programs, or why it has none.
+type Programs = fn() -> Result<PathBuf, String>;
+
 /// Running servers, which end when the value is dropped.
 pub struct Servers(Vec<Server>);
 
@@ -41,10 +44,8 @@ impl Servers {
     /// Starts Debian's server, or the newest if Debian's is not installed; with `all`, both. Records
     /// those that are missing as skipped, with the reason.
     pub fn start(all: bool, summary: &mut Summary) -> Self {
-        let sources: [(&str, fn() -> Result<PathBuf, String>); 2] =
-            [("Debian's", debian), ("the newest", newest)];
         let mut servers = vec![];
-        for (name, programs) in sources {
+        for (name, programs) in [("Debian's", debian as Programs), ("the newest", newest)] {
             if !all && !servers.is_empty() {
                 break;
             }

@@ -30,7 +30,7 @@ enum Stage {
     /// The document.
     Sent,
     /// What refers to this document, and what leads from it to the caller.
-    Stored(Row, Asked, AskedViews),
+    Stored(Box<Row>, Asked, AskedViews),
     /// Nothing; the plan is decided.
     Decided,
 }
@@ -65,14 +65,14 @@ impl Delete {
         let mut asks = vec![Ask::Referrers(row.id)];
         asks.extend(ways(&asked));
         asks.extend(views.asks(&self.catalog));
-        self.stage = Stage::Stored(row, asked, views);
+        self.stage = Stage::Stored(Box::new(row), asked, views);
         Ok(Decision::Ask(asks))
     }
 
     /// Checks the grant and that nothing refers to the document, and deletes it.
     fn decide_stored(
         &self,
-        row: Row,
+        row: Box<Row>,
         mut asked: Asked,
         mut views: AskedViews,
         found: Vec<Answer>,
@@ -94,7 +94,7 @@ impl Delete {
         let tombstone =
             Tombstone { key_values: key_values(resource, &row.body), modified: self.now.0 };
         let ties = ties_of(&self.catalog, resource, &row);
-        Ok(Decision::Write(vec![Write::Delete { row: Box::new(row), ties, tombstone }], ()))
+        Ok(Decision::Write(vec![Write::Delete { row, ties, tombstone }], ()))
     }
 }
 

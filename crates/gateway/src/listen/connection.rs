@@ -1,4 +1,5 @@
 //! One connection as hyper reads it: it enforces time limits, counts requests and lingers on close.
+#![expect(clippy::disallowed_methods, reason = "connections and budgets have time limits")]
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;

@@ -1,4 +1,5 @@
 //! Serves a connection until it ends, which the server may want sooner than the caller.
+#![expect(clippy::disallowed_methods, reason = "connections and budgets have time limits")]
 
 use std::pin::pin;
 use std::time::Duration;

@@ -1,4 +1,8 @@
 //! `homeroom demo`.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a command takes its moment here, and measures how long it takes"
+)]
 
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;

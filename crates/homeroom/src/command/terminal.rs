@@ -1,4 +1,8 @@
 //! Progress display for people who wait for a command.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a command takes its moment here, and measures how long it takes"
+)]
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};

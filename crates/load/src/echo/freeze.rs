@@ -24,6 +24,7 @@ impl Freezer {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test may look at the clock")]
 mod tests {
     use super::*;
 

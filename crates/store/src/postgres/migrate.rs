@@ -1,4 +1,5 @@
 //! Creates, migrates and checks the tables.
+#![expect(clippy::disallowed_methods, reason = "waits have deadlines, and syncs are measured")]
 
 use std::time::{Duration, Instant};
 

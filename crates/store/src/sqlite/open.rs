@@ -1,4 +1,5 @@
 //! Opens, migrates and checks the file.
+#![expect(clippy::disallowed_methods, reason = "waits have deadlines, and syncs are measured")]
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;

@@ -1,4 +1,5 @@
 //! A snapshot of the file: a read transaction on a connection of its own.
+#![expect(clippy::disallowed_methods, reason = "waits have deadlines, and syncs are measured")]
 
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};

@@ -1,5 +1,6 @@
 //! The single writer: takes the jobs that have arrived, runs them in one transaction with a
 //! savepoint for each plan, and answers when the commit is on disk.
+#![expect(clippy::disallowed_methods, reason = "waits have deadlines, and syncs are measured")]
 
 mod run;
 mod target_cache;

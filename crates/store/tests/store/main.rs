@@ -1,4 +1,5 @@
 //! What the store promises on each available database, and what a file adds to that.
+#![expect(clippy::disallowed_methods, reason = "a test may look at the clock")]
 
 mod access_version;
 mod closing;

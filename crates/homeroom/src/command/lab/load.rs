@@ -1,4 +1,8 @@
 //! Arguments of lab commands about the target, the scenario and how to send.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a command takes its moment here, and measures how long it takes"
+)]
 
 use std::path::PathBuf;
 

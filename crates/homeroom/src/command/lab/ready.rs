@@ -1,4 +1,8 @@
 //! Prepares everything before load is sent: scenario, engine, token.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a command takes its moment here, and measures how long it takes"
+)]
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,4 +1,5 @@
 //! The outcome of the last attempt to connect, and who may try again.
+#![expect(clippy::disallowed_methods, reason = "waits have deadlines, and syncs are measured")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
