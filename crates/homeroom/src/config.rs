@@ -14,10 +14,7 @@ use std::path::{Path, PathBuf};
 pub use duration::HumanDuration;
 pub use layers::{ConfigError, Layers, Origin};
 pub use place::StorePlace;
-pub use sections::{
-    Config, DEFAULT_VERSION, LogConfig, LogFormat, ServerConfig, StandardConfig, StoreConfig,
-};
-pub use socket::socket_name;
+pub use sections::{Config, DEFAULT_VERSION, LogConfig, LogFormat, StandardConfig};
 
 /// The part of the configuration that the command line sets; it overrides all other sources.
 #[derive(Debug, Clone, Default, clap::Args)]

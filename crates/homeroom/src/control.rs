@@ -22,7 +22,6 @@ mod socket;
 mod told;
 mod whose;
 
-use homeroom_access::Manage;
 use homeroom_bulk::Progress;
 use homeroom_document::AuditProgress;
 use homeroom_export::views::{Dialect, apply, views};

@@ -1,6 +1,6 @@
 //! Identifies the store that a command means, and checks whether a server has it open.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use homeroom_store::{FileId, StoreUrl, real_file};
 use serde::{Deserialize, Serialize};
