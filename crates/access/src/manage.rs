@@ -116,7 +116,7 @@ impl Access {
     ///
     /// # Errors
     ///
-    /// [`ManageError`]. Nothing was changed, except after [`StoreError::Unsure`], where that is
+    /// [`ManageError`]. Nothing was changed, except after [`StoreError::Unsure`](homeroom_store::StoreError::Unsure), where that is
     /// unknown.
     pub async fn manage(&self, asked: Manage, now: Timestamp) -> Result<Value, ManageError> {
         let mut change = self.begin_change(now).await?;

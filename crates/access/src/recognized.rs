@@ -11,7 +11,7 @@ use crate::client::ApiClient;
 pub struct Recognized {
     /// The client.
     pub client: Arc<ApiClient>,
-    /// The version, as [`Ask::AccessVersion`] returns it.
+    /// The version, as [`Ask::AccessVersion`](homeroom_store::Ask::AccessVersion) returns it.
     pub version: i64,
 }
 

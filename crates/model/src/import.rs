@@ -1,4 +1,4 @@
-//! Builds a model file's [`Source`] from the artefacts that a data standard is published in.
+//! Builds a model file's [`Source`](crate::Source) from the artefacts that a data standard is published in.
 //!
 //! `OpenAPI` gives endpoints, names, required members and nesting; the tables give keys, types,
 //! lengths and the columns that two references share; the XML schemas give ranges, element names

@@ -2,7 +2,7 @@
 //! contain it.
 //!
 //! [`trial`] makes stores on each database that the environment names, and [`Folder`] is a folder
-//! that goes with the test. With the feature `app` there is a [`TestApp`]: the APIs in the test's own
+//! that goes with the test. With the feature `app` there is a `TestApp`: the APIs in the test's own
 //! process behind the front door, with clients that call it as the network would, and documents to
 //! send.
 //!

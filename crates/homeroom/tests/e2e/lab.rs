@@ -504,5 +504,5 @@ fn a_terminal_shows_a_run_while_it_goes_on() {
     assert!(shown.contains("of 0:03, stage 1 of 1: 50/s 3s"), "{shown}");
     assert!(shown.contains("right/s           50"), "{shown}");
     // The board is redrawn in place, and removed before the summary.
-    assert!(shown.contains("\u{1b}[8A") && shown.contains("\u{1b}[J"), "{shown}");
+    assert!(shown.contains("\u{1b}[8A") && shown.contains("\u{1b}[2K"), "{shown}");
 }
