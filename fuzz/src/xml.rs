@@ -13,7 +13,8 @@ static FILE: LazyLock<PathBuf> = LazyLock::new(|| {
     folder.join("file.xml")
 });
 
-static READER: LazyLock<XmlReader> = LazyLock::new(|| XmlReader::new(Box::leak(Box::new(World::get().data.documents()))));
+static READER: LazyLock<XmlReader> =
+    LazyLock::new(|| XmlReader::new(Box::leak(Box::new(World::get().data.documents()))));
 
 /// The bytes are an interchange file.
 ///
