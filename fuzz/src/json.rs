@@ -1,4 +1,4 @@
-//! JSON: read as `serde_json` reads it, and what validation makes of it stays as it is.
+//! JSON: the reader agrees with `serde_json`, and validation is idempotent.
 
 use homeroom_document::json::Json;
 use homeroom_document::validate::validate;
@@ -15,7 +15,7 @@ const LIMITS: &[&str] = &["nested too deeply", "more values than"];
 /// # Panics
 ///
 /// When the readers disagree beyond the documented differences (limits; numbers that no `f64`
-/// holds; names that stand twice; a mark of byte order; a comma where nothing follows), or
+/// holds; names that occur twice; a byte order mark; a trailing comma), or
 /// validation does not keep its own text.
 pub fn json(bytes: &[u8]) {
     let world = World::get();

@@ -1,5 +1,5 @@
-//! Properties that hold for any bytes: one function per fuzz target, called with the fuzzer's input
-//! up. A function that returns is content; one that panics has found something.
+//! Properties that hold for any bytes: one function per fuzz target, called with the fuzzer's
+//! input. A panic is a finding.
 
 mod choice;
 mod json;

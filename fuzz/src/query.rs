@@ -1,4 +1,4 @@
-//! Query strings: whatever is asked for, a list is given or the question refused.
+//! Any query string yields a list or a refusal.
 
 use homeroom_http::Query;
 use http::{Method, Uri};

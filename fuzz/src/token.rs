@@ -5,8 +5,8 @@ use homeroom_http::Timestamp;
 
 use crate::world::World;
 
-/// Even first byte: the rest is an `Authorization` header. Odd: the rest are changes of a good one,
-/// three bytes each (place and what is done there).
+/// Even first byte: the rest is an `Authorization` header. Odd: the rest are edits of a valid
+/// header, three bytes each (place and edit).
 ///
 /// # Panics
 ///
@@ -42,7 +42,7 @@ fn changed(good: &[u8], changes: &[u8]) -> Vec<u8> {
             0 => _ = text.remove(at),
             1 => text.insert(at, text[at]),
             2 => text.truncate(at),
-            // Only characters that a header can have tell anything.
+            // Bytes that no header can contain are skipped.
             flip if flip < 128 => text[at] = (text[at] ^ flip) & 0x7f,
             put => text[at] = put & 0x7f,
         }

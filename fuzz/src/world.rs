@@ -34,7 +34,7 @@ pub struct World {
     pub access: Arc<Access>,
     /// Key and secret of a client that may do everything.
     key: Value,
-    /// Its token, and when it was got.
+    /// Its token, and when it was issued.
     token: Mutex<Option<(Instant, String)>>,
     door: FrontDoor,
     runtime: Runtime,

@@ -80,8 +80,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "long",
         arguments: "[ARGUMENT…]",
-        does: "does the same as `test`, with the long runs that are skipped \
-               otherwise",
+        does: "does the same as `test`, with the long runs that are skipped otherwise",
         run: long::run,
     },
 ];

@@ -1,8 +1,5 @@
 //! Checks rights again: after a wait, and inside the transaction that writes.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a caller who waited is judged at the moment of the wait's end"
-)]
+#![expect(clippy::disallowed_methods, reason = "it measures how long the caller has waited")]
 
 use std::time::Instant;
 

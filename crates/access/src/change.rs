@@ -132,8 +132,7 @@ impl Access {
                 Err(ManageError::Meanwhile) if hindered < HINDERED_MAX => hindered += 1,
                 Err(ManageError::Access(error)) => return Err(error),
                 Err(error) => {
-                    tracing::warn!(%error, "keys of an earlier version do not belong to \
-                                            applications yet");
+                    tracing::warn!(%error, "keys of an earlier version do not belong to applications yet");
                     return Ok(());
                 }
             }

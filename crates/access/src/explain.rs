@@ -44,8 +44,8 @@ pub struct AskedDocument {
     pub resource: ResourceId,
     /// Its public id.
     pub id: Uuid,
-    /// The grant for each decision, and whether the decision is shown with the document's standing,
-    /// which a document to be created does not have; [`None`] where nothing is granted.
+    /// The grant for each decision, and whether the decision is shown with the standing of the stored
+    /// document (not for a creation); [`None`] if nothing is granted.
     pub grants: Vec<Option<(Grant, bool)>>,
 }
 

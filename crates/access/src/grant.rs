@@ -138,8 +138,7 @@ impl Grant {
             return Err(match phase {
                 Phase::Proposed => Denial::of(Lack::SentNamespace),
                 Phase::Stored => Denial::of(Lack::StoredNamespace).error(
-                    "The stored document has no namespace, and the key is authorized by \
-                     namespace.",
+                    "The stored document has no namespace, and the key is authorized by namespace.",
                 ),
             });
         };

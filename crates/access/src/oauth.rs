@@ -170,8 +170,7 @@ impl Fields {
             None | Some("") => text.trim_start().starts_with('{'),
             Some(other) => {
                 return Err(format!(
-                    "The body is {other}; send application/x-www-form-urlencoded or \
-                     application/json."
+                    "The body is {other}; send application/x-www-form-urlencoded or application/json."
                 ));
             }
         };

@@ -165,8 +165,7 @@ impl Access {
             }
             Some(_) => {
                 return Err(unrecognized(
-                    "The key no longer has the education organization that the token is limited \
-                     to.",
+                    "The key no longer has the education organization that the token is limited to.",
                     true,
                 ));
             }

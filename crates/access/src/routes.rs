@@ -108,10 +108,9 @@ fn answer(
         Err(TokenRefusal::TooMany(seconds)) => Err(Problem::of(Kind::TooManyTokens)
             .header(header::RETRY_AFTER, HeaderValue::from(seconds))),
         Err(TokenRefusal::InDoubt) => Err(changing()),
-        Err(TokenRefusal::NoRandom) => Err(Problem::internal(
-            "the system provides no random \
-             bytes",
-        )),
+        Err(TokenRefusal::NoRandom) => {
+            Err(Problem::internal("the system provides no random bytes"))
+        }
     }
 }
 

@@ -36,23 +36,17 @@ strategies! {
     NoFurtherAuthorizationRequired: "Everything that the claim covers.";
     NamespaceBased: "Documents whose namespace begins with one of the client's prefixes.";
     OwnershipBased: "Documents that the client itself created.";
-    RelationshipsWithEdOrgsAndPeople: "Documents that belong to the client's organizations or to \
-                                       people there.";
+    RelationshipsWithEdOrgsAndPeople: "Documents that belong to the client's organizations or to people there.";
     RelationshipsWithEdOrgsOnly: "Documents that belong to the client's organizations.";
     RelationshipsWithPeopleOnly: "Documents that belong to people at the client's organizations.";
-    RelationshipsWithStudentsOnly: "Documents that belong to students enrolled at the client's \
-                                    organizations.";
+    RelationshipsWithStudentsOnly: "Documents that belong to students enrolled at the client's organizations.";
     RelationshipsWithStudentsOnlyThroughResponsibility: "Documents that belong to students that \
                                                          the client's organizations are \
                                                          responsible for.";
-    RelationshipsWithEdOrgsOnlyInverted: "Documents that belong to organizations above the \
-                                          client's.";
-    RelationshipsWithEdOrgsAndPeopleInverted: "Documents that belong to organizations above the \
-                                               client's, or to people below.";
-    RelationshipsWithEdOrgsAndPeopleIncludingDeletes: "The same as without the ending, including \
-                                                       people whose associations were deleted.";
-    RelationshipsWithStudentsOnlyIncludingDeletes: "The same as without the ending, including \
-                                                    deleted enrolments.";
+    RelationshipsWithEdOrgsOnlyInverted: "Documents that belong to organizations above the client's.";
+    RelationshipsWithEdOrgsAndPeopleInverted: "Documents that belong to organizations above the client's, or to people below.";
+    RelationshipsWithEdOrgsAndPeopleIncludingDeletes: "The same as without the ending, including people whose associations were deleted.";
+    RelationshipsWithStudentsOnlyIncludingDeletes: "The same as without the ending, including deleted enrolments.";
     RelationshipsWithStudentsOnlyThroughResponsibilityIncludingDeletes: "The same as without the \
                                                                          ending, including \
                                                                          deleted responsibilities.";

@@ -29,7 +29,7 @@
 //! # })?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-#![expect(clippy::unnecessary_wraps, reason = "what stands in one table has one signature")]
+#![expect(clippy::unnecessary_wraps, reason = "all handlers of a table share one signature")]
 
 mod api_clients;
 mod applications;

@@ -167,11 +167,7 @@ fn matcher<'a>(filter: &'a Filter, asked: &'a str) -> Result<Matches<'a>, String
         By::Ids => {
             let wanted: Result<Vec<i64>, _> = parts().map(str::parse).collect();
             let mut wanted = wanted.map_err(|_| {
-                format!(
-                    "{} must be a list of ids separated by \
-                     commas.",
-                    filter.parameter
-                )
+                format!("{} must be a list of ids separated by commas.", filter.parameter)
             })?;
             wanted.sort_unstable();
             Box::new(move |row| wanted.binary_search(&row.id).is_ok())

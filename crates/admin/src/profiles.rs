@@ -78,8 +78,7 @@ fn deleted(change: &mut Change<'_>, id: i64) -> Result<(), Refusal> {
 fn name_in_json(definition: &str) -> Result<String, String> {
     let parsed: Value = serde_json::from_str(definition).map_err(|error| {
         format!(
-            "The definition is not valid JSON at line {}, column \
-                 {}.",
+            "The definition is not valid JSON at line {}, column {}.",
             error.line(),
             error.column()
         )

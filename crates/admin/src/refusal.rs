@@ -82,10 +82,8 @@ fn member_of(path: &str) -> String {
 impl Refusal {
     /// Returns 404 for an item that does not exist.
     pub(crate) fn not_found(noun: &str, id: impl std::fmt::Display) -> Self {
-        let detail = format!(
-            "Not found: there is no {noun} with the id {id}; it may have been \
-             deleted."
-        );
+        let detail =
+            format!("Not found: there is no {noun} with the id {id}; it may have been deleted.");
         Self::Problem(Problem::of(Kind::NotFound).detail(detail))
     }
 

@@ -109,8 +109,8 @@ impl Fault<'_> {
                 });
                 let path = without_indices(path);
                 let by = format!("{name} {path} {}", without_digits(first));
-                let hint = "Mend the record; each message names the place of its value in the \
-                            document.";
+                let hint =
+                    "Mend the record; each message names the place of its value in the document.";
                 words(message, hint, by, format!("{name}, {path}: {first}"))
             }
             Self::Absent(absent) => self.absent_words(name, absent),

@@ -1,4 +1,5 @@
 //! Writes records to the store in batches; a refused record waits or is rejected.
+#![expect(clippy::disallowed_methods, reason = "a batch is written at the moment when it is full")]
 
 use std::collections::{HashMap, VecDeque};
 

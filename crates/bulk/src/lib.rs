@@ -10,6 +10,25 @@
 //! missing. [`Summary`] and the rejects report the outcome.
 //!
 //! Memory does not grow with the files: only places and identities are kept, never documents.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use homeroom_document::{Catalog, Documents};
+//! use homeroom_model::{format, link, shipped};
+//! use homeroom_store::Store;
+//!
+//! let model = link(&[format::read(shipped("5.2.0").unwrap()).unwrap()]).unwrap();
+//! let store = Store::temporary(&[]).unwrap();
+//! let catalog = Arc::new(Catalog::bind(Arc::new(model), &store).unwrap());
+//! let target = Documents { catalog, store };
+//!
+//! let ninth = r#"{"codeValue": "9", "namespace": "uri://a.org/x", "shortDescription": "Ninth"}"#;
+//! let grades = [("gradeLevelDescriptors", ninth.to_owned()), ("gradeLevelDescriptors", "{}".into())];
+//! let summary = homeroom_bulk::load_documents(&target, grades).unwrap();
+//!
+//! assert_eq!((summary.loaded, summary.rejected), (1, 1));
+//! ```
 
 mod causes;
 mod error;

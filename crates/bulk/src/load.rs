@@ -1,8 +1,5 @@
 //! Runs a load: surveys the files, then writes to the store level by level.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a load takes the moment of each batch and measures itself"
-)]
+#![expect(clippy::disallowed_methods, reason = "a load says how long it took")]
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -89,9 +89,8 @@ pub(crate) fn find(model: &Model, paths: &[PathBuf]) -> Result<Vec<SourceFile>, 
 /// locks.
 fn refuse_open_store(path: &Path) -> Result<(), LoadError> {
     if is_held_here(path) {
-        let problem = "it is a store or belongs to one; write it to files with homeroom export \
-                       first"
-            .into();
+        let problem =
+            "it is a store or belongs to one; write it to files with homeroom export first".into();
         return Err(LoadError::Path { path: path.to_owned(), problem });
     }
     Ok(())

@@ -65,8 +65,7 @@ pub fn problem_of(error: StoreError) -> Problem {
         StoreError::Displaced(_) => Problem::busy(30)
             .detail("The server's store was moved or replaced; nothing was written."),
         StoreError::Unsure => Problem::busy(30)
-            .detail("The server's disk or database failed; it is not known whether this was \
-                     written.")
+            .detail("The server's disk or database failed; it is not known whether this was written.")
             .hint("Send the same request again: if it was written, nothing changes."),
         StoreError::Away(_) => {
             Problem::busy(2).detail("The server cannot use its database at the moment.")

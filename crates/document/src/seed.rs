@@ -64,10 +64,16 @@ pub fn seed(
             // In the second case the document exists already.
             Ok(_) | Err(Refused::Decision(Refusal::KnownVersion)) => {}
             Err(Refused::Decision(refusal)) => {
-                return Err(SeedError::Line { line: at + 1, message: refusal.sentence() });
+                return Err(SeedError::Line { line: at + 1, message: explained(&refusal) });
             }
             Err(Refused::Store(error)) => return Err(error.into()),
         }
     }
     Ok(())
+}
+
+/// Returns why a line is refused, with the violations that a reader of a file has nowhere else.
+fn explained(refusal: &Refusal) -> String {
+    let violations = refusal.violations().map(|found| format!(" {found:?}"));
+    refusal.sentence() + &violations.unwrap_or_default()
 }

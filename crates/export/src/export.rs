@@ -1,6 +1,6 @@
 //! Writes documents to files: all of them, or those changed since a change version, from one
 //! snapshot.
-#![expect(clippy::disallowed_methods, reason = "an export says when it was made")]
+#![expect(clippy::disallowed_methods, reason = "an export says how long it took")]
 
 mod csv;
 mod deletes;

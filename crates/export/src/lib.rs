@@ -3,6 +3,16 @@
 //! An [`export()`] writes the content of a snapshot of the store: whole documents as JSON lines, or
 //! the flat tables that [`mod@table`] derives from the model, as CSV or Parquet. The [`mod@views`]
 //! show the same tables in the store itself.
+//!
+//! ```
+//! use homeroom_export::table::tables;
+//! use homeroom_model::{format, link, shipped};
+//!
+//! let model = link(&[format::read(shipped("5.2.0").unwrap()).unwrap()]).unwrap();
+//! let tables = tables(&model);
+//!
+//! assert!(tables.iter().any(|table| table.name == "StudentSchoolAssociation"));
+//! ```
 
 mod error;
 mod export;

@@ -1,5 +1,5 @@
 //! The caller at the other end of a connection: what it is doing, and whether it is to leave.
-#![expect(clippy::disallowed_methods, reason = "connections and budgets have time limits")]
+#![expect(clippy::disallowed_methods, reason = "a caller begins at the present moment")]
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};

@@ -1,5 +1,9 @@
-//! All connected callers: who has a name, and whose connection is closed when there is no more room.
-#![expect(clippy::disallowed_methods, reason = "connections and budgets have time limits")]
+//! All open connections: the address or key that each counts against, and which one is closed when
+//! there is no more room.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the caller that was useful least recently is closed first"
+)]
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};

@@ -196,7 +196,7 @@ impl FrontDoor {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what a request is, taken apart")]
+    #[expect(clippy::too_many_arguments, reason = "the parts of one request")]
     async fn pass(
         &self,
         caller: &Arc<Caller>,

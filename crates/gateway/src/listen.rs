@@ -1,5 +1,8 @@
 //! Listening: connections with limits on time and size, and a drain at the end.
-#![expect(clippy::disallowed_methods, reason = "connections and budgets have time limits")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it measures the time until a request's header was complete"
+)]
 
 mod connection;
 mod farewell;

@@ -1,5 +1,8 @@
 //! A connection's answers on their way: how long each may take, and whether the caller reads them.
-#![expect(clippy::disallowed_methods, reason = "connections and budgets have time limits")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "an answer has a time limit that grows with its size"
+)]
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
 //! Wires the parts together: a store, a model bound to it, access rights, the front door.
 #![expect(
     clippy::disallowed_methods,
-    reason = "a command takes its moment here, and measures how long it takes"
+    reason = "a new store's documents get the moment of the start"
 )]
 
 use std::net::SocketAddr;

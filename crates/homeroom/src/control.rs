@@ -4,10 +4,7 @@
 //! for. It answers with JSON lines: any number of `{"progress": …}`, then `{"done": …}`,
 //! `{"refused": …}` or `{"failed": …}`. A server with another store does nothing. A command that
 //! finds no server opens the store itself and does the same: both ways end in [`perform`].
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a command takes its moment here, and measures how long it takes"
-)]
+#![expect(clippy::disallowed_methods, reason = "a request of a command gets its moment here")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::MetadataExt as _;
@@ -190,8 +187,7 @@ fn send(
 ) -> Result<Value, Failure> {
     let broken = |error: std::io::Error| {
         Failure::Unreachable(format!(
-            "the server at the control socket closed the connection \
-             early: {error}"
+            "the server at the control socket closed the connection early: {error}"
         ))
     };
     let mut line =

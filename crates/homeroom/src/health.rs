@@ -1,8 +1,5 @@
 //! Checks a store: its tables against each other, and against the content of its documents.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a command takes its moment here, and measures how long it takes"
-)]
+#![expect(clippy::disallowed_methods, reason = "doctor has a time limit")]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -164,8 +164,7 @@ async fn follow(access: Arc<Access>, is_shared: bool) {
         if let Err(error) = &refreshed
             && !is_behind
         {
-            tracing::warn!(%error, "changes of keys and claim sets by other processes cannot be \
-                                    read");
+            tracing::warn!(%error, "changes of keys and claim sets by other processes cannot be read");
         }
         is_behind = refreshed.is_err();
     }

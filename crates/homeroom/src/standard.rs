@@ -74,8 +74,7 @@ pub fn composites(config: &StandardConfig, model: &Model) -> Result<Composites, 
     for category in &all.categories {
         for left_out in &category.left_out {
             let name = format!("{}/{}", category.organization, category.name);
-            tracing::warn!(composites = %name, %left_out, "a composite leaves out a member that \
-                                                           the model does not have");
+            tracing::warn!(composites = %name, %left_out, "a composite leaves out a member that the model does not have");
         }
     }
     Ok(all)

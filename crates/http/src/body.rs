@@ -1,5 +1,5 @@
 //! The body of a request, read once and within limits on size and time.
-#![expect(clippy::disallowed_methods, reason = "a body has a time limit")]
+#![expect(clippy::disallowed_methods, reason = "a body has a time limit and a least rate")]
 
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! The set-up's client: one connection, one request at a time.
-#![expect(clippy::disallowed_methods, reason = "the lab measures by the clock")]
+#![expect(clippy::disallowed_methods, reason = "a wait between tries has an end")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

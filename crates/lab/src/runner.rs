@@ -1,5 +1,8 @@
 //! Runs the trials of a search with an engine.
-#![expect(clippy::disallowed_methods, reason = "the lab measures by the clock")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a trial begins at a moment that its sampler shares"
+)]
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,5 +1,5 @@
 //! Measures the generator's own limit.
-#![expect(clippy::disallowed_methods, reason = "the lab measures by the clock")]
+#![expect(clippy::disallowed_methods, reason = "it measures how fast this machine sends")]
 
 mod null_server;
 

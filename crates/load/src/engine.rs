@@ -1,6 +1,6 @@
 //! The engine: sends requests on schedule, whether or not answers come, and measures each from the
 //! moment at which it was due.
-#![expect(clippy::disallowed_methods, reason = "the lab sends by the clock and measures by it")]
+#![expect(clippy::disallowed_methods, reason = "all sending threads begin at one moment")]
 
 mod alarm;
 mod connection;

@@ -6,7 +6,10 @@
 //! another meaning. How far the replaced store had counted is often unknown, but it cannot have
 //! counted faster than [`CHANGES_PER_SECOND_MAX`]. So a copy continues at a number that is derived
 //! from the clock alone: a later copy starts above anything that an earlier one can have reached.
-#![expect(clippy::disallowed_methods, reason = "waits have deadlines, and syncs are measured")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "versions of a restored store continue above the present moment"
+)]
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

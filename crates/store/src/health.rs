@@ -31,7 +31,7 @@ pub(crate) const CHECKS: &[(&str, &str)] = &[
         "SELECT 'kind ' || kind || ', block ' || block FROM (SELECT kind, block, n FROM tally WHERE n <> 0 EXCEPT SELECT kind, id >> 12, count(*) FROM doc GROUP BY kind, id >> 12) x LIMIT 1",
     ),
     (
-        "tombstones are missing or in excess of their count",
+        "the number of tombstones differs from the kept count",
         "SELECT 'kind ' || kind FROM (SELECT kind, n FROM gone WHERE part = 0 AND n <> 0 EXCEPT SELECT kind, count(*) FROM tomb GROUP BY kind) x LIMIT 1",
     ),
     (
@@ -51,7 +51,7 @@ pub(crate) const CHECKS: &[(&str, &str)] = &[
         "SELECT 'document ' || via FROM tie t WHERE NOT EXISTS (SELECT 1 FROM doc WHERE id = t.via) LIMIT 1",
     ),
     (
-        "a past tie is made by a document that exists",
+        "a tie of a deleted document names one that exists",
         "SELECT 'document ' || via FROM past_tie t WHERE EXISTS (SELECT 1 FROM doc WHERE id = t.via) LIMIT 1",
     ),
     (

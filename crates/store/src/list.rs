@@ -181,8 +181,8 @@ impl MarkTest {
     }
 }
 
-/// Which document a mark leads to: the one with that number where the test's way has steps,
-/// otherwise the one that ties the number to itself.
+/// How a mark leads to the document that is tested: the one with that number if the test's way has
+/// steps, otherwise the one that ties the number to itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leads {
     /// The document that has the mark.

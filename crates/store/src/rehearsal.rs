@@ -23,7 +23,7 @@ pub struct Rehearsal {
 
 /// The identities that would have been written, as half of their hashes, each with the number of
 /// the first plan that would have. Halves of two identities are practically never equal.
-type Identities = HashMap<u64, u32>;
+type Identities = HashMap<[u8; 8], u32>;
 
 /// The decision of a plan whose writes are left out.
 #[derive(Debug, Clone)]
@@ -130,8 +130,9 @@ fn lock(written: &Mutex<Identities>) -> std::sync::MutexGuard<'_, Identities> {
     written.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn half(key: NaturalKey) -> u64 {
+/// Returns half of an identity's hash: bytes, so that an entry of the map is 12 bytes long.
+fn half(key: NaturalKey) -> [u8; 8] {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&key.0[..8]);
-    u64::from_le_bytes(bytes)
+    bytes
 }

@@ -78,8 +78,8 @@ pub(crate) trait Asks: Send {
     fn next(&mut self) -> impl Future<Output = Option<Asked>> + Send;
 }
 
-/// Answers questions until there are no more. `small` tells what the state survives: that an answer
-/// was too large for a page. What else fails ends it.
+/// Answers questions until there are no more. `small` maps an error after which the transaction can
+/// still be used (an answer too large for a page); any other error ends it.
 pub(crate) async fn serve<S: Source>(
     source: &S,
     small: impl Fn(S::Error) -> Result<StoreError, S::Error>,

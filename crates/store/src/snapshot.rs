@@ -1,5 +1,5 @@
 //! A consistent state of a store, for exports and counts that read all of it.
-#![expect(clippy::disallowed_methods, reason = "waits have deadlines, and syncs are measured")]
+#![expect(clippy::disallowed_methods, reason = "a snapshot has a time limit")]
 
 mod records;
 

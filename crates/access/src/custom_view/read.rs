@@ -157,10 +157,8 @@ impl<'m> Reader<'m> {
         self.rules += 1;
         if self.rules > RULES_MAX || depth > DEPTH_MAX {
             if self.rules == RULES_MAX + 1 || depth > DEPTH_MAX {
-                let limits = format!(
-                    "more than {RULES_MAX} rules, or rules nested deeper than \
-                     {DEPTH_MAX}"
-                );
+                let limits =
+                    format!("more than {RULES_MAX} rules, or rules nested deeper than {DEPTH_MAX}");
                 self.fault(place, &limits);
             }
             return None;
@@ -228,8 +226,8 @@ impl<'m> Reader<'m> {
             (None, Some(Value::Bool(true))) => MemberIs::Present,
             (None, Some(Value::Bool(false))) if found.lists.is_empty() => MemberIs::Absent,
             (None, Some(Value::Bool(false))) => {
-                let message = "an absent member cannot be tested inside a list; name the list \
-                               itself";
+                let message =
+                    "an absent member cannot be tested inside a list; name the list itself";
                 self.fault(place, message);
                 return None;
             }

@@ -68,8 +68,7 @@ impl Reader<'_> {
             None => {
                 let known = admin.hierarchy.nodes().iter().map(|node| node.name.as_str());
                 let message = format!(
-                    "'{name:.255}' is not a resource claim of this \
-                     server{}",
+                    "'{name:.255}' is not a resource claim of this server{}",
                     hint(name, known)
                 );
                 self.faults.add(&format!("{place}.name"), message);

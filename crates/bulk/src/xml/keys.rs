@@ -84,8 +84,7 @@ impl<'a> Keys<'a> {
                     for ((member, value), scalar) in members.iter().zip(values).zip(scalars) {
                         if !builder.fill(place, member, &value, scalar) {
                             let message = format!(
-                                "The element with the id {id} has a different {member} than \
-                                 another element says."
+                                "The element with the id {id} has a different {member} than another element says."
                             );
                             builder.flaw(contradiction(path.clone(), message));
                         }

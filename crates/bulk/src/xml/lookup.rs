@@ -65,8 +65,7 @@ impl<'a> Lookups<'a> {
                     for ((member, value), scalar) in members.iter().zip(&values).zip(scalars) {
                         if !builder.fill(place, member, value, scalar) {
                             let message = format!(
-                                "The document that the lookup finds has a different {member} than \
-                                 an element says."
+                                "The document that the lookup finds has a different {member} than an element says."
                             );
                             builder.flaw(contradiction(path.clone(), message));
                         }

@@ -38,8 +38,7 @@ pub fn graph(model: &Model) -> String {
          <graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\" \
          xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" \
          xsi:schemaLocation=\"http://graphml.graphdrawing.org/xmlns \
-         http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd\">\n\
-         <graph id=\"EdFi Dependencies\" edgedefault=\"directed\">\n",
+         http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd\">\n<graph id=\"EdFi Dependencies\" edgedefault=\"directed\">\n",
     );
     for id in nodes {
         _ = writeln!(out, "<node id=\"{id}\"/>");

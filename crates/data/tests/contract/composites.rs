@@ -422,7 +422,7 @@ async fn what_a_key_may_not_read_of_a_member_is_left_out_and_of_the_base_is_refu
         assert!(student.get("studentDemographics").is_none(), "{student}");
         let kind = "security:authorization:access-denied:resource";
         client.get(&format!("{ROOT}/sections")).await.problem(403, kind);
-        // Nor is anything told by way of what it may not read.
+        // A filter reveals nothing that the key may not read.
         client.get(&format!("{ROOT}/schools/{school}/students")).await.problem(403, kind);
     }
 }

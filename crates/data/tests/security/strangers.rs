@@ -88,8 +88,8 @@ async fn token_for(app: &TestApp, (key, secret): (String, String), now: Timestam
     body["access_token"].as_str().unwrap().to_owned()
 }
 
-/// The paths of composites that a template stands for: lists, items and ways of each category, and
-/// of what there is not.
+/// Returns paths that match a composite's template: lists, items and routes of each category, and
+/// one that does not exist.
 fn composite_paths(app: &TestApp, template: &str) -> Vec<String> {
     const ID: &str = "0197d8f1b4347f0b8a3e7b2c5d6e7f80";
     let root = "/composites/v1";

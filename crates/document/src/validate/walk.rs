@@ -23,8 +23,8 @@ const VIOLATIONS_MAX: usize = 200;
 const REFERENCES_MAX: usize = 5_000;
 /// Most members of one object; each property is searched for among them.
 const MEMBERS_MAX: usize = 2_000;
-const TOO_MANY_REFERENCES: &str = "A document may contain at most 5,000 references and \
-                                   descriptors.";
+const TOO_MANY_REFERENCES: &str =
+    "A document may contain at most 5,000 references and descriptors.";
 
 /// Range of a property's value in the body.
 #[derive(Debug, Clone, Default)]
@@ -68,10 +68,8 @@ impl Walk<'_> {
             if let Some(Json::Text(text)) = Json::member(members, name)
                 && text.contains(['\t', '\n', '\r'])
             {
-                let message = format!(
-                    "{name}: The value contains control characters; remove \
-                     them."
-                );
+                let message =
+                    format!("{name}: The value contains control characters; remove them.");
                 self.note_text(format!("$.{name}"), message);
             }
         }

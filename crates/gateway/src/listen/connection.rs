@@ -1,5 +1,8 @@
 //! One connection as hyper reads it: it enforces time limits, counts requests and lingers on close.
-#![expect(clippy::disallowed_methods, reason = "connections and budgets have time limits")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a connection has time limits for its header and for being idle"
+)]
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;

@@ -1,5 +1,5 @@
 //! Serves a connection until it ends, which the server may want sooner than the caller.
-#![expect(clippy::disallowed_methods, reason = "connections and budgets have time limits")]
+#![expect(clippy::disallowed_methods, reason = "a connection that is closed has a last time limit")]
 
 use std::pin::pin;
 use std::time::Duration;

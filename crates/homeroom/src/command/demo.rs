@@ -1,7 +1,7 @@
 //! `homeroom demo`.
 #![expect(
     clippy::disallowed_methods,
-    reason = "a command takes its moment here, and measures how long it takes"
+    reason = "the demo says how long it took, and makes a key at this moment"
 )]
 
 use std::io::IsTerminal as _;

@@ -1,8 +1,5 @@
 //! `homeroom export`.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a command takes its moment here, and measures how long it takes"
-)]
+#![expect(clippy::disallowed_methods, reason = "an export has its moment from the command")]
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -156,8 +153,7 @@ fn not_whole(manifest: &Manifest) -> Failure {
 fn refuse_contradictions(args: &ExportArgs, is_stream: bool) -> Result<(), Failure> {
     let wrong = match (is_stream, args.format) {
         (true, Format::Csv | Format::Parquet) => {
-            "only JSON lines can be written to standard \
-             output"
+            "only JSON lines can be written to standard output"
         }
         (true, Format::Jsonl) if args.compress => {
             "standard output cannot be compressed; pipe it through gzip"

@@ -1,7 +1,7 @@
 //! `homeroom load`.
 #![expect(
     clippy::disallowed_methods,
-    reason = "a command takes its moment here, and measures how long it takes"
+    reason = "a folder for standard input is named by the moment"
 )]
 
 use std::fmt::Write as _;

@@ -155,8 +155,7 @@ fn examine(config: &Config, args: &DoctorArgs) -> Examined {
         Err(error) => {
             let mend = match error {
                 StoreError::FromTheFuture { .. } => {
-                    "run the Homeroom version that made it, or a \
-                     newer one"
+                    "run the Homeroom version that made it, or a newer one"
                 }
                 StoreError::Unusable(_) => {
                     "name the right folder with --data-dir, or homeroom restore BACKUP --yes"

@@ -1,8 +1,5 @@
 //! `homeroom restore`.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a command takes its moment here, and measures how long it takes"
-)]
+#![expect(clippy::disallowed_methods, reason = "a restored store goes on above the present moment")]
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -171,8 +168,8 @@ impl Restoring for Comparing<'_> {
             Ok((revival, statements, lost)) => {
                 self.lost = revival.is_later.then_some(lost);
                 if !revival.is_later {
-                    let why = "the previous store is a different store, or an earlier state of \
-                               this one";
+                    let why =
+                        "the previous store is a different store, or an earlier state of this one";
                     self.unread = Some(why.into());
                 }
                 self.revival = revival;
@@ -255,8 +252,7 @@ impl Report {
                 &revival.active_again,
             ),
             (
-                "keys with secrets that are VALID AGAIN although they were revoked since the \
-                 backup",
+                "keys with secrets that are VALID AGAIN although they were revoked since the backup",
                 &revival.secrets_valid_again,
             ),
             ("keys whose rights differ from those before the restore", &revival.rights_differ),

@@ -1,8 +1,5 @@
 //! Progress display for people who wait for a command.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a command takes its moment here, and measures how long it takes"
-)]
+#![expect(clippy::disallowed_methods, reason = "a progress line is drawn from time to time")]
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};

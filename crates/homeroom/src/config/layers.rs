@@ -52,9 +52,7 @@ pub enum ConfigError {
         error: std::io::Error,
     },
     /// There is no setting of this name.
-    #[error("{origin}: `{name}` is not a \
-             setting{}", nearest.as_ref().map_or(String::new(), |n| format!("; did you mean \
-             `{n}`?")))]
+    #[error("{origin}: `{name}` is not a setting{}", nearest.as_ref().map_or(String::new(), |n| format!("; did you mean `{n}`?")))]
     Unknown {
         /// The origin of the name.
         origin: Origin,
@@ -196,11 +194,8 @@ impl Layers {
         let Some(path) = &config.store.url_file else { return Ok(()) };
         let (name, origin) = (URL_FILE.to_owned(), self.origin(URL_FILE));
         if config.store.url.is_some() {
-            let message = format!(
-                "store.url is also set ({}); set only one of \
-                 them",
-                self.origin(URL)
-            );
+            let message =
+                format!("store.url is also set ({}); set only one of them", self.origin(URL));
             return Err(ConfigError::Value { origin, name, message });
         }
         match std::fs::read_to_string(path) {

@@ -141,7 +141,7 @@ fn verdict<D: Driver>(
         return Verdict::TargetFailing;
     }
     if let Some(share) = errs_anyway(search, stable) {
-        reasons.push(format!("{:.2} % is not ok even under a light load", share * 100.0));
+        reasons.push(format!("{:.2} % of requests fail even under a light load", share * 100.0));
         return Verdict::TargetFailing;
     }
     let against = contradictions(search, above, stable);

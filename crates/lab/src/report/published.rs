@@ -174,8 +174,7 @@ fn transactional_notes(run: &RunFile) -> Vec<(&'static str, String)> {
         ),
         (
             "2xx to Refused",
-            "how many requests ended this way; Refused includes closed, garbled and never \
-                sent"
+            "how many requests ended this way; Refused includes closed, garbled and never sent"
                 .into(),
         ),
         ("Outage %", "requests without any service (503, 504, time-out, refused), of all".into()),

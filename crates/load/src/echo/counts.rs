@@ -1,5 +1,5 @@
 //! Counts of requests: how many arrived when, and how they ended.
-#![expect(clippy::disallowed_methods, reason = "the lab sends by the clock and measures by it")]
+#![expect(clippy::disallowed_methods, reason = "requests are counted by second")]
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

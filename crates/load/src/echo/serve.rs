@@ -1,5 +1,5 @@
 //! Connections and requests of an echo.
-#![expect(clippy::disallowed_methods, reason = "the lab sends by the clock and measures by it")]
+#![expect(clippy::disallowed_methods, reason = "a planted freeze counts from the first request")]
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! A stream that stands still while the echo is frozen.
-#![expect(clippy::disallowed_methods, reason = "the lab sends by the clock and measures by it")]
+#![expect(clippy::disallowed_methods, reason = "a planted freeze counts from the first request")]
 
 use std::io;
 use std::pin::Pin;

@@ -2,7 +2,10 @@
 //!
 //! It sleeps until the next request is due or a socket is ready, with microsecond precision: its
 //! timer slack is one nanosecond, and waits are given in nanoseconds.
-#![expect(clippy::disallowed_methods, reason = "the lab sends by the clock and measures by it")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a request is sent when it is due, and measured from then"
+)]
 
 mod run;
 

@@ -1,5 +1,5 @@
 //! The threads that take samples once a second.
-#![expect(clippy::disallowed_methods, reason = "the lab sends by the clock and measures by it")]
+#![expect(clippy::disallowed_methods, reason = "it samples once a second")]
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,5 +1,5 @@
 //! Measures the machine's current speed: a fixed piece of work, relative to its best score.
-#![expect(clippy::disallowed_methods, reason = "the lab sends by the clock and measures by it")]
+#![expect(clippy::disallowed_methods, reason = "it measures how long a fixed piece of work takes")]
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -62,14 +62,9 @@ impl Watch {
                 return Err("exporters are read over http://, not https://".into());
             }
             url if url.starts_with("http://") => exporter(url)?,
-            number if number.bytes().all(|byte| byte.is_ascii_digit()) => {
-                What::Process(number.parse().map_err(|_| {
-                    format!(
-                        "`{number}` is not a process \
-                    id"
-                    )
-                })?)
-            }
+            number if number.bytes().all(|byte| byte.is_ascii_digit()) => What::Process(
+                number.parse().map_err(|_| format!("`{number}` is not a process id"))?,
+            ),
             web @ "web" if name == "database" => What::Within(web.into()),
             program => What::Named(program.into()),
         };

@@ -1,5 +1,5 @@
 //! Texts with placeholders: parsed once, filled in for every request.
-#![expect(clippy::disallowed_methods, reason = "the lab sends by the clock and measures by it")]
+#![expect(clippy::disallowed_methods, reason = "a template may ask for the present moment")]
 
 mod escape;
 

@@ -51,8 +51,7 @@ fn extension(text: &str, loaded: &[Source]) -> Result<Imported, Vec<Problem>> {
         let place = format!("line {}, column {}", error.line(), error.column());
         vec![Problem::new(
             place,
-            "it is not JSON; the file may have been cut off or edited by \
-             hand",
+            "it is not JSON; the file may have been cut off or edited by hand",
         )]
     })?;
     let model = link(loaded).map_err(|error| vec![Problem::new(error.resource, error.message)])?;

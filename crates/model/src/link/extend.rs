@@ -30,8 +30,7 @@ impl<'a> Extensions<'a> {
                     }
                     Target::Abstract(_) => {
                         return Err(owner.wrong(
-                            "it extends an abstract base, which has no documents; extend its \
-                             subclasses",
+                            "it extends an abstract base, which has no documents; extend its subclasses",
                         ));
                     }
                 };

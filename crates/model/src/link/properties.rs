@@ -46,10 +46,8 @@ impl Properties<'_> {
                 return Err(owner.wrong(format!("`{}` appears twice in one object", source.name)));
             }
             if source.name == EXTENSIONS {
-                let message = format!(
-                    "`{EXTENSIONS}` is reserved for extensions and cannot be a \
-                     property"
-                );
+                let message =
+                    format!("`{EXTENSIONS}` is reserved for extensions and cannot be a property");
                 return Err(owner.wrong(message));
             }
             owner.name("property", &source.name)?;

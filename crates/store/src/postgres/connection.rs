@@ -73,8 +73,7 @@ impl Connector {
         let mut config = Config::from_str(url.exposed()).map_err(|error| {
             let why = std::error::Error::source(&error).map(ToString::to_string);
             StoreError::Unusable(format!(
-                "{url} is not a valid address: \
-                 {}",
+                "{url} is not a valid address: {}",
                 why.unwrap_or_default()
             ))
         })?;

@@ -1,5 +1,5 @@
 //! Creates, migrates and checks the tables.
-#![expect(clippy::disallowed_methods, reason = "waits have deadlines, and syncs are measured")]
+#![expect(clippy::disallowed_methods, reason = "checks of the tables have a time limit")]
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
 //! Reads beside the writer: probes share a few connections, running lists have one each.
-#![expect(clippy::disallowed_methods, reason = "waits have deadlines, and syncs are measured")]
+#![expect(clippy::disallowed_methods, reason = "a read has a deadline")]
 
 mod lane;
 mod outage;

@@ -4,7 +4,7 @@
 //! If one plan's fault fails a transaction, its halves are run separately, and so on, until that
 //! plan is alone with its error. If another transaction or a lost connection fails it, it is run
 //! again.
-#![expect(clippy::disallowed_methods, reason = "waits have deadlines, and syncs are measured")]
+#![expect(clippy::disallowed_methods, reason = "a group is tried again until its deadline")]
 
 mod ask;
 mod batch;

@@ -1,7 +1,7 @@
 //! Reads of many rows, on separate threads: short reads on one set, long ones (a filter without an
 //! index) one at a time on another. Each has a deadline, so that neither the workers nor the other
 //! core wait for a scan.
-#![expect(clippy::disallowed_methods, reason = "waits have deadlines, and syncs are measured")]
+#![expect(clippy::disallowed_methods, reason = "a read has a deadline")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -198,8 +198,7 @@ impl Lock {
             tighten(&path);
             let id = FileId::of(&path).ok_or_else(|| {
                 StoreError::Unusable(format!(
-                    "{} does not exist although the store is open; check that the disk is a local \
-                     one",
+                    "{} does not exist although the store is open; check that the disk is a local one",
                     path.display()
                 ))
             })?;
@@ -287,8 +286,7 @@ fn lock_beside(path: &Path) -> Result<(File, bool), StoreError> {
             Err(TryLockError::WouldBlock) if holder::are_strangers(&about) => {
                 tracing::warn!(
                     file = %name.display(),
-                    "a user who may not write the store holds its lock; the lock file is created \
-                     again"
+                    "a user who may not write the store holds its lock; the lock file is created again"
                 );
                 std::fs::remove_file(&name).map_err(|error| cannot("remove", &name, error))?;
                 was_replaced = true;

@@ -1,5 +1,5 @@
 //! Opens, migrates and checks the file.
-#![expect(clippy::disallowed_methods, reason = "waits have deadlines, and syncs are measured")]
+#![expect(clippy::disallowed_methods, reason = "checks of the tables have a time limit")]
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -79,11 +79,7 @@ pub(crate) fn make_private(path: &Path) -> Result<(), StoreError> {
 
 fn version(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
     let not_ours = |_| {
-        StoreError::Unusable(format!(
-            "{} is not a Homeroom store (not \
-             SQLite)",
-            path.display()
-        ))
+        StoreError::Unusable(format!("{} is not a Homeroom store (not SQLite)", path.display()))
     };
     let application: i64 =
         connection.query_row("PRAGMA application_id", [], |row| row.get(0)).map_err(not_ours)?;

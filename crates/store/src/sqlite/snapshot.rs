@@ -1,5 +1,5 @@
 //! A snapshot of the file: a read transaction on a connection of its own.
-#![expect(clippy::disallowed_methods, reason = "waits have deadlines, and syncs are measured")]
+#![expect(clippy::disallowed_methods, reason = "a snapshot has a time limit")]
 
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};

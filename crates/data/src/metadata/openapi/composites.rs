@@ -33,8 +33,7 @@ pub fn document(model: &Model, category: &Category) -> Value {
             let base = &model.resource(composite.base).endpoint;
             json!({
                 "name": composite.plural,
-                "description": format!("Everything related to {}, read in one \
-                                        request.", sentences(base)),
+                "description": format!("Everything related to {}, read in one request.", sentences(base)),
             })
         })
         .collect();

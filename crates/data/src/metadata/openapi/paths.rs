@@ -198,7 +198,7 @@ impl Operations<'_> {
         self.operation(
             &format!("get{}Partitions", self.plural()),
             &format!("Divides the {} into even parts.", words(&self.resource.endpoint)),
-            "Each part can be read by a worker of its own, page by page. Filters are ignored.",
+            "Each part can be read by a worker of its own, page by page. Filters and change windows apply; send them again with each page.",
             &[to_parameter("numberOfPartitions")],
             answers,
         )

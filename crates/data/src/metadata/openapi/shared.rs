@@ -92,8 +92,7 @@ pub const REFUSALS: [(&str, &str, &str); 13] = [
     (
         "501",
         "NotImplemented",
-        "The authorization strategy of the key is not implemented for this \
-         operation.",
+        "The authorization strategy of the key is not implemented for this operation.",
     ),
     ("503", "Unavailable", "The server is too busy; Retry-After says how long to wait."),
 ];

@@ -90,12 +90,12 @@ pub(super) struct Cleared {
     pub(super) onto: Onto,
 }
 
-/// In whose place a document is written.
+/// What the document replaces.
 #[derive(Clone)]
 pub(super) enum Onto {
-    /// In nobody's; it is new, and gets this ownership token.
+    /// Nothing: it is new, and gets this ownership token.
     New(Option<i64>),
-    /// In that of this stored document.
+    /// This stored document.
     Stored(Row),
 }
 

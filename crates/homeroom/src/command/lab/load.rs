@@ -1,8 +1,5 @@
 //! Arguments of lab commands about the target, the scenario and how to send.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a command takes its moment here, and measures how long it takes"
-)]
+#![expect(clippy::disallowed_methods, reason = "without a seed the clock gives one")]
 
 use std::path::PathBuf;
 

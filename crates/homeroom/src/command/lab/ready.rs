@@ -1,8 +1,5 @@
 //! Prepares everything before load is sent: scenario, engine, token.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a command takes its moment here, and measures how long it takes"
-)]
+#![expect(clippy::disallowed_methods, reason = "a file is named by the moment")]
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

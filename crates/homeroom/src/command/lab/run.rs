@@ -1,8 +1,5 @@
 //! `homeroom lab run`.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a command takes its moment here, and measures how long it takes"
-)]
+#![expect(clippy::disallowed_methods, reason = "sampling begins with the run")]
 
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;

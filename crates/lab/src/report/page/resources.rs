@@ -128,8 +128,7 @@ fn not_done(run: &RunFile) -> impl Iterator<Item = (&'static str, String)> {
         (
             "Used up",
             used_up,
-            "no longer done, because every combination of its values had been \
-            used",
+            "no longer done, because every combination of its values had been used",
         ),
         ("Lacked a value", untaken, "right answers that lacked a value to take"),
     ]

@@ -87,10 +87,7 @@ fn refuse_odd_files(file: &ScenarioFile) -> Result<(), Error> {
         (_, Some(_)) => Err(Error::of_file("edfi", "it replaces `steps`; remove one of the two")),
         (many, None) if many > STEPS_MAX => Err(Error::of_file(
             "steps",
-            format!(
-                "there are {many}; at most {STEPS_MAX} are \
-                allowed"
-            ),
+            format!("there are {many}; at most {STEPS_MAX} are allowed"),
         )),
         (_, None) => Ok(()),
     }
@@ -133,9 +130,7 @@ fn weights(file: &ScenarioFile) -> Result<Option<Vec<f64>>, Error> {
         match step.weight {
             None => {
                 return Err(wrong(
-                    "this step has none, but others do; give every step a \
-                weight"
-                        .into(),
+                    "this step has none, but others do; give every step a weight".into(),
                 ));
             }
             Some(weight) if !(0.0..=1e12).contains(&weight) => {

@@ -1,5 +1,5 @@
 //! The end of a transaction, and finding out its outcome where no answer came.
-#![expect(clippy::disallowed_methods, reason = "waits have deadlines, and syncs are measured")]
+#![expect(clippy::disallowed_methods, reason = "the time of a commit is measured")]
 
 use std::time::{Duration, Instant};
 

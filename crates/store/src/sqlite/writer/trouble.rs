@@ -21,11 +21,9 @@ impl Writer {
         let told = match error {
             StoreError::Unsure => match self.write_nothing() {
                 Ok(()) => StoreError::DiskFailed("a sync failed".into()),
-                Err(error) if is_unsynced(&error) => StoreError::DiskFailed(
-                    "every sync \
-                     fails"
-                        .into(),
-                ),
+                Err(error) if is_unsynced(&error) => {
+                    StoreError::DiskFailed("every sync fails".into())
+                }
                 Err(_) => StoreError::Unsure,
             },
             StoreError::DiskFull | StoreError::DiskFailed(_) => error,
