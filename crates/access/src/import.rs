@@ -18,9 +18,9 @@ use reference::{Reference, ReferenceClaim, plain, resources};
 const HEADING: &str = "\
 # Resource claims of Ed-Fi: the hierarchy, the default strategies, the published claim sets.
 # Made by `homeroom claim-sets import`, which replaces all but `own`, the sets named there, and
-# `successors` (kinds of older standards and the claims below which they stand).
-# A rule is `ACTION …[: STRATEGY …]`, several divided by `;`; without strategies the defaults hold,
-# nearest to the leaf. `*` is above all claims.
+# `successors` (kinds of older standards and the claims below which they belong).
+# A rule is `ACTION …[: STRATEGY …]`; `;` separates several rules. Without strategies the defaults
+# nearest to the leaf apply. `*` is above all claims.
 
 ";
 

@@ -30,7 +30,7 @@ const CAUSES_SHOWN: usize = 10;
 #[derive(Debug, Args)]
 #[command(after_help = "Files:
   *.xml                    an interchange; a folder is searched for all files of these kinds
-  students.jsonl           one document a line, the file named after endpoint or resource;
+  students.jsonl           one document per line; the file is named after the endpoint or resource;
   students/1.json          also .ndjson, .json (lines or one array), or a folder of that name
   -                        standard input: lines {\"resource\": \"ed-fi/students\", \"document\": {…}}
 
