@@ -15,13 +15,12 @@
 //! ```
 //! use homeroom_access::{Access, AccessConfig};
 //! use homeroom_http::Timestamp;
-//! use homeroom_model::{format, link, shipped};
 //! use homeroom_store::Store;
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-//! let model = link(&[format::read(shipped("5.2.0").expect("this version is shipped"))?])?;
+//! let model = homeroom_testkit::USUAL.model();
 //! let store = Store::temporary(&[])?;
-//! let access = Access::open(store, model.into(), AccessConfig::default(), Timestamp::now()).await?;
+//! let access = Access::open(store, model, AccessConfig::default(), Timestamp::now()).await?;
 //!
 //! let routes = homeroom_admin::routes(&access);
 //! assert!(routes.iter().any(|route| route.template == "/adminapi/v2/vendors"));
