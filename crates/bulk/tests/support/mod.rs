@@ -27,7 +27,7 @@ pub fn target_with(extensions: &[&str]) -> Documents {
     let model = link(&sources).unwrap();
     let store = trial::on_one(&[]).unwrap();
     let catalog = Arc::new(Catalog::bind(Arc::new(model), &store).unwrap());
-    seed(&catalog, &store, SEED, ChangedAt::now()).unwrap();
+    seed(&catalog, &store, SEED, ChangedAt(1_795_250_901_000_000)).unwrap();
     Documents { catalog, store }
 }
 
