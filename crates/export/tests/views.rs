@@ -103,33 +103,42 @@ fn read(store: &Store, text: String) -> Result<Vec<Vec<StoreValue>>, StoreError>
     store.query_blocking(Sql::new(text.leak(), vec![]))
 }
 
-/// Returns the rows that a table should have, as SQLite shows them.
-fn expected(table: &Table, uuid: Uuid, change_version: i64, body: &str) -> Vec<Vec<SqlValue>> {
+/// Returns the rows that a table should have, with each cell as `shown` makes it.
+fn rows<T>(
+    table: &Table,
+    (uuid, change_version, body): (Uuid, i64, &str),
+    shown: impl Fn(&Cell<'_>, ColumnType) -> T,
+) -> Vec<Vec<T>> {
     let json = Json::read(body.as_bytes()).unwrap();
     let id = uuid.to_string();
     let about = About { id: &id, change_version, modified: 1_700_000_000_123_456 };
     let mut rows = vec![];
     each_row(table, &json, about, &mut |cells| -> Result<(), ()> {
-        let row = cells.iter().zip(&table.columns).map(|(cell, column)| match cell {
-            Cell::Null => SqlValue::Null,
-            Cell::Text(text) => SqlValue::Text(text.to_string()),
-            Cell::Number(text) => match column.kind {
-                ColumnType::Integer | ColumnType::BigInteger => {
-                    SqlValue::Integer(text.parse().unwrap())
-                }
-                _ => text
-                    .parse()
-                    .map_or_else(|_| SqlValue::Real(text.parse().unwrap()), SqlValue::Integer),
-            },
-            Cell::Integer(number) => SqlValue::Integer(*number),
-            Cell::Boolean(value) => SqlValue::Integer((*value).into()),
-            Cell::Moment(_) => SqlValue::Text("2023-11-14T22:13:20.123Z".into()),
-        });
-        rows.push(row.collect());
+        let row = cells.iter().zip(&table.columns);
+        rows.push(row.map(|(cell, column)| shown(cell, column.kind)).collect());
         Ok(())
     })
     .unwrap();
     rows
+}
+
+/// Returns a cell as SQLite shows it.
+fn in_sqlite(cell: &Cell<'_>, kind: ColumnType) -> SqlValue {
+    match cell {
+        Cell::Null => SqlValue::Null,
+        Cell::Text(text) => SqlValue::Text(text.to_string()),
+        Cell::Number(text) => match kind {
+            ColumnType::Integer | ColumnType::BigInteger => {
+                SqlValue::Integer(text.parse().unwrap())
+            }
+            _ => text
+                .parse()
+                .map_or_else(|_| SqlValue::Real(text.parse().unwrap()), SqlValue::Integer),
+        },
+        Cell::Integer(number) => SqlValue::Integer(*number),
+        Cell::Boolean(value) => SqlValue::Integer((*value).into()),
+        Cell::Moment(_) => SqlValue::Text("2023-11-14T22:13:20.123Z".into()),
+    }
 }
 
 #[test]
@@ -155,7 +164,7 @@ fn every_view_shows_each_value_in_its_column() {
                 .collect::<Result<_, _>>()
                 .unwrap();
 
-            let wanted = expected(table, *uuid, change_version, body);
+            let wanted = rows(table, (*uuid, change_version, body), in_sqlite);
             let wanted_names: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
             assert_eq!(names, wanted_names, "{name}");
             assert_eq!(rows, wanted, "{name}");
@@ -178,34 +187,19 @@ fn as_text(column: &Column) -> String {
     }
 }
 
-/// Returns the rows that a table should have, in the form of [`as_text`].
-fn expected_texts(
-    table: &Table,
-    uuid: Uuid,
-    change_version: i64,
-    body: &str,
-) -> Vec<Vec<StoreValue>> {
-    let json = Json::read(body.as_bytes()).unwrap();
-    let id = uuid.to_string();
-    let about = About { id: &id, change_version, modified: 1_700_000_000_123_456 };
-    let mut rows = vec![];
-    each_row(table, &json, about, &mut |cells| -> Result<(), ()> {
-        let row = cells.iter().zip(&table.columns).map(|(cell, column)| match cell {
-            Cell::Null => StoreValue::Null,
-            Cell::Text(text) => text.to_string().into(),
-            Cell::Number(text) if matches!(column.kind, ColumnType::Decimal { .. }) => {
-                text.parse::<f64>().unwrap().to_string().into()
-            }
-            Cell::Number(text) => text.to_string().into(),
-            Cell::Integer(number) => number.to_string().into(),
-            Cell::Boolean(value) => value.to_string().into(),
-            Cell::Moment(_) => "2023-11-14T22:13:20Z".to_owned().into(),
-        });
-        rows.push(row.collect());
-        Ok(())
-    })
-    .unwrap();
-    rows
+/// Returns a cell in the form of [`as_text`].
+fn in_text(cell: &Cell<'_>, kind: ColumnType) -> StoreValue {
+    match cell {
+        Cell::Null => StoreValue::Null,
+        Cell::Text(text) => text.to_string().into(),
+        Cell::Number(text) if matches!(kind, ColumnType::Decimal { .. }) => {
+            text.parse::<f64>().unwrap().to_string().into()
+        }
+        Cell::Number(text) => text.to_string().into(),
+        Cell::Integer(number) => number.to_string().into(),
+        Cell::Boolean(value) => value.to_string().into(),
+        Cell::Moment(_) => "2023-11-14T22:13:20Z".to_owned().into(),
+    }
 }
 
 #[test]
@@ -228,7 +222,7 @@ fn every_view_on_postgres_shows_each_value_in_its_column() {
                 let text = format!("SELECT {} FROM {name}", columns.join(", "));
                 let rows = read(&store, text).unwrap_or_else(|error| panic!("{name}: {error}"));
                 found.push((table.name.clone(), rows));
-                let rows = expected_texts(table, *uuid, change_version, body);
+                let rows = rows(table, (*uuid, change_version, body), in_text);
                 wanted.push((table.name.clone(), rows));
             }
         }

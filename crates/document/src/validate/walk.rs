@@ -33,6 +33,16 @@ pub(super) struct Span {
     pub(super) parts: Vec<(usize, usize)>,
 }
 
+/// A member that is being written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begun {
+    /// Lengths of the body and of its gaps before the member.
+    before: usize,
+    gaps: usize,
+    /// Where its value begins in the body.
+    value: usize,
+}
+
 pub(super) struct Walk<'a> {
     pub(super) catalog: &'a Catalog,
     pub(super) resource: &'a Resource,
@@ -88,6 +98,24 @@ impl Walk<'_> {
         self.spelled.push(DescriptorText { key, start, end });
     }
 
+    /// Writes the name of an object's next member, with a comma before it unless it is the first.
+    pub(super) fn begin_member(&mut self, name: &str) -> Begun {
+        let (before, gaps) = (self.body.len(), self.noting.gaps.len());
+        if !self.body.ends_with('{') {
+            self.body.push(',');
+        }
+        self.body.push('"');
+        self.body.push_str(name);
+        self.body.push_str("\":");
+        Begun { before, gaps, value: self.body.len() }
+    }
+
+    /// Removes a member whose value is invalid or absent.
+    pub(super) fn take_back(&mut self, begun: Begun) {
+        self.body.truncate(begun.before);
+        self.noting.gaps.truncate(begun.gaps);
+    }
+
     fn is_full(&self) -> bool {
         self.references.len() + self.descriptors.len() >= REFERENCES_MAX
     }
@@ -124,14 +152,7 @@ impl Walk<'_> {
                 }
                 continue;
             };
-            let (before, gaps_before) = (self.body.len(), self.noting.gaps.len());
-            if !self.body.ends_with('{') {
-                self.body.push(',');
-            }
-            self.body.push('"');
-            self.body.push_str(&property.name);
-            self.body.push_str("\":");
-            let start = self.body.len();
+            let begun = self.begin_member(&property.name);
             let mut parts = vec![];
             let written = match &property.kind {
                 PropertyKind::Scalar(scalar) => self.scalar(property, *scalar, sent, path),
@@ -159,11 +180,10 @@ impl Walk<'_> {
                     self.noting.has(opened, node, member);
                 }
                 if depth == 0 {
-                    spans[at] = Span { own: (start, self.body.len()), parts };
+                    spans[at] = Span { own: (begun.value, self.body.len()), parts };
                 }
             } else {
-                self.body.truncate(before);
-                self.noting.gaps.truncate(gaps_before);
+                self.take_back(begun);
             }
         }
         if let Some((opened, node)) = opened {

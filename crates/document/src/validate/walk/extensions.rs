@@ -40,18 +40,10 @@ impl Walk<'_> {
                 None if project.presence == Presence::Optional => {}
                 None => self.note(path, format!("{} is required.", project.name)),
                 Some(Json::Object(members)) => {
-                    let (before, gaps_before) = (self.body.len(), self.noting.gaps.len());
-                    if !self.body.ends_with('{') {
-                        self.body.push(',');
-                    }
-                    self.body.push('"');
-                    self.body.push_str(&project.name);
-                    self.body.push_str("\":");
-                    let start = self.body.len();
+                    let begun = self.begin_member(&project.name);
                     self.object(added, members, member.and_then(Member::node), path, depth + 2);
-                    if &self.body[start..] == "{}" {
-                        self.body.truncate(before);
-                        self.noting.gaps.truncate(gaps_before);
+                    if &self.body[begun.value..] == "{}" {
+                        self.take_back(begun);
                     } else if let (Some((opened, node)), Some(member)) = (opened, member) {
                         self.noting.has(opened, node, member);
                     }

@@ -38,13 +38,7 @@ impl Walk<'_> {
                 missing.push(&part.name);
                 continue;
             };
-            if at > 0 {
-                self.body.push(',');
-            }
-            self.body.push('"');
-            self.body.push_str(&part.name);
-            self.body.push_str("\":");
-            let start = self.body.len();
+            let start = self.begin_member(&part.name).value;
             if let Err(message) = scalar::write(&mut self.body, part.scalar, sent) {
                 self.note(path, format!("{}: {message}", part.name));
             } else if scalar::is_default(&part.name, part.scalar, &self.body[start..]) {
