@@ -67,7 +67,15 @@ impl Url {
         if authority.as_str().len() > authority.host().len() && authority.port_u16().is_none() {
             return Err("its port is not a number below 65536");
         }
-        parts.path_and_query.get_or_insert(PathAndQuery::from_static("/"));
+        let path_and_query = parts.path_and_query.as_ref().map_or("/", PathAndQuery::as_str);
+        if path_and_query.starts_with('?') {
+            let rooted = format!("/{path_and_query}").parse::<PathAndQuery>();
+            parts.path_and_query = Some(rooted.map_err(|_| "it is not an absolute URL")?);
+        } else if path_and_query.starts_with('/') {
+            parts.path_and_query.get_or_insert(PathAndQuery::from_static("/"));
+        } else {
+            return Err("its path does not begin with a slash");
+        }
         Uri::from_parts(parts)
             .map(|uri| Self(Arc::new(uri)))
             .map_err(|_| "it is not an absolute URL")
@@ -82,7 +90,7 @@ impl Url {
         Origin { is_secure, host, port: self.0.port_u16().unwrap_or(usual) }
     }
 
-    /// Returns the path and query.
+    /// Returns the path, which begins with a slash, and the query.
     pub fn path_and_query(&self) -> &str {
         self.0.path_and_query().map_or("/", PathAndQuery::as_str)
     }
@@ -124,8 +132,10 @@ impl Url {
                 Some((to, query)) => (to, format!("?{query}")),
                 None => (reference, String::new()),
             };
-            let folder =
-                if to.starts_with('/') { "" } else { &path[..=path.rfind('/').unwrap_or(0)] };
+            let folder = match path.rfind('/') {
+                Some(at) if !to.starts_with('/') => &path[..=at],
+                _ => "",
+            };
             let path = without_dots(&format!("{folder}{to}"));
             format!("{scheme}://{authority}{path}{query}")
         };
@@ -197,6 +207,8 @@ impl std::str::FromStr for Url {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -206,6 +218,7 @@ mod tests {
         assert_eq!(url.path_and_query(), "/");
         let origin = Origin { is_secure: true, host: "example.org".into(), port: 443 };
         assert_eq!(url.origin(), origin);
+        assert_eq!(Url::parse("http://a?x=/y").unwrap().as_uri(), "http://a/?x=/y");
         assert_eq!(Url::parse("http://[::1]:80/x").unwrap().origin().host, "::1");
     }
 
@@ -262,8 +275,38 @@ mod tests {
         ] {
             assert_eq!(base.join(reference).unwrap().as_uri(), whole, "{reference}");
         }
+        let rootless = Url::parse("http://a?x").unwrap();
+        for (reference, whole) in [
+            ("g", "http://a/g"),
+            ("", "http://a/?x"),
+            ("?y", "http://a/?y"),
+            ("..", "http://a/"),
+            ("http://h?x", "http://h/?x"),
+            ("//h?x", "http://h/?x"),
+        ] {
+            assert_eq!(rootless.join(reference).unwrap().as_uri(), whole, "{reference}");
+        }
         for bad in ["ftp://x/", "javascript:alert(1)", "http://u:p@x/", "http:g", "a b"] {
             assert!(base.join(bad).is_err(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_server_sends_as_a_location_leads_to_a_url_or_is_refused(
+            base in "http://a[/?.:a]{0,6}",
+            references in proptest::collection::vec("(http:)?[a/?#:.@*\\[\\]%0ä-]{0,8}", 1..4),
+        ) {
+            let mut at = Url::parse(&base).ok();
+            for reference in references {
+                let Some(url) = at else { break };
+                at = url.join(&reference).ok();
+                if let Some(next) = &at {
+                    prop_assert!(next.path_and_query().starts_with('/'));
+                    let again = Url::parse(&next.as_uri().to_string());
+                    prop_assert_eq!(again.as_ref(), Ok(next));
+                }
+            }
         }
     }
 }
