@@ -1,12 +1,14 @@
 //! The URL of a request: http or https, a host, a path and a query.
 
 use std::fmt;
+use std::net::Ipv6Addr;
 use std::sync::Arc;
 
 use http::Uri;
 use http::uri::{Authority, PathAndQuery, Scheme};
 
-/// A URL that a request can be sent to. It has no user name, password or fragment.
+/// A URL that a request can be sent to. It has no user name, password or fragment. Its host is in lower
+/// case, and a port that its scheme has anyway is left out, so that one server has one spelling.
 ///
 /// Its `Display` form leaves out the query, since a query may contain secrets.
 #[derive(Clone, PartialEq, Eq)]
@@ -45,6 +47,11 @@ impl Url {
         if text.contains('#') {
             return Err(refuse("it has a fragment"));
         }
+        let behind_scheme = text.split_once("://").map_or("", |(_, rest)| rest);
+        let authority = behind_scheme.split(['/', '?']).next().unwrap_or_default();
+        if !authority.is_ascii() {
+            return Err(refuse("its host is not ASCII, as its Punycode form (xn--...) would be"));
+        }
         let uri: Uri = text.parse().map_err(|_| refuse("it is not an absolute URL"))?;
         Self::from_uri(uri).map_err(refuse)
     }
@@ -56,17 +63,9 @@ impl Url {
             Some(_) => return Err("its scheme is neither http nor https"),
             None => return Err("it is not an absolute URL"),
         }
-        let authority = parts.authority.as_ref().map_or("", Authority::as_str);
-        if authority.contains('@') {
-            return Err("it contains a user name or password");
-        }
+        let is_secure = parts.scheme == Some(Scheme::HTTPS);
         let authority = parts.authority.as_ref().ok_or("it has no host")?;
-        if authority.host().is_empty() {
-            return Err("it has no host");
-        }
-        if authority.as_str().len() > authority.host().len() && authority.port_u16().is_none() {
-            return Err("its port is not a number below 65536");
-        }
+        parts.authority = Some(usual_form(authority, is_secure)?);
         let path_and_query = parts.path_and_query.as_ref().map_or("/", PathAndQuery::as_str);
         if path_and_query.starts_with('?') {
             let rooted = format!("/{path_and_query}").parse::<PathAndQuery>();
@@ -86,8 +85,7 @@ impl Url {
         let is_secure = self.0.scheme() == Some(&Scheme::HTTPS);
         let host = self.0.host().unwrap_or_default();
         let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
-        let usual = if is_secure { 443 } else { 80 };
-        Origin { is_secure, host, port: self.0.port_u16().unwrap_or(usual) }
+        Origin { is_secure, host, port: self.0.port_u16().unwrap_or(usual_port(is_secure)) }
     }
 
     /// Returns the path, which begins with a slash, and the query.
@@ -142,6 +140,38 @@ impl Url {
         let uri: Uri = text.parse().map_err(|_| "its target is not a URL")?;
         Self::from_uri(uri)
     }
+}
+
+fn usual_port(is_secure: bool) -> u16 {
+    if is_secure { 443 } else { 80 }
+}
+
+/// Returns an authority with its host in lower case and without the usual port.
+fn usual_form(authority: &Authority, is_secure: bool) -> Result<Authority, &'static str> {
+    if authority.as_str().contains('@') {
+        return Err("it contains a user name or password");
+    }
+    let host = authority.host();
+    if host.is_empty() {
+        return Err("it has no host");
+    }
+    let port = match &authority.as_str()[host.len()..] {
+        "" => usual_port(is_secure),
+        rest => {
+            let digits = rest.strip_prefix(':').filter(|text| !text.starts_with('+'));
+            let number = digits.and_then(|digits| digits.parse::<u16>().ok());
+            number.filter(|port| *port != 0).ok_or("its port is not a number from 1 to 65535")?
+        }
+    };
+    let host = match host.strip_prefix('[') {
+        Some(rest) => {
+            let address = rest.strip_suffix(']').and_then(|text| text.parse::<Ipv6Addr>().ok());
+            format!("[{}]", address.ok_or("what is in its brackets is not an IPv6 address")?)
+        }
+        None => host.to_ascii_lowercase(),
+    };
+    let text = if port == usual_port(is_secure) { host } else { format!("{host}:{port}") };
+    text.parse().map_err(|_| "it is not an absolute URL")
 }
 
 /// Removes the segments `.` and `..` from an absolute path (RFC 3986 §5.2.4).
@@ -223,6 +253,27 @@ mod tests {
     }
 
     #[test]
+    fn one_server_has_one_spelling() {
+        for (text, whole) in [
+            ("http://A:80/X", "http://a/X"),
+            ("http://a:443/", "http://a:443/"),
+            ("https://a:0443/", "https://a/"),
+            ("https://a:80/", "https://a:80/"),
+            ("http://[0:0::1]:80/", "http://[::1]/"),
+        ] {
+            assert_eq!(Url::parse(text).unwrap().as_uri().to_string(), whole);
+        }
+    }
+
+    #[test]
+    fn a_host_beyond_ascii_is_refused_with_a_hint() {
+        let refused = Url::parse("https://münchen.test/").unwrap_err();
+
+        assert!(refused.reason.contains("Punycode"), "{refused}");
+        assert!(Url::parse("https://xn--mnchen-3ya.test/ü").is_ok());
+    }
+
+    #[test]
     fn what_is_no_url_to_send_to_is_refused_without_its_secrets() {
         for text in [
             "",
@@ -235,6 +286,12 @@ mod tests {
             "https://user:hidden@host/?x=hidden",
             "https://host/?x=hidden#y",
             "https://host:99999/",
+            "https://host:0/",
+            "https://host:+80/",
+            "https://host:a/",
+            "https://[::1]foo:80/",
+            "https://[localhost]/",
+            "https://[fe80::1%25eth0]/",
             "https://host:/",
             "https://ho st/?hidden",
             "https://host/?a=hidden@b c",
