@@ -1,13 +1,13 @@
 //! Bodies as a whole and as streams, in both directions; requests that nobody waits for.
 
-use homeroom_client::{BlockingClient, Error, Request};
+use std::sync::{Arc, Mutex};
+
+use homeroom_client::{Error, Request};
 use http::Method;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::{Notify, oneshot};
 
-use std::sync::{Arc, Mutex};
-
-use crate::support::{Server, answer, channel, client, read_request, send, settings};
+use crate::support::{Server, answer, channel, client, read_request, send};
 
 #[tokio::test]
 async fn an_answer_beyond_the_limit_is_refused() {
@@ -116,22 +116,4 @@ async fn the_server_learns_that_nobody_reads_the_rest() {
     drop(body);
 
     is_closed.await.unwrap();
-}
-
-#[test]
-fn a_client_without_a_runtime_sends_and_keeps_its_connection() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let server = runtime.block_on(Server::answering(|_, request| answer(200, "", request)));
-    let client = BlockingClient::new(settings()).unwrap();
-
-    for body in ["one", "two"] {
-        let request = Request::post(server.url("/x?y"), body).header("A", "b").unwrap();
-        let answer = client.send(request, 1000).unwrap();
-        let text = String::from_utf8(answer.body.to_vec()).unwrap();
-
-        assert!(text.starts_with("POST /x?y HTTP/1.1\r\na: b\r\n"), "{text}");
-        assert!(text.contains(&format!("\r\nhost: {}\r\n", server.address)), "{text}");
-        assert!(text.ends_with(&format!("\r\n\r\n{body}")), "{text}");
-    }
-    assert_eq!(server.accepted(), 1);
 }

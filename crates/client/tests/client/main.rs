@@ -1,6 +1,7 @@
 //! The client against real sockets.
 
 mod addresses;
+mod blocking;
 mod bodies;
 mod phases;
 mod pool;
