@@ -77,6 +77,7 @@ impl Client {
     ///
     /// Why there is no answer; [`Error::phase`] says how far the request got.
     pub async fn send(&self, mut request: Request) -> Result<Answer, Error> {
+        request.check()?;
         request.protect();
         let Some(limit) = self.0.settings.times.total else {
             return self.follow(request, None).await;
@@ -166,8 +167,9 @@ impl Client {
             .map_err(|_| Failure::unsent(late(Phase::Wait, times.wait)))?;
         let content = match &mut request.body {
             Body::Whole(bytes) => Content::Whole(bytes.clone()),
-            Body::Streamed(stream) => Content::Streamed(
+            Body::Streamed(stream, length) => Content::Streamed(
                 stream.take().expect("neither a retry nor a redirect repeats a streamed body"),
+                *length,
             ),
         };
         let (outgoing, progress) = Outgoing::new(content);

@@ -113,6 +113,18 @@ pub enum Error {
         /// The name of the header.
         name: String,
     },
+    /// A header is one that the client writes itself, or one that belongs to a connection.
+    #[error("the header {name:?} cannot be sent: the client writes it itself where it is needed")]
+    OwnHeader {
+        /// The name of the header.
+        name: String,
+    },
+    /// The method is no word, or is `CONNECT`, which no request to a URL has.
+    #[error("the method {method:?} cannot be sent: write one like GET or POST")]
+    Method {
+        /// The method.
+        method: String,
+    },
     /// The trusted certificates cannot be used.
     #[error("the trusted certificates cannot be used: {reason}; name a PEM file with at least one")]
     Trust {
@@ -194,6 +206,8 @@ impl Error {
             Self::Refused { .. } => Some(Phase::Connect),
             Self::Url(_)
             | Self::Header { .. }
+            | Self::OwnHeader { .. }
+            | Self::Method { .. }
             | Self::Trust { .. }
             | Self::Start(_)
             | Self::Redirect { .. } => None,

@@ -15,6 +15,9 @@ use crate::request::Stream;
 /// The most bytes of a whole body that are handed to the connection at once.
 const PART_MAX: usize = 64 << 10;
 
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+type Part = Result<Frame<Bytes>, BoxError>;
+
 /// A body on its way.
 pub struct Outgoing {
     content: Content,
@@ -25,8 +28,8 @@ pub struct Outgoing {
 pub enum Content {
     /// The rest of a whole body.
     Whole(Bytes),
-    /// A stream.
-    Streamed(Stream),
+    /// A stream, and how many bytes of it are left if that was declared.
+    Streamed(Stream, Option<u64>),
 }
 
 /// How far a request has got.
@@ -49,13 +52,20 @@ pub struct State {
 impl Outgoing {
     /// Starts a body. The second value tells how far it has got.
     pub fn new(content: Content) -> (Self, Arc<Progress>) {
-        let is_done = match &content {
-            Content::Whole(bytes) => bytes.is_empty(),
-            Content::Streamed(stream) => stream.is_end_stream(),
-        };
+        let is_done = content.is_sent();
         let state = State { moved: Instant::now(), is_done, is_broken: false };
         let progress = Arc::new(Progress { state: Mutex::new(state), done: Notify::new() });
         (Self { content, progress: Arc::clone(&progress) }, progress)
+    }
+}
+
+impl Content {
+    fn is_sent(&self) -> bool {
+        match self {
+            Self::Whole(rest) => rest.is_empty(),
+            Self::Streamed(_, Some(left)) => *left == 0,
+            Self::Streamed(stream, None) => stream.is_end_stream(),
+        }
     }
 }
 
@@ -87,14 +97,31 @@ impl Progress {
     }
 }
 
+/// Takes a part off the length that was declared. The end and every part must agree with it.
+fn measured(part: Option<Part>, left: &mut Option<u64>) -> Option<Part> {
+    let Some(left) = left else { return part };
+    match part {
+        Some(Ok(frame)) => {
+            let length = frame.data_ref().map_or(0, |data| data.len() as u64);
+            let Some(rest) = left.checked_sub(length) else {
+                return Some(Err("the stream is longer than its declared length".into()));
+            };
+            *left = rest;
+            Some(Ok(frame))
+        }
+        None if *left > 0 => Some(Err("the stream is shorter than its declared length".into())),
+        other => other,
+    }
+}
+
 impl Body for Outgoing {
     type Data = Bytes;
-    type Error = Box<dyn std::error::Error + Send + Sync>;
+    type Error = BoxError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+    ) -> Poll<Option<Part>> {
         let this = &mut *self;
         match &mut this.content {
             Content::Whole(rest) => {
@@ -105,11 +132,11 @@ impl Body for Outgoing {
                 this.progress.note(rest.is_empty());
                 Poll::Ready(Some(Ok(Frame::data(part))))
             }
-            Content::Streamed(stream) => {
-                let polled = stream.as_mut().poll_frame(context);
+            Content::Streamed(stream, left) => {
+                let polled = stream.as_mut().poll_frame(context).map(|part| measured(part, left));
                 match &polled {
                     Poll::Pending => {}
-                    Poll::Ready(Some(Ok(_))) => this.progress.note(stream.is_end_stream()),
+                    Poll::Ready(Some(Ok(_))) => this.progress.note(this.content.is_sent()),
                     Poll::Ready(Some(Err(_))) => this.progress.lock().is_broken = true,
                     Poll::Ready(None) => this.progress.note(true),
                 }
@@ -119,16 +146,14 @@ impl Body for Outgoing {
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.content {
-            Content::Whole(rest) => rest.is_empty(),
-            Content::Streamed(stream) => stream.is_end_stream(),
-        }
+        self.content.is_sent()
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.content {
             Content::Whole(rest) => SizeHint::with_exact(rest.len() as u64),
-            Content::Streamed(stream) => stream.size_hint(),
+            Content::Streamed(_, Some(left)) => SizeHint::with_exact(*left),
+            Content::Streamed(stream, None) => stream.size_hint(),
         }
     }
 }

@@ -47,7 +47,7 @@ async fn a_body_is_sent_and_read_as_it_comes() {
     let (sender, body) = channel();
     sender.send(Ok("first".into())).await.unwrap();
 
-    let request = Request::new(Method::PUT, server.url("/")).stream(body);
+    let request = Request::new(Method::PUT, server.url("/")).stream(body, None);
     let mut answer = client.send(request).await.unwrap().into_body();
 
     assert_eq!(answer.part().await.unwrap().unwrap(), "first");
@@ -64,11 +64,53 @@ async fn a_stream_that_breaks_is_told_apart_from_a_server_that_does() {
     let (sender, body) = channel();
     sender.send(Err(std::io::Error::other("the disk is gone"))).await.unwrap();
 
-    let request = Request::new(Method::PUT, server.url("/")).stream(body);
+    let request = Request::new(Method::PUT, server.url("/")).stream(body, None);
     let error = send(&client, request).await.unwrap_err();
 
     assert!(matches!(error, Error::OwnBody { .. }), "{error}");
     assert!(error.with_causes().contains("the disk is gone"), "{}", error.with_causes());
+}
+
+#[tokio::test]
+async fn a_stream_of_declared_length_keeps_to_it() {
+    let server = Server::answering(|_, request| answer(200, "", request)).await;
+    let client = client(|_| {});
+    for (length, is_right) in [(9, true), (10, false), (8, false)] {
+        let (sender, body) = channel();
+        let parts = tokio::spawn(async move {
+            for part in ["four", "five5"] {
+                _ = sender.send(Ok(part.into())).await;
+            }
+        });
+
+        let request = Request::new(Method::PUT, server.url("/")).stream(body, Some(length));
+        let sent = send(&client, request).await;
+
+        parts.await.unwrap();
+        match sent {
+            Ok((_, text)) => {
+                assert!(is_right && text.contains("content-length: 9\r\n"), "{length}: {text}");
+                assert!(text.ends_with("\r\n\r\nfourfive5"), "{text}");
+            }
+            Err(error) => {
+                assert!(!is_right && matches!(error, Error::OwnBody { .. }), "{length}: {error}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_request_contradicts_its_own_body() {
+    let server = Server::answering(|_, _| answer(200, "", "")).await;
+    let client = client(|_| {});
+    for name in ["Content-Length", "transfer-encoding", "HOST", "Connection", "Keep-Alive"] {
+        let error = client.send(server.get().header(name, "9").unwrap()).await.unwrap_err();
+
+        assert!(matches!(error, Error::OwnHeader { .. }), "{name}: {error}");
+    }
+    let error = client.send(Request::new(Method::CONNECT, server.url("/"))).await.unwrap_err();
+    assert!(matches!(error, Error::Method { .. }), "{error}");
+    assert_eq!(server.accepted(), 0);
 }
 
 #[tokio::test]

@@ -47,8 +47,8 @@ async fn method_and_body_go_along_as_the_status_says() {
     assert!(left.starts_with("GET /303/0 ") && left.ends_with("\r\n\r\n"), "{left}");
     let (sender, body) = channel();
     drop(sender);
-    let streamed = Request::new(Method::PUT, server.url("/307/1")).stream(body);
-    let error = send(&client, streamed.header("content-length", "0").unwrap()).await.unwrap_err();
+    let streamed = Request::new(Method::PUT, server.url("/307/1")).stream(body, Some(0));
+    let error = send(&client, streamed).await.unwrap_err();
     assert!(matches!(error, Error::Redirect { .. }), "{error}");
 }
 

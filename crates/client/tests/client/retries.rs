@@ -75,9 +75,9 @@ async fn a_streamed_body_is_sent_once() {
     let (server, seen) = failing(2, answer(503, "", "")).await;
     let (sender, body) = channel();
     drop(sender);
-    let request = Request::new(Method::PUT, server.url("/")).stream(body);
+    let request = Request::new(Method::PUT, server.url("/")).stream(body, Some(0));
 
-    let answer = send(&persistent(), request.header("content-length", "0").unwrap()).await;
+    let answer = send(&persistent(), request).await;
 
     assert_eq!((answer.unwrap().0, seen.load(Ordering::SeqCst)), (503, 1));
 }
