@@ -19,6 +19,7 @@ use crate::places::Places;
 use crate::request::{Body, Request};
 use crate::retry::{Attempt, Ended, retry_after};
 use crate::settings::Settings;
+use crate::stall::{Alarm, Stalled};
 use crate::times::end_of;
 use crate::tls::Trust;
 
@@ -165,6 +166,8 @@ impl Client {
         let place = timeout(times.wait, self.0.places.take(request.url.origin()))
             .await
             .map_err(|_| Failure::unsent(late(Phase::Wait, times.wait)))?;
+        let place = Arc::new(place);
+        let until = until.zip(times.total);
         let content = match &mut request.body {
             Body::Whole(bytes) => Content::Whole(bytes.clone()),
             Body::Streamed(stream, length) => Content::Streamed(
@@ -172,15 +175,15 @@ impl Client {
                 *length,
             ),
         };
-        let (outgoing, progress) = Outgoing::new(content);
+        let alarm = Alarm::new(times.send, until);
+        let (outgoing, progress) = Outgoing::new(content, alarm, Arc::clone(&place));
         let mut sent = http::Request::new(outgoing);
         *sent.method_mut() = request.method.clone();
         *sent.uri_mut() = request.url.as_uri().clone();
         *sent.headers_mut() = request.headers.clone();
         let response = self.exchange(sent, &progress, &tried).await?;
-        let until = until.zip(times.total);
         let limits = BodyLimits { tried, gap: times.body, until };
-        Ok(Answer::new(response, limits, place))
+        Ok(Answer::new(response, limits, place, progress))
     }
 
     /// Sends a request on a connection of the pool or on a new one, and waits for the head of the
@@ -239,6 +242,9 @@ impl Failure {
                 NotConnected::TimedOut(phase, limit) => Error::TimedOut { tried, phase, limit },
                 NotConnected::Failed(phase, cause) => Error::Failed { tried, phase, cause },
             });
+        }
+        if let Some(&Stalled { phase, limit }) = find::<Stalled>(&error) {
+            return Self { error: Error::TimedOut { tried, phase, limit }, was_sent: true };
         }
         let is_unsent = find::<hyper::Error>(&error).is_some_and(hyper::Error::is_canceled)
             || find::<h2::Error>(&error).and_then(h2::Error::reason)

@@ -264,6 +264,10 @@ pub fn find<'a, E: std::error::Error + 'static>(
         if let Some(found) = error.downcast_ref::<E>() {
             return Some(found);
         }
+        // So does an error of the system that carries another one.
+        if let Some(carried) = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            return find(carried);
+        }
         at = error.source();
     }
     None

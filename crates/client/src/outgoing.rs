@@ -3,14 +3,16 @@
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::places::Place;
 use crate::request::Stream;
+use crate::stall::Alarm;
 
 /// The most bytes of a whole body that are handed to the connection at once.
 const PART_MAX: usize = 64 << 10;
@@ -22,6 +24,11 @@ type Part = Result<Frame<Bytes>, BoxError>;
 pub struct Outgoing {
     content: Content,
     progress: Arc<Progress>,
+    /// Rings when a stream has nothing to send for too long. Nobody else would notice once the answer is
+    /// there.
+    alarm: Alarm,
+    /// The place of the request, which its answer has too: it is free when both are gone.
+    _place: Arc<Place>,
 }
 
 /// What is sent.
@@ -36,6 +43,8 @@ pub enum Content {
 pub struct Progress {
     state: Mutex<State>,
     done: Notify,
+    /// Wakes the body while it waits for its stream.
+    waker: Mutex<Option<Waker>>,
 }
 
 /// What is known of a request on its way.
@@ -47,15 +56,30 @@ pub struct State {
     pub is_done: bool,
     /// Whether the stream ended with an error.
     pub is_broken: bool,
+    /// Whether nobody waits for the answer any more.
+    pub is_abandoned: bool,
 }
 
 impl Outgoing {
     /// Starts a body. The second value tells how far it has got.
-    pub fn new(content: Content) -> (Self, Arc<Progress>) {
+    pub fn new(content: Content, alarm: Alarm, place: Arc<Place>) -> (Self, Arc<Progress>) {
         let is_done = content.is_sent();
-        let state = State { moved: Instant::now(), is_done, is_broken: false };
-        let progress = Arc::new(Progress { state: Mutex::new(state), done: Notify::new() });
-        (Self { content, progress: Arc::clone(&progress) }, progress)
+        let state =
+            State { moved: Instant::now(), is_done, is_broken: false, is_abandoned: false };
+        let progress = Arc::new(Progress {
+            state: Mutex::new(state),
+            done: Notify::new(),
+            waker: Mutex::default(),
+        });
+        (Self { content, progress: Arc::clone(&progress), alarm, _place: place }, progress)
+    }
+
+    /// Returns why the body ends before it was sent, if it does.
+    fn ended(&self) -> Option<BoxError> {
+        if self.progress.state().is_abandoned {
+            return Some("nobody waits for the answer any more".into());
+        }
+        self.alarm.over().map(Into::into)
     }
 }
 
@@ -83,6 +107,18 @@ impl Progress {
     /// Waits until the connection has taken everything.
     pub async fn done(&self) {
         self.done.notified().await;
+    }
+
+    /// Ends the body before it was sent, and with it the connection or the stream of HTTP/2.
+    pub fn abandon(&self) {
+        self.lock().is_abandoned = true;
+        if let Some(waker) = self.waker().take() {
+            waker.wake();
+        }
+    }
+
+    fn waker(&self) -> MutexGuard<'_, Option<Waker>> {
+        self.waker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -123,6 +159,9 @@ impl Body for Outgoing {
         context: &mut Context<'_>,
     ) -> Poll<Option<Part>> {
         let this = &mut *self;
+        if let Some(error) = this.ended() {
+            return Poll::Ready(Some(Err(error)));
+        }
         match &mut this.content {
             Content::Whole(rest) => {
                 if rest.is_empty() {
@@ -134,13 +173,21 @@ impl Body for Outgoing {
             }
             Content::Streamed(stream, left) => {
                 let polled = stream.as_mut().poll_frame(context).map(|part| measured(part, left));
-                match &polled {
-                    Poll::Pending => {}
-                    Poll::Ready(Some(Ok(_))) => this.progress.note(this.content.is_sent()),
-                    Poll::Ready(Some(Err(_))) => this.progress.lock().is_broken = true,
-                    Poll::Ready(None) => this.progress.note(true),
+                let part = match this.alarm.watch(polled, context) {
+                    Poll::Ready(Ok(part)) => part,
+                    Poll::Ready(Err(stalled)) => return Poll::Ready(Some(Err(stalled.into()))),
+                    Poll::Pending => {
+                        *this.progress.waker() = Some(context.waker().clone());
+                        // The request may have been abandoned before the waker was there.
+                        return this.ended().map_or(Poll::Pending, |e| Poll::Ready(Some(Err(e))));
+                    }
+                };
+                match &part {
+                    Some(Ok(_)) => this.progress.note(this.content.is_sent()),
+                    Some(Err(_)) => this.progress.lock().is_broken = true,
+                    None => this.progress.note(true),
                 }
-                polled
+                Poll::Ready(part)
             }
         }
     }

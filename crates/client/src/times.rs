@@ -21,7 +21,8 @@ pub struct Times {
     /// The longest time for the TLS handshake.
     pub tls: Duration,
     /// The longest time between two parts of the request's body that the connection takes. A body
-    /// has parts of at most 64 KiB, or those of its stream.
+    /// has parts of at most 64 KiB, or those of its stream. It also is the longest time for which a
+    /// connection takes no byte, even if the answer is there already.
     pub send: Duration,
     /// The longest time from the end of the request to the head of the answer.
     pub answer: Duration,

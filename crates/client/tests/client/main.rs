@@ -9,3 +9,4 @@ mod redirects;
 mod retries;
 mod support;
 mod tls;
+mod uploads;
