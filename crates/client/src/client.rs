@@ -200,7 +200,13 @@ impl Client {
         // Until there is a connection, the connector measures the time of each phase.
         tokio::select! {
             biased;
-            done = &mut response => return done.map_err(|error| Failure::of(error, progress, tried)),
+            done = &mut response => {
+                let is_connected = connection.connection_metadata().is_some();
+                return done.map_err(|error| match is_connected {
+                    true => Failure::of(error, progress, tried),
+                    false => Failure::before_sending(error, tried),
+                });
+            }
             _ = connection.wait_for_connection_metadata() => {}
         }
         progress.moved();
@@ -233,16 +239,30 @@ impl Failure {
         Self { error, was_sent: false }
     }
 
-    /// Says in which phase a request has failed, and whether some of it was sent.
-    fn of(error: legacy::Error, progress: &Progress, tried: &Tried) -> Self {
+    /// Says in which phase a request has failed that got no connection.
+    fn before_sending(error: legacy::Error, tried: &Tried) -> Self {
         let tried = tried.clone();
-        if let Some(reason) = find::<NotConnected>(&error) {
-            return Self::unsent(match reason.clone() {
-                NotConnected::Refused(address, range) => Error::Refused { tried, address, range },
-                NotConnected::TimedOut(phase, limit) => Error::TimedOut { tried, phase, limit },
-                NotConnected::Failed(phase, cause) => Error::Failed { tried, phase, cause },
-            });
+        let reason = find::<NotConnected>(&error).cloned();
+        Self::unsent(match reason {
+            Some(NotConnected::Refused(address, range)) => Error::Refused { tried, address, range },
+            Some(NotConnected::TimedOut(phase, limit)) => Error::TimedOut { tried, phase, limit },
+            Some(NotConnected::Failed(phase, cause)) => Error::Failed { tried, phase, cause },
+            // The connection broke before the protocol on it was ready for a request.
+            None => {
+                let is_secure = tried.url.origin().is_secure;
+                let phase = if is_secure { Phase::Tls } else { Phase::Connect };
+                Error::Failed { tried, phase, cause: Arc::new(error) }
+            }
+        })
+    }
+
+    /// Says in which phase a request has failed that had a connection, and whether some of it was sent.
+    fn of(error: legacy::Error, progress: &Progress, tried: &Tried) -> Self {
+        if find::<NotConnected>(&error).is_some() {
+            // The connection was of no use any more, and there was no other one.
+            return Self::before_sending(error, tried);
         }
+        let tried = tried.clone();
         if let Some(&Stalled { phase, limit }) = find::<Stalled>(&error) {
             return Self { error: Error::TimedOut { tried, phase, limit }, was_sent: true };
         }
