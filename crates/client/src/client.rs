@@ -146,7 +146,12 @@ impl Client {
                 ended,
             };
             let pause = self.0.settings.retries.pause(&attempt, fastrand::f64());
-            let Some(pause) = pause else { return done.map_err(|failure| failure.error) };
+            // A pause that outlasts the request would hide how this try ended.
+            let is_in_time =
+                |pause| until.is_none_or(|until| end_of(Instant::now(), pause) < until);
+            let Some(pause) = pause.filter(|pause| is_in_time(*pause)) else {
+                return done.map_err(|failure| failure.error);
+            };
             if let Ok(answer) = done {
                 answer.discard().await;
             }
