@@ -93,8 +93,9 @@ impl Client {
 
     /// Sends a request, and those to which redirects lead.
     async fn follow(&self, mut request: Request, until: Option<Instant>) -> Result<Answer, Error> {
+        let mut number = 1;
         for followed in 0.. {
-            let answer = self.try_often(&mut request, until).await?;
+            let answer = self.try_often(&mut request, until, &mut number).await?;
             let refused = |reason| {
                 let tried = Tried::new(&request.method, &request.url);
                 Error::Redirect { tried, reason }
@@ -116,22 +117,23 @@ impl Client {
         unreachable!("the policy ends a chain of redirects")
     }
 
-    /// Sends a request as often as the policy allows.
+    /// Sends a request as often as the policy allows. `number` counts the tries; a redirect does not.
     async fn try_often(
         &self,
         request: &mut Request,
         until: Option<Instant>,
+        number: &mut u32,
     ) -> Result<Answer, Error> {
         if request.url.origin().is_secure && matches!(self.0.settings.trust, Trust::Nobody) {
             let reason = "this client was made without any, so it cannot use https".to_owned();
             return Err(Error::Trust { reason });
         }
-        for number in 1.. {
+        loop {
             let done = self.try_once(request, until).await;
             let ended = match &done {
                 Ok(answer) => Ended::Answered {
                     status: answer.status().as_u16(),
-                    retry_after: retry_after(answer.headers()),
+                    retry_after: retry_after(answer.headers(), jiff::Timestamp::now()),
                 },
                 Err(Failure { error, was_sent }) => match error.phase() {
                     Some(phase) if error.may_pass() => Ended::Failed { phase, was_sent: *was_sent },
@@ -139,7 +141,7 @@ impl Client {
                 },
             };
             let attempt = Attempt {
-                number,
+                number: *number,
                 method: &request.method,
                 is_repeatable: request.is_repeatable,
                 is_streamed: request.body.is_streamed(),
@@ -156,8 +158,8 @@ impl Client {
                 answer.discard().await;
             }
             tokio::time::sleep(pause).await;
+            *number += 1;
         }
-        unreachable!("the policy ends the tries")
     }
 
     async fn try_once(
@@ -207,9 +209,12 @@ impl Client {
             biased;
             done = &mut response => {
                 let is_connected = connection.connection_metadata().is_some();
-                return done.map_err(|error| match is_connected {
-                    true => Failure::of(error, progress, tried),
-                    false => Failure::before_sending(error, tried),
+                return done.map_err(|error| {
+                    if is_connected {
+                        Failure::of(error, progress, tried)
+                    } else {
+                        Failure::before_sending(error, tried)
+                    }
                 });
             }
             _ = connection.wait_for_connection_metadata() => {}

@@ -214,9 +214,14 @@ impl Error {
         }
     }
 
-    /// Returns whether another try may succeed: time-outs and failures pass, refusals do not.
+    /// Returns whether another try may succeed: most time-outs and failures pass. A refusal does not, nor
+    /// does what TLS found wrong with the server; and who has waited for a place has waited long enough.
     pub(crate) fn may_pass(&self) -> bool {
-        matches!(self, Self::TimedOut { .. } | Self::Failed { .. })
+        match self {
+            Self::TimedOut { phase, .. } => *phase != Phase::Wait,
+            Self::Failed { .. } => self.find::<rustls::Error>().is_none(),
+            _ => false,
+        }
     }
 
     /// Returns the system's error at the end of the chain of causes, if there is one.

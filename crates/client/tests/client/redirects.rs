@@ -1,6 +1,10 @@
 //! Redirects, as far as they are followed.
 
-use homeroom_client::{Error, Redirects, Request};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use homeroom_client::{BackOff, Error, Redirects, Request, Retries};
 use http::Method;
 
 use crate::support::{Server, answer, channel, client, send};
@@ -50,6 +54,29 @@ async fn method_and_body_go_along_as_the_status_says() {
     let streamed = Request::new(Method::PUT, server.url("/307/1")).stream(body, Some(0));
     let error = send(&client, streamed).await.unwrap_err();
     assert!(matches!(error, Error::Redirect { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn tries_are_counted_across_redirects() {
+    let seen = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&seen);
+    let server = Server::answering(move |number, _| {
+        count.fetch_add(1, Ordering::SeqCst);
+        match number {
+            1 => answer(302, "Location: /next\r\n", ""),
+            _ => answer(503, "", "busy"),
+        }
+    })
+    .await;
+    let soon = Duration::from_millis(1);
+    let client = client(|settings| {
+        settings.redirects = Redirects::Followed(1);
+        let back_off = BackOff { first: soon, most: soon };
+        settings.retries = Retries { back_off, ..Retries::few() };
+    });
+
+    assert_eq!(send(&client, server.get()).await.unwrap().0, 503);
+    assert_eq!(seen.load(Ordering::SeqCst), 4, "503, 302, 503, 503: two of them are retries");
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use homeroom_client::{Client, Error, Phase, Request, Settings, Trust, Url, Versions};
+use homeroom_client::{Client, Error, Phase, Request, Retries, Settings, Trust, Url, Versions};
 use http_body_util::Full;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -76,11 +76,16 @@ async fn a_server_that_is_not_trusted_gets_no_request() {
     let (server, trust) = secure().await;
     let (_, other) = secure().await;
     for (trust, host) in [(other, "localhost"), (trust, "127.0.0.1")] {
-        let client = client(|settings| settings.trust = trust);
+        let accepted = server.accepted();
+        let client = client(|settings| {
+            settings.trust = trust;
+            settings.retries = Retries::few();
+        });
 
         let error = send(&client, get(&server, host)).await.unwrap_err();
 
         assert!(matches!(error, Error::Failed { phase: Phase::Tls, .. }), "{host}: {error}");
+        assert_eq!(server.accepted(), accepted + 1, "{host}: another try would end the same way");
     }
 }
 
