@@ -28,6 +28,8 @@ pub enum Range {
     Documentation,
     /// It is reserved for protocols, benchmarks or the future, or a tunnel hides where it leads.
     Reserved,
+    /// It is public, but the settings refuse its network.
+    Listed,
 }
 
 const fn v4(a: u8, b: u8, c: u8, d: u8, bits: u8, range: Range) -> (Network, Range) {
@@ -90,33 +92,40 @@ const GLOBAL_UNICAST: Network =
 /// The well-known prefix of NAT64: the IPv4 address is in the last 32 bits (RFC 6052 §2.1).
 const NAT64: Network = Network::new(IpAddr::V6(Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0)), 96);
 
+/// Returns the IPv4 address that an IPv6 one contains, mapped or by NAT64; any other as it is.
+pub fn unwrapped(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(wide) if NAT64.contains(IpAddr::V6(wide)) => {
+            let [.., a, b, c, d] = wide.octets();
+            IpAddr::V4(Ipv4Addr::new(a, b, c, d))
+        }
+        other => other,
+    }
+}
+
 impl Range {
     /// Returns why an address is not public; `None` if it is.
     ///
     /// An IPv4 address within an IPv6 one, mapped or by NAT64, is judged as the IPv4 address.
     pub fn of(address: IpAddr) -> Option<Self> {
-        let address = match address.to_canonical() {
-            IpAddr::V6(wide) if NAT64.contains(IpAddr::V6(wide)) => {
-                let [.., a, b, c, d] = wide.octets();
-                IpAddr::V4(Ipv4Addr::new(a, b, c, d))
-            }
-            other => other,
-        };
+        let address = unwrapped(address);
         let listed = RANGES.iter().find(|(network, _)| network.contains(address));
         let unlisted = address.is_ipv6() && !GLOBAL_UNICAST.contains(address);
         listed.map(|(_, range)| *range).or(unlisted.then_some(Self::Reserved))
     }
 
-    /// Returns whether ordinary servers of an organization may have such an address.
+    /// Returns whether other servers of an organization may have such an address.
     pub fn is_internal(self) -> bool {
         match self {
-            Self::Loopback | Self::Private | Self::Shared | Self::UniqueLocal => true,
+            Self::Private | Self::Shared | Self::UniqueLocal => true,
             Self::Unspecified
+            | Self::Loopback
             | Self::LinkLocal
             | Self::Metadata
             | Self::Multicast
             | Self::Documentation
-            | Self::Reserved => false,
+            | Self::Reserved
+            | Self::Listed => false,
         }
     }
 }
@@ -133,6 +142,7 @@ impl fmt::Display for Range {
             Self::Multicast => "a multicast address",
             Self::Documentation => "an address for use in documents",
             Self::Reserved => "a reserved address",
+            Self::Listed => "an address of a network that the settings refuse",
         })
     }
 }
