@@ -107,6 +107,9 @@ impl Client {
             if step.keeps_body && request.body.is_streamed() {
                 return Err(refused("the body was streamed and cannot be sent again"));
             }
+            if step.keeps_body && step.leaves(&request.url) && !request.body.is_empty() {
+                return Err(refused("the body would go to another origin"));
+            }
             answer.discard().await;
             step.strip(&request.url, &mut request.headers);
             if !step.keeps_body {

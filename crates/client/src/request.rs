@@ -139,6 +139,10 @@ impl Request {
 }
 
 impl Body {
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self, Self::Whole(bytes) if bytes.is_empty())
+    }
+
     pub(crate) fn is_streamed(&self) -> bool {
         matches!(self, Self::Streamed(..))
     }
