@@ -50,14 +50,21 @@ impl Default for Pool {
 }
 
 impl Settings {
-    /// Settings for a server that the operator has named: any address, and the same time for each
-    /// phase and for all of them.
-    pub fn trusted(time: Duration) -> Self {
+    /// Settings for a server that the operator has named: any address, the certificates that the system
+    /// trusts, and the same time for each phase and for all of them.
+    pub fn for_operator(time: Duration) -> Self {
         Self {
             addresses: AddressPolicy::Trusted,
             times: Times::all(time),
-            trust: Trust::Nobody,
             ..Self::default()
         }
+    }
+
+    /// Settings for a server of this machine or this test, which uses no TLS. They are those of
+    /// [`Settings::for_operator`], but no certificate is trusted: an https URL is an [`Error::Trust`].
+    ///
+    /// [`Error::Trust`]: crate::Error::Trust
+    pub fn trusted(time: Duration) -> Self {
+        Self { trust: Trust::Nobody, ..Self::for_operator(time) }
     }
 }

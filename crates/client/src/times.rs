@@ -57,7 +57,8 @@ impl Default for Times {
 }
 
 impl Times {
-    /// Gives every phase, and all of them together, this time.
+    /// Gives every phase, and all of them together, this time. So a time-out names the phase only if no
+    /// earlier phase took any time; give `total` more to learn which one is slow.
     pub fn all(time: Duration) -> Self {
         Self {
             wait: time,

@@ -13,7 +13,7 @@ use hyper_util::server::conn::auto;
 use rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::TlsAcceptor;
 
-use crate::support::{Server, client, send};
+use crate::support::{LONG, Server, client, send};
 
 /// A server with a certificate for `localhost` of its own. It answers with the version of HTTP.
 async fn secure() -> (Server, Trust) {
@@ -94,6 +94,7 @@ async fn a_client_that_trusts_nobody_uses_no_https() {
     let (server, _) = secure().await;
     let client = Client::new(Settings::trusted(Duration::from_secs(30))).unwrap();
 
+    assert!(matches!(Settings::for_operator(LONG).trust, Trust::Native));
     let error = send(&client, get(&server, "localhost")).await.unwrap_err();
 
     assert!(matches!(error, Error::Trust { .. }), "{error}");
