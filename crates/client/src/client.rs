@@ -64,7 +64,7 @@ impl Client {
             .pool_idle_timeout(limits.idle)
             .pool_max_idle_per_host(limits.idle_per_origin)
             .build(Connector::new(addresses, names, times, tls));
-        let places = Places::new(limits.requests_per_origin);
+        let places = Places::new(limits.requests_per_origin, limits.requests);
         Ok(Self(Arc::new(Parts { settings, pool, places })))
     }
 

@@ -17,7 +17,7 @@ pub type Cause = Arc<dyn std::error::Error + Send + Sync>;
 /// A step of a request that has a time-out of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// Waiting until fewer requests to the same origin are in progress.
+    /// Waiting until fewer requests, to the same origin or to all, are in progress.
     Wait,
     /// Looking up the host's addresses.
     Resolve,
@@ -50,7 +50,7 @@ impl Phase {
 
     fn advice(self) -> &'static str {
         match self {
-            Self::Wait => "allow more requests to one origin at a time, or send fewer",
+            Self::Wait => "allow more requests at a time, or send fewer",
             Self::Resolve => "check the name, and the resolver of this machine",
             Self::Connect => "check that the server runs there and that no firewall is in between",
             Self::Tls => "check that the port speaks TLS and that its certificate is trusted here",
@@ -65,7 +65,7 @@ impl Phase {
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Wait => "waiting for earlier requests to the same origin",
+            Self::Wait => "waiting for earlier requests",
             Self::Resolve => "looking up the host",
             Self::Connect => "connecting",
             Self::Tls => "the TLS handshake",

@@ -12,7 +12,7 @@ const YEARS: Duration = Duration::from_hours(30 * 365 * 24);
 /// Each try of a request has these times anew, except for `total`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Times {
-    /// The longest wait for a place among the requests to the same origin.
+    /// The longest wait until fewer requests, to the same origin or to all, are in progress.
     pub wait: Duration,
     /// The longest time for looking up the host's addresses.
     pub resolve: Duration,
