@@ -28,6 +28,10 @@ const PING_EVERY: Duration = Duration::from_secs(20);
 /// The longest wait for the answer to that; then the connection counts as broken.
 const PING_TIME: Duration = Duration::from_secs(10);
 
+/// The longest time that a connection is kept without a request. The pool adds the time to the clock,
+/// which a time without end would overflow.
+const IDLE_MAX: Duration = Duration::from_hours(24);
+
 /// An HTTP client with a pool of connections. Its clones share the pool.
 ///
 /// Connections live on the Tokio runtime that sent their first request.
@@ -61,7 +65,7 @@ impl Client {
             .timer(TokioTimer::new())
             .http2_keep_alive_interval(PING_EVERY)
             .http2_keep_alive_timeout(PING_TIME)
-            .pool_idle_timeout(limits.idle)
+            .pool_idle_timeout(limits.idle.min(IDLE_MAX))
             .pool_max_idle_per_host(limits.idle_per_origin)
             .build(Connector::new(addresses, names, times, tls));
         let places = Places::new(limits.requests_per_origin, limits.requests);

@@ -47,7 +47,11 @@ impl Trust {
                 return Ok(Some(with_versions(ClientConfig::clone(config), versions)));
             }
             Self::Native => {
-                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+                let found = rustls_native_certs::load_native_certs();
+                roots.add_parsable_certificates(found.certs);
+                if let (true, Some(error)) = (roots.is_empty(), found.errors.first()) {
+                    return Err(refused(error));
+                }
             }
             Self::Bundle(pem) => {
                 for certificate in CertificateDer::pem_slice_iter(pem) {

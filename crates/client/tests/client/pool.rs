@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use homeroom_client::Request;
 use tokio::io::AsyncWriteExt as _;
@@ -49,6 +50,19 @@ async fn a_kept_connection_that_the_server_closed_is_renewed() {
         tokio::time::sleep(SHORT).await;
         assert_eq!(server.accepted(), number);
     }
+}
+
+#[tokio::test]
+async fn a_connection_may_be_kept_without_end() {
+    let server = Server::answering(|_, _| answer(200, "", "")).await;
+    let client = client(|settings| settings.pool.idle = Duration::MAX);
+
+    for _ in 0..3 {
+        send(&client, server.get()).await.unwrap();
+        tokio::time::sleep(SHORT).await;
+    }
+
+    assert_eq!(server.accepted(), 1);
 }
 
 #[tokio::test]
