@@ -25,16 +25,15 @@ const DISCARD_MAX: usize = 64 << 10;
 /// The longest time for reading an unwanted body.
 const DISCARD_TIME: Duration = Duration::from_secs(1);
 
-/// An answer whose head has arrived.
-#[derive(Debug)]
+/// An answer whose head has arrived. Its `Debug` form shows no header and no query.
 pub struct Answer {
     head: Parts,
     url: Url,
     body: AnswerBody,
 }
 
-/// An answer with its whole body.
-#[derive(Debug, Clone)]
+/// An answer with its whole body. Its `Debug` form shows no header and nothing of the body.
+#[derive(Clone)]
 pub struct WholeAnswer {
     /// The status.
     pub status: StatusCode,
@@ -225,6 +224,22 @@ impl Drop for AnswerBody {
         if self.place.is_some() {
             self.upload.abandon();
         }
+    }
+}
+
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Answer");
+        shown.field("status", &self.head.status).field("url", &self.url);
+        shown.field("length", &self.body.size_hint().exact()).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for WholeAnswer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("WholeAnswer");
+        shown.field("status", &self.status).field("length", &self.body.len());
+        shown.finish_non_exhaustive()
     }
 }
 

@@ -135,6 +135,9 @@ pub enum Error {
     #[error("the client cannot start; check the limits on open files and threads")]
     Start(#[source] Arc<io::Error>),
     /// The address policy does not allow any address of the host.
+    ///
+    /// The message names that address, which may be one of an internal network. It is for the operator:
+    /// whoever chose the URL must not see it.
     #[error(
         "{tried}: {address} is {range}, and the address policy refuses that; \
          if this server is to be reached, allow its host or network"

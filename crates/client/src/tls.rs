@@ -1,5 +1,6 @@
 //! Which servers a client trusts.
 
+use std::fmt;
 use std::sync::Arc;
 
 use rustls::pki_types::CertificateDer;
@@ -9,7 +10,7 @@ use rustls::{ClientConfig, RootCertStore};
 use crate::error::Error;
 
 /// The certificates that a client trusts.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub enum Trust {
     /// Those that the system trusts.
     #[default]
@@ -30,6 +31,17 @@ pub enum Versions {
     Negotiated,
     /// HTTP/1.1 only.
     Http1,
+}
+
+impl fmt::Debug for Trust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Native => f.write_str("Native"),
+            Self::Bundle(pem) => write!(f, "Bundle({} bytes)", pem.len()),
+            Self::Config(_) => f.write_str("Config"),
+            Self::Nobody => f.write_str("Nobody"),
+        }
+    }
 }
 
 impl Trust {
@@ -97,6 +109,7 @@ mod tests {
 
             assert!(matches!(read, Err(Error::Trust { .. })), "{pem}");
         }
+        assert_eq!(format!("{:?}", Trust::Bundle(b"PEM".into())), "Bundle(3 bytes)");
         assert!(Trust::Nobody.read(Versions::Http1).unwrap().is_none());
     }
 }

@@ -27,6 +27,21 @@ async fn an_answer_beyond_the_limit_is_refused() {
 }
 
 #[tokio::test]
+async fn debug_output_shows_nothing_of_headers_and_body() {
+    let headers = "Location: /hidden\r\nSet-Cookie: hidden\r\n";
+    let server = Server::answering(|_, _| answer(200, headers, "hidden")).await;
+
+    let answer = client(|_| {}).send(Request::get(server.url("/shown?hidden"))).await.unwrap();
+
+    let head = format!("{answer:?}");
+    let whole = format!("{:?}", answer.whole(9).await.unwrap());
+    assert!(head.contains("200") && head.contains("/shown"), "{head}");
+    for text in [head, whole] {
+        assert!(text.contains("6") && !text.contains("hidden"), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn a_body_is_sent_and_read_as_it_comes() {
     let server = Server::start(|_, mut stream| async move {
         let mut text = String::new();
