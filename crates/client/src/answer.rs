@@ -1,4 +1,4 @@
-//! An answer: its head at once, its body as a whole or as it comes.
+//! An answer: its head as soon as it arrives, its body as a whole or as it comes.
 #![expect(clippy::disallowed_methods, reason = "each phase of a request has a time limit")]
 
 use std::future::Future as _;

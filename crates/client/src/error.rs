@@ -48,6 +48,15 @@ impl Phase {
         Self::Total,
     ];
 
+    fn advice_on_failure(self) -> &'static str {
+        match self {
+            Self::Send | Self::Answer | Self::Body => {
+                "check the server's log, and whether something in between closes connections"
+            }
+            other => other.advice(),
+        }
+    }
+
     fn advice(self) -> &'static str {
         match self {
             Self::Wait => "allow more requests at a time, or send fewer",
@@ -131,8 +140,8 @@ pub enum Error {
         /// What is wrong with them.
         reason: String,
     },
-    /// The system does not give what the client needs to run on its own thread.
-    #[error("the client cannot start; check the limits on open files and threads")]
+    /// The system does not give the [`BlockingClient`](crate::BlockingClient) what it needs.
+    #[error("the client cannot start; check the limit on open files")]
     Start(#[source] Arc<io::Error>),
     /// The address policy does not allow any address of the host.
     ///
@@ -161,7 +170,7 @@ pub enum Error {
         limit: Duration,
     },
     /// A phase failed.
-    #[error("{tried}: {phase} failed; {}", phase.advice())]
+    #[error("{tried}: {phase} failed; {}", phase.advice_on_failure())]
     Failed {
         /// The request.
         tried: Tried,
@@ -199,8 +208,9 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the phase in which the request failed; `None` if the request was not sent or its
-    /// answer was not wanted.
+    /// Returns the phase that went wrong. A refused address counts as [`Phase::Connect`], and an answer
+    /// that is too large as [`Phase::Body`]. `None` if the request or the settings cannot be used, or a
+    /// redirect was not followed.
     pub fn phase(&self) -> Option<Phase> {
         match self {
             Self::TimedOut { phase, .. } | Self::Failed { phase, .. } => Some(*phase),
@@ -227,7 +237,7 @@ impl Error {
         }
     }
 
-    /// Returns the system's error at the end of the chain of causes, if there is one.
+    /// Returns the kind of the first error of the system among the causes, if there is one.
     pub fn io(&self) -> Option<io::ErrorKind> {
         self.find::<io::Error>().map(io::Error::kind)
     }
