@@ -31,7 +31,7 @@ impl Places {
     /// Waits for a place.
     pub async fn take(&self, origin: Origin) -> Place {
         // The origin comes first: those that wait for a slow server take no place from other servers.
-        let [to_origin, to_all] = [self.of(origin), Arc::clone(&self.all)].map(|places| async {
+        let [to_origin, to_all] = [self.of(origin), Arc::clone(&self.all)].map(|places| async move {
             places.acquire_owned().await.expect("nothing closes the semaphores")
         });
         Place { _to_origin: to_origin.await, _to_all: to_all.await }

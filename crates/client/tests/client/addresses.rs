@@ -67,7 +67,6 @@ async fn an_address_of_this_machine_is_refused_in_every_spelling() {
     for host in [
         "127.0.0.1",
         "localhost",
-        "localhost.",
         "LOCALHOST",
         "[::1]",
         "[::ffff:127.0.0.1]",

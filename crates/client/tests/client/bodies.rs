@@ -29,7 +29,7 @@ async fn an_answer_beyond_the_limit_is_refused() {
 #[tokio::test]
 async fn debug_output_shows_nothing_of_headers_and_body() {
     let headers = "Location: /hidden\r\nSet-Cookie: hidden\r\n";
-    let server = Server::answering(|_, _| answer(200, headers, "hidden")).await;
+    let server = Server::answering(move |_, _| answer(200, headers, "hidden")).await;
 
     let answer = client(|_| {}).send(Request::get(server.url("/shown?hidden"))).await.unwrap();
 
