@@ -10,15 +10,15 @@ use crate::error::Error;
 use crate::request::Request;
 use crate::settings::Settings;
 
-/// How often a call lets the tasks of the connections run before it sends its request: the first turn asks
-/// the system what has happened, and a closed HTTP/2 connection passes through two tasks.
+/// How often a call lets the tasks of the connections run before it sends its request: the first turn
+/// asks the system what has happened, and a closed HTTP/2 connection passes through two tasks.
 const TURNS: usize = 8;
 
 /// A [`Client`] whose calls block the thread. It must not be used within a Tokio runtime.
 ///
-/// Its connections are served during calls only. So each call begins with what has happened to them since
-/// the last one, such as that a server has closed one. Dropping the client does not wait for work that is
-/// still under way.
+/// Its connections are served during calls only. So each call begins with what has happened to them
+/// since the last one, such as that a server has closed one. Dropping the client does not wait for work
+/// that is still under way.
 #[derive(Debug)]
 pub struct BlockingClient {
     client: Client,

@@ -210,12 +210,13 @@ impl Client {
     ) -> Result<http::Response<Incoming>, Failure> {
         let times = &self.0.settings.times;
         let mut connection = capture_connection(&mut request);
+        let captured = connection.clone();
         let mut response = std::pin::pin!(self.0.pool.request(request));
         // Until there is a connection, the connector measures the time of each phase.
         tokio::select! {
             biased;
             done = &mut response => {
-                let is_connected = connection.connection_metadata().is_some();
+                let is_connected = captured.connection_metadata().is_some();
                 return done.map_err(|error| {
                     if is_connected {
                         Failure::of(error, progress, tried)

@@ -51,7 +51,7 @@ impl Names {
         let found: Vec<IpAddr> = match self {
             Self::System => {
                 let host = host.to_owned();
-                let found = on_a_thread(&THREADS, move || (host.as_str(), 0).to_socket_addrs());
+                let found = on_a_thread(&THREADS, move || (host.as_str(), 0_u16).to_socket_addrs());
                 found.await??.map(|found| found.ip()).collect()
             }
             Self::Given(look_up) => look_up(host.to_owned()).await?,
@@ -63,8 +63,8 @@ impl Names {
     }
 }
 
-/// Does work that blocks on a thread of its own. The permit for it is held until the work ends, whether
-/// or not somebody still waits for the result.
+/// Does work that blocks on a thread of its own. The permit for it is held until the work ends,
+/// whether or not somebody still waits for the result.
 async fn on_a_thread<T: Send + 'static>(
     threads: &'static Semaphore,
     work: impl FnOnce() -> T + Send + 'static,

@@ -14,8 +14,8 @@ use http_body_util::BodyExt as _;
 use crate::error::Error;
 use crate::url::Url;
 
-/// The headers that say where a request ends, where it goes, and what becomes of its connection. A caller's
-/// own could contradict the body, so that a server takes what follows for another request.
+/// The headers that say where a request ends, where it goes, and what becomes of its connection. A
+/// caller's own could contradict the body, so that a server takes what follows for another request.
 static OWN: [HeaderName; 8] = [
     CONNECTION,
     CONTENT_LENGTH,
@@ -41,8 +41,8 @@ pub struct Request {
     pub method: Method,
     /// The URL.
     pub url: Url,
-    /// The headers. `Host`, and those that are about the body's length or the connection, are the client's:
-    /// it adds what is needed, and sends no request that has one of them.
+    /// The headers. `Host`, and those that are about the body's length or the connection, are the
+    /// client's: it adds what is needed, and sends no request that has one of them.
     pub headers: HeaderMap,
     pub(crate) body: Body,
     pub(crate) is_repeatable: bool,

@@ -37,7 +37,7 @@ async fn debug_output_shows_nothing_of_headers_and_body() {
     let whole = format!("{:?}", answer.whole(9).await.unwrap());
     assert!(head.contains("200") && head.contains("/shown"), "{head}");
     for text in [head, whole] {
-        assert!(text.contains("6") && !text.contains("hidden"), "{text}");
+        assert!(text.contains('6') && !text.contains("hidden"), "{text}");
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use homeroom_client::{Client, Error, Phase, Request, Retries, Settings, Trust, Url, Versions};
+use http::Method;
 use http_body_util::Full;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -13,10 +14,10 @@ use hyper_util::server::conn::auto;
 use rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::TlsAcceptor;
 
-use crate::support::{LONG, Server, client, send};
+use crate::support::{LONG, SHORT, Server, channel, client, send};
 
-/// A server with a certificate for `localhost` of its own. It answers with the version of HTTP.
-async fn secure() -> (Server, Trust) {
+/// Returns a new certificate for `localhost`, for a server and for those who trust it.
+fn identity() -> (TlsAcceptor, Trust) {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -27,7 +28,13 @@ async fn secure() -> (Server, Trust) {
         .with_single_cert(vec![made.cert.der().clone()], key)
         .unwrap();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let trust = Trust::Bundle(made.cert.pem().into_bytes());
+    (TlsAcceptor::from(Arc::new(config)), trust)
+}
+
+/// A server with a certificate for `localhost` of its own. It answers with the version of HTTP.
+async fn secure() -> (Server, Trust) {
+    let (acceptor, trust) = identity();
     let server = Server::start(move |_, stream| {
         let acceptor = acceptor.clone();
         async move {
@@ -42,7 +49,7 @@ async fn secure() -> (Server, Trust) {
         }
     })
     .await;
-    (server, Trust::Bundle(made.cert.pem().into_bytes()))
+    (server, trust)
 }
 
 fn get(server: &Server, host: &str) -> Request {
@@ -87,6 +94,35 @@ async fn a_server_that_is_not_trusted_gets_no_request() {
         assert!(matches!(error, Error::Failed { phase: Phase::Tls, .. }), "{host}: {error}");
         assert_eq!(server.accepted(), accepted + 1, "{host}: another try would end the same way");
     }
+}
+
+#[tokio::test]
+async fn a_full_socket_below_tls_does_not_keep_a_connection_open() {
+    let (acceptor, trust) = identity();
+    let server = Server::start(move |_, stream| {
+        let acceptor = acceptor.clone();
+        async move {
+            let Ok(_open) = acceptor.accept(stream).await else { return };
+            tokio::time::sleep(2 * LONG).await;
+        }
+    })
+    .await;
+    let client = client(|settings| {
+        settings.trust = trust;
+        settings.versions = Versions::Http1;
+        settings.times.send = SHORT;
+    });
+    let (sender, body) = channel();
+    let upload = tokio::spawn(async move {
+        while sender.send(Ok(vec![b'a'; 64 << 10].into())).await.is_ok() {}
+    });
+    let mut request = get(&server, "localhost").stream(body, None);
+    request.method = Method::PUT;
+
+    let error = send(&client, request).await.unwrap_err();
+
+    assert!(matches!(error, Error::TimedOut { phase: Phase::Send, .. }), "{error}");
+    tokio::time::timeout(LONG, upload).await.expect("the body is dropped").unwrap();
 }
 
 #[tokio::test]
