@@ -50,7 +50,7 @@ pub struct WholeAnswer {
 pub struct AnswerBody {
     content: Incoming,
     limits: BodyLimits,
-    /// Rings when the next part is late; set while nothing is there to read.
+    /// Rings when the next part is late. It is set while there is nothing to read.
     alarm: Pin<Box<Sleep>>,
     is_set: bool,
     /// The place of the request; `None` once this body has been read to its end.

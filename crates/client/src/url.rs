@@ -24,7 +24,7 @@ pub struct UrlError {
     pub reason: &'static str,
 }
 
-/// Scheme, host in lower case, and port: where connections and credentials belong to.
+/// The server that a URL names. Each connection, and each credential, is for one origin.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Origin {
     /// Whether connections use TLS.
