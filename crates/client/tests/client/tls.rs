@@ -126,6 +126,40 @@ async fn a_full_socket_below_tls_does_not_keep_a_connection_open() {
 }
 
 #[tokio::test]
+async fn an_upload_over_http_2_ends_with_the_answer_that_nobody_reads() {
+    let (acceptor, trust) = identity();
+    let server = Server::start(move |_, stream| {
+        let acceptor = acceptor.clone();
+        async move {
+            let Ok(stream) = acceptor.accept(stream).await else { return };
+            let service = service_fn(|request: http::Request<hyper::body::Incoming>| async move {
+                let (sender, body) = channel();
+                sender.send(Ok("begun".into())).await.unwrap();
+                tokio::spawn(async move {
+                    let _open = (request, sender);
+                    tokio::time::sleep(2 * LONG).await;
+                });
+                Ok::<_, Infallible>(http::Response::new(body))
+            });
+            let builder = auto::Builder::new(TokioExecutor::new());
+            _ = builder.serve_connection(TokioIo::new(stream), service).await;
+        }
+    })
+    .await;
+    let client = client(|settings| settings.trust = trust);
+    let (sender, body) = channel();
+    sender.send(Ok("begun".into())).await.unwrap();
+    let mut request = get(&server, "localhost").stream(body, None);
+    request.method = Method::PUT;
+
+    let mut answer = client.send(request).await.unwrap().into_body();
+    assert_eq!(answer.part().await.unwrap().unwrap(), "begun");
+    drop(answer);
+
+    tokio::time::timeout(LONG / 2, sender.closed()).await.expect("the body is dropped");
+}
+
+#[tokio::test]
 async fn a_client_that_trusts_nobody_uses_no_https() {
     let (server, _) = secure().await;
     let client = Client::new(Settings::trusted(Duration::from_secs(30))).unwrap();
