@@ -81,7 +81,11 @@ impl Answer {
         let place = (!content.is_end_stream()).then_some(place);
         let url = limits.tried.url.clone();
         let alarm = Box::pin(tokio::time::sleep(limits.gap));
-        Self { head, url, body: AnswerBody { content, limits, alarm, is_set: false, place, upload } }
+        Self {
+            head,
+            url,
+            body: AnswerBody { content, limits, alarm, is_set: false, place, upload },
+        }
     }
 
     /// Returns the status.

@@ -64,8 +64,7 @@ impl Outgoing {
     /// Starts a body. The second value tells how far it has got.
     pub fn new(content: Content, alarm: Alarm, place: Arc<Place>) -> (Self, Arc<Progress>) {
         let is_done = content.is_sent();
-        let state =
-            State { moved: Instant::now(), is_done, is_broken: false, is_abandoned: false };
+        let state = State { moved: Instant::now(), is_done, is_broken: false, is_abandoned: false };
         let progress = Arc::new(Progress {
             state: Mutex::new(state),
             done: Notify::new(),
@@ -154,10 +153,7 @@ impl Body for Outgoing {
     type Data = Bytes;
     type Error = BoxError;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Part>> {
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Part>> {
         let this = &mut *self;
         if let Some(error) = this.ended() {
             return Poll::Ready(Some(Err(error)));

@@ -23,17 +23,17 @@ pub struct Places {
 impl Places {
     /// Makes room for this many requests to each origin, and to all together, at a time; at least one.
     pub fn new(per_origin: usize, all: usize) -> Self {
-        let [per_origin, all] =
-            [per_origin, all].map(|most| most.clamp(1, Semaphore::MAX_PERMITS));
+        let [per_origin, all] = [per_origin, all].map(|most| most.clamp(1, Semaphore::MAX_PERMITS));
         Self { per_origin, all: Arc::new(Semaphore::new(all)), origins: Mutex::default() }
     }
 
     /// Waits for a place.
     pub async fn take(&self, origin: Origin) -> Place {
         // The origin comes first: those that wait for a slow server take no place from other servers.
-        let [to_origin, to_all] = [self.of(origin), Arc::clone(&self.all)].map(|places| async move {
-            places.acquire_owned().await.expect("nothing closes the semaphores")
-        });
+        let [to_origin, to_all] =
+            [self.of(origin), Arc::clone(&self.all)].map(|places| async move {
+                places.acquire_owned().await.expect("nothing closes the semaphores")
+            });
         Place { _to_origin: to_origin.await, _to_all: to_all.await }
     }
 

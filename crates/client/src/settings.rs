@@ -60,11 +60,7 @@ impl Settings {
     /// Settings for a server that the operator has named: any address, the certificates that the system
     /// trusts, and the same time for each phase and for all of them.
     pub fn for_operator(time: Duration) -> Self {
-        Self {
-            addresses: AddressPolicy::Trusted,
-            times: Times::all(time),
-            ..Self::default()
-        }
+        Self { addresses: AddressPolicy::Trusted, times: Times::all(time), ..Self::default() }
     }
 
     /// Settings for a server of this machine or this test, which uses no TLS. They are those of

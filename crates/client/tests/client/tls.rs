@@ -14,7 +14,7 @@ use hyper_util::server::conn::auto;
 use rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::TlsAcceptor;
 
-use crate::support::{LONG, SHORT, Server, channel, client, send};
+use crate::support::{LONG, SHORT, Server, channel, client, endless, send};
 
 /// Returns a new certificate for `localhost`, for a server and for those who trust it.
 fn identity() -> (TlsAcceptor, Trust) {
@@ -113,9 +113,7 @@ async fn a_full_socket_below_tls_does_not_keep_a_connection_open() {
         settings.times.send = SHORT;
     });
     let (sender, body) = channel();
-    let upload = tokio::spawn(async move {
-        while sender.send(Ok(vec![b'a'; 64 << 10].into())).await.is_ok() {}
-    });
+    let upload = tokio::spawn(endless(sender));
     let mut request = get(&server, "localhost").stream(body, None);
     request.method = Method::PUT;
 

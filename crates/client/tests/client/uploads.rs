@@ -7,7 +7,7 @@ use http::Method;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
-use crate::support::{Channel, LONG, SHORT, Server, answer, channel, client, send};
+use crate::support::{Channel, LONG, SHORT, Server, answer, channel, client, endless, send};
 
 /// A server that refuses each request once it has the head, and reads nothing of the body.
 async fn refusing() -> Server {
@@ -36,9 +36,7 @@ async fn an_upload_that_nobody_takes_ends_although_its_answer_is_there() {
         settings.times.send = SHORT;
     });
     let (sender, body) = channel();
-    let upload = tokio::spawn(async move {
-        while sender.send(Ok(vec![b'a'; 64 << 10].into())).await.is_ok() {}
-    });
+    let upload = tokio::spawn(endless(sender));
 
     refused(&client, &server, body).await;
 
